@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Images are built with -trimpath; without it here too, every dependency would be compiled twice.
+export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false
+
+DEVCLUSTER := go run -C hack/devcluster .
+# Where generated files go; make verify sets another folder to compare.
+GENERATED ?= .
+CONTROLLER_GEN := go tool -modfile=$(CURDIR)/hack/tools/go.mod controller-gen
+KUSTOMIZE := go tool -modfile=$(CURDIR)/hack/tools/go.mod kustomize
+GOLANGCI_LINT := go tool -modfile=$(CURDIR)/hack/lint/go.mod golangci-lint
+
+##@ Use it
+
+.PHONY: demo
+demo: ## Start a real Kubernetes, install the operator, carry out the sample. DEMO_CLUSTER=current|kind uses another cluster.
+	@hack/demo.sh
+
+.PHONY: cluster-up
+cluster-up: ## Start the development cluster (the first time it builds Kubernetes).
+	@$(DEVCLUSTER) up
+
+.PHONY: cluster-down
+cluster-down: ## Remove the development cluster without a trace.
+	@$(DEVCLUSTER) down
+
+.PHONY: cluster-shell
+cluster-shell: ## Open a shell with kubectl for the development cluster.
+	@echo "a shell in the cluster's network, with its kubectl; exit leaves it"; $(DEVCLUSTER) exec -- bash
+
+.PHONY: deploy
+deploy: ## Build the images and install the operator on the development cluster, or on DEMO_CLUSTER.
+	@hack/deploy.sh
+
+.PHONY: undeploy
+undeploy: ## Remove the operator, and every MotorRun with it.
+	@source hack/lib.sh && use_cluster && "$$KUBECTL" delete --ignore-not-found -k config/default && \
+		"$$KUBECTL" delete networkpolicies -A -l app.kubernetes.io/managed-by=motorcortex --ignore-not-found
+
+##@ Test it
+
+.PHONY: test
+test: ## Everything: generated code, lint, unit, API-server and end-to-end tests.
+	@hack/test.sh
+
+.PHONY: test-unit
+test-unit: ## Unit tests, with the race detector.
+	go test -race -timeout 10m $$(go list ./... | grep -v -E '/test/(e2e|api)$$')
+
+.PHONY: test-api
+test-api: ## Tests against a real API server.
+	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" go test -race -timeout 15m ./test/api/...
+
+.PHONY: test-e2e
+test-e2e: ## End-to-end tests on the development cluster (started if it is not up), or on DEMO_CLUSTER.
+	@hack/e2e.sh
+
+.PHONY: test-devcluster
+test-devcluster: ## Unit tests of the development cluster's own program.
+	go test -C hack/devcluster -timeout 5m ./...
+
+.PHONY: figures
+figures: ## Measure what the README reports.
+	@hack/figures.sh
+
+##@ Change it
+
+.PHONY: generate
+generate: ## Generate deepcopy functions, CRDs and RBAC.
+	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/... output:object:dir=$(GENERATED)/api/v1alpha1
+	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(GENERATED)/config/crd/bases
+	$(CONTROLLER_GEN) rbac:roleName=motorcortex-manager paths=./internal/controller/... output:rbac:dir=$(GENERATED)/config/rbac
+
+.PHONY: fmt
+fmt: ## Format the code.
+	$(GOLANGCI_LINT) fmt
+
+.PHONY: lint
+lint: ## Lint the code.
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: verify
+verify: ## Check that generated files and go.mod are up to date.
+	@hack/verify.sh
+
+.PHONY: build-installer
+build-installer: ## Write the installation as one file, dist/install.yaml.
+	@mkdir -p dist && $(KUSTOMIZE) build config/default > dist/install.yaml && echo dist/install.yaml
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*##/ {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

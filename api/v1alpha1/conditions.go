@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Condition types of a MotorRun. Read these, never the phase, to decide anything.
+const (
+	// ConditionAccepted is True when the spec can be carried out: its model, Secret and files were found.
+	ConditionAccepted = "Accepted"
+	// ConditionSandboxReady is True while the run's sandbox Pod runs.
+	ConditionSandboxReady = "SandboxReady"
+	// ConditionUserNamespace is True when the sandbox's users are not users of the node. It is False, and the run
+	// goes on with one wall less, where the nodes cannot do that.
+	ConditionUserNamespace = "UserNamespace"
+	// ConditionIsolationVerified is True when the sandbox was seen to reach none of the addresses that it must not.
+	ConditionIsolationVerified = "IsolationVerified"
+	// ConditionAwaitingInput is True while the run waits for a person. status.pendingInput says for what.
+	ConditionAwaitingInput = "AwaitingInput"
+	// ConditionResponsesValid is False when an entry of spec.responses answers nothing that was asked.
+	ConditionResponsesValid = "ResponsesValid"
+	// ConditionSucceeded is Unknown until the run ends, then True or False for ever.
+	ConditionSucceeded = "Succeeded"
+	// ConditionFinished is True when the run has ended, whichever way, and its sandbox was told to go.
+	ConditionFinished = "Finished"
+	// ConditionReconciling is True while the operator works on the run (kstatus: in progress).
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True when the run cannot go on before somebody changes something (kstatus: failed).
+	ConditionStalled = "Stalled"
+)
+
+// Reasons of Accepted.
+const (
+	// ReasonAccepted: nothing stands against carrying the run out.
+	ReasonAccepted = "Accepted"
+	// ReasonModeUnsupported: this version does not carry out runs of that mode.
+	ReasonModeUnsupported = "ModeUnsupported"
+	// ReasonEgressUnsupported: the run asks for domains, and this version gives no run any way out.
+	ReasonEgressUnsupported = "EgressUnsupported"
+	// ReasonModelNotConfigured: neither the namespace's MotorCortex nor the manager names a model endpoint.
+	ReasonModelNotConfigured = "ModelNotConfigured"
+	// ReasonModelSecretNotFound: the Secret with the model's API key does not exist.
+	ReasonModelSecretNotFound = "ModelSecretNotFound"
+	// ReasonModelSecretKeyMissing: that Secret has no such key, or its value is empty.
+	ReasonModelSecretKeyMissing = "ModelSecretKeyMissing"
+	// ReasonInputFileNotFound: a ConfigMap, or a key of it, that spec.files names does not exist.
+	ReasonInputFileNotFound = "InputFileNotFound"
+)
+
+// Reasons of SandboxReady.
+const (
+	// ReasonSandboxReady: the Pod runs and has an address.
+	ReasonSandboxReady = "SandboxReady"
+	// ReasonSandboxStarting: the Pod was created and does not run yet.
+	ReasonSandboxStarting = "SandboxStarting"
+	// ReasonUnschedulable: no node has room for the Pod, or may take it.
+	ReasonUnschedulable = "Unschedulable"
+	// ReasonImagePullFailed: the node cannot get the sandbox image.
+	ReasonImagePullFailed = "ImagePullFailed"
+	// ReasonContainerCreateFailed: the node has the image and cannot start the container.
+	ReasonContainerCreateFailed = "ContainerCreateFailed"
+	// ReasonBaselineRefused: the API server refused the NetworkPolicy that closes the namespace's sandboxes.
+	ReasonBaselineRefused = "BaselineRefused"
+	// ReasonSandboxRefused: the API server refused the Pod (quota, admission, policy).
+	ReasonSandboxRefused = "SandboxRefused"
+	// ReasonSandboxNameTaken: a Pod of that name exists and belongs to somebody else.
+	ReasonSandboxNameTaken = "SandboxNameTaken"
+	// ReasonSandboxRemoved: the run has ended and its Pod was removed.
+	ReasonSandboxRemoved = "SandboxRemoved"
+)
+
+// Reasons of UserNamespace.
+const (
+	// ReasonUserNamespaceInUse: the Pod was created with hostUsers false.
+	ReasonUserNamespaceInUse = "InUse"
+	// ReasonUserNamespaceUnsupported: a node that could take the Pod does not support user namespaces.
+	ReasonUserNamespaceUnsupported = "NodesWithoutSupport"
+)
+
+// Reasons of IsolationVerified.
+const (
+	// ReasonIsolationVerified: every address that was tried was blocked, several times over.
+	ReasonIsolationVerified = "AllBlocked"
+	// ReasonIsolationUnverified: an address could still be reached when the time for it was over.
+	ReasonIsolationUnverified = "Reachable"
+	// ReasonIsolationPending: the sandbox was not tried yet, so nothing of the model's runs in it.
+	ReasonIsolationPending = "NotTriedYet"
+)
+
+// Reasons of AwaitingInput.
+const (
+	// ReasonQuestion: the model asked a question.
+	ReasonQuestion = "Question"
+	// ReasonAnswered: the question was answered and the run goes on.
+	ReasonAnswered = "Answered"
+	// ReasonNothingAsked: the run has not asked anything yet.
+	ReasonNothingAsked = "NothingAsked"
+	// ReasonRunEnded: the run ended, so it does not wait any more.
+	ReasonRunEnded = "RunEnded"
+)
+
+// Reasons of ResponsesValid.
+const (
+	// ReasonResponsesValid: every response answers something that was asked.
+	ReasonResponsesValid = "AllAsked"
+	// ReasonUnknownQuestion: a response names an id under which nothing was asked.
+	ReasonUnknownQuestion = "UnknownQuestion"
+)
+
+// Reasons of Succeeded and Finished. The operator's part of a failed run's reason; the loop's own reasons
+// (internal/motorloop: MaxIterations, ModelUnauthorized …) appear there too.
+const (
+	// ReasonRunning: the run has not ended.
+	ReasonRunning = "Running"
+	// ReasonCompleted: the task was done.
+	ReasonCompleted = "Completed"
+	// ReasonCancelled: somebody set spec.cancel.
+	ReasonCancelled = "Cancelled"
+	// ReasonUserResponseTimeout: a question was not answered within spec.limits.awaitingInputSeconds.
+	ReasonUserResponseTimeout = "UserResponseTimeout"
+	// ReasonTimeout: the run was not done within spec.limits.timeoutSeconds, waiting for people not counted.
+	ReasonTimeout = "Timeout"
+	// ReasonSandboxStartTimeout: the sandbox did not run within the manager's time for it.
+	ReasonSandboxStartTimeout = "SandboxStartTimeout"
+	// ReasonSandboxLost: the sandbox Pod was deleted, or ended by itself, before the run did.
+	ReasonSandboxLost = "SandboxLost"
+	// ReasonSandboxOOMKilled: the sandbox went over its memory limit.
+	ReasonSandboxOOMKilled = "SandboxOOMKilled"
+	// ReasonIsolationRefused: the sandbox could reach what it must not, so nothing was run in it.
+	ReasonIsolationRefused = "IsolationUnverified"
+	// ReasonSandboxEvicted: the node evicted the sandbox (its storage limit, or pressure on the node).
+	ReasonSandboxEvicted = "SandboxEvicted"
+	// ReasonInternalError: the manager could not carry the run on, for no reason that lies in the task: its loop kept
+	// panicking, or the journal lacks a step or did not take one.
+	ReasonInternalError = "InternalError"
+)

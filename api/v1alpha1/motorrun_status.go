@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// SandboxResources are the limits of a sandbox.
+type SandboxResources struct {
+	// cpu is the most processor time: default 1.
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="0 would be no limit at all"
+	// +optional
+	CPU *resource.Quantity `json:"cpu,omitempty"`
+	// memory is the most memory, the files in the sandbox's /tmp not counted: default 1Gi.
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="0 would be no limit at all"
+	// +optional
+	Memory *resource.Quantity `json:"memory,omitempty"`
+	// workspace is the most that the files in the workspace may have: default 1Gi.
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="0 would be no limit at all"
+	// +optional
+	Workspace *resource.Quantity `json:"workspace,omitempty"`
+}
+
+// RunPhase is a word for people; programs read the conditions.
+// +kubebuilder:validation:Enum=Created;Running;AwaitingInput;AwaitingApproval;Completed;Failed;Cancelled
+type RunPhase string
+
+const (
+	PhaseCreated          RunPhase = "Created"
+	PhaseRunning          RunPhase = "Running"
+	PhaseAwaitingInput    RunPhase = "AwaitingInput"
+	PhaseAwaitingApproval RunPhase = "AwaitingApproval"
+	PhaseCompleted        RunPhase = "Completed"
+	PhaseFailed           RunPhase = "Failed"
+	PhaseCancelled        RunPhase = "Cancelled"
+)
+
+// MotorRunStatus is what the operator knows of a run. It is derived from the spec, the steps and the Pod.
+type MotorRunStatus struct {
+	// observedGeneration is the generation of the spec that this status speaks of.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// phase is a word for people.
+	// +optional
+	Phase RunPhase `json:"phase,omitempty"`
+	// message says in one sentence how the run stands.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+	// conditions are what programs read.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// worker is the replica of the manager that carries the run on.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Worker string `json:"worker,omitempty"`
+	// epoch counts how often the run was given to a worker. Journal and sandbox refuse a lower one.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Epoch int64 `json:"epoch,omitempty"`
+	// model is the name of the model that the run uses.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Model string `json:"model,omitempty"`
+	// sandbox is where the run's tools work.
+	// +optional
+	Sandbox *SandboxStatus `json:"sandbox,omitempty"`
+	// steps is how many answers the model has given.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Steps int32 `json:"steps,omitempty"`
+	// usage is what all model calls together cost.
+	// +optional
+	Usage Usage `json:"usage,omitempty,omitzero"`
+	// pendingInput is what the run waits for.
+	// +optional
+	PendingInput *PendingInput `json:"pendingInput,omitempty"`
+	// attempts at the task, the first one first.
+	// +kubebuilder:validation:MaxItems=10
+	// +listType=map
+	// +listMapKey=index
+	// +optional
+	Attempts []AttemptStatus `json:"attempts,omitempty"`
+	// result is set when the run has ended.
+	// +optional
+	Result *RunResult `json:"result,omitempty"`
+	// startedAt is when the operator first saw the run.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// finishedAt is when the run ended.
+	// +optional
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+}
+
+// SandboxStatus says which Pod the sandbox is.
+type SandboxStatus struct {
+	// podName of the sandbox.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	PodName string `json:"podName,omitempty"`
+	// podUID tells this Pod from a later one of the same name.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	PodUID string `json:"podUID,omitempty"`
+	// podIP is where its tool server listens.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	PodIP string `json:"podIP,omitempty"`
+	// nodeIP is the address of the Pod's node, which the sandbox must not reach.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	NodeIP string `json:"nodeIP,omitempty"`
+	// nodeName is the Pod's node.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	NodeName string `json:"nodeName,omitempty"`
+	// createdAt is when the Pod was created.
+	// +optional
+	CreatedAt *metav1.Time `json:"createdAt,omitempty"`
+}
+
+// InputKind is what a run waits for.
+// +kubebuilder:validation:Enum=Question
+type InputKind string
+
+// InputQuestion is a question of the model's.
+const InputQuestion InputKind = "Question"
+
+// PendingInput is what a run waits for.
+type PendingInput struct {
+	// id to answer to, in spec.responses[].id.
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	ID string `json:"id"`
+	// kind of the input.
+	// +required
+	Kind InputKind `json:"kind"`
+	// title is the beginning of the question, for a column.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Title string `json:"title,omitempty"`
+	// question in full.
+	// +kubebuilder:validation:MaxLength=4096
+	// +optional
+	Question string `json:"question,omitempty"`
+	// options to choose from; another answer is allowed.
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MaxLength=512
+	// +listType=atomic
+	// +optional
+	Options []string `json:"options,omitempty"`
+	// default is the answer that the model would choose.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Default string `json:"default,omitempty"`
+	// step that asked, by name.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Step string `json:"step,omitempty"`
+	// askedAt is when the question was asked.
+	// +optional
+	AskedAt metav1.Time `json:"askedAt,omitempty,omitzero"`
+	// expiresAt is when the run fails if nobody has answered.
+	// +optional
+	ExpiresAt metav1.Time `json:"expiresAt,omitempty,omitzero"`
+}
+
+// FailureCategory is the kind of a failure.
+// +kubebuilder:validation:Enum=ToolFailure;ModelFailure;InfraFailure;BudgetExhausted;InvalidTask;Unknown
+type FailureCategory string
+
+const (
+	CategoryToolFailure     FailureCategory = "ToolFailure"
+	CategoryModelFailure    FailureCategory = "ModelFailure"
+	CategoryInfraFailure    FailureCategory = "InfraFailure"
+	CategoryBudgetExhausted FailureCategory = "BudgetExhausted"
+	CategoryInvalidTask     FailureCategory = "InvalidTask"
+	CategoryUnknown         FailureCategory = "Unknown"
+)
+
+// AttemptStatus is one attempt at the task.
+type AttemptStatus struct {
+	// index counts the attempts from 0.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=9
+	// +required
+	Index int32 `json:"index"`
+	// startedAt is when the attempt began.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// finishedAt is when it ended.
+	// +optional
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+	// iterations is how many answers the model gave in it.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Iterations int32 `json:"iterations,omitempty"`
+	// usage of its model calls.
+	// +optional
+	Usage Usage `json:"usage,omitempty,omitzero"`
+	// lastCalls are its last tool calls, the newest last.
+	// +kubebuilder:validation:MaxItems=5
+	// +listType=atomic
+	// +optional
+	LastCalls []CallHead `json:"lastCalls,omitempty"`
+	// failure says why it ended without success.
+	// +optional
+	Failure *FailureSummary `json:"failure,omitempty"`
+}
+
+// CallHead is the head of a tool call and its result.
+type CallHead struct {
+	// id of the call.
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	ID string `json:"id"`
+	// tool that was called.
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Tool string `json:"tool"`
+	// ok is false if the tool failed.
+	// +required
+	OK bool `json:"ok"`
+	// errorCode is a word for programs.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	ErrorCode string `json:"errorCode,omitempty"`
+	// durationMs is how long the call took, in milliseconds.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	DurationMs int64 `json:"durationMs,omitempty"`
+	// head is the beginning of the output.
+	// +kubebuilder:validation:MaxLength=200
+	// +optional
+	Head string `json:"head,omitempty"`
+}
+
+// FailureSummary says why an attempt failed.
+type FailureSummary struct {
+	// category is the kind of failure.
+	// +required
+	Category FailureCategory `json:"category"`
+	// reason is a CamelCase word for programs.
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Reason string `json:"reason"`
+	// message is for people.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+	// retryable says whether another attempt may succeed although nothing was changed.
+	// +optional
+	Retryable bool `json:"retryable,omitempty"`
+}
+
+// RunResult is what a run came to.
+type RunResult struct {
+	// ok is true if the task was done.
+	// +required
+	OK bool `json:"ok"`
+	// summary is the model's closing text, or why the run failed.
+	// +kubebuilder:validation:MaxLength=8192
+	// +optional
+	Summary string `json:"summary,omitempty"`
+	// stats count what it took.
+	// +optional
+	Stats RunStats `json:"stats,omitempty,omitzero"`
+}
+
+// RunStats count what a run took. Durations are in milliseconds.
+type RunStats struct {
+	// iterations is how many answers the model gave.
+	// +optional
+	Iterations int32 `json:"iterations,omitempty"`
+	// toolCalls is how many tool calls ended.
+	// +optional
+	ToolCalls int32 `json:"toolCalls,omitempty"`
+	// errors is how many of them failed.
+	// +optional
+	Errors int32 `json:"errors,omitempty"`
+	// durationMs from the creation of the run to its end.
+	// +optional
+	DurationMs int64 `json:"durationMs,omitempty"`
+	// modelMs spent in model calls.
+	// +optional
+	ModelMs int64 `json:"modelMs,omitempty"`
+	// toolMs spent in tool calls.
+	// +optional
+	ToolMs int64 `json:"toolMs,omitempty"`
+	// waitingMs spent waiting for people.
+	// +optional
+	WaitingMs int64 `json:"waitingMs,omitempty"`
+	// overheadMs is the rest: starting the sandbox, writing the journal.
+	// +optional
+	OverheadMs int64 `json:"overheadMs,omitempty"`
+	// tokens of all model calls together.
+	// +optional
+	Tokens int64 `json:"tokens,omitempty"`
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// RunMode is how a run is carried out.
+// +kubebuilder:validation:Enum=Agentic;Oneshot
+type RunMode string
+
+const (
+	// ModeAgentic: a model decides, turn by turn, what is done.
+	ModeAgentic RunMode = "Agentic"
+	// ModeOneshot: one piece of code is run, without a model.
+	ModeOneshot RunMode = "Oneshot"
+)
+
+// ToolName is the name of a tool.
+// +kubebuilder:validation:Enum=bash;code;read;write;list;ask_user
+type ToolName string
+
+// MotorRunSpec is one task to carry out. Only responses and cancel may change after creation.
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Agentic' || has(self.task)",fieldPath=".task",reason=FieldValueRequired,message="an Agentic run needs a task"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Agentic' || !has(self.code)",fieldPath=".code",reason=FieldValueForbidden,message="code is for Oneshot runs; in an Agentic run the model writes it"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || has(self.code)",fieldPath=".code",reason=FieldValueRequired,message="a Oneshot run needs code"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || !has(self.task)",fieldPath=".task",reason=FieldValueForbidden,message="task is for Agentic runs"
+// +kubebuilder:validation:XValidation:rule="self.mode == oldSelf.mode",fieldPath=".mode",message="mode never changes after creation"
+// +kubebuilder:validation:XValidation:rule="has(self.task) == has(oldSelf.task) && (!has(self.task) || self.task == oldSelf.task)",fieldPath=".task",message="task never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.code) == has(oldSelf.code) && (!has(self.code) || self.code == oldSelf.code)",fieldPath=".code",message="code never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.tools) == has(oldSelf.tools) && (!has(self.tools) || self.tools == oldSelf.tools)",fieldPath=".tools",message="tools never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.domains) == has(oldSelf.domains) && (!has(self.domains) || self.domains == oldSelf.domains)",fieldPath=".domains",message="domains never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.files) == has(oldSelf.files) && (!has(self.files) || self.files == oldSelf.files)",fieldPath=".files",message="files never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",fieldPath=".model",message="model never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="self.limits == oldSelf.limits",fieldPath=".limits",message="limits never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.sandbox) == has(oldSelf.sandbox) && (!has(self.sandbox) || self.sandbox == oldSelf.sandbox)",fieldPath=".sandbox",message="sandbox never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="!(has(oldSelf.cancel) && oldSelf.cancel) || (has(self.cancel) && self.cancel)",fieldPath=".cancel",message="a cancelled run cannot be brought back: create another run"
+type MotorRunSpec struct {
+	// mode is Agentic (a model decides what is done) or Oneshot (one piece of code, no model).
+	// +default="Agentic"
+	// +optional
+	Mode RunMode `json:"mode,omitempty"`
+
+	// task says in plain language what is to be done.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32768
+	// +kubebuilder:validation:Pattern=`\S`
+	// +optional
+	Task string `json:"task,omitempty"`
+
+	// code is what a Oneshot run executes.
+	// +optional
+	Code *Code `json:"code,omitempty"`
+
+	// tools are what the model may use. Nothing else is offered to it, but for ask_user, which always is.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	Tools []ToolName `json:"tools,omitempty"`
+
+	// domains are the only hosts that the sandbox may reach: example.org, *.example.org (its subdomains, not
+	// itself), example.org:8443. The port is 443 if none is given.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	// +optional
+	Domains []Domain `json:"domains,omitempty"`
+
+	// files are put into the workspace before the first step.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=path
+	// +optional
+	Files []InputFile `json:"files,omitempty"`
+
+	// model chooses the model; unset, the namespace's MotorCortex does.
+	// +optional
+	Model *RunModel `json:"model,omitempty"`
+
+	// limits bound the run.
+	// +default={}
+	// +optional
+	Limits RunLimits `json:"limits,omitempty,omitzero"`
+
+	// sandbox changes the sandbox's shape.
+	// +optional
+	Sandbox *RunSandbox `json:"sandbox,omitempty"`
+
+	// responses answer what the run asked in status.pendingInput. An entry can be added, never changed or removed.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="oldSelf.all(o, self.exists(n, n.id == o.id))",message="a response cannot be taken back; a merge patch replaces the whole list, so add with a JSON patch: [{\"op\":\"add\",\"path\":\"/spec/responses/-\",\"value\":{…}}]"
+	// +listType=map
+	// +listMapKey=id
+	// +default=[]
+	// +optional
+	Responses []Response `json:"responses,omitempty"`
+
+	// cancel ends the run, in any phase, for ever.
+	// +optional
+	Cancel bool `json:"cancel,omitempty"`
+}
+
+// Code is a program.
+type Code struct {
+	// language of the source.
+	// +kubebuilder:validation:Enum=javascript;python
+	// +required
+	Language string `json:"language"`
+	// source is the program.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=65536
+	// +required
+	Source string `json:"source"`
+}
+
+// Domain is a host name, or *. and a host name, with an optional port.
+// +kubebuilder:validation:MinLength=4
+// +kubebuilder:validation:MaxLength=261
+// +kubebuilder:validation:XValidation:rule="!self.contains('/')",message="a domain is a host name such as example.org, not a URL: leave out the scheme and the path"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([*][.])?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?[.])+[a-z]([a-z0-9-]{0,61}[a-z0-9])?(:[0-9]{1,5})?$')",message="a domain is a lower-case host name with at least two labels, such as example.org, *.example.org or example.org:8443"
+// +kubebuilder:validation:XValidation:rule="!self.matches(':[0-9]{1,5}$') || (int(self.split(':')[1]) >= 1 && int(self.split(':')[1]) <= 65535)",message="the port of a domain is 1 to 65535"
+type Domain string
+
+// InputFile is a file for the workspace.
+// +kubebuilder:validation:XValidation:rule="has(self.content) != has(self.configMapKeyRef)",message="a file has either content or configMapKeyRef"
+type InputFile struct {
+	// path in the workspace, with / between folders.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[^/\x00-\x1f\x7f]+(/[^/\x00-\x1f\x7f]+)*$`
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(p, p == '..' || p == '.')",message="a path stays in the workspace: no . or .. in it"
+	// +kubebuilder:validation:XValidation:rule="self != '.motor' && !self.startsWith('.motor/')",message="the folder .motor is the operator's"
+	// +required
+	Path string `json:"path"`
+	// content of the file.
+	// +kubebuilder:validation:MaxLength=262144
+	// +optional
+	Content *string `json:"content,omitempty"`
+	// configMapKeyRef names a ConfigMap in this namespace and the key in it whose value is the content.
+	// +optional
+	ConfigMapKeyRef *ConfigMapKeyRef `json:"configMapKeyRef,omitempty"`
+}
+
+// ConfigMapKeyRef names one key of a ConfigMap in the same namespace.
+type ConfigMapKeyRef struct {
+	// name of the ConfigMap.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Name string `json:"name"`
+	// key in data or binaryData.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Key string `json:"key"`
+}
+
+// RunModel chooses the model of a run.
+type RunModel struct {
+	// name is asked of the same endpoint instead of the configured model.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +required
+	Name string `json:"name"`
+}
+
+// RunLimits bound a run.
+type RunLimits struct {
+	// maxIterations is the most answers that the model may give.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=50
+	// +default=20
+	// +optional
+	MaxIterations int32 `json:"maxIterations,omitempty"`
+	// timeoutSeconds is how long the run may take, from its creation, waiting for people not counted.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +default=600
+	// +optional
+	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+	// awaitingInputSeconds is how long the run waits for an answer to each question.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +default=1800
+	// +optional
+	AwaitingInputSeconds int32 `json:"awaitingInputSeconds,omitempty"`
+	// maxTokens is the most tokens of all model calls together; unset, there is no such limit.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	MaxTokens *int64 `json:"maxTokens,omitempty"`
+}
+
+// RunSandbox is the shape of a run's sandbox.
+type RunSandbox struct {
+	// runtimeClassName is the RuntimeClass of the Pod, gvisor for example.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	RuntimeClassName *string `json:"runtimeClassName,omitempty"`
+	// resources are the limits of the sandbox. Requests are a tenth of the CPU and a quarter of the memory.
+	// +optional
+	Resources SandboxResources `json:"resources,omitempty,omitzero"`
+}
+
+// Response answers one question.
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
+type Response struct {
+	// id of the question: status.pendingInput.id.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	ID string `json:"id"`
+	// answer is given to the model, word for word.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16384
+	// +required
+	Answer string `json:"answer"`
+	// respondedBy is who answered.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	RespondedBy string `json:"respondedBy,omitempty"`
+}
+
+// MotorRun is one task, carried out in a sandbox of its own.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=mrun,categories=motor
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Steps",type=integer,JSONPath=`.status.steps`
+// +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.usage.totalTokens`
+// +kubebuilder:printcolumn:name="Question",type=string,JSONPath=`.status.pendingInput.title`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Attempt",type=integer,priority=1,JSONPath=`.status.attempts[-1:].index`
+// +kubebuilder:printcolumn:name="Pod",type=string,priority=1,JSONPath=`.status.sandbox.podName`
+// +kubebuilder:printcolumn:name="Model",type=string,priority=1,JSONPath=`.status.model`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 48",message="the name of a MotorRun has at most 48 characters, so that the names of its steps and its Pod fit"
+type MotorRun struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec MotorRunSpec `json:"spec"`
+	// +optional
+	Status MotorRunStatus `json:"status,omitempty,omitzero"`
+}
+
+// MotorRunList is a list of MotorRun.
+// +kubebuilder:object:root=true
+type MotorRunList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []MotorRun `json:"items"`
+}

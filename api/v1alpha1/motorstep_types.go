@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// StepType is what a MotorStep records.
+// +kubebuilder:validation:Enum=Turn;Outcome
+type StepType string
+
+const (
+	// StepTurn records one answer of the model and what came of it.
+	StepTurn StepType = "Turn"
+	// StepEnd records how an attempt ended that did not end by a Turn without tool calls.
+	StepEnd StepType = "Outcome"
+)
+
+// MotorStepSpec is what was decided. It is written before any of it is done, and never changes.
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a step's spec never changes"
+// +kubebuilder:validation:XValidation:rule="self.type == 'Outcome' ? has(self.outcome) : !has(self.outcome)",message="outcome is set if, and only if, type is Outcome"
+type MotorStepSpec struct {
+	// type is Turn for an answer of the model, Outcome for the end of an attempt.
+	// +required
+	Type StepType `json:"type"`
+	// attempt counts the attempts of the run from 0.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=9
+	// +required
+	Attempt int32 `json:"attempt"`
+	// index counts the steps of the attempt from 1.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +required
+	Index int32 `json:"index"`
+	// epoch of the claim on the run under which the step was written.
+	// +kubebuilder:validation:Minimum=1
+	// +required
+	Epoch int64 `json:"epoch"`
+	// worker is the replica of the manager that wrote the step.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Worker string `json:"worker,omitempty"`
+	// model is the name of the model as its endpoint reported it.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Model string `json:"model,omitempty"`
+	// content is what the model said beside its tool calls.
+	// +kubebuilder:validation:MaxLength=131072
+	// +optional
+	Content string `json:"content,omitempty"`
+	// final says that content is the result of the run: the model called no tool any more.
+	// +optional
+	Final bool `json:"final,omitempty"`
+	// tools names the tools called, for printing.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Tools string `json:"tools,omitempty"`
+	// toolCalls are carried out one after the other.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=id
+	// +optional
+	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
+	// usage is what the model call cost.
+	// +optional
+	Usage Usage `json:"usage,omitempty,omitzero"`
+	// modelMs is the time from the first try of the model call to its answer, in milliseconds.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	ModelMs int64 `json:"modelMs,omitempty"`
+	// promptDigest is the SHA-256 of the system prompt.
+	// +kubebuilder:validation:MaxLength=80
+	// +optional
+	PromptDigest string `json:"promptDigest,omitempty"`
+	// requestDigest is the SHA-256 of the whole request to the model.
+	// +kubebuilder:validation:MaxLength=80
+	// +optional
+	RequestDigest string `json:"requestDigest,omitempty"`
+	// sandbox is where the tool calls run.
+	// +optional
+	Sandbox *StepSandbox `json:"sandbox,omitempty"`
+	// outcome says how the attempt ended.
+	// +optional
+	Outcome *StepOutcome `json:"outcome,omitempty"`
+}
+
+// StepSandbox names the sandbox of a step so exactly that no other can take its place.
+type StepSandbox struct {
+	// podUID of the sandbox Pod.
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	PodUID string `json:"podUID"`
+	// serverKey is "sha256:…" of the tool server's public key, pinned at the first handshake.
+	// +kubebuilder:validation:MaxLength=80
+	// +optional
+	ServerKey string `json:"serverKey,omitempty"`
+	// isolationTries is how many times in a row every forbidden address was seen to be blocked.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	IsolationTries int32 `json:"isolationTries,omitempty"`
+	// isolationMs is how long it took, from the first try, until they were all blocked.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	IsolationMs int64 `json:"isolationMs,omitempty"`
+}
+
+// ToolCall is one tool call that the model decided on.
+type ToolCall struct {
+	// id is the call's identity: the sandbox runs an id at most once.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	ID string `json:"id"`
+	// modelID is the id that the model gave to the call.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	ModelID string `json:"modelID,omitempty"`
+	// tool is the name of the tool.
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Tool string `json:"tool"`
+	// arguments as the model wrote them: JSON, if the model kept to its format.
+	// +kubebuilder:validation:MaxLength=131072
+	// +optional
+	Arguments string `json:"arguments,omitempty"`
+}
+
+// Usage counts tokens.
+type Usage struct {
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	PromptTokens int64 `json:"promptTokens,omitempty"`
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	CompletionTokens int64 `json:"completionTokens,omitempty"`
+	// cachedTokens is the part of promptTokens that the endpoint served from its cache.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	CachedTokens int64 `json:"cachedTokens,omitempty"`
+	// totalTokens is promptTokens and completionTokens together.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	TotalTokens int64 `json:"totalTokens,omitempty"`
+}
+
+// StepOutcome is the end of an attempt.
+type StepOutcome struct {
+	// category is the kind of failure.
+	// +required
+	Category FailureCategory `json:"category"`
+	// reason is a CamelCase word for programs.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Reason string `json:"reason"`
+	// message is for people.
+	// +kubebuilder:validation:MaxLength=4096
+	// +optional
+	Message string `json:"message,omitempty"`
+	// retryable says whether another attempt may succeed although nothing was changed.
+	// +optional
+	Retryable bool `json:"retryable,omitempty"`
+}
+
+// StepPhase is how far a step got.
+// +kubebuilder:validation:Enum=InFlight;Settled;OutcomeUnknown
+type StepPhase string
+
+const (
+	// StepInFlight: at least one tool call has no result yet.
+	StepInFlight StepPhase = "InFlight"
+	// StepSettled: every tool call has a result.
+	StepSettled StepPhase = "Settled"
+	// StepOutcomeUnknown: every tool call has ended, and of at least one nobody can tell how.
+	StepOutcomeUnknown StepPhase = "OutcomeUnknown"
+)
+
+// MotorStepStatus is what came of the step.
+type MotorStepStatus struct {
+	// phase is InFlight until every tool call has a result.
+	// +optional
+	Phase StepPhase `json:"phase,omitempty"`
+	// results has an entry for each tool call that has ended.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=callID
+	// +optional
+	Results []ToolResult `json:"results,omitempty"`
+	// ok is "succeeded/called", for printing.
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	OK string `json:"ok,omitempty"`
+	// toolMs is the time that the tool calls took together, waiting for people not counted, in milliseconds.
+	// +kubebuilder:validation:Minimum=0
+	// +default=0
+	// +optional
+	ToolMs int64 `json:"toolMs,omitempty"`
+}
+
+// ToolResult is the envelope of what a tool call gave.
+type ToolResult struct {
+	// callID is the id of the tool call.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	CallID string `json:"callID"`
+	// ok is false if the tool failed.
+	// +required
+	OK bool `json:"ok"`
+	// output is what the model is shown, at most 32 KiB; the rest is in outputFile.
+	// +kubebuilder:validation:MaxLength=32768
+	// +optional
+	Output string `json:"output,omitempty"`
+	// outputFile is the file in the workspace that has the whole output, if output is cut.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	OutputFile string `json:"outputFile,omitempty"`
+	// errorCode is a word for programs.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	ErrorCode string `json:"errorCode,omitempty"`
+	// retryable says that the same call may succeed when it is made again.
+	// +optional
+	Retryable bool `json:"retryable,omitempty"`
+	// provenance is where the output comes from: what is web is never believed.
+	// +kubebuilder:validation:Enum=user;web;internal
+	// +required
+	Provenance string `json:"provenance"`
+	// durationMs is how long the call took, in milliseconds.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	DurationMs int64 `json:"durationMs,omitempty"`
+}
+
+// MotorStep is one entry in the journal of a MotorRun. Only the operator writes it.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=mstep,categories=motor
+// +kubebuilder:printcolumn:name="Step",type=integer,JSONPath=`.spec.index`
+// +kubebuilder:printcolumn:name="Tools",type=string,JSONPath=`.spec.tools`
+// +kubebuilder:printcolumn:name="OK",type=string,JSONPath=`.status.ok`
+// +kubebuilder:printcolumn:name="Model-ms",type=integer,JSONPath=`.spec.modelMs`
+// +kubebuilder:printcolumn:name="Tool-ms",type=integer,JSONPath=`.status.toolMs`
+// +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.spec.usage.totalTokens`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Phase",type=string,priority=1,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Run",type=string,priority=1,JSONPath=`.metadata.labels.motorcortex\.dev/run`
+// +kubebuilder:printcolumn:name="Attempt",type=integer,priority=1,JSONPath=`.spec.attempt`
+// +kubebuilder:printcolumn:name="Outcome",type=string,priority=1,JSONPath=`.spec.outcome.reason`
+type MotorStep struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec MotorStepSpec `json:"spec"`
+	// +optional
+	Status MotorStepStatus `json:"status,omitempty,omitzero"`
+}
+
+// MotorStepList is a list of MotorStep.
+// +kubebuilder:object:root=true
+type MotorStepList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []MotorStep `json:"items"`
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// headContent is what the controller needs of a closing text: as much as the status takes.
+	headContent = 8192
+	// headOutput is what the status shows of a tool's output.
+	headOutput = 200
+)
+
+// runHead keeps of a cached run all but the content of its files; who puts them reads the run itself.
+func runHead(o any) (any, error) {
+	r, ok := o.(*v1alpha1.MotorRun)
+	if !ok {
+		return o, nil
+	}
+	r.ManagedFields = nil
+	for i := range r.Spec.Files {
+		if r.Spec.Files[i].Content != nil {
+			r.Spec.Files[i].Content = new(string)
+		}
+	}
+	return r, nil
+}
+
+// stepHead keeps of a cached step what the controller reads. The journal itself is never read from the cache.
+func stepHead(o any) (any, error) {
+	s, ok := o.(*v1alpha1.MotorStep)
+	if !ok {
+		return o, nil
+	}
+	s.ManagedFields = nil
+	if !s.Spec.Final {
+		s.Spec.Content = ""
+	}
+	s.Spec.Content = runpolicy.Cut(s.Spec.Content, headContent)
+	for i := range s.Spec.ToolCalls {
+		// No question that a person is asked is longer.
+		if c := &s.Spec.ToolCalls[i]; c.Tool != toolapi.ToolAskUser || len(c.Arguments) > toolapi.MaxAskUserBytes {
+			c.Arguments = ""
+		}
+	}
+	for i := range s.Status.Results {
+		s.Status.Results[i].Output = runpolicy.Cut(s.Status.Results[i].Output, headOutput)
+	}
+	return s, nil
+}
+
+// nodeHead keeps of a cached node what says whether it supports user namespaces.
+func nodeHead(o any) (any, error) {
+	n, ok := o.(*corev1.Node)
+	if !ok {
+		return o, nil
+	}
+	n.ManagedFields, n.Annotations = nil, nil
+	n.Status = corev1.NodeStatus{RuntimeHandlers: n.Status.RuntimeHandlers}
+	return n, nil
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+func bigStep(final bool) *v1alpha1.MotorStep {
+	long := strings.Repeat("漢字<\x01", 20_000)
+	return &v1alpha1.MotorStep{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "run-a0-s1", UID: "12345678-9abc", Labels: map[string]string{"a": "b"}, CreationTimestamp: metav1.NewTime(time.Unix(1700000000, 0)),
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		},
+		Spec: v1alpha1.MotorStepSpec{
+			Type: v1alpha1.StepTurn, Index: 1, Epoch: 1, Model: "m", Content: long, Final: final, ModelMs: 5,
+			Usage:   v1alpha1.Usage{PromptTokens: 1, TotalTokens: 1},
+			Sandbox: &v1alpha1.StepSandbox{PodUID: "p", IsolationTries: 3},
+			ToolCalls: []v1alpha1.ToolCall{
+				{ID: "c0", Tool: "bash", Arguments: long},
+				{ID: "c1", Tool: "ask_user", Arguments: `{"question":"Which?","options":["a"]}`},
+			},
+		},
+		Status: v1alpha1.MotorStepStatus{ToolMs: 7, Results: []v1alpha1.ToolResult{{CallID: "c0", OK: true, Output: long, DurationMs: 7}}},
+	}
+}
+
+// What the controller shows of a run is the same, whether it reads whole steps or their heads.
+func TestStepHeadIsEnoughForTheController(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Limits: v1alpha1.RunLimits{AwaitingInputSeconds: 30}}}
+	for _, final := range []bool{false, true} {
+		whole := bigStep(final)
+		o, err := stepHead(bigStep(final))
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := o.(*v1alpha1.MotorStep)
+		want := runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*whole})
+		if want.Final != nil {
+			want.Final = new(runpolicy.CutEncoded(*want.Final, headContent))
+		}
+		got := runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*head})
+		if got.Final != nil {
+			got.Final = new(runpolicy.CutEncoded(*got.Final, headContent))
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("final %t: the head gives another progress (-whole +head):\n%s", final, diff)
+		}
+	}
+}
+
+func TestRunHeadHasNoFileContents(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Task: "t", Files: []v1alpha1.InputFile{
+		{Path: "a", Content: new(strings.Repeat("x", 1<<18))}, {Path: "b", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "c", Key: "k"}},
+	}}}
+	o, err := runHead(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []v1alpha1.InputFile{{Path: "a", Content: new("")}, {Path: "b", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "c", Key: "k"}}}
+	if diff := cmp.Diff(want, o.(*v1alpha1.MotorRun).Spec.Files); diff != "" {
+		t.Errorf("files of the head (-want +got):\n%s", diff)
+	}
+}
+
+func TestStepHeadIsSmall(t *testing.T) {
+	t.Parallel()
+	for _, final := range []bool{false, true} {
+		o, err := stepHead(bigStep(final))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := o.(*v1alpha1.MotorStep)
+		if s.ManagedFields != nil || s.Labels["a"] != "b" || s.UID == "" {
+			t.Errorf("metadata %+v", s.ObjectMeta)
+		}
+		if n := utf8.RuneCountInString(s.Spec.Content); final && n != headContent || !final && n != 0 {
+			t.Errorf("final %t: %d characters of content", final, n)
+		}
+		if s.Spec.ToolCalls[0].Arguments != "" || s.Spec.ToolCalls[1].Arguments == "" {
+			t.Error("the arguments of the question, and of nothing else, are needed")
+		}
+		if n := utf8.RuneCountInString(s.Status.Results[0].Output); n != headOutput {
+			t.Errorf("%d characters of output", n)
+		}
+		again, err := stepHead(s.DeepCopy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(s, again); diff != "" {
+			t.Errorf("the head of a head is another one:\n%s", diff)
+		}
+	}
+}
+
+func TestNodeHead(t *testing.T) {
+	t.Parallel()
+	n := corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{}}},
+		Spec:       corev1.NodeSpec{Unschedulable: true},
+		Status: corev1.NodeStatus{
+			Images:          []corev1.ContainerImage{{Names: []string{"i"}}},
+			RuntimeHandlers: []corev1.NodeRuntimeHandler{{Features: &corev1.NodeRuntimeHandlerFeatures{UserNamespaces: new(true)}}},
+		},
+	}
+	o, err := nodeHead(n.DeepCopy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Unschedulable: true},
+		Status: corev1.NodeStatus{RuntimeHandlers: n.Status.RuntimeHandlers},
+	}
+	if diff := cmp.Diff(want, o); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	usable := *o.(*corev1.Node)
+	usable.Spec.Unschedulable = false
+	if !sandbox.SupportsUserNamespaces([]corev1.Node{usable}) {
+		t.Error("the head does not say that the node supports user namespaces")
+	}
+}
+
+// A transform is given tombstones too.
+func TestHeadsLeaveOtherObjectsAlone(t *testing.T) {
+	t.Parallel()
+	for _, o := range []any{cache.DeletedFinalStateUnknown{Key: "k"}, &corev1.Pod{}, nil} {
+		for name, head := range map[string]func(any) (any, error){"step": stepHead, "node": nodeHead} {
+			got, err := head(o)
+			if err != nil || !cmp.Equal(got, o) {
+				t.Errorf("%s: %v gives %v, %v", name, o, got, err)
+			}
+		}
+	}
+}

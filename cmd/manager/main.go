@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command manager is the operator: controllers, engine, and what they are told by flags.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+func main() {
+	o := options{}
+	o.bind(flag.CommandLine)
+	flag.Parse()
+	handler := slog.NewJSONHandler(os.Stderr, nil)
+	ctrl.SetLogger(logr.FromSlogHandler(handler))
+	if err := run(ctrl.SetupSignalHandler(), o, slog.New(handler)); err != nil {
+		slog.New(handler).Error("the manager cannot go on", "error", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options, log *slog.Logger) error {
+	if err := o.complete(); err != nil {
+		return err
+	}
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("build the scheme: %w", err)
+	}
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("build the scheme: %w", err)
+	}
+	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions(),
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:        o.healthAddress,
+		LeaderElection:                true,
+		LeaderElectionID:              "manager.motorcortex.dev",
+		LeaderElectionNamespace:       o.namespace,
+		LeaderElectionReleaseOnCancel: true,
+		// A leader that was killed is replaced after its Lease; runs stand still for that long.
+		LeaseDuration: new(10 * time.Second),
+		RenewDeadline: new(7 * time.Second),
+		RetryPeriod:   new(time.Second),
+	})
+	if err != nil {
+		return fmt.Errorf("make the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := setup(ctx, mgr, o, log); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// cacheOptions keep out of the cache what nobody asks it for: foreign Pods and NetworkPolicies, and the bulk of runs,
+// steps and nodes, which would make the manager's memory grow with the files and transcripts of all runs.
+func cacheOptions() cache.Options {
+	sandboxes := labels.SelectorFromSet(labels.Set{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox})
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}:                 {Label: sandboxes},
+			&networkingv1.NetworkPolicy{}: {Label: sandboxes},
+			&v1alpha1.MotorRun{}:          {Transform: runHead},
+			&v1alpha1.MotorStep{}:         {Transform: stepHead},
+			&corev1.Node{}:                {Transform: nodeHead},
+		},
+	}
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"motorcortex.dev/motorcortex/internal/modelref"
+)
+
+// options are the manager's flags and what its Pod's environment says.
+type options struct {
+	sandboxImage        string
+	namespace           string
+	metricsAddress      string
+	healthAddress       string
+	model               string
+	sandboxStartTimeout time.Duration
+	isolationTimeout    time.Duration
+	connectTimeout      time.Duration
+	maxConcurrent       int
+	maxLoops            int
+
+	// worker is this process, not this Pod: a restarted container must not take itself for the former one.
+	worker  string
+	podIP   string
+	builtIn modelref.Endpoint
+}
+
+func (o *options) bind(fs *flag.FlagSet) {
+	fs.StringVar(&o.sandboxImage, "sandbox-image", os.Getenv("SANDBOX_IMAGE"), "image of the sandboxes, with the tool server in it (SANDBOX_IMAGE)")
+	fs.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the manager, for its Lease and its key (POD_NAMESPACE)")
+	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics, 0 for none")
+	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of the probes; sandboxes are tried against it")
+	fs.StringVar(&o.model, "model", os.Getenv("OPENAI_MODEL"), "model of namespaces that name none (OPENAI_MODEL); its endpoint is OPENAI_BASE_URL with the key OPENAI_API_KEY")
+	fs.DurationVar(&o.sandboxStartTimeout, "sandbox-start-timeout", 3*time.Minute, "how long a sandbox Pod may take to run")
+	fs.DurationVar(&o.isolationTimeout, "isolation-timeout", 10*time.Second, "how long a new sandbox may take until it reaches nothing")
+	fs.DurationVar(&o.connectTimeout, "connect-timeout", 10*time.Second, "how long a running sandbox's tool server may be unreachable")
+	fs.IntVar(&o.maxLoops, "max-loops", 32, "runs that are carried on at the same time, those that wait for a person not counted")
+	fs.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 8, "runs that are reconciled at the same time")
+}
+
+// defaultBaseURL is where openai-go goes when no base URL is given.
+const defaultBaseURL = "https://api.openai.com/v1"
+
+func (o *options) complete() error {
+	if o.sandboxImage == "" {
+		return errors.New("no sandbox image: set --sandbox-image or SANDBOX_IMAGE")
+	}
+	if o.namespace == "" {
+		return errors.New("no namespace: set --namespace or POD_NAMESPACE to the manager's namespace")
+	}
+	name := os.Getenv("POD_NAME")
+	if name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("name this worker: %w", err)
+		}
+		name = host
+	}
+	o.worker = name + "-" + rand.String(5)
+	o.podIP = os.Getenv("POD_IP")
+	o.builtIn = modelref.Endpoint{
+		BaseURL: strings.TrimSpace(os.Getenv("OPENAI_BASE_URL")),
+		APIKey:  modelref.NewSecret(strings.TrimSpace(os.Getenv("OPENAI_API_KEY"))),
+		Model:   strings.TrimSpace(o.model),
+	}
+	if o.builtIn.BaseURL == "" && o.builtIn.APIKey.Reveal() != "" {
+		o.builtIn.BaseURL = defaultBaseURL
+	}
+	return nil
+}

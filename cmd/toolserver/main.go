@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// The toolserver is process 1 of a sandbox Pod. It runs tool calls for the manager; see internal/toolserver.
+//
+// Environment:
+//
+//	MOTOR_POD_UID      the Pod's UID
+//	MOTOR_MANAGER_KEY  the manager's public keys, base64 of DER, separated by commas
+//	MOTOR_WORKSPACE    the folder that tools work in: default /workspace
+//	MOTOR_STATE        the folder of the server's own records: default /motor
+//	TMPDIR             the folder for temporary files of tools: default /tmp
+//	PATH               where bash, node and python3 are
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver"
+)
+
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+func main() {
+	if toolserver.IsChild() {
+		os.Exit(toolserver.RunChild())
+	}
+	listen := flag.String("listen", ":"+strconv.Itoa(toolapi.Port), "address to listen on")
+	flag.Parse()
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	if err := run(log, *listen); err != nil {
+		log.Error("the tool server ends", "error", err)
+		os.Exit(1)
+	}
+	os.Exit(exitTerminated)
+}
+
+// exitTerminated is the status of a tool server that was told to end. With status 0 the kubelet would let the Pod count
+// as succeeded, also if it evicted it, and nobody would learn why the sandbox is gone.
+const exitTerminated = 128 + int(syscall.SIGTERM)
+
+func run(log *slog.Logger, listen string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if err := toolserver.Prepare(); err != nil {
+		return err
+	}
+	keys, err := toolserver.ParseManagerKeys(os.Getenv("MOTOR_MANAGER_KEY"))
+	if err != nil {
+		return fmt.Errorf("MOTOR_MANAGER_KEY: %w", err)
+	}
+	server, err := toolserver.New(toolserver.Config{
+		Workspace:   cmp.Or(os.Getenv("MOTOR_WORKSPACE"), "/workspace"),
+		State:       cmp.Or(os.Getenv("MOTOR_STATE"), "/motor"),
+		TempDir:     cmp.Or(os.Getenv("TMPDIR"), "/tmp"),
+		SearchPath:  cmp.Or(os.Getenv("PATH"), defaultPath),
+		PodUID:      os.Getenv("MOTOR_POD_UID"),
+		ManagerKeys: keys,
+		Logger:      log,
+	})
+	if err != nil {
+		return err
+	}
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return err
+	}
+	log.Info("the tool server listens", "address", ln.Addr().String(), "key", server.ServerKey())
+	// The end of the process closes the rest. Server.Close would wait for a call that cannot be killed, and the Pod would
+	// not be gone in time.
+	return server.Serve(ctx, ln)
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// definition is one image of the product.
+type definition struct {
+	// Name is the image's name; its line in images.env is NAME_IMAGE.
+	Name string
+	// Package is the program in it, a path from the root of the repository.
+	Package string
+	// Sandbox puts the program on top of a Debian root file system; without it there is nothing but
+	// the program.
+	Sandbox bool
+}
+
+// table lists the images in the order that they are built in.
+var table = []definition{
+	{Name: "manager", Package: "./cmd/manager"},
+	{Name: "modelserver", Package: "./test/modelserver"},
+	{Name: "sandbox", Package: "./cmd/toolserver", Sandbox: true},
+}
+
+// variable is the name of the image's line in images.env.
+func (d definition) variable() string { return strings.ToUpper(d.Name) + "_IMAGE" }
+
+// choose picks images by name, or all.
+func choose(all []definition, names []string) ([]definition, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []definition
+	for _, name := range names {
+		at := slices.IndexFunc(all, func(d definition) bool { return d.Name == name })
+		if at < 0 {
+			var known []string
+			for _, d := range all {
+				known = append(known, d.Name)
+			}
+			return nil, fmt.Errorf("no image %q; there are %s", name, strings.Join(known, ", "))
+		}
+		chosen = append(chosen, all[at])
+	}
+	return chosen, nil
+}
+
+// replacePackages applies "name=./path" settings, for programs that live elsewhere.
+func replacePackages(all []definition, settings []string) ([]definition, error) {
+	changed := slices.Clone(all)
+	for _, setting := range settings {
+		name, pkg, found := strings.Cut(setting, "=")
+		at := slices.IndexFunc(changed, func(d definition) bool { return d.Name == name })
+		if !found || at < 0 || pkg == "" {
+			return nil, fmt.Errorf("--package %q is not NAME=PATH of a known image", setting)
+		}
+		changed[at].Package = pkg
+	}
+	return changed, nil
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Everything that must pass, the quick parts first.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+cd "$ROOT"
+
+part() {
+	say "── $1"
+	shift
+	"$@" || die "$*"
+}
+
+need git git gcc gcc python3 python3 ip iproute2
+[ -e /usr/include/stdio.h ] || need stdio.h libc6-dev # The race detector is linked with C.
+need_node
+part "programs of the cluster" devcluster build
+part "generated files" make --no-print-directory verify
+part "unit tests" make --no-print-directory test-unit
+part "unit tests of the development cluster" make --no-print-directory test-devcluster
+part "API-server tests" make --no-print-directory test-api
+part "lint" make --no-print-directory lint
+part "end-to-end tests" make --no-print-directory test-e2e
+say "everything passed"

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// baseline makes sure that the namespace's closing NetworkPolicy stands, as it must be, before any sandbox does. One
+// that was edited or deleted is put right.
+func (r *MotorRunReconciler) baseline(ctx context.Context, s *scope) (bool, error) {
+	want := sandbox.BaselineNetworkPolicy(s.run.Namespace, r.Config.Sandbox)
+	var have networkingv1.NetworkPolicy
+	// Read past the cache: it holds our label's policies only, and a sandbox must not be created on an old answer.
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(want), &have)
+	switch {
+	case apierrors.IsNotFound(err):
+		err := r.Create(ctx, want)
+		if apierrors.IsAlreadyExists(err) {
+			// Another run of the namespace was faster; the next pass looks whether it is as it must be.
+			s.wake(s.now.Add(conflictPause))
+			return false, nil
+		}
+		if err != nil {
+			return false, baselineFailed(s, "create", want.Name, err)
+		}
+	case err != nil:
+		return false, fmt.Errorf("get the NetworkPolicy %s: %w", want.Name, err)
+	case !equality.Semantic.DeepEqual(have.Spec, want.Spec) || !hasLabels(&have, want.Labels):
+		have.Spec = want.Spec
+		have.Labels = labels.Merge(have.Labels, want.Labels)
+		if err := r.Update(ctx, &have); err != nil {
+			return false, baselineFailed(s, "restore", want.Name, err)
+		}
+	}
+	return true, nil
+}
+
+// baselineFailed blocks the run on what the API server refused, and gives any other error back. The condition that it
+// takes away is what the engine goes by: a run does nothing more while its namespace is open.
+func baselineFailed(s *scope, verb, name string, err error) error {
+	if !refusedByAPI(err) {
+		return fmt.Errorf("%s the NetworkPolicy %s: %w", verb, name, err)
+	}
+	s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonBaselineRefused, fmt.Sprintf(
+		"The API server did not let the manager %s the NetworkPolicy %s, without which there is no sandbox: %v. "+
+			"Permit it in the quota, webhook or policy that refused it.", verb, name, err), true)
+	s.wake(s.now.Add(s.pause()))
+	return nil
+}
+
+// refusedByAPI says whether an error is the API server's answer about the object, or about its own state, and not a
+// defect of the pass: somebody has to do something about it, so the run must say so.
+func refusedByAPI(err error) bool {
+	// A webhook that cannot be reached is an internal error.
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsInternalError(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
+}
+
+// hasLabels leaves labels of others alone: who adds some must not start a fight.
+func hasLabels(o client.Object, want labels.Set) bool {
+	return labels.SelectorFromSet(want).Matches(labels.Set(o.GetLabels()))
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller converges the objects of a run: its NetworkPolicy, its sandbox Pod, its worker and its status.
+// It makes no model call and no tool call. What the engine did reaches it through the journal alone, so the status
+// of a run is derived from spec, journal and Pod, and can be derived again at any time.
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns,verbs=get;list;watch
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns/status,verbs=patch
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns/finalizers,verbs=update
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorsteps,verbs=get;list;watch;create
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorsteps/status,verbs=patch
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorcortices,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;update
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// The recorder of the leader election writes events of the old kind.
+// +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=motorcortex-system,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=secrets,verbs=get;create
+
+// Config is what the reconciler is told by the manager's flags.
+type Config struct {
+	Sandbox sandbox.Config
+	// Worker is the replica that runs are given to.
+	Worker string
+	// SandboxStartTimeout is how long a sandbox Pod may take to run before its run fails.
+	SandboxStartTimeout time.Duration
+	// MaxConcurrent is how many runs are reconciled at the same time.
+	MaxConcurrent int
+}
+
+// MotorRunReconciler converges MotorRuns.
+type MotorRunReconciler struct {
+	client.Client
+	// Live reads past the cache, where a stale answer would end or double something.
+	Live     client.Reader
+	Recorder events.EventRecorder
+	Models   modelref.Resolver
+	Config   Config
+	Now      func() time.Time
+}
+
+// SetupWithManager registers the reconciler.
+func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("motorrun").
+		For(&v1alpha1.MotorRun{}).
+		Owns(&v1alpha1.MotorStep{}).
+		Owns(&corev1.Pod{}).
+		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedRuns),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&networkingv1.NetworkPolicy{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedRuns)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, r.Config.MaxConcurrent)}).
+		Complete(r)
+}
+
+// unfinishedRuns maps an object that concerns all runs of a namespace to those that it can still concern.
+func (r *MotorRunReconciler) unfinishedRuns(ctx context.Context, o client.Object) []reconcile.Request {
+	var runs v1alpha1.MotorRunList
+	if err := r.List(ctx, &runs, client.InNamespace(o.GetNamespace())); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list runs", "namespace", o.GetNamespace())
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range runs.Items {
+		if !isFinished(&runs.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&runs.Items[i])})
+		}
+	}
+	return requests
+}
+
+// Reconcile brings one run a step further and writes its status once.
+func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	run := &v1alpha1.MotorRun{}
+	if err := r.Get(ctx, req.NamespacedName, run); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !run.DeletionTimestamp.IsZero() {
+		// Pod and steps are owned by the run and go with it.
+		return ctrl.Result{}, nil
+	}
+	s := newScope(run, r.Now())
+	// A pass that failed half way has seen too little to speak about the run; the next one starts anew.
+	err := r.converge(ctx, s)
+	if err == nil {
+		err = r.writeStatus(ctx, s)
+	}
+	if err == nil && isFinished(s.run) {
+		err = r.removePod(ctx, s)
+	}
+	if apierrors.IsConflict(err) {
+		// Somebody wrote the run since it was read; the watch brings the new version.
+		return ctrl.Result{RequeueAfter: conflictPause}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return s.result(), nil
+}
+
+// conflictPause lets the cache catch up with the write that won.
+const conflictPause = 50 * time.Millisecond
+
+// step brings a run one part of the way. It sets its own condition and says whether the next step may be taken.
+type step struct {
+	name string
+	take func(context.Context, *scope) (goOn bool, err error)
+}
+
+// converge takes the steps in order until one has to wait.
+//
+//	cleanUp → observe → progress → conclude → accept → baseline → sandbox → place
+func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
+	for _, st := range []step{
+		{"cleanUp", r.cleanUp},
+		{"observe", r.observe},
+		{"progress", r.progress},
+		{"conclude", r.conclude},
+		{"accept", r.accept},
+		{"baseline", r.baseline},
+		{"sandbox", r.sandbox},
+		{"place", r.place},
+	} {
+		goOn, err := st.take(ctx, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", st.name, err)
+		}
+		if !goOn {
+			break
+		}
+	}
+	return nil
+}
+
+// writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
+func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
+	s.summarize()
+	if !s.changed() {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{})
+	if err := r.Status().Patch(ctx, s.run, patch); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+	for _, t := range transitions(s.before, s.run) {
+		r.Recorder.Eventf(s.run, nil, t.kind, t.reason, t.action, "%s", t.note)
+	}
+	return nil
+}
+
+func podKey(run *v1alpha1.MotorRun) types.NamespacedName {
+	return types.NamespacedName{Namespace: run.Namespace, Name: sandbox.PodName(run)}
+}

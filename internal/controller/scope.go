@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// maxMessage keeps a status message from carrying a whole document.
+const maxMessage = 1000
+
+const (
+	minPause = 5 * time.Second
+	maxPause = time.Minute
+)
+
+// scope is one pass over one run: what was observed, what is to be written, when to come back.
+type scope struct {
+	before *v1alpha1.MotorRun
+	run    *v1alpha1.MotorRun
+	now    time.Time
+
+	progress    runpolicy.Progress
+	pod         *corev1.Pod
+	podState    *sandbox.State
+	sandboxGone bool
+	// blocked is the condition that keeps the run from going on, for the message.
+	blocked string
+	// stalled says that somebody must change something before the run can go on.
+	stalled bool
+	wakeAt  time.Time
+}
+
+func newScope(run *v1alpha1.MotorRun, now time.Time) *scope {
+	return &scope{before: run.DeepCopy(), run: run, now: now}
+}
+
+// set sets a condition. A message must not change while nothing else does: each change is a write.
+func (s *scope) set(conditionType string, status metav1.ConditionStatus, reason, message string) {
+	apimeta.SetStatusCondition(&s.run.Status.Conditions, metav1.Condition{
+		Type: conditionType, Status: status, Reason: reason, Message: runpolicy.CutEncoded(message, maxMessage),
+		ObservedGeneration: s.run.Generation, LastTransitionTime: metav1.NewTime(s.now),
+	})
+}
+
+// block sets a condition False and notes it as what the run waits for.
+func (s *scope) block(conditionType, reason, message string, stalled bool) {
+	s.set(conditionType, metav1.ConditionFalse, reason, message)
+	s.blocked, s.stalled = conditionType, stalled
+}
+
+// wake asks for another pass at an instant, if nothing earlier was asked for.
+func (s *scope) wake(at time.Time) {
+	if !at.IsZero() && (s.wakeAt.IsZero() || at.Before(s.wakeAt)) {
+		s.wakeAt = at
+	}
+}
+
+// pause is how soon what nobody tells of is looked at again. It grows with the run's age, so that thousands of runs that
+// wait for somebody do not keep the API server busy, and ends where a person would think that nothing happens.
+func (s *scope) pause() time.Duration {
+	return min(max(s.now.Sub(s.run.CreationTimestamp.Time)/10, minPause), maxPause)
+}
+
+func (s *scope) result() ctrl.Result {
+	if s.wakeAt.IsZero() {
+		return ctrl.Result{}
+	}
+	// Never zero, which would mean never; and a little late rather than early, or the pass would find nothing due.
+	return ctrl.Result{RequeueAfter: max(s.wakeAt.Sub(s.now), 0) + 10*time.Millisecond}
+}
+
+func (s *scope) changed() bool {
+	return !equality.Semantic.DeepEqual(s.before.Status, s.run.Status)
+}
+
+// summarize derives the parts of the status that say in short what the conditions say.
+func (s *scope) summarize() {
+	st := &s.run.Status
+	st.ObservedGeneration = s.run.Generation
+	if st.StartedAt == nil {
+		st.StartedAt = &metav1.Time{Time: s.now}
+	}
+	if isFinished(s.run) {
+		s.set(v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
+		s.summarizeEnd()
+		return
+	}
+	s.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonRunning, "The run has not ended.")
+	s.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning, "The run has not ended.")
+	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRunning, "The run is being carried out.")
+	st.Phase, st.Message = s.phase(), runpolicy.CutEncoded(s.message(), maxMessage)
+	if s.stalled {
+		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, apimeta.FindStatusCondition(st.Conditions, s.blocked).Reason, st.Message)
+	} else {
+		apimeta.RemoveStatusCondition(&st.Conditions, v1alpha1.ConditionStalled)
+	}
+}
+
+// summarizeEnd keeps Stalled for a run that failed: kstatus takes it for "failed", and its absence for "current".
+func (s *scope) summarizeEnd() {
+	c := apimeta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if c != nil && c.Status == metav1.ConditionFalse {
+		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, c.Reason, c.Message)
+		return
+	}
+	apimeta.RemoveStatusCondition(&s.run.Status.Conditions, v1alpha1.ConditionStalled)
+}
+
+func (s *scope) phase() v1alpha1.RunPhase {
+	switch {
+	case s.run.Status.PendingInput != nil:
+		return v1alpha1.PhaseAwaitingInput
+	case apimeta.IsStatusConditionTrue(s.run.Status.Conditions, v1alpha1.ConditionSandboxReady):
+		return v1alpha1.PhaseRunning
+	}
+	return v1alpha1.PhaseCreated
+}
+
+func (s *scope) message() string {
+	if p := s.run.Status.PendingInput; p != nil {
+		return "Waiting for an answer: " + p.Question
+	}
+	if c := apimeta.FindStatusCondition(s.run.Status.Conditions, s.blocked); c != nil {
+		return c.Message
+	}
+	return fmt.Sprintf("Working on step %d.", s.run.Status.Steps+1)
+}
+
+func isFinished(run *v1alpha1.MotorRun) bool {
+	return apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFinished)
+}

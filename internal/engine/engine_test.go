@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// stubReader decides what becomes of every list, which is the first thing that a loop asks for.
+type stubReader struct {
+	client.Reader
+	list func(ctx context.Context) error
+}
+
+func (r stubReader) List(ctx context.Context, _ client.ObjectList, _ ...client.ListOption) error {
+	return r.list(ctx)
+}
+
+// testEngine has a journal that answers as list does. The queue of its events has room for all of a test.
+func testEngine(t *testing.T, maxLoops int, log io.Writer, list func(context.Context) error) *Engine {
+	e := &Engine{
+		Live: stubReader{list: list}, Now: time.Now, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Config: Config{MaxLoops: maxLoops}, loops: map[types.NamespacedName]*loop{},
+		ended: make(chan event.TypedGenericEvent[*v1alpha1.MotorRun], 100), stopping: make(chan struct{}),
+	}
+	t.Cleanup(func() {
+		e.mu.Lock()
+		close(e.stopping)
+		for _, l := range e.loops {
+			l.cancel()
+		}
+		e.mu.Unlock()
+		e.wg.Wait()
+	})
+	return e
+}
+
+func testRun(namespace, name string) *v1alpha1.MotorRun {
+	run := &v1alpha1.MotorRun{}
+	run.Namespace, run.Name, run.UID = namespace, name, types.UID(namespace+name)
+	return run
+}
+
+func hang(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestNamespacesShareTheLoops(t *testing.T) {
+	t.Parallel()
+	e := testEngine(t, 4, io.Discard, hang)
+	runs := map[bool]int{}
+	running := func(run *v1alpha1.MotorRun) bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		l := e.loops[client.ObjectKeyFromObject(run)]
+		return l != nil && l.running
+	}
+	for i := range 6 {
+		run := testRun("a", fmt.Sprint(i))
+		e.ensure(run)
+		runs[running(run)]++
+	}
+	if runs[true] != 4 {
+		t.Fatalf("%d loops of one namespace run while nobody else waits", runs[true])
+	}
+	other := testRun("b", "0")
+	e.ensure(other)
+	if running(other) {
+		t.Fatal("more loops run than may")
+	}
+	// One of them ends. Those that wait are looked at in their order, and the first two are of the same namespace.
+	ended := client.ObjectKey{Namespace: "a", Name: "0"}
+	e.stop(ended)
+	for _, want := range []struct {
+		run  *v1alpha1.MotorRun
+		runs bool
+	}{{testRun("a", "4"), false}, {testRun("a", "5"), false}, {other, true}} {
+		got := (<-e.ended).Object
+		if got.UID != want.run.UID {
+			t.Fatalf("%s is looked at, want %s", got.UID, want.run.UID)
+		}
+		if res := e.ensure(got); running(got) != want.runs || (res.RequeueAfter > 0) == want.runs {
+			t.Errorf("%s runs: %t, looked at again after %s", got.UID, running(got), res.RequeueAfter)
+		}
+	}
+	// Nobody else waits any more: the next that ends makes room for any.
+	e.stop(client.ObjectKey{Namespace: "a", Name: "1"})
+	next := (<-e.ended).Object
+	if e.ensure(next); next.Name != "4" || !running(next) {
+		t.Errorf("%s runs: %t", next.UID, running(next))
+	}
+	// What waits and is deleted makes room for nobody.
+	e.stop(client.ObjectKey{Namespace: "a", Name: "5"})
+	if len(e.queue) != 0 {
+		t.Errorf("%d still wait", len(e.queue))
+	}
+}
+
+func TestAPanicEndsNothingButItsLoop(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	e := testEngine(t, 1, &log, func(context.Context) error { panic("out of order") })
+	run := testRun("ns", "run")
+	e.ensure(run)
+	<-e.ended
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l := e.loops[client.ObjectKeyFromObject(run)]
+	if l.running || l.over || l.panics != 1 || l.failures != 1 || e.running != 0 {
+		t.Errorf("the loop is %+v, %d run", l, e.running)
+	}
+	if n := strings.Count(log.String(), "out of order"); n != 1 || !strings.Contains(log.String(), "engine_test.go") {
+		t.Errorf("logged %d times: %s", n, &log)
+	}
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	panicked, failed := fmt.Errorf("run: %w", motorloop.NewPanic("x")), errors.New("no answer")
+	missing := fmt.Errorf("read: %w", errMissing)
+	now := time.Now()
+	for name, tt := range map[string]struct {
+		errs           []error
+		failures       int
+		panics         int
+		missingIsKnown bool
+	}{
+		"nothing":                          {nil, 0, 0, false},
+		"panics":                           {[]error{panicked, panicked}, 2, 2, false},
+		"panics, not in a row":             {[]error{panicked, failed, panicked}, 3, 1, false},
+		"the end after panics fails":       {[]error{panicked, panicked, panicked, failed}, 4, 3, false},
+		"success":                          {[]error{panicked, missing, nil}, 0, 0, false},
+		"missing":                          {[]error{missing, missing}, 2, 0, true},
+		"missing, then something else was": {[]error{missing, failed}, 2, 0, false},
+	} {
+		var h history
+		for _, err := range tt.errs {
+			if errors.Is(err, errMissing) && !h.mayComeBack(now) {
+				t.Errorf("%s: given up at once", name)
+			}
+			h.note(err)
+		}
+		if h.failures != tt.failures || h.panics != tt.panics || h.missingSince.IsZero() == tt.missingIsKnown {
+			t.Errorf("%s: %+v", name, h)
+		}
+	}
+	var h history
+	if !h.mayComeBack(now) || !h.mayComeBack(now.Add(missingFor-1)) || h.mayComeBack(now.Add(missingFor)) {
+		t.Error("what is missing is not waited for exactly as long as it may be")
+	}
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package modelref finds the model endpoint of a run: what the namespace's MotorCortex says, else the manager's.
+package modelref
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// Endpoint is a model at an address. It does not print its key.
+type Endpoint struct {
+	BaseURL string
+	Model   string
+	APIKey  Secret
+}
+
+// Secret is a value that must not be printed. It is behind a pointer because methods alone do not hide a string: fmt
+// does not ask them for a wrong verb or an unexported field, nor encoding/json for the key of a map.
+type Secret struct{ value *string }
+
+// NewSecret makes a Secret of a value; of an empty one the zero Secret.
+func NewSecret(value string) Secret {
+	if value == "" {
+		return Secret{}
+	}
+	return Secret{value: &value}
+}
+
+// String hides the value from every formatter and logger.
+func (Secret) String() string { return "[redacted]" }
+
+// GoString hides the value from %#v.
+func (Secret) GoString() string { return "[redacted]" }
+
+// MarshalText hides the value from JSON.
+func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
+
+// Reveal gives the value, for the one place that sends it.
+func (s Secret) Reveal() string {
+	if s.value == nil {
+		return ""
+	}
+	return *s.value
+}
+
+// Problem is a configuration that somebody must change; waiting for that is right, retrying is not.
+type Problem struct {
+	// Reason is a reason of the condition Accepted.
+	Reason string
+	// Message says what is missing, where, and what to do.
+	Message string
+}
+
+func (p *Problem) Error() string { return p.Reason + ": " + p.Message }
+
+// Resolver finds model endpoints.
+type Resolver struct {
+	// Cortex reads MotorCortex objects.
+	Cortex client.Reader
+	// Secrets reads Secrets one by one, never by list or watch.
+	Secrets client.Reader
+	// Default is the manager's own endpoint; its fields may be empty.
+	Default Endpoint
+}
+
+// Resolve gives the endpoint for a run's loop. The error is a *Problem if somebody has to configure something.
+func (r Resolver) Resolve(ctx context.Context, run *v1alpha1.MotorRun) (Endpoint, error) {
+	var cortex v1alpha1.MotorCortex
+	err := r.Cortex.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
+	if client.IgnoreNotFound(err) != nil {
+		return Endpoint{}, fmt.Errorf("get MotorCortex: %w", err)
+	}
+	chosen := Choose(cortex.Spec.Models)
+	e := r.Default
+	if chosen != nil {
+		if e, err = r.endpoint(ctx, run.Namespace, chosen); err != nil {
+			return Endpoint{}, err
+		}
+	}
+	if run.Spec.Model != nil {
+		e.Model = run.Spec.Model.Name
+	}
+	return e, check(e)
+}
+
+// Choose follows the fallback chain of the loop's role: motor, fast, default. Nil means the manager's own.
+func Choose(m v1alpha1.ModelSet) *v1alpha1.ModelEndpoint {
+	for _, e := range []*v1alpha1.ModelEndpoint{m.Motor, m.Fast, m.Default} {
+		if e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.ModelEndpoint) (Endpoint, error) {
+	e := Endpoint{BaseURL: m.BaseURL, Model: m.Model}
+	if m.BaseURL == "" {
+		e.BaseURL = r.Default.BaseURL
+	}
+	if m.APIKeySecretRef == nil {
+		// The manager's key goes to the manager's endpoint only: a namespace must not be able to have it sent elsewhere.
+		if m.BaseURL == "" {
+			e.APIKey = r.Default.APIKey
+		}
+		return e, nil
+	}
+	if m.BaseURL == "" && e.BaseURL == "" {
+		return e, nil
+	}
+	key, err := r.key(ctx, namespace, m.APIKeySecretRef)
+	e.APIKey = key
+	return e, err
+}
+
+func (r Resolver) key(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef) (Secret, error) {
+	var s corev1.Secret
+	err := r.Secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &s)
+	if apierrors.IsNotFound(err) {
+		return Secret{}, &Problem{v1alpha1.ReasonModelSecretNotFound, fmt.Sprintf(
+			"The Secret %s with the model's API key does not exist in namespace %s. Create it with the key %s.", ref.Name, namespace, ref.Key)}
+	}
+	if err != nil {
+		return Secret{}, fmt.Errorf("get the Secret of the model's API key: %w", err)
+	}
+	value := strings.TrimSpace(string(s.Data[ref.Key]))
+	if value == "" {
+		return Secret{}, &Problem{v1alpha1.ReasonModelSecretKeyMissing, fmt.Sprintf(
+			"The Secret %s in namespace %s has no value under the key %s. Put the model's API key there.", ref.Name, namespace, ref.Key)}
+	}
+	return NewSecret(value), nil
+}
+
+func check(e Endpoint) error {
+	const where = "in spec.models of the MotorCortex \"default\" of this namespace, or for all namespaces in the manager's Secret motorcortex-model (OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL)"
+	switch {
+	case e.BaseURL == "":
+		return &Problem{v1alpha1.ReasonModelNotConfigured, "No model endpoint is configured. Set one " + where + "."}
+	case e.Model == "":
+		return &Problem{v1alpha1.ReasonModelNotConfigured, "No model is configured. Name one in spec.model.name, " + where + "."}
+	}
+	return nil
+}
+
+// AsProblem gives the Problem in an error, if there is one.
+func AsProblem(err error) (*Problem, bool) {
+	var p *Problem
+	return p, errors.As(err, &p)
+}

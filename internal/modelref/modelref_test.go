@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modelref
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// reader holds the objects of the namespace ns, or fails.
+type reader struct {
+	client.Reader
+	cortex  *v1alpha1.MotorCortex
+	secrets map[string]map[string]string
+	err     error
+}
+
+func (r reader) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	notFound := apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	switch o := o.(type) {
+	case *v1alpha1.MotorCortex:
+		if r.cortex == nil || key.Namespace != "ns" || key.Name != "default" {
+			return errors.Join(r.err, notFound)
+		}
+		r.cortex.DeepCopyInto(o)
+		return r.err
+	case *corev1.Secret:
+		if r.err != nil {
+			return r.err
+		}
+		data, ok := r.secrets[key.Name]
+		if !ok || key.Namespace != "ns" {
+			return notFound
+		}
+		o.Data = map[string][]byte{}
+		for k, v := range data {
+			o.Data[k] = []byte(v)
+		}
+		return nil
+	}
+	return errors.New("not asked for")
+}
+
+func ref(name, key string) *v1alpha1.SecretKeyRef {
+	return &v1alpha1.SecretKeyRef{Name: name, Key: key}
+}
+
+// plain is an Endpoint that a failing test may print.
+type plain struct{ BaseURL, Model, Key string }
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	const mine, theirs = "https://manager.example.org/v1", "https://theirs.example.org/v1"
+	whole := Endpoint{BaseURL: mine, Model: "model-0", APIKey: NewSecret("manager-key")}
+	secrets := map[string]map[string]string{"keys": {"a": " their-key\r\n", "empty": "", "blank": " \n\t"}}
+	type set = v1alpha1.ModelSet
+	type end = v1alpha1.ModelEndpoint
+	tests := map[string]struct {
+		builtIn Endpoint
+		models  *set
+		runs    string
+		want    plain
+		problem string
+		says    []string
+	}{
+		"the manager's":                  {builtIn: whole, want: plain{mine, "model-0", "manager-key"}},
+		"an empty MotorCortex":           {builtIn: whole, models: &set{}, want: plain{mine, "model-0", "manager-key"}},
+		"the manager's without a key":    {builtIn: Endpoint{BaseURL: mine, Model: "m"}, want: plain{mine, "m", ""}},
+		"the run's model":                {builtIn: whole, runs: "mine", want: plain{mine, "mine", "manager-key"}},
+		"the run's model, none in all":   {builtIn: Endpoint{BaseURL: mine}, runs: "mine", want: plain{mine, "mine", ""}},
+		"motor first":                    {builtIn: whole, models: &set{Motor: &end{Model: "m"}, Fast: &end{Model: "f"}, Default: &end{Model: "d"}}, want: plain{mine, "m", "manager-key"}},
+		"then fast":                      {builtIn: whole, models: &set{Fast: &end{Model: "f"}, Default: &end{Model: "d"}}, want: plain{mine, "f", "manager-key"}},
+		"then default":                   {builtIn: whole, models: &set{Default: &end{Model: "d"}}, want: plain{mine, "d", "manager-key"}},
+		"another endpoint, no key":       {builtIn: whole, models: &set{Motor: &end{Model: "m", BaseURL: theirs}}, want: plain{theirs, "m", ""}},
+		"the same endpoint, spelled out": {builtIn: whole, models: &set{Motor: &end{Model: "m", BaseURL: mine}}, want: plain{mine, "m", ""}},
+		"another endpoint, its key": {
+			builtIn: whole, models: &set{Motor: &end{Model: "m", BaseURL: theirs, APIKeySecretRef: ref("keys", "a")}}, want: plain{theirs, "m", "their-key"},
+		},
+		"a key for the manager's endpoint": {builtIn: whole, models: &set{Motor: &end{Model: "m", APIKeySecretRef: ref("keys", "a")}}, want: plain{mine, "m", "their-key"}},
+		"another endpoint, the run's model": {
+			builtIn: whole, models: &set{Motor: &end{Model: "m", BaseURL: theirs}}, runs: "mine", want: plain{theirs, "mine", ""},
+		},
+
+		"nothing at all": {problem: "ModelNotConfigured", says: []string{"No model endpoint", "motorcortex-model", "OPENAI_BASE_URL"}},
+		"no model":       {builtIn: Endpoint{BaseURL: mine}, problem: "ModelNotConfigured", says: []string{"No model is configured", "spec.model.name"}},
+		"no endpoint":    {models: &set{Motor: &end{Model: "m", APIKeySecretRef: ref("missing", "a")}}, problem: "ModelNotConfigured", says: []string{"No model endpoint"}},
+		"no Secret": {
+			builtIn: whole, models: &set{Motor: &end{Model: "m", APIKeySecretRef: ref("missing", "a")}}, problem: "ModelSecretNotFound", says: []string{"missing", "namespace ns", "key a"},
+		},
+		"no such key": {
+			builtIn: whole, models: &set{Fast: &end{Model: "m", BaseURL: theirs, APIKeySecretRef: ref("keys", "b")}}, problem: "ModelSecretKeyMissing", says: []string{"keys", "key b"},
+		},
+		"an empty key":    {builtIn: whole, models: &set{Fast: &end{Model: "m", APIKeySecretRef: ref("keys", "empty")}}, problem: "ModelSecretKeyMissing"},
+		"a key of blanks": {builtIn: whole, models: &set{Fast: &end{Model: "m", APIKeySecretRef: ref("keys", "blank")}}, problem: "ModelSecretKeyMissing"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := reader{secrets: secrets}
+			if tt.models != nil {
+				r.cortex = &v1alpha1.MotorCortex{Spec: v1alpha1.MotorCortexSpec{Models: *tt.models}}
+			}
+			run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run"}}
+			if tt.runs != "" {
+				run.Spec.Model = &v1alpha1.RunModel{Name: tt.runs}
+			}
+			e, err := Resolver{Cortex: r, Secrets: r, Default: tt.builtIn}.Resolve(t.Context(), run)
+			if tt.problem != "" {
+				p, ok := AsProblem(err)
+				if !ok || p.Reason != tt.problem {
+					t.Fatalf("got %v, want %s", err, tt.problem)
+				}
+				for _, part := range tt.says {
+					if !strings.Contains(p.Message, part) {
+						t.Errorf("the message does not say %q: %s", part, p.Message)
+					}
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, plain{e.BaseURL, e.Model, e.APIKey.Reveal()}); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// The manager's key never goes to an address that a namespace chose, whatever else it says.
+func TestManagersKeyGoesNowhereElse(t *testing.T) {
+	t.Parallel()
+	whole := Endpoint{BaseURL: "https://manager.example.org/v1", Model: "model-0", APIKey: NewSecret("manager-key")}
+	for _, motor := range []v1alpha1.ModelEndpoint{
+		{Model: "m", BaseURL: "https://theirs.example.org/v1"},
+		{Model: "m", BaseURL: "https://manager.example.org/v1@theirs.example.org"},
+		{Model: "m", BaseURL: "https://theirs.example.org/v1", APIKeySecretRef: ref("missing", "a")},
+		{Model: "m", BaseURL: "https://theirs.example.org/v1", APIKeySecretRef: ref("keys", "missing")},
+	} {
+		r := reader{
+			cortex:  &v1alpha1.MotorCortex{Spec: v1alpha1.MotorCortexSpec{Models: v1alpha1.ModelSet{Motor: &motor}}},
+			secrets: map[string]map[string]string{"keys": {}},
+		}
+		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}, Spec: v1alpha1.MotorRunSpec{Model: &v1alpha1.RunModel{Name: "mine"}}}
+		e, _ := Resolver{Cortex: r, Secrets: r, Default: whole}.Resolve(t.Context(), run)
+		if e.APIKey.Reveal() != "" {
+			t.Errorf("%s gets a key", motor.BaseURL)
+		}
+	}
+}
+
+// What may pass by itself is no Problem: nobody has to configure anything.
+func TestResolveErrors(t *testing.T) {
+	t.Parallel()
+	away := errors.New("the API server is away")
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}
+	cortex := &v1alpha1.MotorCortex{Spec: v1alpha1.MotorCortexSpec{Models: v1alpha1.ModelSet{
+		Motor: &v1alpha1.ModelEndpoint{Model: "m", BaseURL: "https://h/v1", APIKeySecretRef: ref("keys", "a")},
+	}}}
+	for name, r := range map[string]Resolver{
+		"MotorCortex": {Cortex: reader{cortex: cortex, err: away}, Secrets: reader{}},
+		"Secret":      {Cortex: reader{cortex: cortex}, Secrets: reader{err: away}},
+		"forbidden":   {Cortex: reader{cortex: cortex}, Secrets: reader{err: apierrors.NewForbidden(schema.GroupResource{}, "keys", away)}},
+	} {
+		_, err := r.Resolve(t.Context(), run)
+		if _, ok := AsProblem(err); err == nil || ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

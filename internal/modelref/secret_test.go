@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modelref
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/yaml"
+)
+
+func TestSecretIsNeverPrinted(t *testing.T) {
+	t.Parallel()
+	const value = "sk-very-secret"
+	s := NewSecret(value)
+	e := Endpoint{BaseURL: "https://h/v1", Model: "m", APIKey: s}
+	type holder struct {
+		E *Endpoint
+		M map[string]Secret
+		K map[Secret]int
+		L []Secret
+		A any
+		u Secret
+	}
+	h := holder{E: &e, M: map[string]Secret{"a": s}, K: map[Secret]int{s: 1}, L: []Secret{s}, A: s, u: s}
+	printed := map[string]string{}
+	for _, v := range []any{s, &s, e, &e, h, &h, []any{s, e}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%10.3s"} {
+			printed[fmt.Sprintf("%s of %T", verb, v)] = fmt.Sprintf(verb, v)
+		}
+		printed[fmt.Sprintf("Sprint of %T", v)] = fmt.Sprint(v)
+		if b, err := json.Marshal(v); err != nil {
+			t.Error(err)
+		} else {
+			printed[fmt.Sprintf("JSON of %T", v)] = string(b)
+		}
+		if b, err := yaml.Marshal(v); err != nil {
+			t.Error(err)
+		} else {
+			printed[fmt.Sprintf("YAML of %T", v)] = string(b)
+		}
+		for name, handler := range map[string]func(*bytes.Buffer) slog.Handler{
+			"text": func(b *bytes.Buffer) slog.Handler { return slog.NewTextHandler(b, nil) },
+			"json": func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
+		} {
+			var b bytes.Buffer
+			slog.New(handler(&b)).Info("m", "v", v, slog.Group("g", slog.Any("v", v)))
+			logr.FromSlogHandler(handler(&b)).WithValues("w", v).Error(fmt.Errorf("wrapped %v", v), "m", "v", v)
+			printed[fmt.Sprintf("slog %s of %T", name, v)] = b.String()
+		}
+	}
+	printed["error"] = errors.Join(fmt.Errorf("%w: %v", errors.New("a"), e)).Error()
+	printed["concatenation"] = "key " + s.String()
+	for how, text := range printed {
+		hex := fmt.Sprintf("%x", value)
+		if strings.Contains(text, "very") || strings.Contains(strings.ToLower(text), hex) {
+			t.Errorf("%s prints the secret: %s", how, strings.ReplaceAll(text, value, "<the secret>"))
+		}
+	}
+	if s.Reveal() != value {
+		t.Error("Reveal does not give the value")
+	}
+}

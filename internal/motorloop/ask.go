@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// ParseQuestion gives the arguments of an ask_user call that Run returned as waiting.
+func ParseQuestion(c Call) (toolapi.AskUserArgs, error) {
+	return toolapi.ParseAskUser(c.Arguments)
+}
+
+// answerQuestions fills in the results of the questions that have an answer. It returns the first that has none, and
+// whether it filled in any.
+func answerQuestions(t *Turn, answers map[string]string) (waiting *Call, answered bool) {
+	for i := range t.Calls {
+		if t.Results[i] != nil {
+			continue
+		}
+		answer, ok := answers[t.Calls[i].ID]
+		if !ok {
+			if waiting == nil {
+				c := t.Calls[i]
+				waiting = &c
+			}
+			continue
+		}
+		t.Results[i] = &toolapi.Result{
+			OK:         true,
+			Output:     cut(strings.ToValidUTF8(answer, "\uFFFD"), toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
+			Provenance: toolapi.ProvenanceUser,
+		}
+		answered = true
+	}
+	return waiting, answered
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// CodeTooManyCalls is the error code of the calls of an answer after the first toolapi.MaxCalls.
+const CodeTooManyCalls = "too_many_calls"
+
+// CallID is the identity of call n (from 0) of step index (from 1) of an attempt (from 0). The sandbox runs an ID at
+// most once, so it must be the same whenever the same turn is carried on.
+func CallID(attempt, index int32, n int) string {
+	return fmt.Sprintf("a%d-s%d-c%d", attempt, index, n)
+}
+
+// carryOut gives every call of t a result, in order, questions last, and settles the turn. It returns the first
+// question that has no answer yet; the other results are then settled all the same.
+func (r *run) carryOut(ctx context.Context, t *Turn) (*Call, error) {
+	changed := false
+	for i := range t.Calls {
+		if t.Results[i] != nil {
+			continue
+		}
+		c := &t.Calls[i]
+		res := r.refuse(t, i)
+		if res == nil && c.Tool == toolapi.ToolAskUser {
+			continue
+		}
+		if res == nil {
+			var err error
+			if res, err = r.execute(ctx, t, c); err != nil {
+				return nil, r.abandon(ctx, t, changed, err)
+			}
+		}
+		t.Results[i] = res
+		changed = true
+		r.log.LogAttrs(ctx, slog.LevelInfo, "tool call ended",
+			slog.String("call", c.ID), slog.String("tool", c.Tool), slog.Bool("ok", res.OK),
+			slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
+	}
+	waiting, answered := answerQuestions(t, r.answers)
+	if changed || answered {
+		if err := r.journal.Settle(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return waiting, nil
+}
+
+// execute runs one call in the sandbox.
+func (r *run) execute(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
+	if err := r.gate.wait(ctx); err != nil {
+		return nil, err
+	}
+	res, err := r.tools.Call(ctx, toolapi.Call{
+		ID:             c.ID,
+		Tool:           c.Tool,
+		Arguments:      json.RawMessage(objectOrEmpty(c.Arguments)),
+		MaxOutputBytes: int32(maxOutput(t, c.Tool)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return cleanResult(res, outputShare(t)), nil
+}
+
+// abandon keeps the results of the calls before the one that ended the attempt. Without them the record of a failed
+// attempt would lack the very calls that led to the failure.
+func (r *run) abandon(ctx context.Context, t *Turn, changed bool, cause error) error {
+	if _, ok := errors.AsType[*Failure](cause); !ok || !changed || ctx.Err() != nil {
+		return cause
+	}
+	if err := r.journal.Settle(ctx, t); err != nil {
+		return err
+	}
+	return cause
+}
+
+// refuse gives the envelope of a call that must not be carried out, or nil. It depends on the recorded turn and the
+// grant only, so a loop that goes on after a restart refuses the same calls.
+func (r *run) refuse(t *Turn, i int) *toolapi.Result {
+	c := &t.Calls[i]
+	offered := r.catalog.offered(r.cfg.Tools)
+	switch {
+	case i >= toolapi.MaxCalls:
+		return refusal(CodeTooManyCalls, fmt.Sprintf(
+			"only the first %d calls of an answer are carried out: make this one again in your next answer", toolapi.MaxCalls))
+	case strings.HasSuffix(c.Arguments, argumentsCutMark):
+		return refusal(toolapi.CodeTooLarge, fmt.Sprintf(
+			"the arguments of one call may have %d bytes, those of all calls of an answer together not much more: "+
+				"split the work, for example by several write calls with append", toolapi.MaxArgumentsBytes))
+	case !r.catalog.knows(c.Tool):
+		return refusal(toolapi.CodeUnknownTool, fmt.Sprintf(
+			"there is no tool %q: the tools are %s", c.Tool, strings.Join(offered, ", ")))
+	case !slices.Contains(offered, c.Tool):
+		return refusal(toolapi.CodeToolNotGranted, fmt.Sprintf(
+			"this run was not granted the tool %q: the tools are %s", c.Tool, strings.Join(offered, ", ")))
+	}
+	if err := r.checkArguments(c); err != nil {
+		msg := err.Error()
+		if strings.HasSuffix(t.Content, truncatedMark) {
+			msg += "; your answer was cut off at your output limit, so make it shorter"
+		}
+		return refusal(toolapi.CodeInvalidArguments, msg)
+	}
+	return nil
+}
+
+// checkArguments says what is wrong with the arguments of a call. Of those of ask_user the schema only words it better:
+// what a question is, is decided where the controller decides it too.
+func (r *run) checkArguments(c *Call) error {
+	err := r.catalog.ValidateArguments(c.Tool, c.Arguments)
+	if c.Tool != toolapi.ToolAskUser {
+		return err
+	}
+	_, notAsked := ParseQuestion(*c)
+	if notAsked != nil && err != nil {
+		return err
+	}
+	return notAsked
+}
+
+func refusal(code, message string) *toolapi.Result {
+	return &toolapi.Result{ErrorCode: code, Output: message, Provenance: toolapi.ProvenanceInternal}
+}
+
+// maxDurationMs is more than any call may take. Durations are added up, and a sum of absurd ones would overflow.
+const maxDurationMs = 24 * 60 * 60 * 1000
+
+var errorCodePattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
+
+// cleanResult makes a result of the sandbox fit to be recorded and shown. The sandbox is hostile: a result that says
+// it comes from the user, or whose error code is a sentence, or that is larger than was asked for, is put right here.
+func cleanResult(res toolapi.Result, share int) *toolapi.Result {
+	res.Output = cut(strings.ToValidUTF8(res.Output, "\uFFFD"), toolapi.MaxOutputBytes, share, outputCutMark)
+	if res.Provenance != toolapi.ProvenanceWeb {
+		res.Provenance = toolapi.ProvenanceInternal
+	}
+	switch {
+	case res.OK:
+		res.ErrorCode, res.Retryable = "", false
+	case !errorCodePattern.MatchString(res.ErrorCode):
+		res.ErrorCode = toolapi.CodeInternal
+	}
+	if len(res.OutputFile) > maxOutputFile || strings.ContainsFunc(res.OutputFile, isControl) {
+		res.OutputFile = ""
+	}
+	res.OutputFile = strings.ToValidUTF8(res.OutputFile, "\uFFFD")
+	res.DurationMs = min(max(res.DurationMs, 0), maxDurationMs)
+	return &res
+}

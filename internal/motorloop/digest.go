@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// PromptDigest is "sha256:<hex>" of the system prompt of a request, so that turns made under different prompts can be
+// told apart.
+func PromptDigest(r Request) string {
+	for _, m := range r.Messages {
+		if m.Role == RoleSystem {
+			return digest([]byte(m.Content))
+		}
+	}
+	return digest(nil)
+}
+
+// RequestDigest is "sha256:<hex>" of everything the model was shown. A reader of the journal who builds the request
+// again from the turns before gets the same digest. It is taken over JSON with the fields in the order of the types.
+func RequestDigest(r Request) string {
+	b, err := json.Marshal(r)
+	if err != nil {
+		// Only Parameters that are no JSON can do this, and they come from a Catalog.
+		panic(err)
+	}
+	return digest(b)
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// bailout is how many times in a row something may go wrong in the same way before the attempt ends.
+const bailout = 3
+
+// verdict says whether the attempt is over, and how. It looks at nothing but the recorded turns, the last of which is
+// settled: a loop that goes on after a restart comes to the same verdict. An attempt that was completed by its last
+// allowed turn is completed.
+func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
+	if n := len(turns); n > 0 && turns[n-1].final() {
+		return Outcome{Kind: Completed, Summary: turns[n-1].Content}, true
+	}
+	for _, check := range []func(Config, []*Turn) *Failure{
+		repeatedToolFailure, emptyAnswers, maxTokens, maxIterations,
+	} {
+		if f := check(cfg, turns); f != nil {
+			return Outcome{Kind: Failed, Failure: f}, true
+		}
+	}
+	return Outcome{}, false
+}
+
+// final says whether the turn closes the attempt: text, no calls, and not broken off.
+func (t *Turn) final() bool { return len(t.Calls) == 0 && !t.unusable() }
+
+// unusable says whether the turn is an answer that neither does nor says anything: no calls, and no text or a text
+// that stopped in the middle.
+func (t *Turn) unusable() bool {
+	return len(t.Calls) == 0 && (t.Content == "" || strings.HasSuffix(t.Content, truncatedMark))
+}
+
+// repeatedToolFailure finds that the last calls, over at least three turns and nothing else between them, all failed
+// by the same tool with the same code. Calls of one turn count once: the model could not react between them.
+func repeatedToolFailure(_ Config, turns []*Turn) *Failure {
+	var tool, code, last string
+	times := 0
+	for i := len(turns) - 1; i >= 0 && times < bailout; i-- {
+		t := turns[i]
+		counted := false
+		for n, v := range slices.Backward(t.Calls) {
+			res := t.Results[n]
+			if res == nil || res.OK {
+				return nil
+			}
+			if tool == "" {
+				tool, code, last = v.Tool, res.ErrorCode, res.Output
+			}
+			if v.Tool != tool || res.ErrorCode != code {
+				return nil
+			}
+			if !counted {
+				counted = true
+				times++
+			}
+			if times == bailout {
+				break
+			}
+		}
+	}
+	if times < bailout {
+		return nil
+	}
+	did := "failed"
+	if status, ok := strings.CutPrefix(code, "exit_"); ok {
+		did = "exited " + status
+	}
+	return &Failure{
+		Category:  ToolFailure,
+		Reason:    ReasonRepeatedToolFailure,
+		Message:   fmt.Sprintf("%s %s three times (code %s), last: \"%s\"", tool, did, code, head(last)),
+		Retryable: true,
+	}
+}
+
+func emptyAnswers(_ Config, turns []*Turn) *Failure {
+	n := len(turns)
+	if n < bailout {
+		return nil
+	}
+	for _, t := range turns[n-bailout:] {
+		if !t.unusable() {
+			return nil
+		}
+	}
+	return &Failure{
+		Category: ModelFailure,
+		Reason:   ReasonEmptyAnswers,
+		Message: fmt.Sprintf("The model %s gave three answers in a row with neither a tool call nor a complete text. "+
+			"Try another model, or one with a larger output limit.", turns[n-1].Model),
+		Retryable: true,
+	}
+}
+
+func maxTokens(cfg Config, turns []*Turn) *Failure {
+	var used int64
+	for _, t := range turns {
+		used += t.Usage.PromptTokens + t.Usage.CompletionTokens
+	}
+	if cfg.MaxTokens <= 0 || used < cfg.MaxTokens {
+		return nil
+	}
+	return &Failure{
+		Category: BudgetExhausted,
+		Reason:   ReasonMaxTokens,
+		Message: fmt.Sprintf("The attempt used %d tokens of %d without finishing. Raise the limit or split the task.",
+			used, cfg.MaxTokens),
+		Retryable: true,
+	}
+}
+
+func maxIterations(cfg Config, turns []*Turn) *Failure {
+	if len(turns) < int(cfg.MaxIterations) {
+		return nil
+	}
+	return &Failure{
+		Category: BudgetExhausted,
+		Reason:   ReasonMaxIterations,
+		Message: fmt.Sprintf("The attempt took %d turns, all that it may, without finishing. "+
+			"Raise the limit or split the task.", len(turns)),
+		Retryable: true,
+	}
+}
+
+// head is the beginning of a text in one line, for a message.
+func head(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	const size = 200
+	if len(s) <= size {
+		return s
+	}
+	return cut(s, size, size, "…")
+}

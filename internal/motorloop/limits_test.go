@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"strings"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// settled is a turn with one result for each "tool/code"; the code of a success is "ok".
+func settled(content string, results ...string) *Turn {
+	t := &Turn{Model: "m", Content: content, Usage: Usage{PromptTokens: 90, CompletionTokens: 10}}
+	for _, r := range results {
+		tool, code, _ := strings.Cut(r, "/")
+		res := &toolapi.Result{OK: code == "ok", ErrorCode: code, Output: "port 80:\n  permission denied\n"}
+		t.Calls = append(t.Calls, Call{Tool: tool})
+		t.Results = append(t.Results, res)
+	}
+	return t
+}
+
+func TestVerdict(t *testing.T) {
+	bad := settled("", "bash/exit_1")
+	cases := map[string]struct {
+		cfg    Config
+		turns  []*Turn
+		reason string // of the failure; "completed"; "" to go on
+		says   string
+	}{
+		"nothing yet":                    {},
+		"text":                           {turns: []*Turn{settled("done")}, reason: "completed"},
+		"text in the last turn":          {cfg: Config{MaxIterations: 1, MaxTokens: 1}, turns: []*Turn{settled("done")}, reason: "completed"},
+		"broken off text":                {turns: []*Turn{settled("half" + truncatedMark)}},
+		"two failures":                   {turns: []*Turn{bad, bad}},
+		"three failures":                 {turns: []*Turn{bad, bad, bad}, reason: ReasonRepeatedToolFailure, says: `bash exited 1 three times (code exit_1), last: "port 80: permission denied"`},
+		"other failure in a row":         {turns: []*Turn{settled("", "read/not_found"), settled("", "read/not_found"), settled("", "read/not_found")}, reason: ReasonRepeatedToolFailure, says: `read failed three times (code not_found)`},
+		"three in one turn":              {turns: []*Turn{settled("", "bash/exit_1", "bash/exit_1", "bash/exit_1")}},
+		"success before it":              {turns: []*Turn{settled("", "read/ok", "bash/exit_1"), bad, bad}, reason: ReasonRepeatedToolFailure},
+		"success between":                {turns: []*Turn{bad, bad, settled("", "read/ok"), bad}},
+		"success after":                  {turns: []*Turn{bad, bad, settled("", "bash/exit_1", "read/ok")}},
+		"another code between":           {turns: []*Turn{bad, settled("", "bash/exit_2"), bad, bad}},
+		"another tool between":           {turns: []*Turn{bad, settled("", "code/exit_1"), bad, bad}},
+		"two empty":                      {turns: []*Turn{settled(""), settled("")}},
+		"three empty":                    {turns: []*Turn{settled(""), settled("half" + truncatedMark), settled("")}, reason: ReasonEmptyAnswers, says: "The model m gave three answers"},
+		"empty, not in a row":            {turns: []*Turn{settled(""), settled(""), settled("", "bash/ok"), settled("")}},
+		"a broken off turn with calls":   {turns: []*Turn{settled(""), settled(""), settled(truncatedMark, "bash/ok")}},
+		"tokens left":                    {cfg: Config{MaxTokens: 201}, turns: []*Turn{settled("", "bash/ok"), settled("", "bash/ok")}},
+		"no tokens left":                 {cfg: Config{MaxTokens: 200}, turns: []*Turn{settled("", "bash/ok"), settled("", "bash/ok")}, reason: ReasonMaxTokens, says: "200 tokens of 200"},
+		"no turns left":                  {cfg: Config{MaxIterations: 2}, turns: []*Turn{settled("", "bash/ok"), settled("", "bash/ok")}, reason: ReasonMaxIterations, says: "2 turns"},
+		"failure is said before budgets": {cfg: Config{MaxIterations: 3, MaxTokens: 1}, turns: []*Turn{bad, bad, bad}, reason: ReasonRepeatedToolFailure},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.cfg.MaxIterations == 0 {
+				tc.cfg.MaxIterations = 20
+			}
+			out, over := verdict(tc.cfg, tc.turns)
+			got := ""
+			switch {
+			case out.Kind == Completed:
+				got = "completed"
+			case out.Failure != nil:
+				got = out.Failure.Reason
+				if !strings.Contains(out.Failure.Message, tc.says) {
+					t.Errorf("message %q", out.Failure.Message)
+				}
+			}
+			if got != tc.reason || over != (tc.reason != "") {
+				t.Errorf("got %q (over: %v), want %q", got, over, tc.reason)
+			}
+		})
+	}
+}
+
+func TestFailureMessagesAreBounded(t *testing.T) {
+	turn := settled("", "bash/exit_1")
+	turn.Results[0].Output = strings.Repeat("ä ", 9000)
+	out, _ := verdict(Config{MaxIterations: 9}, []*Turn{turn, turn, turn})
+	if len(out.Failure.Message) > 300 {
+		t.Errorf("%d bytes", len(out.Failure.Message))
+	}
+}
+
+func TestUnusableAnswersGoOn(t *testing.T) {
+	half := says("half of a")
+	half.Truncated = true
+	w := newWorld(t, Config{}, nil, says(" \n "), half, says("", bash("a")), says("done"))
+	if out := mustRun(t, w, nil); out.Summary != "done" {
+		t.Fatalf("got %+v", out)
+	}
+	var told []string
+	for _, m := range w.model.seen[3].Messages[2:] {
+		told = append(told, string(m.Role)+": "+m.Content)
+	}
+	want := "assistant: (empty answer)|user: " + afterEmpty + "|assistant: half of a" + truncatedMark + "|user: " + afterTruncated +
+		"|assistant: |tool: output of a0-s3-c0"
+	if got := strings.Join(told, "|"); got != want {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// Loop carries one attempt of a run on. It holds no state between calls of Run: whatever must survive is in the
+// Journal, so a Loop can be thrown away at any point and another one goes on from the same turns.
+type Loop struct {
+	Config  Config
+	Model   Model
+	Tools   Tools
+	Journal Journal
+	// Ready is called at most once per Run, at the same time as the first model call, or before the first tool
+	// call if that comes first. No turn is recorded and no tool call made before it returned nil; its error ends Run
+	// like a tool's. Run cancels its context and waits for it before returning. Nil means that the tools are ready.
+	Ready func(context.Context) error
+	// Now is the clock, time.Now if nil. It only measures ModelDuration.
+	Now func() time.Time
+	// Logger gets one line per turn and one per tool call, without contents. Nil logs nothing.
+	Logger *slog.Logger
+}
+
+// Run carries the attempt on until it is over or needs a person. turns is what the journal holds, oldest first, and
+// is not changed. answers maps IDs of ask_user calls to what the person said; IDs that were not asked are ignored.
+//
+// A *Failure of the model, the tools or Ready becomes an Outcome of kind Failed. Run returns an error when nothing is
+// decided: ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
+// again and call Run again; that repeats no finished tool call, and costs at most one model call.
+//
+//	           ┌─────────────── settled ───────────────┐
+//	           ▼                                       │
+//	  verdict ──no──► ask model ──► Append ──► calls ──► Settle
+//	     │                                       │
+//	     ▼                                       ▼
+//	Completed, Failed                        Awaiting
+func (l *Loop) Run(ctx context.Context, turns []*Turn, answers map[string]string) (Outcome, error) {
+	r := l.newRun(turns, answers)
+	defer r.gate.stop()
+	out, err := r.run(ctx)
+	if err == nil {
+		return out, nil
+	}
+	if errors.Is(err, ErrStale) {
+		return Outcome{}, err
+	}
+	// A cancelled model or tool call may report its cancellation as a failure of its own, which would end the
+	// attempt because the manager was stopped.
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return Outcome{}, ctxErr
+	}
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return Outcome{Kind: Failed, Failure: f}, nil
+	}
+	return Outcome{}, err
+}
+
+// run is the state of one call of Loop.Run.
+type run struct {
+	cfg     Config
+	model   Model
+	tools   Tools
+	journal Journal
+	now     func() time.Time
+	log     *slog.Logger
+
+	catalog *Catalog
+	gate    *gate
+	turns   []*Turn
+	answers map[string]string
+}
+
+func (l *Loop) newRun(turns []*Turn, answers map[string]string) *run {
+	r := &run{
+		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
+		catalog: builtin(), gate: newGate(l.Ready), answers: answers,
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	for _, t := range turns {
+		r.turns = append(r.turns, cloneTurn(t))
+	}
+	return r
+}
+
+// cloneTurn copies a turn with as many results as calls, so that what Run fills in never shows in the caller's turns,
+// which may belong to a cache.
+func cloneTurn(t *Turn) *Turn {
+	c := *t
+	c.Calls = slices.Clone(t.Calls)
+	c.Results = make([]*toolapi.Result, len(t.Calls))
+	copy(c.Results, t.Results)
+	return &c
+}
+
+func (r *run) run(ctx context.Context) (Outcome, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return Outcome{}, err
+		}
+		if n := len(r.turns); n > 0 && !r.turns[n-1].Settled() {
+			waiting, err := r.carryOut(ctx, r.turns[n-1])
+			if err != nil {
+				return Outcome{}, err
+			}
+			if waiting != nil {
+				return Outcome{Kind: Awaiting, Waiting: waiting}, nil
+			}
+		}
+		if out, over := verdict(r.cfg, r.turns); over {
+			return out, nil
+		}
+		t, err := r.ask(ctx)
+		if err != nil {
+			return Outcome{}, err
+		}
+		// The record of a turn names the sandbox that carries it out, so the sandbox must be known first.
+		if err := r.gate.wait(ctx); err != nil {
+			return Outcome{}, err
+		}
+		if err := r.journal.Append(ctx, t); err != nil {
+			return Outcome{}, err
+		}
+		r.turns = append(r.turns, t)
+	}
+}
+
+// ask asks the model for the next turn.
+func (r *run) ask(ctx context.Context) (*Turn, error) {
+	req := Request{
+		Messages: Transcript(r.cfg, r.turns),
+		Tools:    r.catalog.Definitions(r.cfg.Tools),
+	}
+	modelCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// A run whose sandbox cannot be had needs no answer, so the failing gate ends the model call.
+	r.gate.start(ctx)
+	defer r.gate.onFailure(cancel)()
+	if err := r.gate.failed(); err != nil {
+		return nil, err
+	}
+	start := r.now()
+	a, err := r.model.Complete(modelCtx, req)
+	if err != nil {
+		if gateErr := r.gate.failed(); gateErr != nil {
+			return nil, gateErr
+		}
+		return nil, err
+	}
+	t := newTurn(r.cfg, r.turns, a)
+	t.ModelDuration = max(r.now().Sub(start), 0)
+	t.PromptDigest = PromptDigest(req)
+	t.RequestDigest = RequestDigest(req)
+	r.log.LogAttrs(ctx, slog.LevelInfo, "model answered",
+		slog.Int("step", int(t.Index)), slog.String("model", t.Model), slog.Int("calls", len(t.Calls)),
+		slog.Int64("promptTokens", t.Usage.PromptTokens), slog.Int64("completionTokens", t.Usage.CompletionTokens),
+		slog.Duration("took", t.ModelDuration))
+	return t, nil
+}

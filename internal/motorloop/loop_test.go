@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func mustRun(t *testing.T, w *world, answers map[string]string) Outcome {
+	t.Helper()
+	out, err := w.run(t.Context(), answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestCompletes(t *testing.T) {
+	w := newWorld(t, Config{Attempt: 1}, nil, says("", bash("a"), bash("b")), says("looking", bash("c")), says("done"))
+	if d := cmp.Diff(Outcome{Kind: Completed, Summary: "done"}, mustRun(t, w, nil)); d != "" {
+		t.Error(d)
+	}
+	var ran []string
+	for _, c := range w.sandbox.executed {
+		ran = append(ran, c.ID+" "+string(c.Arguments))
+	}
+	want := []string{`a1-s1-c0 {"command":"a"}`, `a1-s1-c1 {"command":"b"}`, `a1-s2-c0 {"command":"c"}`}
+	if d := cmp.Diff(want, ran); d != "" {
+		t.Error(d)
+	}
+	if w.journal.settles != 2 {
+		t.Errorf("settled %d times, want once per turn with calls", w.journal.settles)
+	}
+	for i, turn := range w.journal.load() {
+		if want := RequestDigest(w.model.seen[i]); turn.RequestDigest != want || len(turn.PromptDigest) != 71 {
+			t.Errorf("turn %d: digests %s %s", i+1, turn.RequestDigest, turn.PromptDigest)
+		}
+	}
+	// The run that was over before its end was reported ends the same way, without asking anybody.
+	if out := mustRun(t, w, nil); out.Summary != "done" || w.model.calls != 3 {
+		t.Errorf("ran again: %+v after %d model calls", out, w.model.calls)
+	}
+}
+
+// What a hostile or clumsy model can ask for, and the envelope that it gets instead.
+func TestRefusals(t *testing.T) {
+	cases := map[string]struct {
+		call       Call
+		code, says string
+	}{
+		"unknown tool":     {call("rm", "{}"), toolapi.CodeUnknownTool, `there is no tool "rm": the tools are bash, read, write, ask_user`},
+		"odd name":         {call("bash\n!", "{}"), toolapi.CodeUnknownTool, `"bash__"`},
+		"no name":          {call("", "{}"), toolapi.CodeUnknownTool, `"unnamed"`},
+		"not granted":      {call("code", "{}"), toolapi.CodeToolNotGranted, "the tools are bash, read, write, ask_user"},
+		"no JSON":          {call("bash", `{"command":`), toolapi.CodeInvalidArguments, "not JSON: unexpected end of JSON input after 11 bytes"},
+		"more than JSON":   {call("bash", `{"command":"a"}}`), toolapi.CodeInvalidArguments, "not JSON"},
+		"no object":        {call("bash", `["ls"]`), toolapi.CodeInvalidArguments, "must be a JSON object, not a list of 1 items"},
+		"missing":          {call("bash", ``), toolapi.CodeInvalidArguments, `"command" is missing`},
+		"wrong type":       {call("bash", `{"command":7}`), toolapi.CodeInvalidArguments, `"command" must be a string that is not empty, not the number 7`},
+		"null":             {call("bash", `{"command":null}`), toolapi.CodeInvalidArguments, `not null`},
+		"too much":         {call("bash", `{"command":"a","timeoutSeconds":301}`), toolapi.CodeInvalidArguments, `"timeoutSeconds" must be an integer from 1 to 300, not the number 301`},
+		"fraction":         {call("bash", `{"command":"a","timeoutSeconds":1.5}`), toolapi.CodeInvalidArguments, `integer`},
+		"unknown argument": {call("bash", `{"command":"a","cwd":"/"}`), toolapi.CodeInvalidArguments, `there is no argument "cwd": the arguments are command, timeoutSeconds`},
+		"not in the enum":  {call("read", `{"path":""}`), toolapi.CodeInvalidArguments, `"path" must be a string that is not empty`},
+		"too large":        {call("write", `{"path":"a","content":"`+strings.Repeat("x", toolapi.MaxArgumentsBytes)+`"}`), toolapi.CodeTooLarge, "98304 bytes"},
+		"empty question":   {question(" \n"), toolapi.CodeInvalidArguments, "question"},
+		"long question":    {question(strings.Repeat("ä", toolapi.MaxQuestion+1)), toolapi.CodeInvalidArguments, "a string of 1 to 4096 characters, not a string of 4097 characters"},
+		"case of a name":   {call("ask_user", `{"Question":"q"}`), toolapi.CodeInvalidArguments, `there is no argument "Question"`},
+		"padded question":  {call("ask_user", `{"question":"q"`+strings.Repeat(" ", toolapi.MaxAskUserBytes)+`}`), toolapi.CodeInvalidArguments, "at most 65536 bytes"},
+		"eleven options":   {call("ask_user", `{"question":"q","options":["1","2","3","4","5","6","7","8","9","10","11"]}`), toolapi.CodeInvalidArguments, "at most 10 items"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Config{}, nil, says("", tc.call), says("done"))
+			if out := mustRun(t, w, nil); out.Kind != Completed {
+				t.Fatalf("got %+v", out)
+			}
+			res := w.journal.load()[0].Results[0]
+			if res.OK || res.ErrorCode != tc.code || !strings.Contains(res.Output, tc.says) {
+				t.Errorf("got %+v, want %s: …%s…", res, tc.code, tc.says)
+			}
+			if len(w.sandbox.executed) > 0 {
+				t.Errorf("was carried out: %v", w.sandbox.executed)
+			}
+		})
+	}
+}
+
+func TestTolerance(t *testing.T) {
+	w := newWorld(t, Config{Tools: []string{"list", "bash"}}, nil,
+		says("", call("list", ""), call("list", " {} "), call("bash", `{"command":"a","timeoutSeconds":null}`)), says("done"))
+	mustRun(t, w, nil)
+	if len(w.sandbox.executed) != 3 || string(w.sandbox.executed[0].Arguments) != "{}" {
+		t.Errorf("ran %v", w.sandbox.executed)
+	}
+}
+
+func TestTooManyCalls(t *testing.T) {
+	var calls []Call
+	for range 40 {
+		calls = append(calls, bash("x"))
+	}
+	w := newWorld(t, Config{}, nil, says("", calls...), says("done"))
+	mustRun(t, w, nil)
+	turn := w.journal.load()[0]
+	if len(w.sandbox.executed) != toolapi.MaxCalls || len(turn.Calls) != maxRecordedCalls {
+		t.Errorf("ran %d, recorded %d", len(w.sandbox.executed), len(turn.Calls))
+	}
+	if got := turn.Results[toolapi.MaxCalls].ErrorCode; got != CodeTooManyCalls {
+		t.Errorf("call %d: %s", toolapi.MaxCalls+1, got)
+	}
+	if got := w.sandbox.executed[0].MaxOutputBytes; got != toolapi.MaxBashOutputBytes {
+		t.Errorf("output limit %d", got)
+	}
+}
+
+func TestAskUser(t *testing.T) {
+	w := newWorld(t, Config{}, nil, says("", bash("a"), question("one?"), question("two?"), bash("b")), says("done"))
+	out := mustRun(t, w, nil)
+	if out.Kind != Awaiting || out.Waiting.ID != "a0-s1-c1" {
+		t.Fatalf("got %+v", out)
+	}
+	if args, err := ParseQuestion(*out.Waiting); err != nil || args.Question != "one?" {
+		t.Errorf("question %+v, %v", args, err)
+	}
+	turn := w.journal.load()[0]
+	if turn.Settled() || turn.Results[0] == nil || turn.Results[3] == nil {
+		t.Errorf("while waiting: %+v", turn.Results)
+	}
+	settles := w.journal.settles
+	if again := mustRun(t, w, nil); again.Waiting.ID != "a0-s1-c1" || w.journal.settles != settles {
+		t.Errorf("asked again: %+v, %d writes", again, w.journal.settles-settles)
+	}
+	if out = mustRun(t, w, map[string]string{"a0-s1-c1": "yes", "a0-s9-c9": "?"}); out.Waiting == nil || out.Waiting.ID != "a0-s1-c2" {
+		t.Fatalf("got %+v", out)
+	}
+	if out = mustRun(t, w, map[string]string{"a0-s1-c1": "changed", "a0-s1-c2": "no"}); out.Kind != Completed {
+		t.Fatalf("got %+v", out)
+	}
+	turn = w.journal.load()[0]
+	want := &toolapi.Result{OK: true, Output: "yes", Provenance: toolapi.ProvenanceUser}
+	if d := cmp.Diff(want, turn.Results[1]); d != "" {
+		t.Error(d)
+	}
+	if len(w.sandbox.executed) != 2 || w.model.calls != 2 {
+		t.Errorf("%d calls, %d model calls", len(w.sandbox.executed), w.model.calls)
+	}
+}
+
+func TestReady(t *testing.T) {
+	t.Run("a panic is an error that decides nothing", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil, says("", bash("a")), says("done"))
+		w.loop.Ready = func(context.Context) error { panic("broken") }
+		_, err := w.run(t.Context(), nil)
+		if p, ok := errors.AsType[*Panic](err); !ok || p.Value != "broken" || !strings.Contains(p.Error(), "loop_test.go") {
+			t.Errorf("got %v", err)
+		}
+		if len(w.journal.stored) > 0 {
+			t.Errorf("recorded %s", w.journal.stored)
+		}
+	})
+	lost := &Failure{Category: InfraFailure, Reason: ReasonIsolationUnverified, Message: "x"}
+	t.Run("calls wait for it", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil, says("", bash("a")), says("done"))
+		w.sandbox.ready = false
+		modelAsked := make(chan struct{})
+		w.model.fault = func(context.Context, string) error {
+			select {
+			case <-modelAsked:
+			default:
+				close(modelAsked)
+			}
+			return nil
+		}
+		times := 0
+		w.loop.Ready = func(context.Context) error {
+			times++
+			<-modelAsked // proves that the two overlap
+			w.sandbox.ready = true
+			return nil
+		}
+		if out := mustRun(t, w, nil); out.Kind != Completed || times != 1 {
+			t.Errorf("got %+v, ready was called %d times", out, times)
+		}
+	})
+	t.Run("failure ends the model call and the attempt", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil)
+		w.model.fault = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
+		w.loop.Ready = func(context.Context) error { return lost }
+		if out := mustRun(t, w, nil); out.Failure != lost {
+			t.Errorf("got %+v", out)
+		}
+	})
+	t.Run("other error is returned", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil, says("", bash("a")))
+		odd := errors.New("odd")
+		w.loop.Ready = func(context.Context) error { return odd }
+		if _, err := w.run(t.Context(), nil); !errors.Is(err, odd) {
+			t.Errorf("got %v", err)
+		}
+		if len(w.sandbox.executed) > 0 {
+			t.Error("a tool ran")
+		}
+	})
+	t.Run("is ended with the run", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil)
+		w.model.fault = func(context.Context, string) error { return lost }
+		ended := false
+		w.loop.Ready = func(ctx context.Context) error { <-ctx.Done(); ended = true; return ctx.Err() }
+		if out := mustRun(t, w, nil); out.Failure != lost || !ended {
+			t.Errorf("got %+v, ended: %v", out, ended)
+		}
+	})
+	t.Run("no turn is recorded before it", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil, says("no tools needed"))
+		w.loop.Ready = func(context.Context) error { return lost }
+		if out := mustRun(t, w, nil); out.Failure != lost || len(w.journal.stored) > 0 {
+			t.Errorf("got %+v, recorded %d turns", out, len(w.journal.stored))
+		}
+	})
+	t.Run("before resumed calls", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil, says("", bash("a")), says("done"))
+		w.sandbox.fault = func(context.Context, string) error { return errors.New("away") }
+		if _, err := w.run(t.Context(), nil); err == nil {
+			t.Fatal("no error")
+		}
+		w.sandbox.fault, w.sandbox.ready = noFault, false
+		w.loop.Ready = func(context.Context) error { w.sandbox.ready = true; return nil }
+		if out := mustRun(t, w, nil); out.Kind != Completed {
+			t.Errorf("got %+v", out)
+		}
+	})
+}
+
+func TestErrors(t *testing.T) {
+	gone := &Failure{Category: InfraFailure, Reason: ReasonSandboxLost, Message: "gone"}
+	t.Run("lost sandbox keeps what was done", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil, says("", bash("a"), bash("b")))
+		w.sandbox.fault = func(_ context.Context, _ string) error {
+			if len(w.sandbox.executed) == 1 && len(w.sandbox.ledger) == 1 && w.sandbox.ready {
+				w.sandbox.ready = false
+				return nil
+			}
+			if !w.sandbox.ready {
+				return gone
+			}
+			return nil
+		}
+		if out := mustRun(t, w, nil); out.Failure != gone {
+			t.Fatalf("got %+v", out)
+		}
+		turn := w.journal.load()[0]
+		if turn.Results[0] == nil || turn.Results[1] != nil {
+			t.Errorf("recorded %+v", turn.Results)
+		}
+	})
+	t.Run("stale", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil, says("", bash("a")))
+		w.journal.fault = func(context.Context, string) error { return ErrStale }
+		if _, err := w.run(t.Context(), nil); !errors.Is(err, ErrStale) || len(w.sandbox.executed) > 0 {
+			t.Errorf("got %v, ran %v", err, w.sandbox.executed)
+		}
+	})
+	t.Run("a cancelled call is no failure", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil, says("", bash("a")))
+		ctx, cancel := context.WithCancel(t.Context())
+		w.sandbox.fault = func(context.Context, string) error { cancel(); return gone }
+		if _, err := w.run(ctx, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("the caller's turns stay as they are", func(t *testing.T) {
+		w := newWorld(t, Config{}, nil, says("", bash("a")), says("done"))
+		w.sandbox.fault = func(context.Context, string) error { return errors.New("away") }
+		_, _ = w.run(t.Context(), nil)
+		w.sandbox.fault = noFault
+		turns := w.journal.load()
+		before := encode(turns[0])
+		if _, err := w.loop.Run(t.Context(), turns, nil); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(before), string(encode(turns[0]))); d != "" {
+			t.Error(d)
+		}
+	})
+}

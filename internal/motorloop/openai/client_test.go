@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+const (
+	testKey = "sk-test-4711abcdefghijklmnop"
+	okBody  = `{"model":"m-2026","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"done"}}],
+		"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10,"prompt_tokens_details":{"cached_tokens":5}}}`
+)
+
+// quick are options with which no test waits.
+func quick() Options {
+	return Options{
+		RequestTimeout: 5 * time.Second,
+		MaxTries:       3,
+		InitialBackoff: time.Microsecond,
+		MaxBackoff:     time.Microsecond,
+		MaxRetryAfter:  time.Microsecond,
+	}
+}
+
+func serve(t *testing.T, o Options, h http.HandlerFunc) (*Client, string) {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	o.HTTPClient = s.Client()
+	c, err := New(Endpoint{BaseURL: s.URL + "/v1", APIKey: testKey, Model: "m"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, strings.TrimPrefix(s.URL, "http://")
+}
+
+func reply(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+func ask(ctx context.Context, c *Client) (motorloop.Answer, error) {
+	return c.Complete(ctx, motorloop.Request{Messages: []motorloop.Message{{Role: motorloop.RoleUser, Content: "hi"}}})
+}
+
+// A failure that stays, or one that passes: what comes of it, and after how many tries.
+func TestFailures(t *testing.T) {
+	always := func(status int, body string) func(int, http.ResponseWriter, *http.Request) {
+		return func(_ int, w http.ResponseWriter, _ *http.Request) { reply(w, status, body) }
+	}
+	cutBody := func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", fmt.Sprint(len(okBody)))
+		_, _ = io.WriteString(w, okBody[:40])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	cases := map[string]struct {
+		handle    func(try int, w http.ResponseWriter, r *http.Request)
+		reason    string
+		says      string
+		retryable bool
+		tries     int
+		timeout   time.Duration
+	}{
+		"429": {
+			handle: always(429, `{"error":{"message":"slow down","type":"rate_limit"}}`),
+			reason: motorloop.ReasonModelRateLimited, says: "answered 429: slow down (3 tries)", retryable: true, tries: 3,
+		},
+		"429 without money": {
+			handle: always(429, `{"error":{"message":"no money","code":"insufficient_quota"}}`),
+			reason: motorloop.ReasonModelRateLimited, says: "answered 429: no money.", tries: 1,
+		},
+		"529": {
+			handle: always(529, `{"error":{"type":"overloaded_error","message":"Overloaded"}}`),
+			reason: motorloop.ReasonModelUnavailable, says: "answered 529: Overloaded", retryable: true, tries: 3,
+		},
+		"500 as a page": {
+			handle: always(500, `<html>oops</html>`),
+			reason: motorloop.ReasonModelUnavailable, says: "answered 500 (3 tries)", retryable: true, tries: 3,
+		},
+		"408":        {handle: always(408, ""), reason: motorloop.ReasonModelTimeout, says: "408", retryable: true, tries: 3},
+		"409":        {handle: always(409, "{}"), reason: motorloop.ReasonModelUnavailable, says: "409", retryable: true, tries: 3},
+		"400":        {handle: always(400, `{"error":{"message":"context_length_exceeded"}}`), reason: motorloop.ReasonModelRefused, says: "context_length_exceeded", tries: 1},
+		"400 string": {handle: always(400, `{"error":"bad"}`), reason: motorloop.ReasonModelRefused, says: "400: bad", tries: 1},
+		"422":        {handle: always(422, `{"detail":"no"}`), reason: motorloop.ReasonModelRefused, says: "422: no", tries: 1},
+		"404 as a page": {
+			handle: always(404, `<html><body>not here</body></html>`),
+			reason: motorloop.ReasonModelNotFound, says: `Check that it has the model "m"`, tries: 1,
+		},
+		"redirect to nowhere": {handle: always(304, ""), reason: motorloop.ReasonModelRefused, says: "answered 304: it redirects", tries: 1},
+		"401 with the key": {
+			handle: always(401, `{"error":{"message":"Incorrect API key provided: `+testKey+`"}}`),
+			reason: motorloop.ReasonModelUnauthorized, says: "refused the API key with status 401", tries: 1,
+		},
+		"403": {handle: always(403, ""), reason: motorloop.ReasonModelUnauthorized, says: "403", tries: 1},
+		"400 with the key": {
+			handle: always(400, `{"error":{"message":"odd header Bearer `+testKey+` and sk-te***mnop"}}`),
+			reason: motorloop.ReasonModelRefused, says: "odd header Bearer [redacted] and [redacted]", tries: 1,
+		},
+		"no choices":     {handle: always(200, `{"choices":[]}`), reason: motorloop.ReasonModelMalformed, says: "without any choices", retryable: true, tries: 3},
+		"error in a 200": {handle: always(200, `{"error":{"message":"upstream"}}`), reason: motorloop.ReasonModelMalformed, says: "upstream", retryable: true, tries: 3},
+		"truncated JSON": {handle: always(200, okBody[:60]), reason: motorloop.ReasonModelMalformed, says: "not JSON", retryable: true, tries: 3},
+		"malformed JSON": {handle: always(200, `<html>`), reason: motorloop.ReasonModelMalformed, says: "not JSON", retryable: true, tries: 3},
+		"cut body":       {handle: cutBody, reason: motorloop.ReasonModelMalformed, says: "broke off", retryable: true, tries: 3},
+		"too large": {
+			handle: always(200, strings.Repeat(" ", maxResponseBytes+1)),
+			reason: motorloop.ReasonModelMalformed, says: "more than 1 MiB", retryable: true, tries: 3,
+		},
+		"hangs": {
+			handle:  func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			timeout: 20 * time.Millisecond,
+			reason:  motorloop.ReasonModelTimeout, says: "did not answer within 20ms (3 tries)", retryable: true, tries: 3,
+		},
+		"hangs in the body": {
+			handle: func(_ int, w http.ResponseWriter, r *http.Request) {
+				reply(w, 200, okBody[:20])
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			},
+			timeout: 20 * time.Millisecond,
+			reason:  motorloop.ReasonModelTimeout, says: "did not answer", retryable: true, tries: 3,
+		},
+		"connection dropped": {
+			handle: func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			reason: motorloop.ReasonModelUnavailable, says: "cannot be reached: EOF", retryable: true, tries: 3,
+		},
+		"500 then good": {
+			handle: func(n int, w http.ResponseWriter, _ *http.Request) {
+				if n < 3 {
+					reply(w, 500, "")
+					return
+				}
+				reply(w, 200, okBody)
+			},
+			tries: 3,
+		},
+		"cut, then good": {
+			handle: func(n int, w http.ResponseWriter, r *http.Request) {
+				if n == 1 {
+					cutBody(n, w, r)
+				}
+				reply(w, 200, okBody)
+			},
+			tries: 2,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var tries atomic.Int32
+			var logged bytes.Buffer
+			o := quick()
+			o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+			if tc.timeout > 0 {
+				o.RequestTimeout = tc.timeout
+			}
+			c, host := serve(t, o, func(w http.ResponseWriter, r *http.Request) {
+				n := int(tries.Add(1))
+				_, _ = io.Copy(io.Discard, r.Body)
+				tc.handle(n, w, r)
+			})
+			a, err := ask(t.Context(), c)
+			if got := int(tries.Load()); got != tc.tries {
+				t.Errorf("%d tries, want %d", got, tc.tries)
+			}
+			if n := strings.Count(logged.String(), "tried again"); n != tc.tries-1 {
+				t.Errorf("%d lines about %d tries: %s", n, tc.tries, &logged)
+			}
+			checkNoKey(t, logged.String())
+			if tc.reason == "" {
+				if err != nil || a.Content != "done" {
+					t.Fatalf("got %+v, %v", a, err)
+				}
+				return
+			}
+			f, ok := errors.AsType[*motorloop.Failure](err)
+			if !ok {
+				t.Fatalf("error %T: %v", err, err)
+			}
+			if f.Category != motorloop.ModelFailure || f.Reason != tc.reason || f.Retryable != tc.retryable {
+				t.Errorf("got %+v", f)
+			}
+			if !strings.Contains(f.Message, tc.says) || !strings.Contains(f.Message, host) || !strings.HasSuffix(f.Message, ".") {
+				t.Errorf("message %q must contain %q and %q", f.Message, tc.says, host)
+			}
+			if strings.Contains(f.Message, "http://") || len(f.Message) > 1024 {
+				t.Errorf("message %q", f.Message)
+			}
+			checkNoKey(t, fmt.Sprintf("%v %+v %#v", err, err, *f))
+		})
+	}
+}
+
+// checkNoKey fails if the key, or so much of its beginning that it can be recognized, is in s.
+func checkNoKey(t *testing.T, s string) {
+	t.Helper()
+	if strings.Contains(s, testKey[:6]) || strings.Contains(s, "4711") {
+		t.Errorf("the key shows in %q", s)
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			var followed atomic.Int32
+			elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				followed.Add(1)
+				reply(w, 200, okBody)
+			}))
+			defer elsewhere.Close()
+			var asked atomic.Int32
+			c, _ := serve(t, quick(), func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				http.Redirect(w, r, elsewhere.URL, status)
+			})
+			_, err := ask(t.Context(), c)
+			f, ok := errors.AsType[*motorloop.Failure](err)
+			if !ok || f.Reason != motorloop.ReasonModelRefused || f.Retryable {
+				t.Fatalf("got %v", err)
+			}
+			if !strings.Contains(f.Message, fmt.Sprintf("answered %d: it redirects", status)) || !strings.Contains(f.Message, "baseURL must name the final address") {
+				t.Errorf("message %q", f.Message)
+			}
+			if asked.Load() != 1 || followed.Load() != 0 {
+				t.Errorf("%d requests, %d to the other address", asked.Load(), followed.Load())
+			}
+		})
+	}
+}
+
+func TestHeadersAreBounded(t *testing.T) {
+	for size, fits := range map[int]bool{maxHeaderBytes / 2: true, 2 * maxHeaderBytes: false} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Padding", strings.Repeat("x", size))
+			reply(w, 200, okBody)
+		}))
+		defer s.Close()
+		c, err := New(Endpoint{BaseURL: s.URL, Model: "m"}, quick())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ask(t.Context(), c); (err == nil) != fits {
+			t.Errorf("%d bytes of headers: %v", size, err)
+		}
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close()
+	c, err := New(Endpoint{BaseURL: s.URL, Model: "m"}, quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ask(t.Context(), c)
+	f, ok := errors.AsType[*motorloop.Failure](err)
+	if !ok || f.Reason != motorloop.ReasonModelUnavailable || !strings.Contains(f.Message, "connection refused") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestContextEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c, _ := serve(t, quick(), func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		cancel()
+		<-r.Context().Done()
+	})
+	if _, err := ask(ctx, c); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// The clock in this test is synctest's, so the waits take no time.
+func TestWaits(t *testing.T) {
+	cases := map[string]struct {
+		header   http.Header
+		min, max time.Duration
+	}{
+		"seconds":            {http.Header{"Retry-After": {"7"}}, 7 * time.Second, 7 * time.Second},
+		"milliseconds":       {http.Header{"Retry-After-Ms": {"1500"}, "Retry-After": {"7"}}, 1500 * time.Millisecond, 1500 * time.Millisecond},
+		"date":               {http.Header{"Retry-After": {"Sat, 01 Jan 2000 00:00:20 GMT"}}, 20 * time.Second, 20 * time.Second},
+		"a day is bounded":   {http.Header{"Retry-After": {"86400"}}, time.Minute, time.Minute},
+		"huge":               {http.Header{"Retry-After": {"1e300"}}, time.Minute, time.Minute},
+		"nonsense is ours":   {http.Header{"Retry-After": {"soon"}}, 500 * time.Millisecond, 1500 * time.Millisecond},
+		"negative is ours":   {http.Header{"Retry-After": {"-5"}}, 500 * time.Millisecond, 1500 * time.Millisecond},
+		"no header is ours":  {http.Header{}, 500 * time.Millisecond, 1500 * time.Millisecond},
+		"not a number":       {http.Header{"Retry-After": {"NaN"}}, 500 * time.Millisecond, 1500 * time.Millisecond},
+		"a date in the past": {http.Header{"Retry-After": {"Fri, 31 Dec 1999 00:00:00 GMT"}}, 500 * time.Millisecond, 1500 * time.Millisecond},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				c, err := New(Endpoint{BaseURL: "http://model.test/v1", Model: "m"}, Options{HTTPClient: &http.Client{
+					Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+						n++
+						if n == 1 {
+							return response(429, tc.header, ""), nil
+						}
+						return response(200, http.Header{}, okBody), nil
+					}),
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				if _, err := ask(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start); took < tc.min || took > tc.max {
+					t.Errorf("waited %s, want %s to %s", took, tc.min, tc.max)
+				}
+			})
+		})
+	}
+}
+
+func TestCancelWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Endpoint{BaseURL: "http://model.test", Model: "m"}, Options{HTTPClient: &http.Client{
+			Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				return response(503, http.Header{"Retry-After": {"30"}}, ""), nil
+			}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if _, err := ask(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("went on waiting for %s", took-time.Second)
+		}
+	})
+}
+
+func response(status int, h http.Header, body string) *http.Response {
+	h = h.Clone()
+	h.Set("Content-Type", "application/json")
+	return &http.Response{
+		StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+
+	openaigo "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/shared"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// requestParams maps a request. Only model, messages and tools are sent: every endpoint knows these, and many refuse a
+// request with a field that they do not know.
+func requestParams(model string, r motorloop.Request) (openaigo.ChatCompletionNewParams, error) {
+	p := openaigo.ChatCompletionNewParams{Model: model}
+	for _, m := range r.Messages {
+		msg, err := messageParam(m)
+		if err != nil {
+			return p, err
+		}
+		p.Messages = append(p.Messages, msg)
+	}
+	for _, t := range r.Tools {
+		// Each keyword stays as it is written, so that the model sees the properties in their own order.
+		var keywords map[string]json.RawMessage
+		if err := json.Unmarshal(t.Parameters, &keywords); err != nil {
+			return p, fmt.Errorf("schema of tool %s: %w", t.Name, err)
+		}
+		parameters := shared.FunctionParameters{}
+		for name, value := range keywords {
+			parameters[name] = value
+		}
+		p.Tools = append(p.Tools, openaigo.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
+			Name:        t.Name,
+			Description: openaigo.String(t.Description),
+			Parameters:  parameters,
+		}))
+	}
+	return p, nil
+}
+
+func messageParam(m motorloop.Message) (openaigo.ChatCompletionMessageParamUnion, error) {
+	switch m.Role {
+	case motorloop.RoleSystem:
+		return openaigo.SystemMessage(m.Content), nil
+	case motorloop.RoleUser:
+		return openaigo.UserMessage(m.Content), nil
+	case motorloop.RoleTool:
+		return openaigo.ToolMessage(m.Content, m.ToolCallID), nil
+	case motorloop.RoleAssistant:
+		return assistantParam(m), nil
+	default:
+		return openaigo.ChatCompletionMessageParamUnion{}, fmt.Errorf("message of unknown role %q", m.Role)
+	}
+}
+
+func assistantParam(m motorloop.Message) openaigo.ChatCompletionMessageParamUnion {
+	var a openaigo.ChatCompletionAssistantMessageParam
+	// Beside tool calls, empty content is left out: some endpoints refuse it, and none needs it.
+	if m.Content != "" || len(m.Calls) == 0 {
+		a.Content.OfString = openaigo.String(m.Content)
+	}
+	for _, c := range m.Calls {
+		a.ToolCalls = append(a.ToolCalls, openaigo.ChatCompletionMessageToolCallUnionParam{
+			OfFunction: &openaigo.ChatCompletionMessageFunctionToolCallParam{
+				ID: c.ModelID,
+				Function: openaigo.ChatCompletionMessageFunctionToolCallFunctionParam{
+					Name:      c.Tool,
+					Arguments: c.Arguments,
+				},
+			},
+		})
+	}
+	return openaigo.ChatCompletionMessageParamUnion{OfAssistant: &a}
+}
+
+// parseAnswer maps the body of an answer. A refusal is text like any other: the model said it instead of doing the
+// task. An answer without choices is an error even with status 200, which is how some gateways report errors.
+func (c *Client) parseAnswer(body []byte) (motorloop.Answer, error) {
+	var completion openaigo.ChatCompletion
+	if err := json.Unmarshal(body, &completion); err != nil {
+		return motorloop.Answer{}, malformed("answered what is not JSON: " + c.detail(err.Error()))
+	}
+	if len(completion.Choices) == 0 {
+		what := "answered without any choices"
+		if _, text := errorBody(body); text != "" {
+			what += ": " + c.detail(text)
+		}
+		return motorloop.Answer{}, malformed(what)
+	}
+	choice := completion.Choices[0]
+	a := motorloop.Answer{
+		Model:   completion.Model,
+		Content: choice.Message.Content,
+		Usage: motorloop.Usage{
+			PromptTokens:     completion.Usage.PromptTokens,
+			CompletionTokens: completion.Usage.CompletionTokens,
+			CachedTokens:     completion.Usage.PromptTokensDetails.CachedTokens,
+		},
+		Truncated: choice.FinishReason == "length",
+	}
+	if a.Model == "" {
+		a.Model = c.endpoint.Model
+	}
+	if a.Content == "" {
+		a.Content = choice.Message.Refusal
+	}
+	for _, call := range choice.Message.ToolCalls {
+		// The loop offers functions only; whatever else comes has no name here and is refused by the loop.
+		a.Calls = append(a.Calls, motorloop.Call{
+			ModelID:   call.ID,
+			Tool:      call.Function.Name,
+			Arguments: call.Function.Arguments,
+		})
+	}
+	return a, nil
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	_ "embed"
+	"strings"
+	"text/template"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// maxListedFiles is how many provided files the prompt names; the model can list the others.
+const maxListedFiles = 100
+
+//go:embed prompt.tmpl
+var promptText string
+
+var promptTemplate = template.Must(template.New("prompt").Parse(promptText))
+
+// SystemPrompt tells the model who it is and by which rules it works. It depends on cfg only, and not on the task,
+// which is the first user message. File names are quoted: they come from whoever created the run.
+func SystemPrompt(cfg Config) string {
+	view := struct {
+		Tools         string
+		Files         []string
+		MoreFiles     int
+		AskUser       string
+		MaxCalls      int
+		MaxIterations int32
+	}{
+		Tools:         strings.Join(builtin().offered(cfg.Tools), ", "),
+		Files:         cfg.Files[:min(len(cfg.Files), maxListedFiles)],
+		AskUser:       toolapi.ToolAskUser,
+		MaxCalls:      toolapi.MaxCalls,
+		MaxIterations: cfg.MaxIterations,
+	}
+	view.MoreFiles = len(cfg.Files) - len(view.Files)
+	var b strings.Builder
+	if err := promptTemplate.Execute(&b, view); err != nil {
+		// A strings.Builder does not fail and the template's fields are those of view, as every test of it shows.
+		panic(err)
+	}
+	return b.String()
+}

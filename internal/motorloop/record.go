@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// A turn is one object in etcd, so it is bounded however the model and its tools behave. Sizes are of the JSON
+// encoding, in bytes: a kilobyte of '<' takes six there.
+const (
+	// recordBudget is what a whole turn may take.
+	recordBudget = 200 << 10
+	// maxContent is the share of what the model said.
+	maxContent = 64 << 10
+	// maxTurnArguments is the share of the arguments of all calls together.
+	maxTurnArguments = 104 << 10
+	// cutArguments is what is kept of arguments that are not carried out.
+	cutArguments = 512
+	// maxTurnOutput is the share of the results, before encoding.
+	maxTurnOutput = 128 << 10
+	// minOutputShare is what a result gets even if the model used up the rest.
+	minOutputShare = 2 << 10
+	// callOverhead is what a call and its result take besides arguments and output.
+	callOverhead = 768
+	// maxRecordedCalls is how many calls of an answer are recorded; later ones are dropped as if never made.
+	maxRecordedCalls = 16
+
+	// maxUsage is the most tokens that one answer can have used of each kind.
+	maxUsage = 1 << 40
+
+	maxModelID    = 256
+	maxToolName   = 64
+	maxModelName  = 256
+	maxOutputFile = 1024
+)
+
+// Marks in recorded text. They carry what the rest of the loop must still know of an answer after a restart.
+const (
+	contentCutMark   = "\n[cut: the answer was too long to be kept]"
+	argumentsCutMark = "…[cut: too large]"
+	outputCutMark    = "\n[cut: the output was too long to be kept]"
+	// truncatedMark ends the content of an answer that stopped at the model's output limit.
+	truncatedMark = "\n[stopped: output limit reached]"
+)
+
+// newTurn makes the record of an answer that follows prior.
+func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
+	t := &Turn{
+		Index:   int32(len(prior)) + 1,
+		Model:   cut(strings.ToValidUTF8(a.Model, ""), maxModelName, maxModelName, ""),
+		Content: recordedContent(a),
+		Usage: Usage{
+			PromptTokens:     tokens(a.Usage.PromptTokens),
+			CompletionTokens: tokens(a.Usage.CompletionTokens),
+			CachedTokens:     tokens(a.Usage.CachedTokens),
+		},
+	}
+	taken := map[string]bool{}
+	for _, p := range prior {
+		for _, c := range p.Calls {
+			taken[c.ModelID] = true
+		}
+	}
+	room := maxTurnArguments
+	for i, c := range a.Calls[:min(len(a.Calls), maxRecordedCalls)] {
+		id := CallID(cfg.Attempt, t.Index, i)
+		rec := Call{ID: id, ModelID: uniqueModelID(c.ModelID, id, taken), Tool: recordedTool(c.Tool)}
+		rec.Arguments = recordedArguments(c.Arguments, i, &room)
+		t.Calls = append(t.Calls, rec)
+	}
+	t.Results = make([]*toolapi.Result, len(t.Calls))
+	return t
+}
+
+// tokens makes sense of what an endpoint says it used: a number so large that sums of it overflow would lift the limit
+// of the run's tokens.
+func tokens(n int64) int64 { return min(max(n, 0), maxUsage) }
+
+func recordedContent(a Answer) string {
+	s := cut(strings.ToValidUTF8(a.Content, "\uFFFD"), maxContent, maxContent, contentCutMark)
+	if strings.TrimSpace(s) == "" {
+		s = ""
+	}
+	if a.Truncated {
+		s += truncatedMark
+	}
+	return s
+}
+
+// recordedArguments cuts arguments that must not be carried out: over their own limit, or over room, which is what is
+// left for the turn. The mark makes them no JSON, so they stay refused after a restart.
+func recordedArguments(s string, i int, room *int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	size := encodedLen(s)
+	if i >= toolapi.MaxCalls {
+		return cut(s, cutArguments, cutArguments, argumentsCutMark)
+	}
+	if len(s) > toolapi.MaxArgumentsBytes || size > *room {
+		return cut(s, cutArguments, cutArguments, argumentsCutMark)
+	}
+	*room -= size
+	return s
+}
+
+var notToolName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// recordedTool makes a name that an endpoint takes back in a conversation: a name with a space in it would have every
+// later request of the run refused.
+func recordedTool(s string) string {
+	s = notToolName.ReplaceAllString(s[:min(len(s), maxToolName)], "_")
+	if s == "" {
+		return "unnamed"
+	}
+	return s
+}
+
+var modelIDPattern = regexp.MustCompile(`^[\x21-\x7e]{1,256}$`)
+
+// uniqueModelID keeps the model's id if it is one and new in the conversation. Some endpoints give the same id to
+// every call, or none, and refuse a conversation in which it is not clear what a result belongs to.
+func uniqueModelID(given, own string, taken map[string]bool) string {
+	id := given
+	if !modelIDPattern.MatchString(id) {
+		id = own
+	}
+	if taken[id] {
+		id = own
+	}
+	for taken[id] {
+		id += "x"
+	}
+	taken[id] = true
+	return id
+}
+
+// runnable is how many calls of t share the turn's output.
+func runnable(t *Turn) int { return max(min(len(t.Calls), toolapi.MaxCalls), 1) }
+
+// outputShare is how much of the record the output of one call may take, encoded.
+func outputShare(t *Turn) int {
+	left := recordBudget - encodedLen(t.Content)
+	for _, c := range t.Calls {
+		left -= encodedLen(c.Arguments) + callOverhead
+	}
+	return max(left/runnable(t), minOutputShare)
+}
+
+// maxOutput is the output limit that is sent with a call. It depends on what is recorded before the first call runs,
+// so that a repeated call is the same call.
+func maxOutput(t *Turn, tool string) int {
+	limit := toolapi.MaxOutputBytes
+	if tool == toolapi.ToolBash {
+		limit = toolapi.MaxBashOutputBytes
+	}
+	return min(limit, maxTurnOutput/runnable(t), outputShare(t))
+}
+
+// cut shortens s to at most size bytes that take at most encoded bytes in JSON, whole characters only. A shortened
+// text ends with mark, which counts.
+func cut(s string, size, encoded int, mark string) string {
+	if len(s) <= size && encodedLen(s) <= encoded {
+		return s
+	}
+	size -= len(mark)
+	encoded -= encodedLen(mark)
+	end := 0
+	for i, c := range s {
+		n := utf8.RuneLen(c)
+		encoded -= encodedRune(c)
+		if i+n > size || encoded < 0 {
+			break
+		}
+		end = i + n
+	}
+	return s[:end] + mark
+}
+
+// encodedLen is how many bytes a valid string takes in JSON as encoding/json writes it, quotes not counted.
+func encodedLen(s string) int {
+	n := 0
+	for _, c := range s {
+		n += encodedRune(c)
+	}
+	return n
+}
+
+func encodedRune(c rune) int {
+	switch {
+	case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
+		return 2
+	case c < 0x20 || c == '<' || c == '>' || c == '&' || c == 0x2028 || c == 0x2029:
+		return 6
+	default:
+		return utf8.RuneLen(c)
+	}
+}
+
+func isControl(c rune) bool { return c < 0x20 || c == 0x7f }

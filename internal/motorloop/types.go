@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package motorloop is the loop of a run: ask a model what to do, do it, look at what came back, until the task
+// is done, has failed, or needs a person. It knows no Kubernetes: the model, the tools and the journal are
+// interfaces, and everything it must remember is a Turn in the journal.
+package motorloop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// Turn is one turn of the loop: what the model decided and what came of it.
+type Turn struct {
+	// Index counts the turns of an attempt from 1.
+	Index int32
+	// Model is the name of the model as the endpoint reported it.
+	Model string
+	// Content is what the model said beside its tool calls; the result's summary if there are none.
+	Content string
+	// Calls are in the order of the model's answer.
+	Calls []Call
+	Usage Usage
+	// ModelDuration is the time from the first try of the request to the answer.
+	ModelDuration time.Duration
+	// PromptDigest and RequestDigest are "sha256:…" of the system prompt and of the whole request.
+	PromptDigest  string
+	RequestDigest string
+	// Results has one entry per call, nil until the call has a result.
+	Results []*toolapi.Result
+}
+
+// Settled says whether every call of the turn has a result.
+func (t *Turn) Settled() bool {
+	for _, r := range t.Results {
+		if r == nil {
+			return false
+		}
+	}
+	return len(t.Results) == len(t.Calls)
+}
+
+// Final says whether the turn closes the attempt: the model said something whole and called no tool.
+func (t *Turn) Final() bool { return t.final() }
+
+// Call is one tool call of a turn.
+type Call struct {
+	// ID is ours: unique in the run and the same after a restart, "a0-s2-c0" (attempt, step, call).
+	ID string
+	// ModelID is the id that the model gave to the call; it names the call in the conversation.
+	ModelID string
+	Tool    string
+	// Arguments is what the model wrote, JSON or not.
+	Arguments string
+}
+
+// Usage is what a model call cost, in tokens.
+type Usage struct {
+	PromptTokens     int64
+	CompletionTokens int64
+	// CachedTokens is the part of PromptTokens that the endpoint served from its cache.
+	CachedTokens int64
+}
+
+// Journal keeps turns. It is the lock of the loop as well as its memory.
+type Journal interface {
+	// Append records what the model decided, before any of it is done. It fails with ErrStale if the journal
+	// already has a turn of that index that somebody else wrote.
+	Append(ctx context.Context, t *Turn) error
+	// Settle records the results that the turn has so far. It fails with ErrStale like Append.
+	Settle(ctx context.Context, t *Turn) error
+}
+
+// ErrStale says that another loop carries this run on, so this one must stop without any further effect.
+var ErrStale = errors.New("the run is carried on by another loop")
+
+// Tools runs tool calls in the sandbox.
+type Tools interface {
+	// Call runs the call, or gives its stored result if it ran before. A tool that fails is a Result; an error
+	// is a *Failure (the sandbox is gone) or ErrStale or the context's.
+	Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error)
+}
+
+// Model is a chat model.
+type Model interface {
+	// Complete asks for the next turn. It retries what may pass; what is left is a *Failure or the context's error.
+	Complete(ctx context.Context, r Request) (Answer, error)
+}
+
+// Request is one request to a model.
+type Request struct {
+	Messages []Message
+	Tools    []ToolDefinition
+}
+
+// Message is one message of the conversation.
+type Message struct {
+	Role    Role
+	Content string
+	// Calls are the tool calls of an assistant message.
+	Calls []Call
+	// ToolCallID is the ModelID of the call that a tool message answers.
+	ToolCallID string
+}
+
+// Role is who speaks in a Message.
+type Role string
+
+const (
+	RoleSystem    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// ToolDefinition is a tool as the model is told of it.
+type ToolDefinition struct {
+	Name        string
+	Description string
+	// Parameters is a JSON schema.
+	Parameters json.RawMessage
+}
+
+// Answer is a model's answer.
+type Answer struct {
+	Model   string
+	Content string
+	// Calls have no ID yet; the loop gives it.
+	Calls []Call
+	Usage Usage
+	// Truncated says that the model stopped because its output limit was reached.
+	Truncated bool
+}
+
+// Config is what the loop is told about a run's attempt.
+type Config struct {
+	Attempt int32
+	Task    string
+	// Tools are the granted tools; ask_user is always offered.
+	Tools []string
+	// MaxIterations is the most turns of the attempt.
+	MaxIterations int32
+	// MaxTokens is the most tokens of all turns together, 0 for no limit.
+	MaxTokens int64
+	// Files are the paths that were put into the workspace before the first turn.
+	Files []string
+}
+
+// Outcome is how Run ended.
+type Outcome struct {
+	Kind OutcomeKind
+	// Summary is the model's closing text if Kind is Completed.
+	Summary string
+	// Waiting is the call that waits for a person if Kind is Awaiting.
+	Waiting *Call
+	// Failure is set if Kind is Failed.
+	Failure *Failure
+}
+
+// OutcomeKind is one of the ways in which Run ends.
+type OutcomeKind string
+
+const (
+	Completed OutcomeKind = "Completed"
+	Awaiting  OutcomeKind = "Awaiting"
+	Failed    OutcomeKind = "Failed"
+)
+
+// Failure ends an attempt. It is an error, so that models and tools can return it.
+type Failure struct {
+	Category Category
+	// Reason is CamelCase, one of the Reason constants.
+	Reason string
+	// Message is one or two plain sentences: what happened, where, and what to do.
+	Message string
+	// Retryable says that another attempt may succeed without anything being changed.
+	Retryable bool
+}
+
+func (f *Failure) Error() string { return f.Reason + ": " + f.Message }
+
+// Category is the kind of a Failure.
+type Category string
+
+const (
+	ToolFailure     Category = "ToolFailure"
+	ModelFailure    Category = "ModelFailure"
+	InfraFailure    Category = "InfraFailure"
+	BudgetExhausted Category = "BudgetExhausted"
+	InvalidTask     Category = "InvalidTask"
+)
+
+// Reasons of a Failure.
+const (
+	// ReasonModelUnauthorized: the endpoint refused the API key.
+	ReasonModelUnauthorized = "ModelUnauthorized"
+	// ReasonModelNotFound: the endpoint has no such model, or no chat completions at that address.
+	ReasonModelNotFound = "ModelNotFound"
+	// ReasonModelRateLimited: the endpoint kept answering "too many requests".
+	ReasonModelRateLimited = "ModelRateLimited"
+	// ReasonModelUnavailable: the endpoint could not be reached or kept answering with server errors.
+	ReasonModelUnavailable = "ModelUnavailable"
+	// ReasonModelTimeout: the endpoint kept not answering in time.
+	ReasonModelTimeout = "ModelTimeout"
+	// ReasonModelMalformed: the endpoint kept answering what is no chat completion.
+	ReasonModelMalformed = "ModelMalformedAnswer"
+	// ReasonModelRefused: the endpoint refused the request itself (bad request, context too long).
+	ReasonModelRefused = "ModelRefusedRequest"
+	// ReasonEmptyAnswers: the model gave neither text nor tool calls, several times in a row.
+	ReasonEmptyAnswers = "EmptyAnswers"
+	// ReasonRepeatedToolFailure: the same tool failed with the same code several times in a row.
+	ReasonRepeatedToolFailure = "RepeatedToolFailure"
+	// ReasonMaxIterations: the attempt used up its turns.
+	ReasonMaxIterations = "MaxIterations"
+	// ReasonMaxTokens: the attempt used up its tokens.
+	ReasonMaxTokens = "MaxTokens"
+	// ReasonSandboxLost: the sandbox Pod went away or its tool server cannot be reached any more.
+	ReasonSandboxLost = "SandboxLost"
+	// ReasonIsolationUnverified: the sandbox could reach what it must not.
+	ReasonIsolationUnverified = "IsolationUnverified"
+	// ReasonInputFile: a file of the spec could not be put into the workspace.
+	ReasonInputFile = "InputFile"
+	// ReasonInternalError: the manager cannot carry the run on, for no reason that lies in the task: its loop keeps
+	// panicking, or the journal lacks a step or does not take one.
+	ReasonInternalError = "InternalError"
+)

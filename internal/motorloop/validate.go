@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// ValidateArguments holds what the model wrote as arguments of a tool to the tool's schema. No arguments at all count
+// as an empty object, and a null as a field left out, because models write both. The error is one sentence for the
+// model: which field, what is expected, what was given. It is the same whenever the arguments are, since it becomes
+// part of the conversation.
+func (c *Catalog) ValidateArguments(tool, raw string) error {
+	t := c.find(tool)
+	if t == nil {
+		return fmt.Errorf("there is no tool %q", tool)
+	}
+	var v any
+	if err := json.Unmarshal([]byte(objectOrEmpty(raw)), &v); err != nil {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return fmt.Errorf("the arguments are not JSON: %w after %d bytes", err, syntax.Offset)
+		}
+		return fmt.Errorf("the arguments are not JSON: %w", err)
+	}
+	args, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Errorf("the arguments must be a JSON object, not %s", kindOf(v))
+	}
+	for name, value := range args {
+		if value == nil && !slices.Contains(t.schema.Required, name) && t.fields[name] != nil {
+			delete(args, name)
+		}
+	}
+	if t.whole.Validate(args) == nil {
+		return nil
+	}
+	return t.explain(args)
+}
+
+// explain says what is wrong with arguments that do not fit. The validator's own message names whichever field its
+// map iteration came to first, and repeats values of any size.
+func (t *catalogTool) explain(args map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if t.fields[name] == nil {
+			return fmt.Errorf("there is no argument %q: the arguments are %s",
+				shorten(name), strings.Join(t.schema.PropertyOrder, ", "))
+		}
+	}
+	for _, name := range t.schema.PropertyOrder {
+		expected := expectation(t.schema.Properties[name])
+		value, given := args[name]
+		if !given {
+			if slices.Contains(t.schema.Required, name) {
+				return fmt.Errorf("the argument %q is missing: it must be %s", name, expected)
+			}
+			continue
+		}
+		if t.fields[name].Validate(value) != nil {
+			return fmt.Errorf("the argument %q must be %s, not %s", name, expected, kindOf(value))
+		}
+	}
+	return errors.New("the arguments do not fit the schema of the tool")
+}
+
+// expectation says in words what a value must be.
+func expectation(s *jsonschema.Schema) string {
+	switch {
+	case s.Enum != nil:
+		var values []string
+		for _, v := range s.Enum {
+			values = append(values, fmt.Sprintf("%q", v))
+		}
+		return "one of " + strings.Join(values, ", ")
+	case s.Type == "integer":
+		if *s.Maximum == math.MaxInt32 {
+			return fmt.Sprintf("an integer of at least %.0f", *s.Minimum)
+		}
+		return fmt.Sprintf("an integer from %.0f to %.0f", *s.Minimum, *s.Maximum)
+	case s.Type == "boolean":
+		return "true or false"
+	case s.Type == "array":
+		return fmt.Sprintf("a list of at most %d items, each %s", *s.MaxItems, expectation(s.Items))
+	case s.MinLength != nil && s.MaxLength != nil:
+		return fmt.Sprintf("a string of %d to %d characters", *s.MinLength, *s.MaxLength)
+	case s.MinLength != nil:
+		return "a string that is not empty"
+	case s.MaxLength != nil:
+		return fmt.Sprintf("a string of at most %d characters", *s.MaxLength)
+	default:
+		return "a string"
+	}
+}
+
+// kindOf says in words what a JSON value is, with the value itself where it is short.
+func kindOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case float64:
+		return fmt.Sprintf("the number %g", v)
+	case string:
+		if r := []rune(v); len(r) > maxShown {
+			return fmt.Sprintf("a string of %d characters", len(r))
+		}
+		return fmt.Sprintf("the string %q", v)
+	case []any:
+		return fmt.Sprintf("a list of %d items", len(v))
+	default:
+		return "an object"
+	}
+}
+
+// maxShown is how many characters of a value are repeated to the model.
+const maxShown = 40
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > maxShown {
+		return string(r[:maxShown]) + "…"
+	}
+	return s
+}
+
+// objectOrEmpty is raw, or an empty object if there is nothing in it.
+func objectOrEmpty(raw string) string {
+	if strings.TrimSpace(raw) == "" {
+		return "{}"
+	}
+	return raw
+}

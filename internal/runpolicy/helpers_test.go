@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// t0 is when every run of the tests was created.
+var t0 = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func after(d time.Duration) time.Time { return t0.Add(d) }
+
+// testRun may take 100 s, and 30 s for each answer.
+func testRun(responses ...string) *v1alpha1.MotorRun {
+	run := &v1alpha1.MotorRun{
+		ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: "ns", CreationTimestamp: metav1.NewTime(t0)},
+		Spec:       v1alpha1.MotorRunSpec{Limits: v1alpha1.RunLimits{TimeoutSeconds: 100, AwaitingInputSeconds: 30}},
+	}
+	for _, id := range responses {
+		run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: id, Answer: "answer to " + id})
+	}
+	return run
+}
+
+type stepOption func(*v1alpha1.MotorStep)
+
+// testStep is a turn that was written 10 s after the run was created.
+func testStep(attempt, index int32, options ...stepOption) v1alpha1.MotorStep {
+	s := v1alpha1.MotorStep{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("run-a%d-s%d", attempt, index), CreationTimestamp: metav1.NewTime(after(10 * time.Second)),
+			UID: types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", 0xabc000+attempt*100+index)),
+		},
+		Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Attempt: attempt, Index: index, Epoch: 1},
+	}
+	for _, o := range options {
+		o(&s)
+	}
+	return s
+}
+
+// call adds a call without a result.
+func call(tool, arguments string) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		id := fmt.Sprintf("a%d-s%d-c%d", s.Spec.Attempt, s.Spec.Index, len(s.Spec.ToolCalls))
+		s.Spec.ToolCalls = append(s.Spec.ToolCalls, v1alpha1.ToolCall{ID: id, Tool: tool, Arguments: arguments})
+	}
+}
+
+// done adds a call that has a result.
+func done(tool string, ok bool, ms int64, output string) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		call(tool, `{"question":"settled?"}`)(s)
+		r := v1alpha1.ToolResult{CallID: s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID, OK: ok, DurationMs: ms, Output: output}
+		if !ok {
+			r.ErrorCode = "exit_1"
+		}
+		s.Status.Results = append(s.Status.Results, r)
+		if tool != "ask_user" {
+			s.Status.ToolMs += ms
+		}
+	}
+}
+
+func ask(question string) stepOption {
+	return call("ask_user", fmt.Sprintf(`{"question":%q}`, question))
+}
+
+func final(content string) stepOption {
+	return func(s *v1alpha1.MotorStep) { s.Spec.Final, s.Spec.Content = true, content }
+}
+
+func outcome(reason string) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		s.Spec.Type = v1alpha1.StepEnd
+		s.Spec.Outcome = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: reason, Message: "It failed.", Retryable: true}
+	}
+}
+
+func usage(prompt, completion int64) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		s.Spec.Model, s.Spec.ModelMs = "model-1", 1000
+		s.Spec.Usage = v1alpha1.Usage{PromptTokens: prompt, CompletionTokens: completion, CachedTokens: 1, TotalTokens: prompt + completion}
+	}
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+func pendingQuestion(id, question, step string, asked time.Duration) *v1alpha1.PendingInput {
+	return &v1alpha1.PendingInput{
+		ID: id, Kind: v1alpha1.InputQuestion, Title: question, Question: question, Options: []string{}, Step: step,
+		AskedAt: metav1.NewTime(after(asked)), ExpiresAt: metav1.NewTime(after(asked + 30*time.Second)),
+	}
+}
+
+func head(id, tool string, ok bool, ms int64, output string) v1alpha1.CallHead {
+	h := v1alpha1.CallHead{ID: id, Tool: tool, OK: ok, DurationMs: ms, Head: output}
+	if !ok {
+		h.ErrorCode = "exit_1"
+	}
+	return h
+}
+
+func TestReadJournal(t *testing.T) {
+	t.Parallel()
+	const q1, q2 = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001"
+	verified := &v1alpha1.StepSandbox{PodUID: "uid", IsolationTries: 3, IsolationMs: 5}
+	tests := map[string]struct {
+		steps []v1alpha1.MotorStep
+		want  Progress
+	}{
+		"empty": {nil, Progress{}},
+		"calls in flight": {
+			[]v1alpha1.MotorStep{testStep(0, 1, done("bash", true, 5, "out"), call("read", "{}"))},
+			Progress{Turns: 1, ToolCalls: 1, Tool: 5 * time.Millisecond, LastCalls: []v1alpha1.CallHead{head("a0-s1-c0", "bash", true, 5, "out")}},
+		},
+		"sums over all turns": {
+			[]v1alpha1.MotorStep{
+				testStep(0, 1, usage(10, 2), done("bash", true, 5, "a")), testStep(0, 2, usage(30, 4), done("read", false, 7, "b")),
+				testStep(0, 3, usage(50, 6), final("done")),
+			},
+			Progress{
+				Turns: 3, ModelName: "model-1", Model: 3 * time.Second, Tool: 12 * time.Millisecond, ToolCalls: 2, Errors: 1, Final: new("done"),
+				Usage:     v1alpha1.Usage{PromptTokens: 90, CompletionTokens: 12, CachedTokens: 3, TotalTokens: 102},
+				LastCalls: []v1alpha1.CallHead{head("a0-s1-c0", "bash", true, 5, "a"), head("a0-s2-c0", "read", false, 7, "b")},
+			},
+		},
+		"last calls are the last five": {
+			[]v1alpha1.MotorStep{
+				testStep(0, 1, done("t1", true, 0, ""), done("t2", true, 0, ""), done("t3", true, 0, "")),
+				testStep(0, 2, done("t4", true, 0, ""), done("t5", true, 0, ""), done("t6", true, 0, ""), done("t7", true, 0, "")),
+			},
+			Progress{Turns: 2, ToolCalls: 7, LastCalls: []v1alpha1.CallHead{
+				head("a0-s1-c2", "t3", true, 0, ""), head("a0-s2-c0", "t4", true, 0, ""), head("a0-s2-c1", "t5", true, 0, ""),
+				head("a0-s2-c2", "t6", true, 0, ""), head("a0-s2-c3", "t7", true, 0, ""),
+			}},
+		},
+		"a question": {
+			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"))},
+			Progress{Turns: 1, Pending: pendingQuestion(q1, "Which?", "run-a0-s1", 10*time.Second), Asked: map[string]bool{q1: true}},
+		},
+		"a question before other calls are done": {
+			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"), call("bash", "{}"))},
+			Progress{Turns: 1},
+		},
+		"a question after the other calls": {
+			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"), done("bash", false, 2500, "no"))},
+			Progress{
+				Turns: 1, ToolCalls: 1, Errors: 1, Tool: 2500 * time.Millisecond, LastCalls: []v1alpha1.CallHead{head("a0-s1-c1", "bash", false, 2500, "no")},
+				Pending: pendingQuestion(q1, "Which?", "run-a0-s1", 13*time.Second), Asked: map[string]bool{q1: true},
+			},
+		},
+		"two questions, one after the other": {
+			[]v1alpha1.MotorStep{testStep(0, 1, ask("First?"), ask("Second?"))},
+			Progress{Turns: 1, Pending: pendingQuestion(q1, "First?", "run-a0-s1", 10*time.Second), Asked: map[string]bool{q1: true}},
+		},
+		"the second of two questions": {
+			[]v1alpha1.MotorStep{testStep(0, 1, done("ask_user", true, 20_000, "yes"), ask("Second?"))},
+			Progress{
+				Turns: 1, ToolCalls: 1, Waited: 20 * time.Second, LastCalls: []v1alpha1.CallHead{head("a0-s1-c0", "ask_user", true, 20_000, "yes")},
+				Pending: pendingQuestion(q2, "Second?", "run-a0-s1", 30*time.Second), Asked: map[string]bool{q1: true, q2: true},
+			},
+		},
+		"an answered question": {
+			[]v1alpha1.MotorStep{testStep(0, 1, done("ask_user", true, 7000, "yes")), testStep(0, 2)},
+			Progress{
+				Turns: 2, ToolCalls: 1, Waited: 7 * time.Second, Asked: map[string]bool{q1: true},
+				LastCalls: []v1alpha1.CallHead{head("a0-s1-c0", "ask_user", true, 7000, "yes")},
+			},
+		},
+		"a refused question was never asked": {
+			[]v1alpha1.MotorStep{testStep(0, 1, done("ask_user", false, 0, "bad arguments"))},
+			Progress{Turns: 1, ToolCalls: 1, Errors: 1, LastCalls: []v1alpha1.CallHead{head("a0-s1-c0", "ask_user", false, 0, "bad arguments")}},
+		},
+		"questions that the loop will refuse": {
+			[]v1alpha1.MotorStep{
+				testStep(0, 1, call("ask_user", "Which?")), testStep(0, 2, ask("  ")),
+				testStep(0, 3, ask(strings.Repeat("x", 4097))), testStep(0, 4, call("ask_user", `{"Question":"Which?"}`)),
+				testStep(0, 5, call("ask_user", `{"question":"Which?","urgent":true}`)),
+				testStep(0, 6, call("ask_user", `{"question":"Which?","options":["1","2","3","4","5","6","7","8","9","10","11"]}`)),
+				testStep(0, 7, call("ask_user", `{"question":"Which?","options":[""]}`)),
+			},
+			Progress{Turns: 7},
+		},
+		"a question after one that the loop will refuse": {
+			[]v1alpha1.MotorStep{testStep(0, 1, call("ask_user", `{"Question":"First?"}`), ask("Second?"))},
+			Progress{Turns: 1, Pending: pendingQuestion(q2, "Second?", "run-a0-s1", 10*time.Second), Asked: map[string]bool{q2: true}},
+		},
+		"the ninth call of a turn asks nobody": {
+			[]v1alpha1.MotorStep{testStep(0, 1, append(slices.Repeat([]stepOption{done("t", true, 0, "")}, 8), ask("Which?"))...)},
+			Progress{Turns: 1, ToolCalls: 8, LastCalls: []v1alpha1.CallHead{
+				head("a0-s1-c3", "t", true, 0, ""), head("a0-s1-c4", "t", true, 0, ""), head("a0-s1-c5", "t", true, 0, ""),
+				head("a0-s1-c6", "t", true, 0, ""), head("a0-s1-c7", "t", true, 0, ""),
+			}},
+		},
+		"an end without success": {
+			[]v1alpha1.MotorStep{testStep(0, 1, usage(1, 1)), testStep(0, 2, outcome("Why"))},
+			Progress{
+				Turns: 1, ModelName: "model-1", Model: time.Second, Usage: v1alpha1.Usage{PromptTokens: 1, CompletionTokens: 1, CachedTokens: 1, TotalTokens: 2},
+				Failure: &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why", Message: "It failed.", Retryable: true},
+			},
+		},
+		"a second attempt after a failed one": {
+			[]v1alpha1.MotorStep{testStep(0, 1, done("bash", true, 1, "")), testStep(0, 2, outcome("Why")), testStep(1, 1, done("read", true, 1, ""))},
+			Progress{Attempt: 1, Turns: 2, ToolCalls: 2, Tool: 2 * time.Millisecond, LastCalls: []v1alpha1.CallHead{head("a1-s1-c0", "read", true, 1, "")}},
+		},
+		"a second attempt forgets the first one's question and text": {
+			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?")), testStep(0, 2, final("done")), testStep(1, 1, outcome("Why"))},
+			Progress{
+				Attempt: 1, Turns: 2, Asked: map[string]bool{q1: true},
+				Failure: &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why", Message: "It failed.", Retryable: true},
+			},
+		},
+		"the sandbox of the first step that verified it": {
+			[]v1alpha1.MotorStep{
+				testStep(0, 1, func(s *v1alpha1.MotorStep) { s.Spec.Sandbox = &v1alpha1.StepSandbox{PodUID: "unverified"} }),
+				testStep(0, 2, func(s *v1alpha1.MotorStep) { s.Spec.Sandbox = verified }),
+				testStep(0, 3, func(s *v1alpha1.MotorStep) {
+					s.Spec.Sandbox = &v1alpha1.StepSandbox{PodUID: "later", IsolationTries: 9}
+				}),
+			},
+			Progress{Turns: 3, Sandbox: verified},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, ReadJournal(testRun(), tt.steps), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadJournalLeavesStepsAlone(t *testing.T) {
+	t.Parallel()
+	steps := []v1alpha1.MotorStep{testStep(0, 1, done("bash", true, 1, strings.Repeat("x", 500)), ask("Which?"))}
+	before := steps[0].DeepCopy()
+	_ = ReadJournal(testRun(), steps)
+	if diff := cmp.Diff(*before, steps[0]); diff != "" {
+		t.Errorf("the cached step changed:\n%s", diff)
+	}
+}
+
+// A question must fit the schema of the status in whatever characters the model wrote it.
+func TestQuestionIsCut(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("漢字 ", 1365)
+	option := strings.Repeat("漢字 ", 170)
+	options := make([]string, 10)
+	for i := range options {
+		options[i] = fmt.Sprint(i, option)
+	}
+	arguments, err := json.Marshal(map[string]any{"question": long, "options": options, "default": option})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := ReadJournal(testRun(), []v1alpha1.MotorStep{testStep(0, 1, call("ask_user", string(arguments)))}).Pending
+	if p == nil {
+		t.Fatal("not pending")
+	}
+	if len(p.Options) != 10 || !strings.HasPrefix(p.Options[9], "9") {
+		t.Errorf("%d options", len(p.Options))
+	}
+	for name, v := range map[string]struct {
+		text string
+		max  int
+	}{
+		"title": {p.Title, 40}, "question": {p.Question, 4096}, "option": {p.Options[0], 512}, "default": {p.Default, 512},
+	} {
+		if n := utf8.RuneCountInString(v.text); n > v.max || !strings.HasSuffix(v.text, "…") || !utf8.ValidString(v.text) {
+			t.Errorf("%s has %d characters, ends with %q", name, n, v.text[len(v.text)-3:])
+		}
+	}
+	if strings.Contains(p.Title, "\n") {
+		t.Errorf("title %q", p.Title)
+	}
+}
+
+func TestQuestionID(t *testing.T) {
+	t.Parallel()
+	for uid, want := range map[string]string{
+		"12345678-9abc-4000-8000-000000000000": "c-12345678", "1-2-3-4-5-6-7-8-9": "c-12345678", "abc": "c-abc", "": "c-",
+	} {
+		s := testStep(0, 1)
+		s.UID = types.UID(uid)
+		if got := QuestionID(&s, "c"); got != want {
+			t.Errorf("%q gives %q, want %q", uid, got, want)
+		}
+	}
+}
+
+func TestAnswersAndUnknownResponses(t *testing.T) {
+	t.Parallel()
+	const q1, q2 = "a0-s1-c0-00abc001", "a0-s2-c1-00abc002"
+	steps := []v1alpha1.MotorStep{
+		testStep(0, 1, done("ask_user", true, 1, "old")),
+		testStep(0, 2, done("bash", true, 1, ""), ask("Which?")),
+	}
+	tests := map[string]struct {
+		responses []string
+		answers   map[string]string
+		unknown   []string
+	}{
+		"none":      {nil, map[string]string{}, nil},
+		"both":      {[]string{q1, q2}, map[string]string{"a0-s1-c0": "answer to " + q1, "a0-s2-c1": "answer to " + q2}, nil},
+		"the last":  {[]string{q2}, map[string]string{"a0-s2-c1": "answer to " + q2}, nil},
+		"a call id": {[]string{"a0-s2-c1", q2}, map[string]string{"a0-s2-c1": "answer to " + q2}, []string{`spec.responses[0].id "a0-s2-c1"`}},
+		"of another tool": {
+			[]string{"a0-s2-c0-00abc002"}, map[string]string{}, []string{`spec.responses[0].id "a0-s2-c0-00abc002"`},
+		},
+		"of another step": {[]string{"a0-s2-c1-00abc001"}, map[string]string{}, []string{`spec.responses[0].id "a0-s2-c1-00abc001"`}},
+		"two unknown":     {[]string{"x", q1, "y"}, map[string]string{"a0-s1-c0": "answer to " + q1}, []string{`spec.responses[0].id "x"`, `spec.responses[2].id "y"`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := testRun(tt.responses...)
+			if diff := cmp.Diff(tt.answers, Answers(run, steps)); diff != "" {
+				t.Errorf("answers (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.unknown, UnknownResponses(run, ReadJournal(run, steps))); diff != "" {
+				t.Errorf("unknown (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if Answered(testRun("q"), nil) {
+		t.Error("nothing was asked and yet it was answered")
+	}
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		in           string
+		max          int
+		cut, encoded string
+	}{
+		"empty":         {"", 3, "", ""},
+		"fits":          {"abcd", 4, "abcd", "abcd"},
+		"too long":      {"abcde", 4, "abc…", "a…"},
+		"multi-byte":    {"漢字漢字", 4, "漢字漢字", "…"},
+		"multi-byte, 7": {"漢字漢字漢字漢字", 7, "漢字漢字漢字…", "漢…"},
+		"escaped":       {"\x01\x01", 9, "\x01\x01", "\x01…"},
+		"quotes":        {`""""`, 8, `""""`, `""""`},
+		"quotes, cut":   {`"""""`, 8, `"""""`, `""…`},
+		"html":          {"<&>", 18, "<&>", "<&>"},
+		"emoji":         {"😀😀😀", 8, "😀😀😀", "😀…"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Cut(tt.in, tt.max); got != tt.cut {
+				t.Errorf("Cut gives %q, want %q", got, tt.cut)
+			}
+			got := CutEncoded(tt.in, tt.max)
+			if got != tt.encoded {
+				t.Errorf("CutEncoded gives %q, want %q", got, tt.encoded)
+			}
+			if b, err := json.Marshal(got); err != nil || len(b)-2 > tt.max {
+				t.Errorf("CutEncoded gives %d bytes (%v), want at most %d", len(b)-2, err, tt.max)
+			}
+		})
+	}
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// randomStep is any step that the API takes, sensible or not.
+func randomStep(r *rand.Rand, index int32) v1alpha1.MotorStep {
+	attempt := int32(0)
+	if r.IntN(10) == 0 {
+		attempt = 1
+	}
+	var options []stepOption
+	for range r.IntN(4) {
+		switch r.IntN(5) {
+		case 0:
+			options = append(options, call("bash", "{}"))
+		case 1:
+			options = append(options, ask("Which?"))
+		case 2:
+			options = append(options, call("ask_user", `{"options":[1,2]`))
+		case 3:
+			options = append(options, done("ask_user", r.IntN(2) == 0, r.Int64N(100_000), "x"))
+		default:
+			options = append(options, done("bash", r.IntN(2) == 0, r.Int64N(100_000), "漢\x00"))
+		}
+	}
+	s := testStep(attempt, index, options...)
+	s.CreationTimestamp.Time = after(time.Duration(r.IntN(200)) * sec)
+	if r.IntN(20) == 0 {
+		s.UID = ""
+	}
+	return s
+}
+
+func randomObservation(r *rand.Rand, steps []v1alpha1.MotorStep) Observation {
+	run := testRun()
+	for i := range steps {
+		for _, c := range steps[i].Spec.ToolCalls {
+			if r.IntN(3) == 0 {
+				run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: QuestionID(&steps[i], c.ID), Answer: "a"})
+			}
+		}
+	}
+	run.Spec.Cancel = r.IntN(10) == 0
+	run.Spec.Limits = v1alpha1.RunLimits{TimeoutSeconds: r.Int32N(300), AwaitingInputSeconds: r.Int32N(100)}
+	o := Observation{Run: run, Progress: ReadJournal(run, steps), SandboxGone: r.IntN(10) == 0, SandboxStartTimeout: time.Duration(r.IntN(100)) * sec}
+	if r.IntN(3) > 0 {
+		o.Sandbox = &sandbox.State{Phase: sandbox.Phase(r.IntN(4)), Reason: "Any", FinishedAt: after(time.Duration(r.IntN(400)) * sec)}
+		o.SandboxCreatedAt = after(time.Duration(r.IntN(100)) * sec)
+	}
+	return o
+}
+
+func TestDecideRandomly(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var steps []v1alpha1.MotorStep
+		for i := range int32(r.IntN(6)) {
+			steps = append(steps, randomStep(r, i+1))
+		}
+		now := after(time.Duration(r.IntN(400)) * sec)
+		o := randomObservation(r, steps)
+		d := Decide(o, now)
+		if d.End == nil && (d.WakeAt.IsZero() || !d.WakeAt.After(now)) {
+			t.Fatalf("seed %d: wakes at %s, it is %s", seed, d.WakeAt, now)
+		}
+		if d.End != nil && !d.WakeAt.IsZero() {
+			t.Fatalf("seed %d: an ended run wakes", seed)
+		}
+		if d.End != nil && (d.End.Phase == v1alpha1.PhaseFailed) != (d.End.Failure != nil) {
+			t.Fatalf("seed %d: %s with failure %v", seed, d.End.Phase, d.End.Failure)
+		}
+		if again := Decide(o, now); cmp.Diff(d, again) != "" {
+			t.Fatalf("seed %d: the same observation, another decision", seed)
+		}
+		// A run that goes on unobserved is decided at the latest when it wakes, again and again.
+		wakes := 0
+		for ; d.End == nil; wakes++ {
+			if wakes > 5 {
+				t.Fatalf("seed %d: never decided", seed)
+			}
+			d = Decide(o, d.WakeAt)
+		}
+	}
+}
+
+// What the journal has as the end is the end, whatever is observed later.
+func TestJournalsEndIsTheEnd(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var steps []v1alpha1.MotorStep
+		for i := range int32(r.IntN(4)) {
+			s := randomStep(r, i+1)
+			s.Spec.Attempt = 0
+			steps = append(steps, s)
+		}
+		last := testStep(0, int32(len(steps))+1, final(fmt.Sprint("done ", seed)))
+		want := v1alpha1.ReasonCompleted
+		if r.IntN(2) == 0 {
+			last, want = testStep(0, int32(len(steps))+1, outcome("Why")), "Why"
+		}
+		steps = append(steps, last)
+		var first *End
+		for range 5 {
+			d := Decide(randomObservation(r, steps), after(time.Duration(r.IntN(1000))*sec))
+			if d.End == nil || d.End.Reason != want {
+				t.Fatalf("seed %d: %+v, want %s", seed, d.End, want)
+			}
+			if first == nil {
+				first = d.End
+			}
+			if diff := cmp.Diff(first, d.End); diff != "" {
+				t.Fatalf("seed %d: the end changed:\n%s", seed, diff)
+			}
+		}
+	}
+}

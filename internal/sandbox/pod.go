@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sandbox builds the objects of a run's sandbox and reads the state of its Pod. It is pure: no client, no clock.
+package sandbox
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// ContainerName is the name of the only container of a sandbox Pod.
+	ContainerName = "toolserver"
+	// Workspace is where the tools work.
+	Workspace = "/workspace"
+
+	stateDir = "/motor"
+	// userID is the user and group of everything in the sandbox.
+	userID = 65532
+)
+
+var (
+	defaultCPU       = resource.MustParse("1")
+	defaultMemory    = resource.MustParse("1Gi")
+	defaultWorkspace = resource.MustParse("1Gi")
+	stateSize        = resource.MustParse("256Mi")
+	tmpSize          = resource.MustParse("256Mi")
+	// logSize is room for the tool server's own log, which counts as ephemeral storage too.
+	logSize = resource.MustParse("64Mi")
+)
+
+// Config is what all sandboxes of one manager have in common.
+type Config struct {
+	// Image of the sandbox, with the tool server in it.
+	Image string
+	// ManagerKey is the public key that the tool server lets in, as toolclient.PublicKeyPin gives it.
+	ManagerKey string
+	// Namespace is where the manager's Pods are.
+	Namespace string
+	// UserNamespaces says whether every node that may take the Pod supports hostUsers false.
+	UserNamespaces bool
+}
+
+// PodName is the name of a run's sandbox Pod.
+func PodName(run *v1alpha1.MotorRun) string { return run.Name + "-sandbox" }
+
+// Pod builds the sandbox Pod of a run. It fits the Pod Security Standard "restricted".
+func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
+	shape := shapeOf(run)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      PodName(run),
+			Namespace: run.Namespace,
+			Labels:    labels(run),
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun")),
+			},
+			Annotations: map[string]string{
+				// An autoscaler that moves the Pod would end the run.
+				"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+			},
+		},
+		Spec: corev1.PodSpec{
+			// A sandbox that ended has lost its processes: the run's failure says so, a restart would hide it.
+			RestartPolicy:                 corev1.RestartPolicyNever,
+			TerminationGracePeriodSeconds: ptr.To[int64](1),
+			ActiveDeadlineSeconds:         new(deadlineSeconds(run)),
+			AutomountServiceAccountToken:  new(false),
+			EnableServiceLinks:            new(false),
+			// No name is resolved in a sandbox. The API wants a name server all the same; nothing listens there.
+			DNSPolicy: corev1.DNSNone,
+			DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"127.0.0.1"}},
+			OS:        &corev1.PodOS{Name: corev1.Linux},
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot:        new(true),
+				RunAsUser:           ptr.To[int64](userID),
+				RunAsGroup:          ptr.To[int64](userID),
+				FSGroup:             ptr.To[int64](userID),
+				FSGroupChangePolicy: ptr.To(corev1.FSGroupChangeOnRootMismatch),
+				SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			Containers: []corev1.Container{container(shape, cfg)},
+			Volumes: []corev1.Volume{
+				emptyDir("workspace", shape.workspace),
+				emptyDir("state", stateSize),
+				emptyDir("tmp", tmpSize),
+			},
+		},
+	}
+	if run.Spec.Sandbox != nil {
+		pod.Spec.RuntimeClassName = run.Spec.Sandbox.RuntimeClassName
+	}
+	if cfg.UserNamespaces {
+		pod.Spec.HostUsers = new(false)
+	}
+	return pod
+}
+
+type shape struct{ cpu, memory, workspace resource.Quantity }
+
+func shapeOf(run *v1alpha1.MotorRun) shape {
+	s := shape{cpu: defaultCPU, memory: defaultMemory, workspace: defaultWorkspace}
+	if run.Spec.Sandbox == nil {
+		return s
+	}
+	r := run.Spec.Sandbox.Resources
+	if r.CPU != nil {
+		s.cpu = *r.CPU
+	}
+	if r.Memory != nil {
+		s.memory = *r.Memory
+	}
+	if r.Workspace != nil {
+		s.workspace = *r.Workspace
+	}
+	return s
+}
+
+func container(s shape, cfg Config) corev1.Container {
+	disk := s.workspace.DeepCopy()
+	for _, q := range []resource.Quantity{stateSize, tmpSize, logSize} {
+		disk.Add(q)
+	}
+	return corev1.Container{
+		Name:            ContainerName,
+		Image:           cfg.Image,
+		ImagePullPolicy: corev1.PullIfNotPresent,
+		Command:         []string{"/usr/local/bin/toolserver"},
+		Env: []corev1.EnvVar{
+			{Name: "MOTOR_POD_UID", ValueFrom: &corev1.EnvVarSource{
+				FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.uid"},
+			}},
+			{Name: "MOTOR_MANAGER_KEY", Value: cfg.ManagerKey},
+			{Name: "MOTOR_WORKSPACE", Value: Workspace},
+			{Name: "MOTOR_STATE", Value: stateDir},
+		},
+		Ports: []corev1.ContainerPort{{Name: "tools", ContainerPort: toolapi.Port, Protocol: corev1.ProtocolTCP}},
+		Resources: corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{
+				corev1.ResourceCPU:              s.cpu,
+				corev1.ResourceMemory:           s.memory,
+				corev1.ResourceEphemeralStorage: disk,
+			},
+			Requests: corev1.ResourceList{
+				corev1.ResourceCPU:              *resource.NewMilliQuantity(s.cpu.MilliValue()/10, resource.DecimalSI),
+				corev1.ResourceMemory:           *resource.NewQuantity(s.memory.Value()/4, resource.BinarySI),
+				corev1.ResourceEphemeralStorage: *resource.NewQuantity(disk.Value()/4, resource.BinarySI),
+			},
+		},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "workspace", MountPath: Workspace},
+			{Name: "state", MountPath: stateDir},
+			{Name: "tmp", MountPath: "/tmp"},
+		},
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: new(false),
+			Privileged:               new(false),
+			ReadOnlyRootFilesystem:   new(true),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}
+}
+
+func emptyDir(name string, size resource.Quantity) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &size},
+	}}
+}
+
+func labels(run *v1alpha1.MotorRun) map[string]string {
+	return map[string]string{
+		v1alpha1.LabelRun:       run.Name,
+		v1alpha1.LabelComponent: v1alpha1.ComponentSandbox,
+		v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,
+	}
+}
+
+// deadlineSeconds is the longest that the run could take if it asked a question at each iteration: the last wall, for
+// when no manager is left to end it.
+func deadlineSeconds(run *v1alpha1.MotorRun) int64 {
+	l := run.Spec.Limits
+	return max(1, int64(l.TimeoutSeconds)+int64(l.MaxIterations)*int64(l.AwaitingInputSeconds))
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
+)
+
+// Same says whether a Pod that exists is what would be built, in everything that a sandbox's walls and its tool server
+// depend on. What the API server fills in by default makes no difference; another image, one more container or a wall
+// less does.
+func Same(have, want *corev1.Pod) bool {
+	for k, v := range want.Labels {
+		if have.Labels[k] != v {
+			return false
+		}
+	}
+	return equality.Semantic.DeepEqual(essence(&have.Spec), essence(&want.Spec))
+}
+
+// essence is the part of a Pod that matters, with the defaults of its fields filled in.
+func essence(spec *corev1.PodSpec) corev1.PodSpec {
+	e := corev1.PodSpec{
+		ServiceAccountName:           spec.ServiceAccountName,
+		AutomountServiceAccountToken: new(ptr.Deref(spec.AutomountServiceAccountToken, true)),
+		RuntimeClassName:             new(ptr.Deref(spec.RuntimeClassName, "")),
+		HostUsers:                    new(ptr.Deref(spec.HostUsers, true)),
+		HostNetwork:                  spec.HostNetwork,
+		HostPID:                      spec.HostPID,
+		HostIPC:                      spec.HostIPC,
+		ShareProcessNamespace:        new(ptr.Deref(spec.ShareProcessNamespace, false)),
+		SecurityContext:              new(ptr.Deref(spec.SecurityContext, corev1.PodSecurityContext{})),
+		Volumes:                      spec.Volumes,
+		// A sandbox has one container. Whatever runs beside it could answer in the tool server's place.
+		InitContainers:      spec.InitContainers,
+		EphemeralContainers: spec.EphemeralContainers,
+	}
+	if e.ServiceAccountName == "" {
+		e.ServiceAccountName = "default"
+	}
+	for i := range spec.Containers {
+		c := &spec.Containers[i]
+		security := ptr.Deref(c.SecurityContext, corev1.SecurityContext{})
+		if ptr.Deref(security.ProcMount, "") == corev1.DefaultProcMount {
+			security.ProcMount = nil
+		}
+		e.Containers = append(e.Containers, corev1.Container{
+			Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args, WorkingDir: c.WorkingDir,
+			Env: c.Env, EnvFrom: c.EnvFrom, VolumeMounts: c.VolumeMounts, VolumeDevices: c.VolumeDevices, SecurityContext: &security,
+			// Hooks and probes run commands in the container too.
+			Lifecycle: c.Lifecycle, LivenessProbe: c.LivenessProbe, ReadinessProbe: c.ReadinessProbe, StartupProbe: c.StartupProbe,
+		})
+	}
+	return e
+}

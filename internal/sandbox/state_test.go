@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+func testPod(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Status: corev1.PodStatus{Phase: phase, PodIP: "10.0.0.1"}}
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+func withContainer(state corev1.ContainerState) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{
+			{Name: "injected", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+			{Name: ContainerName, Image: "image:1", State: state},
+		}
+	}
+}
+
+func runs() func(*corev1.Pod) {
+	return withContainer(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+}
+
+func waits(reason string) func(*corev1.Pod) {
+	return withContainer(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "because\nof  this"}})
+}
+
+// finished is when the tool servers of the tests end.
+var finished = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func terminated(reason string, code int32) func(*corev1.Pod) {
+	return withContainer(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		Reason: reason, ExitCode: code, FinishedAt: metav1.NewTime(finished),
+	}})
+}
+
+func why(reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = reason, message }
+}
+
+func scheduled(status corev1.ConditionStatus, reason string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.PodScheduled, Status: status, Reason: reason, Message: "0/1 nodes are available.",
+		})
+	}
+}
+
+func deleted(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		want State
+	}{
+		"new":                     {testPod(""), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
+		"pending":                 {testPod(corev1.PodPending), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
+		"scheduled":               {testPod(corev1.PodPending, scheduled(corev1.ConditionTrue, "")), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
+		"gated":                   {testPod(corev1.PodPending, scheduled(corev1.ConditionFalse, "SchedulingGated")), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
+		"container is created":    {testPod(corev1.PodPending, waits("ContainerCreating")), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
+		"running":                 {testPod(corev1.PodRunning, runs()), State{Phase: Running, Reason: v1alpha1.ReasonSandboxReady, Message: "Pod p runs."}},
+		"running, no address yet": {testPod(corev1.PodRunning, runs(), func(p *corev1.Pod) { p.Status.PodIP = "" }), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
+		"running, no container":   {testPod(corev1.PodRunning), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
+		"only another container runs": {
+			testPod(corev1.PodRunning, waits("ContainerCreating")), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."},
+		},
+		"unknown phase": {testPod(corev1.PodUnknown, runs()), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
+		"unschedulable": {
+			testPod(corev1.PodPending, scheduled(corev1.ConditionFalse, corev1.PodReasonUnschedulable)),
+			State{Phase: Starting, Reason: v1alpha1.ReasonUnschedulable, Message: "No node can take Pod p: 0/1 nodes are available. Lower spec.sandbox.resources or add a node."},
+		},
+		"create error": {
+			testPod(corev1.PodPending, waits("CreateContainerError")),
+			State{Phase: Starting, Reason: v1alpha1.ReasonContainerCreateFailed, Message: "The node cannot start Pod p (CreateContainerError): because of this"},
+		},
+		"config error": {
+			testPod(corev1.PodPending, waits("CreateContainerConfigError")),
+			State{Phase: Starting, Reason: v1alpha1.ReasonContainerCreateFailed, Message: "The node cannot start Pod p (CreateContainerConfigError): because of this"},
+		},
+		"ended well": {
+			testPod(corev1.PodSucceeded, terminated("Completed", 0)),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "The tool server of Pod p ended with status 0 (Completed)."},
+		},
+		"crashed": {
+			testPod(corev1.PodFailed, terminated("Error", 2)),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "The tool server of Pod p ended with status 2 (Error)."},
+		},
+		"crashed, the phase behind": {
+			testPod(corev1.PodRunning, terminated("Error", 2)),
+			State{Phase: Ending, Reason: v1alpha1.ReasonSandboxLost, Message: "The tool server of Pod p has ended.", FinishedAt: finished},
+		},
+		"lost by its node, the phase behind": {
+			testPod(corev1.PodRunning, withContainer(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown"}})),
+			State{Phase: Ending, Reason: v1alpha1.ReasonSandboxLost, Message: "The tool server of Pod p has ended."},
+		},
+		"could not start": {
+			testPod(corev1.PodFailed, terminated("StartError", 128)),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "The tool server of Pod p ended with status 128 (StartError)."},
+		},
+		"out of memory": {
+			testPod(corev1.PodFailed, terminated("OOMKilled", 137)),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxOOMKilled, Message: "Pod p went over its memory limit. Raise spec.sandbox.resources.memory."},
+		},
+		"out of memory, the phase behind": {
+			testPod(corev1.PodRunning, terminated("OOMKilled", 137)),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxOOMKilled, Message: "Pod p went over its memory limit. Raise spec.sandbox.resources.memory."},
+		},
+		"evicted": {
+			testPod(corev1.PodFailed, why("Evicted", "The node was low\non memory"), terminated("Error", 137)),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxEvicted, Message: "Pod p was evicted: The node was low on memory. Raise spec.sandbox.resources.workspace if it is the storage."},
+		},
+		"deadline": {
+			testPod(corev1.PodFailed, why("DeadlineExceeded", "Pod was active too long"), terminated("Error", 137)),
+			State{Phase: Ended, Reason: v1alpha1.ReasonTimeout, Message: "Pod p reached its own deadline."},
+		},
+		"refused by the node": {
+			testPod(corev1.PodFailed, why("NodeAffinity", "Predicate failed")),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p ended: NodeAffinity Predicate failed"},
+		},
+		"being deleted": {
+			testPod(corev1.PodRunning, runs(), deleted), State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted by somebody else than the run."},
+		},
+		"deleted while starting": {
+			testPod(corev1.PodPending, deleted), State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted by somebody else than the run."},
+		},
+		"deleted, the container ended": {
+			testPod(corev1.PodRunning, terminated("Completed", 0), deleted),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted by somebody else than the run."},
+		},
+		"deleted after it was evicted": {
+			testPod(corev1.PodFailed, why("Evicted", "Low"), deleted),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxEvicted, Message: "Pod p was evicted: Low. Raise spec.sandbox.resources.workspace if it is the storage."},
+		},
+	}
+	for _, reason := range []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"} {
+		tests["image: "+reason] = struct {
+			pod  *corev1.Pod
+			want State
+		}{testPod(corev1.PodPending, waits(reason), scheduled(corev1.ConditionTrue, "")), State{
+			Phase: Starting, Reason: v1alpha1.ReasonImagePullFailed,
+			Message: "The node cannot get the image image:1 of Pod p (" + reason + "). Load or push that image, or change the manager's --sandbox-image.",
+		}}
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, Read(tt.pod)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestForeignTextIsOneShortLine(t *testing.T) {
+	t.Parallel()
+	s := Read(testPod(corev1.PodFailed, why("Evicted", strings.Repeat("漢\n", 1000))))
+	if len(s.Message) > 500 || strings.Contains(s.Message, "\n") || !utf8.ValidString(s.Message) {
+		t.Errorf("%d bytes, valid %t: %q", len(s.Message), utf8.ValidString(s.Message), s.Message)
+	}
+}
+
+func TestSupportsUserNamespaces(t *testing.T) {
+	t.Parallel()
+	handler := func(name string, supported *bool) corev1.NodeRuntimeHandler {
+		return corev1.NodeRuntimeHandler{Name: name, Features: &corev1.NodeRuntimeHandlerFeatures{UserNamespaces: supported}}
+	}
+	node := func(handlers ...corev1.NodeRuntimeHandler) corev1.Node {
+		return corev1.Node{Status: corev1.NodeStatus{RuntimeHandlers: handlers}}
+	}
+	cordoned := func(n corev1.Node) corev1.Node { n.Spec.Unschedulable = true; return n }
+	yes, no := node(handler("", new(true))), node(handler("", new(false)))
+	tests := map[string]struct {
+		nodes []corev1.Node
+		want  bool
+	}{
+		"no node":                         {nil, false},
+		"one that does":                   {[]corev1.Node{yes}, true},
+		"one that does not":               {[]corev1.Node{no}, false},
+		"one that does not say":           {[]corev1.Node{node()}, false},
+		"no features":                     {[]corev1.Node{node(corev1.NodeRuntimeHandler{})}, false},
+		"features without it":             {[]corev1.Node{node(handler("", nil))}, false},
+		"only another runtime does":       {[]corev1.Node{node(handler("gvisor", new(true)), handler("", new(false)))}, false},
+		"another runtime does not":        {[]corev1.Node{node(handler("gvisor", new(false)), handler("", new(true)))}, true},
+		"one of two":                      {[]corev1.Node{yes, no}, false},
+		"two":                             {[]corev1.Node{yes, yes}, true},
+		"one that takes no Pods does not": {[]corev1.Node{yes, cordoned(no)}, true},
+		"all take no Pods":                {[]corev1.Node{cordoned(yes)}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := SupportsUserNamespaces(tt.nodes); got != tt.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package toolapi holds the wire format between the engine and the tool server of a sandbox.
+//
+// Both ends speak JSON over HTTP on TLS 1.3. Every request carries the run's epoch in HeaderEpoch; the tool
+// server refuses an epoch lower than the highest one it has seen, which fences off an engine that lost the run.
+//
+//	GET  /v1/hello              → Hello
+//	PUT  /v1/calls/{id}         Call → Result   runs the call, waits for it, or repeats the stored result
+//	GET  /v1/calls/{id}         → CallState     looks without any effect
+//	POST /v1/calls/{id}/cancel  → CallState     kills a running call; it ends with CodeCancelled
+//	PUT  /v1/files/{path...}    bytes → File    puts one input file into the workspace
+//	POST /v1/probe              ProbeRequest → ProbeResponse
+//
+// Anything but 200 carries an Error.
+package toolapi
+
+import "encoding/json"
+
+const (
+	// Port is where the tool server listens in the sandbox Pod.
+	Port = 8443
+	// HeaderEpoch carries the decimal epoch of the sender's claim on the run.
+	HeaderEpoch = "Motor-Epoch"
+
+	PathHello = "/v1/hello"
+	PathCalls = "/v1/calls/"
+	PathFiles = "/v1/files/"
+	PathProbe = "/v1/probe"
+
+	// MaxOutputBytes is the most output one Result carries; the rest is in Result.OutputFile.
+	MaxOutputBytes = 32 << 10
+	// MaxBashOutputBytes is that limit for the bash tool.
+	MaxBashOutputBytes = 10 << 10
+	// MaxArgumentsBytes is the most that the arguments of one call may have.
+	MaxArgumentsBytes = 96 << 10
+	// MaxFileBytes is the most that one input file or one write may have.
+	MaxFileBytes = 1 << 20
+	// OutputDir is the folder in the workspace where outputs over the limit are kept whole.
+	OutputDir = ".motor/output"
+)
+
+// Hello says who the tool server is. The client compares PodUID with the Pod that it meant to reach, because
+// an address can belong to another Pod by the time it is dialed.
+type Hello struct {
+	PodUID string `json:"podUID"`
+	// Epoch is the highest epoch seen so far, 0 if none.
+	Epoch int64 `json:"epoch"`
+	// Tools are the names of the tools that this server can run.
+	Tools []string `json:"tools"`
+}
+
+// Call asks for one tool call. Its id decides its identity: the same id is run at most once per sandbox.
+type Call struct {
+	ID        string          `json:"id"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	// MaxOutputBytes lowers the output limit of this call; 0 means the tool's own.
+	MaxOutputBytes int32 `json:"maxOutputBytes,omitempty"`
+}
+
+// Result is the envelope of what a tool call gave. A failing tool is a Result with OK false, never an HTTP error.
+type Result struct {
+	OK bool `json:"ok"`
+	// Output is valid UTF-8, at most the call's output limit.
+	Output    string `json:"output"`
+	ErrorCode string `json:"errorCode,omitempty"`
+	// Retryable says that the same call may succeed when it is made again.
+	Retryable  bool       `json:"retryable,omitempty"`
+	Provenance Provenance `json:"provenance"`
+	DurationMs int64      `json:"durationMs"`
+	// OutputFile is the path in the workspace of the whole output when Output is cut.
+	OutputFile string `json:"outputFile,omitempty"`
+}
+
+// Provenance is where data comes from, and with that how far it may be believed.
+type Provenance string
+
+const (
+	ProvenanceUser     Provenance = "user"
+	ProvenanceWeb      Provenance = "web"
+	ProvenanceInternal Provenance = "internal"
+)
+
+// Error codes of a Result. A program that exits with status N gives "exit_N".
+const (
+	CodeTimeout          = "timeout"
+	CodeCancelled        = "cancelled"
+	CodeNotFound         = "not_found"
+	CodeIsDirectory      = "is_directory"
+	CodeNotDirectory     = "not_directory"
+	CodePermission       = "permission_denied"
+	CodeOutsideWorkspace = "outside_workspace"
+	CodeTooLarge         = "too_large"
+	CodeDiskFull         = "disk_full"
+	CodeNotText          = "not_text"
+	CodeInvalidArguments = "invalid_arguments"
+	CodeUnknownTool      = "unknown_tool"
+	CodeToolNotGranted   = "tool_not_granted"
+	CodeKilled           = "killed"
+	CodeInternal         = "internal_error"
+	// CodeOutcomeUnknown is the result of a call that was started and whose end nobody saw.
+	CodeOutcomeUnknown = "outcome_unknown"
+)
+
+// CallPhase is how far a call got.
+type CallPhase string
+
+const (
+	// CallAbsent: the ledger has never heard of the call, so it was never started in this sandbox.
+	CallAbsent CallPhase = "Absent"
+	// CallRunning: started and still running.
+	CallRunning CallPhase = "Running"
+	// CallFinished: ended, the result is stored.
+	CallFinished CallPhase = "Finished"
+	// CallUnknown: started by a former process of this tool server that ended before the call did.
+	CallUnknown CallPhase = "Unknown"
+)
+
+// CallState is what the ledger knows of a call. Result is set if Phase is Finished or Unknown.
+type CallState struct {
+	ID     string    `json:"id"`
+	Phase  CallPhase `json:"phase"`
+	Result *Result   `json:"result,omitempty"`
+}
+
+// File describes an input file that was put into the workspace.
+type File struct {
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// ProbeRequest asks the tool server to try connections that must not succeed.
+type ProbeRequest struct {
+	Targets []ProbeTarget `json:"targets"`
+	// TimeoutMs bounds each try, 1 to 5000.
+	TimeoutMs int32 `json:"timeoutMs"`
+}
+
+// ProbeTarget is one address to try.
+type ProbeTarget struct {
+	// Name is for people, "API server".
+	Name string `json:"name"`
+	// Network is "tcp" or "udp". Name an address where something is known to listen: what counts is an established
+	// tcp connection, or a datagram that comes back to the DNS query that is sent to a udp target. A refusal
+	// counts as blocked, because many firewalls refuse in the host's name.
+	Network string `json:"network"`
+	// Address is host:port with an IP address.
+	Address string `json:"address"`
+}
+
+// ProbeResponse has one result per target, in the order of the request.
+type ProbeResponse struct {
+	Results []ProbeResult `json:"results"`
+}
+
+// ProbeResult says whether a target could be reached.
+type ProbeResult struct {
+	Name    string `json:"name"`
+	Reached bool   `json:"reached"`
+	// Detail is the error of the try, for people.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Error is the body of an HTTP answer other than 200.
+type Error struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Codes of an Error.
+const (
+	// ErrStaleEpoch (409): a newer claim on the run exists; the sender must stop.
+	ErrStaleEpoch = "stale_epoch"
+	// ErrCallMismatch (409): the id was used before for another tool or other arguments.
+	ErrCallMismatch = "call_mismatch"
+	// ErrBadRequest (400): the request does not follow this format.
+	ErrBadRequest = "bad_request"
+	// ErrFileConflict (409): a call has started, and the workspace does not hold the input file with these bytes.
+	ErrFileConflict = "file_conflict"
+	// ErrTooLarge (413): the body is over its limit.
+	ErrTooLarge = "too_large"
+	// ErrLedgerFull (507): the ledger holds as many calls as it may; the sandbox is used up.
+	ErrLedgerFull = "ledger_full"
+	// ErrInternal (500): the tool server could not keep its ledger or the workspace.
+	ErrInternal = "internal"
+)

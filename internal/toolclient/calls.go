@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package toolclient
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// maxAnswerBytes holds the largest Result with every byte of its output escaped.
+	maxAnswerBytes = 6*toolapi.MaxOutputBytes + 64<<10
+
+	shortTimeout  = 5 * time.Second
+	cancelTimeout = 15 * time.Second
+	fileTimeout   = 30 * time.Second
+)
+
+// errSilent ends an attempt whose connection is there but leads nowhere any more.
+var errSilent = errors.New("the tool server does not answer")
+
+// Hello asks who the server is. The error is ErrWrongPod if it is not the Pod that is meant.
+func (c *Client) Hello(ctx context.Context) (toolapi.Hello, error) {
+	var h toolapi.Hello
+	err := c.persist(ctx, func(ctx context.Context) (err error) {
+		h, err = c.hello(ctx)
+		return err
+	})
+	return h, err
+}
+
+// Call runs a tool call and waits for its result.
+//
+// It survives broken connections and a tool server that restarts: it sends the same call again until it has the
+// result, the server has not answered anything for Config.Unreachable, or ctx ends. That cannot run the call twice,
+// because the server keeps a ledger by id: it attaches a repeated call to the execution that there is, or repeats the
+// stored result. If the server died in the middle of the call, the result has the code outcome_unknown.
+//
+// An error says nothing about whether the call ran; State does. When ctx ends, the call goes on; Cancel ends it.
+func (c *Client) Call(ctx context.Context, call toolapi.Call) (toolapi.Result, error) {
+	body, err := encode(call)
+	if err != nil {
+		return toolapi.Result{}, fmt.Errorf("encode call %s: %w", call.ID, err)
+	}
+	var result toolapi.Result
+	err = c.persist(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		if err := c.introduce(ctx); err != nil {
+			return err
+		}
+		go c.watch(ctx, cancel, call.ID)
+		_, err := c.send(ctx, exchange{method: http.MethodPut, path: callPath(call.ID), body: body, into: &result})
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return err
+	})
+	return result, err
+}
+
+// watch looks at the call from time to time while its request waits for the answer. A connection of which the other end
+// has vanished without a word would otherwise be waited on for as long as the caller's context allows.
+func (c *Client) watch(ctx context.Context, cancel context.CancelCauseFunc, id string) {
+	interval := c.cfg.Unreachable / 3
+	began := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(interval):
+		}
+		var state toolapi.CallState
+		_, err := c.send(ctx, exchange{method: http.MethodGet, path: callPath(id), timeout: interval, into: &state})
+		switch {
+		case errors.Is(err, ErrStaleEpoch), errors.Is(err, ErrServerKeyChanged):
+			cancel(err)
+			return
+		case err != nil && time.Since(c.lastContact(began)) >= c.cfg.Unreachable:
+			cancel(errSilent)
+			return
+		}
+	}
+}
+
+// State looks at a call without any effect.
+func (c *Client) State(ctx context.Context, id string) (toolapi.CallState, error) {
+	return c.callState(ctx, exchange{method: http.MethodGet, path: callPath(id), timeout: shortTimeout})
+}
+
+// Cancel kills a running call and gives what became of it. A call that is still running in the answer could not be
+// killed within seconds.
+func (c *Client) Cancel(ctx context.Context, id string) (toolapi.CallState, error) {
+	return c.callState(ctx, exchange{method: http.MethodPost, path: callPath(id) + "/cancel", timeout: cancelTimeout})
+}
+
+func (c *Client) callState(ctx context.Context, e exchange) (toolapi.CallState, error) {
+	var state toolapi.CallState
+	e.into = &state
+	if err := c.request(ctx, e); err != nil {
+		return toolapi.CallState{}, err
+	}
+	ended := state.Phase == toolapi.CallFinished || state.Phase == toolapi.CallUnknown
+	open := state.Phase == toolapi.CallAbsent || state.Phase == toolapi.CallRunning
+	if !ended && !open || ended != (state.Result != nil) {
+		return toolapi.CallState{}, fmt.Errorf("%w: phase %q does not go with its result", ErrBadAnswer, plain(string(state.Phase), 32))
+	}
+	return state, nil
+}
+
+// PutFile puts an input file into the workspace. Repeating it is harmless; once a call has started, content that is not
+// in the workspace already is refused with toolapi.ErrFileConflict.
+func (c *Client) PutFile(ctx context.Context, path string, content []byte) (toolapi.File, error) {
+	var file toolapi.File
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		segments[i] = url.PathEscape(s)
+	}
+	err := c.request(ctx, exchange{
+		method: http.MethodPut, path: toolapi.PathFiles + strings.Join(segments, "/"), body: content, timeout: fileTimeout, into: &file,
+	})
+	return file, err
+}
+
+// Probe lets the server try connections that must not succeed.
+func (c *Client) Probe(ctx context.Context, req toolapi.ProbeRequest) (toolapi.ProbeResponse, error) {
+	body, err := encode(req)
+	if err != nil {
+		return toolapi.ProbeResponse{}, fmt.Errorf("encode the probe: %w", err)
+	}
+	var resp toolapi.ProbeResponse
+	timeout := shortTimeout + time.Duration(req.TimeoutMs)*time.Millisecond
+	err = c.request(ctx, exchange{method: http.MethodPost, path: toolapi.PathProbe, body: body, timeout: timeout, into: &resp})
+	if err == nil && len(resp.Results) != len(req.Targets) {
+		err = fmt.Errorf("%w: %d results for %d targets", ErrBadAnswer, len(resp.Results), len(req.Targets))
+	}
+	if err != nil {
+		return toolapi.ProbeResponse{}, err
+	}
+	return resp, nil
+}
+
+// request sends a request to the right Pod, and again while it cannot be reached.
+func (c *Client) request(ctx context.Context, e exchange) error {
+	return c.persist(ctx, func(ctx context.Context) error {
+		if err := c.introduce(ctx); err != nil {
+			return err
+		}
+		_, err := c.send(ctx, e)
+		return err
+	})
+}
+
+// exchange is one request and where its answer goes.
+type exchange struct {
+	method, path string
+	body         []byte
+	// timeout bounds the exchange; 0 leaves that to the context.
+	timeout time.Duration
+	into    any
+}
+
+// send makes one exchange and returns the server's certificate. Errors that are not final are those of the transport.
+func (c *Client) send(ctx context.Context, e exchange) ([]*x509.Certificate, error) {
+	if e.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, e.timeout)
+		defer cancel()
+	}
+	req, err := http.NewRequestWithContext(ctx, e.method, "https://"+c.cfg.Address+e.path, bytes.NewReader(e.body))
+	if err != nil {
+		return nil, fmt.Errorf("%w: the request cannot be made: %w", ErrBadAnswer, err)
+	}
+	req.Header.Set(toolapi.HeaderEpoch, strconv.FormatInt(c.cfg.Epoch, 10))
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if refused(err) {
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		return nil, err
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	c.answered()
+	if len(content) > maxAnswerBytes {
+		return nil, fmt.Errorf("%w: it is longer than %d bytes", ErrBadAnswer, maxAnswerBytes)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, remoteError(resp.StatusCode, content)
+	}
+	if err := json.Unmarshal(content, e.into); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBadAnswer, err)
+	}
+	return resp.TLS.PeerCertificates, nil
+}
+
+func remoteError(status int, content []byte) error {
+	var e toolapi.Error
+	if err := json.Unmarshal(content, &e); err != nil || e.Code == "" {
+		return fmt.Errorf("%w: status %d without an error code", ErrBadAnswer, status)
+	}
+	return &RemoteError{Status: status, Code: plain(e.Code, 64), Message: plain(e.Message, 500)}
+}
+
+func callPath(id string) string { return toolapi.PathCalls + url.PathEscape(id) }
+
+// encode makes JSON without escapes for HTML, which would make arguments at their limit longer than they may be.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package toolclient
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"unicode"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// Errors of a Client, to be compared with errors.Is. Beside them there are RemoteError and the context's own.
+var (
+	// ErrStaleEpoch says that the sandbox has served a newer claim on the run: stop without any further effect.
+	ErrStaleEpoch = errors.New("the sandbox serves a newer claim on the run")
+	// ErrWrongPod says that another Pod has the address.
+	ErrWrongPod = errors.New("the address belongs to another Pod")
+	// ErrServerKeyChanged says that the server has another key than the one that was pinned.
+	ErrServerKeyChanged = errors.New("the tool server's key has changed")
+	// ErrRefused says that the server ended the handshake, most likely because it does not know the manager's key.
+	ErrRefused = errors.New("the tool server refused the connection")
+	// ErrUnreachable says that the server did not answer for as long as the configuration allows.
+	ErrUnreachable = errors.New("the tool server cannot be reached")
+	// ErrBadAnswer says that what came back does not follow the format.
+	ErrBadAnswer = errors.New("the tool server's answer cannot be understood")
+)
+
+// RemoteError is an Error that the tool server answered. Its text comes from the sandbox.
+type RemoteError struct {
+	// Status is the HTTP status.
+	Status int
+	// Code is one of the toolapi.Err constants.
+	Code    string
+	Message string
+}
+
+func (e *RemoteError) Error() string {
+	return fmt.Sprintf("the tool server answered %d %s: %s", e.Status, e.Code, e.Message)
+}
+
+// Is makes a RemoteError with the code of a stale epoch equal to ErrStaleEpoch.
+func (e *RemoteError) Is(target error) bool {
+	return target == ErrStaleEpoch && e.Code == toolapi.ErrStaleEpoch
+}
+
+// final says whether an error would come again if the same request were sent again.
+func final(err error) bool {
+	if _, ok := errors.AsType[*RemoteError](err); ok {
+		return true
+	}
+	for _, e := range []error{ErrStaleEpoch, ErrWrongPod, ErrServerKeyChanged, ErrRefused, ErrBadAnswer} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// refused recognises a TLS alert of the server. In TLS 1.3 the client learns that its key was refused only when it
+// reads the first answer.
+func refused(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
+}
+
+// plain makes a text from the sandbox fit for messages and logs.
+func plain(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolclient_test
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+// fake is a server under the control of the sandbox.
+func fake(t *testing.T, handler http.HandlerFunc) (*pod, *toolclient.Client) {
+	t.Helper()
+	_, cert := newKey(t)
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAnyClientCert})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == toolapi.PathHello {
+			fmt.Fprintf(w, `{"podUID":%q,"fieldOfALaterVersion":1}`, podUID)
+			return
+		}
+		handler(w, r)
+	})}
+	go func() { _ = srv.Serve(ln) }()
+	t.Cleanup(func() { _ = srv.Close() })
+	p := &pod{t: t, cert: cert, address: ln.Addr().String()}
+	return p, p.client(nil)
+}
+
+func TestHostileAnswers(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"endless":    func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, endless{}) },
+		"no JSON":    func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") },
+		"wrong type": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"phase":1,"ok":"yes"}`) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://example.org/", http.StatusFound)
+		},
+		"error without a code": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, c := fake(t, handler)
+			ctx := testContext(t)
+			if _, err := c.Call(ctx, bash("a", "true")); !errors.Is(err, toolclient.ErrBadAnswer) {
+				t.Errorf("call: %v", err)
+			}
+			if _, err := c.State(ctx, "a"); !errors.Is(err, toolclient.ErrBadAnswer) {
+				t.Errorf("state: %v", err)
+			}
+		})
+	}
+	for name, state := range map[string]string{
+		"finished without a result": `{"id":"a","phase":"Finished"}`,
+		"running with a result":     `{"id":"a","phase":"Running","result":{"ok":true}}`,
+		"unheard of":                `{"id":"a","phase":"Paused"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, c := fake(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, state) })
+			if _, err := c.State(testContext(t), "a"); !errors.Is(err, toolclient.ErrBadAnswer) {
+				t.Error(err)
+			}
+		})
+	}
+	t.Run("error with a screen full of text", func(t *testing.T) {
+		_, c := fake(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_ = json.NewEncoder(w).Encode(toolapi.Error{Code: toolapi.ErrInternal, Message: strings.Repeat("\x1b[2J\n", 10000)})
+		})
+		_, err := c.State(testContext(t), "a")
+		var remote *toolclient.RemoteError
+		if !errors.As(err, &remote) || remote.Code != toolapi.ErrInternal || len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\x1b\n") {
+			t.Errorf("%.1000q", err)
+		}
+	})
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+// A server that takes the call and then falls silent, with the connection left open, is not waited on for ever.
+func TestSilentServer(t *testing.T) {
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	_, c := fake(t, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	})
+	began := time.Now()
+	_, err := c.Call(testContext(t), bash("a", "true"))
+	if took := time.Since(began); !errors.Is(err, toolclient.ErrUnreachable) || took > 5*time.Second {
+		t.Errorf("%v after %s", err, took)
+	}
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+var (
+	// callID is narrow because ids become names of files.
+	callID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+	errCancelled = errors.New("the call was cancelled")
+)
+
+const (
+	// callOverhead is room for what a Call has beside its arguments.
+	callOverhead = 4 << 10
+	// cancelWait is how long a cancel waits for the call's end before it answers that the call still runs.
+	cancelWait = 5 * time.Second
+)
+
+func (s *Server) hello(*request) (any, error) {
+	names := make([]string, 0, len(s.tools))
+	for name := range s.tools {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return toolapi.Hello{PodUID: s.podUID, Epoch: s.ledger.highest(), Tools: names}, nil
+}
+
+// putCall runs a call, or attaches to the execution that there is, and gives its result.
+func (s *Server) putCall(r *request, id string) (any, error) {
+	req, digest, err := readCall(r, id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.start(r.epoch, req, digest)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-c.done:
+	case <-r.fenced:
+		return nil, errStale // A loop that lost the run learns it now, and not when the call ends.
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	state, err := s.ledger.state(r.epoch, id, c)
+	if err != nil {
+		return nil, err
+	}
+	return state.Result, nil
+}
+
+func readCall(r *request, id string) (req toolapi.Call, digest string, err error) {
+	content, err := r.body(toolapi.MaxArgumentsBytes + callOverhead)
+	if err != nil {
+		return req, "", err
+	}
+	if err := decode(content, &req); err != nil {
+		return req, "", badRequest("the call cannot be read: %v", err)
+	}
+	if len(req.Arguments) > toolapi.MaxArgumentsBytes {
+		return req, "", &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge,
+			fmt.Sprintf("the arguments of a call may have %d bytes", toolapi.MaxArgumentsBytes)}
+	}
+	if req.ID != id {
+		return req, "", badRequest("the call's id is %q in the body and %q in the path", req.ID, id)
+	}
+	if req.MaxOutputBytes < 0 {
+		return req, "", badRequest("maxOutputBytes must not be negative")
+	}
+	digest, err = digestOf(req.Tool, req.Arguments)
+	if err != nil {
+		return req, "", badRequest("the call's arguments cannot be read: %v", err)
+	}
+	return req, digest, nil
+}
+
+// start finds the call in the ledger, or records its start and runs it. The execution belongs to the server and not to
+// the request: a manager that is replaced while the call runs must find the call where it is, and not dead half-way.
+func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, error) {
+	if !s.enlist() {
+		return nil, errStopped
+	}
+	ctx, cancel := context.WithCancelCause(s.base)
+	c, fresh, err := s.ledger.begin(epoch, req.ID, digest, cancel)
+	if err != nil || !fresh {
+		cancel(nil)
+		s.running.Done()
+		return c, err
+	}
+	go func() {
+		defer s.running.Done()
+		defer cancel(nil)
+		result := s.execute(ctx, req)
+		if err := s.ledger.finish(c, result); err != nil {
+			s.log.Error("a result could not be stored", "id", req.ID, "error", err)
+		}
+		s.log.Info("call", "id", req.ID, "tool", bound(req.Tool, 32), "ok", result.OK, "code", result.ErrorCode, "ms", result.DurationMs)
+	}()
+	return c, nil
+}
+
+// enlist counts one more running call, unless the server stops.
+func (s *Server) enlist() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		return false
+	}
+	s.running.Add(1)
+	return true
+}
+
+// execute runs the tool. Whatever happens, there is a Result.
+func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.Result) {
+	t, ok := s.tools[req.Tool]
+	if !ok {
+		return failure(toolapi.CodeUnknownTool, "this sandbox has no tool %q; it has bash, code, read, write and list", bound(req.Tool, 64))
+	}
+	limit := t.limit
+	if req.MaxOutputBytes > 0 {
+		limit = min(limit, int(req.MaxOutputBytes))
+	}
+	began := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("a tool panicked", "id", req.ID, "tool", req.Tool, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			result = failure(toolapi.CodeInternal, "the tool %s failed inside the tool server; what it did until then is not undone", req.Tool)
+		}
+		result.Output = bound(result.Output, limit)
+		result.DurationMs = time.Since(began).Milliseconds()
+	}()
+	if t.alone {
+		select {
+		case s.lane <- struct{}{}:
+			defer func() { <-s.lane }()
+		case <-ctx.Done():
+			return interrupted(ctx, "before it started")
+		}
+		began = time.Now() // Waiting for another call is not this call's work.
+	}
+	if ctx.Err() != nil {
+		return interrupted(ctx, "before it started")
+	}
+	return t.run(ctx, job{id: req.ID, args: req.Arguments, limit: limit})
+}
+
+// getCall looks at a call.
+func (s *Server) getCall(r *request, id string) (any, error) {
+	return s.ledger.state(r.epoch, id, s.ledger.find(id))
+}
+
+// cancelCall ends a running call and says what became of it.
+func (s *Server) cancelCall(r *request, id string) (any, error) {
+	c := s.ledger.find(id)
+	if c != nil && c.cancel != nil {
+		c.cancel(errCancelled)
+		select {
+		case <-c.done:
+		case <-r.fenced:
+		case <-r.Context().Done():
+		case <-time.After(cancelWait):
+		}
+	}
+	return s.ledger.state(r.epoch, id, c)
+}
+
+// failure is the envelope of a tool that failed. The text says what happened, where, and what to do about it; the
+// model reads nothing else.
+func failure(code, format string, args ...any) toolapi.Result {
+	return toolapi.Result{ErrorCode: code, Output: fmt.Sprintf(format, args...), Provenance: toolapi.ProvenanceInternal}
+}
+
+func success(output string) toolapi.Result {
+	return toolapi.Result{OK: true, Output: output, Provenance: toolapi.ProvenanceInternal}
+}
+
+// interrupted is the envelope of a call whose context ended; when says how far it had come.
+func interrupted(ctx context.Context, when string) toolapi.Result {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errCancelled):
+		return failure(toolapi.CodeCancelled, "The call was cancelled %s.", when)
+	case errors.Is(cause, context.DeadlineExceeded):
+		r := failure(toolapi.CodeTimeout, "The call took too long and was ended %s. Do less at once, or use bash.", when)
+		r.Retryable = true
+		return r
+	default:
+		return failure(toolapi.CodeKilled, "The tool server was stopped, which ended the call %s.", when)
+	}
+}
+
+// decodeArgs reads the arguments of a tool; usage names them for the model that got them wrong.
+func decodeArgs(args []byte, into any, usage string) *toolapi.Result {
+	err := decode(args, into)
+	if err == nil {
+		return nil
+	}
+	r := failure(toolapi.CodeInvalidArguments, "The arguments do not fit: %s. They are %s.", strings.TrimPrefix(err.Error(), "json: "), usage)
+	return &r
+}
+
+func successf(format string, args ...any) toolapi.Result {
+	return success(fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+)
+
+// Tool processes have the server's user id, for a container has one. Three things keep them from the server anyway:
+//
+//   - Prepare makes the server's memory and files in /proc unreadable to them (not dumpable).
+//   - Every tool process is this program first. RunChild closes the state folder to itself by Landlock, which also
+//     forbids it to trace processes outside of its own domain and, from Linux 6.12 on, to send them signals, and then
+//     becomes the tool's program. None of that can be undone by what it becomes.
+//   - It is the first to be killed when memory runs out.
+//
+// Without Landlock (gVisor, kernels before 5.19) the server works all the same: what a hostile program gains is to
+// lie about its own sandbox.
+
+// childName is the name (argument 0) under which this program is a tool process to be.
+const childName = "motor-tool"
+
+// IsChild says whether this process was started to become a tool's program. The main function calls RunChild then, and
+// nothing else.
+func IsChild() bool { return len(os.Args) > 0 && os.Args[0] == childName }
+
+// RunChild confines this process and becomes the program in its arguments: state folder, program, arguments. It returns
+// only if that fails, with the exit status of a program that cannot be executed.
+func RunChild() int {
+	runtime.LockOSThread() // What is confined is a thread, and it must be the one that executes the program.
+	err := becomeTool(os.Args[1:])
+	fmt.Fprintln(os.Stderr, "the tool's program could not be started:", err)
+	return 126
+}
+
+func becomeTool(args []string) error {
+	if len(args) < 2 {
+		return errors.New("the state folder or the program is missing")
+	}
+	// A core dump would fill the workspace with the memory of a program.
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
+		return fmt.Errorf("switch core dumps off: %w", err)
+	}
+	// Only a wish: there are systems where the value cannot be changed.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	if abi := landlockABI(); abi >= minLandlock {
+		if err := confine(abi, args[0]); err != nil {
+			return fmt.Errorf("close the tool server's state: %w", err)
+		}
+	}
+	return syscall.Exec(args[1], args[1:], os.Environ())
+}
+
+// Prepare protects the server's process. It is called once, before New, by a process that is nothing but a server.
+func Prepare() error {
+	const prSetDumpable = 4
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0); errno != 0 {
+		return fmt.Errorf("close the server's memory: %w", errno)
+	}
+	spareThreads(32)
+	return nil
+}
+
+// spareThreads makes the runtime create n threads, which it keeps for later. When a fork bomb has used up the
+// container's processes, no thread can be created any more, and the runtime would end the server if it needed one.
+func spareThreads(n int) {
+	var there, done sync.WaitGroup
+	there.Add(n)
+	for range n {
+		done.Go(func() {
+			runtime.LockOSThread() // Each needs a thread of its own, and all wait for each other.
+			there.Done()
+			there.Wait()
+			runtime.UnlockOSThread()
+		})
+	}
+	done.Wait()
+}
+
+// minLandlock is the first version of Landlock that lets files be moved between folders.
+const minLandlock = 2
+
+// landlockABI is the version of Landlock that the kernel has, 0 if none. Below 2, tool processes are not confined.
+func landlockABI() int {
+	const version = 1
+	abi, _, errno := syscall.RawSyscall(sysLandlockCreateRuleset, 0, 0, version)
+	if errno != 0 {
+		return 0
+	}
+	return int(abi)
+}
+
+// The numbers are the same on all architectures that Go supports.
+const (
+	sysLandlockCreateRuleset = 444
+	sysLandlockAddRule       = 445
+	sysLandlockRestrictSelf  = 446
+	landlockRulePathBeneath  = 1
+
+	accessWriteFile  = 1 << 1
+	accessReadFile   = 1 << 2
+	accessRemoveDir  = 1 << 4
+	accessRemoveFile = 1 << 5
+	accessMakeAny    = 0x7f << 6 // character device, folder, file, socket, pipe, block device, symbolic link
+	accessRefer      = 1 << 13
+	accessTruncate   = 1 << 14
+
+	scopeSignal = 1 << 1
+
+	prSetNoNewPrivs = 38
+	oPath           = 0x200000
+)
+
+// confine forbids this thread, and what it executes, to read or change files in the folder closed. Landlock knows
+// permissions only, so everything beside the folder and beside the folders above it is permitted. What is right in one
+// of the latter and was made after this is closed too; of a container that is its read-only root.
+func confine(abi int, closed string) error {
+	rights := uint64(accessWriteFile | accessReadFile | accessRemoveDir | accessRemoveFile | accessMakeAny | accessRefer)
+	if abi >= 3 {
+		rights |= accessTruncate
+	}
+	attr := struct{ files, net, scoped uint64 }{files: rights}
+	size := unsafe.Sizeof(attr.files)
+	if abi >= 6 {
+		attr.scoped = scopeSignal
+		size = unsafe.Sizeof(attr)
+	}
+	ruleset, _, errno := syscall.RawSyscall(sysLandlockCreateRuleset, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return fmt.Errorf("create a Landlock ruleset: %w", errno)
+	}
+	dir := "/"
+	for name := range strings.SplitSeq(strings.Trim(closed, "/"), "/") {
+		if err := permitOthers(ruleset, rights, dir, name); err != nil {
+			return err
+		}
+		dir = filepath.Join(dir, name)
+	}
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
+		return fmt.Errorf("give up new privileges: %w", errno)
+	}
+	if _, _, errno := syscall.RawSyscall(sysLandlockRestrictSelf, ruleset, 0, 0); errno != 0 {
+		return fmt.Errorf("apply the Landlock ruleset: %w", errno)
+	}
+	return syscall.Close(int(ruleset))
+}
+
+// permitOthers permits everything in dir but name.
+func permitOthers(ruleset uintptr, rights uint64, dir, name string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // What cannot be listed stays closed.
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == name || e.Type() == fs.ModeSymlink {
+			continue // What a link leads to is permitted where it is.
+		}
+		if err := permit(ruleset, rights, filepath.Join(dir, e.Name()), e.IsDir()); err != nil {
+			return fmt.Errorf("permit %s: %w", filepath.Join(dir, e.Name()), err)
+		}
+	}
+	return nil
+}
+
+func permit(ruleset uintptr, rights uint64, path string, isDir bool) error {
+	fd, err := syscall.Open(path, oPath|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil // Gone, or closed to us anyway.
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	if !isDir {
+		rights &= accessReadFile | accessWriteFile | accessTruncate
+	}
+	rule := struct {
+		rights uint64
+		fd     int32
+	}{rights, int32(fd)}
+	_, _, errno := syscall.RawSyscall6(sysLandlockAddRule, ruleset, landlockRulePathBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}

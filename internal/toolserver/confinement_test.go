@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const secret = "the secret outside of the workspace"
+
+// withTraps fills a workspace with what a hostile program could leave there. It returns the path of a secret file
+// beside the workspace.
+func withTraps(t testing.TB, workspace string) string {
+	t.Helper()
+	outside := filepath.Join(filepath.Dir(workspace), "secret")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.WriteFile(outside, []byte(secret), 0o644))
+	must(os.MkdirAll(workspace+"/dir/sub", 0o755))
+	must(os.WriteFile(workspace+"/dir/file", []byte("inside\n"), 0o644))
+	must(os.Symlink(outside, workspace+"/abs"))
+	must(os.Symlink("../secret", workspace+"/rel"))
+	must(os.Symlink("..", workspace+"/up"))
+	must(os.Symlink("/", workspace+"/rootlink"))
+	must(os.Symlink("dir", workspace+"/good"))
+	must(os.Symlink("loop", workspace+"/loop"))
+	must(os.Symlink("nowhere", workspace+"/dangling"))
+	must(os.Symlink("../newfile", workspace+"/newout"))
+	must(syscall.Mkfifo(workspace+"/pipe", 0o644))
+	ln, err := net.Listen("unix", workspace+"/socket")
+	must(err)
+	t.Cleanup(func() { _ = ln.Close() })
+	must(os.Symlink("pipe", workspace+"/topipe"))
+	return outside
+}
+
+func TestPathsAreConfined(t *testing.T) {
+	s := newSandbox(t)
+	outside := withTraps(t, s.workspace)
+	long := strings.Repeat("x", 300)
+	tests := map[string]struct{ path, read, write, list string }{
+		"parent":                     {"../secret", toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace},
+		"parent after a folder":      {"dir/../../secret", toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace},
+		"absolute":                   {outside, toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace},
+		"absolute, by the sandbox":   {s.workspace + "/../secret", toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace},
+		"absolute, similar":          {s.workspace + "2/file", toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace},
+		"system file":                {"/etc/passwd", toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace},
+		"below an absolute link":     {"rootlink/etc/passwd", toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace},
+		"below a link to the parent": {"up/secret", toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace},
+		"absolute link":              {"abs", toolapi.CodeOutsideWorkspace, "", toolapi.CodeOutsideWorkspace},
+		"link to the parent":         {"rel", toolapi.CodeOutsideWorkspace, "", toolapi.CodeOutsideWorkspace},
+		"link to a new file":         {"newout", toolapi.CodeOutsideWorkspace, "", toolapi.CodeOutsideWorkspace},
+		"loop":                       {"loop/x", toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments},
+		"NUL":                        {"a\x00b", toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments},
+		"long name":                  {long, toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments},
+		"long path":                  {strings.Repeat("x/", 3000), toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments},
+		"pipe":                       {"pipe", toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments, toolapi.CodeNotDirectory},
+		"link to a pipe":             {"topipe", toolapi.CodeInvalidArguments, "", toolapi.CodeNotDirectory},
+		"socket":                     {"socket", toolapi.CodeInvalidArguments, toolapi.CodeInvalidArguments, toolapi.CodeNotDirectory},
+		"folder":                     {"dir", toolapi.CodeIsDirectory, toolapi.CodeIsDirectory, ""},
+		"workspace":                  {s.workspace, toolapi.CodeIsDirectory, toolapi.CodeIsDirectory, ""},
+		"below a file":               {"dir/file/x", toolapi.CodeNotDirectory, toolapi.CodeNotDirectory, toolapi.CodeNotDirectory},
+		"nothing there":              {"no/such", toolapi.CodeNotFound, "", toolapi.CodeNotFound},
+		"newline":                    {"a\nb", toolapi.CodeNotFound, "", toolapi.CodeNotFound},
+		"absolute inside":            {s.workspace + "/dir/file", "", "", toolapi.CodeNotDirectory},
+		"link inside":                {"good/file", "", "", toolapi.CodeNotDirectory},
+		"odd spelling":               {"./dir//sub/../file", "", "", toolapi.CodeNotDirectory},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			want := func(doing, code string, r toolapi.Result) {
+				t.Helper()
+				if r.ErrorCode != code || r.OK != (code == "") || r.Output == "" {
+					t.Errorf("%s %q: code %q, want %q: %s", doing, display(test.path), r.ErrorCode, code, r.Output)
+				}
+				if strings.Contains(r.Output, secret) {
+					t.Errorf("%s %q gives the secret", doing, test.path)
+				}
+			}
+			want("read", test.read, s.run(toolapi.ToolRead, toolapi.ReadArgs{Path: test.path}))
+			want("list", test.list, s.run(toolapi.ToolList, toolapi.ListArgs{Path: test.path}))
+			want("write", test.write, s.run(toolapi.ToolWrite, toolapi.WriteArgs{Path: test.path, Content: "new"}))
+		})
+	}
+	if content, err := os.ReadFile(outside); err != nil || string(content) != secret {
+		t.Errorf("the file outside is %q: %v", content, err)
+	}
+	if _, err := os.Lstat(filepath.Dir(s.workspace) + "/newfile"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a file was made outside")
+	}
+}
+
+func TestAppendIsConfined(t *testing.T) {
+	s := newSandbox(t)
+	outside := withTraps(t, s.workspace)
+	for path, code := range map[string]string{
+		"abs": toolapi.CodeOutsideWorkspace, "rel": toolapi.CodeOutsideWorkspace, "newout": toolapi.CodeOutsideWorkspace,
+		"pipe": toolapi.CodeInvalidArguments, "topipe": toolapi.CodeInvalidArguments, "socket": toolapi.CodeInvalidArguments,
+		"dir": toolapi.CodeIsDirectory, "../secret": toolapi.CodeOutsideWorkspace, "good/file": "",
+	} {
+		r := s.run(toolapi.ToolWrite, toolapi.WriteArgs{Path: path, Content: "more", Append: true})
+		if r.ErrorCode != code {
+			t.Errorf("append to %s: %+v, want %q", path, r, code)
+		}
+	}
+	if content, err := os.ReadFile(outside); err != nil || string(content) != secret {
+		t.Errorf("the file outside is %q: %v", content, err)
+	}
+}
+
+// A program swaps a folder for a link that leads out, over and over, while the tools use a path through it.
+func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
+	s := newSandbox(t)
+	outside := filepath.Dir(s.workspace) + "/outside"
+	if err := os.Mkdir(outside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(outside+"/file", []byte(secret), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.write("real/file", "inside")
+	swapped := make(chan struct{})
+	stop := make(chan struct{})
+	go func() {
+		defer close(swapped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.Symlink(outside, s.workspace+"/t1")
+			_ = os.Rename(s.workspace+"/t1", s.workspace+"/d")
+			_ = os.Symlink("real", s.workspace+"/t2")
+			_ = os.Rename(s.workspace+"/t2", s.workspace+"/d")
+		}
+	}()
+	w := s.server.workspace
+	for i := range 3000 {
+		if file, _, err := w.openFile("d/file", os.O_RDONLY); err == nil {
+			content := make([]byte, len(secret))
+			n, _ := file.Read(content)
+			_ = file.Close()
+			if string(content[:n]) == secret {
+				t.Fatal("the secret was read")
+			}
+		}
+		if i%20 == 0 { // Each is synced to the disk.
+			_ = w.replace("d/file", strings.NewReader("inside"))
+		}
+	}
+	close(stop)
+	<-swapped
+	if content, err := os.ReadFile(outside + "/file"); err != nil || string(content) != secret {
+		t.Errorf("the file outside is %q: %v", content, err)
+	}
+}
+
+func FuzzPathIsConfined(f *testing.F) {
+	for _, seed := range []string{"dir/file", "../secret", "/etc/passwd", "abs", "rel", "up/secret", "good/../rel", "rootlink/etc/passwd",
+		"dir/../../secret", "a\x00b", "a\nb", "....//secret", "pipe", "loop/x", "%2e%2e/secret", "./.", "", "\xff", "good/../up/secret"} {
+		f.Add(seed)
+	}
+	base := f.TempDir()
+	if err := os.Mkdir(base+"/workspace", 0o755); err != nil {
+		f.Fatal(err)
+	}
+	outside := withTraps(f, base+"/workspace")
+	w, err := openWorkspace(base + "/workspace")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = w.close() })
+	f.Fuzz(func(t *testing.T, name string) {
+		for _, name := range []string{name, w.dir + "/" + name, "good/" + name} {
+			local, err := w.resolve(name)
+			if err != nil {
+				continue
+			}
+			if !filepath.IsLocal(local) {
+				t.Fatalf("%q became %q", name, local)
+			}
+			file, info, err := w.openFile(local, os.O_RDONLY)
+			if err != nil {
+				if r := w.fileFailure("read", name, err); r.ErrorCode == toolapi.CodeInternal {
+					t.Fatalf("%q: %v has no code of its own", name, err)
+				}
+				continue
+			}
+			real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+			_ = file.Close()
+			if err != nil || !within(w.dir, real) || real == outside {
+				t.Fatalf("%q led to %q (%v): %v", name, real, info.Mode(), err)
+			}
+		}
+	})
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// refusal is an error that is told to the client with its own status and code. Any other error is ErrInternal.
+type refusal struct {
+	status  int
+	code    string
+	message string
+}
+
+func (r *refusal) Error() string { return r.message }
+
+func badRequest(format string, args ...any) error {
+	return &refusal{http.StatusBadRequest, toolapi.ErrBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// request is an HTTP request whose epoch was let in.
+type request struct {
+	*http.Request
+	epoch int64
+	// fenced is closed when a newer epoch comes.
+	fenced <-chan struct{}
+	// control is of the connection, for deadlines.
+	control *http.ResponseController
+}
+
+// handler serves the API: route, epoch, answer, and whatever goes wrong as an Error.
+func (s *Server) handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if p := recover(); p != nil {
+				if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+					panic(p)
+				}
+				s.log.Error("a request panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				s.respond(w, nil, errors.New("the request failed inside the tool server"))
+			}
+		}()
+		serve, err := s.route(r) //nolint:contextcheck // a call runs on the server's context and outlives its request
+		if err != nil {
+			s.respond(w, nil, err)
+			return
+		}
+		epoch, fenced, err := s.admit(r)
+		if err != nil {
+			s.respond(w, nil, err)
+			return
+		}
+		answer, err := serve(&request{Request: r, epoch: epoch, fenced: fenced, control: http.NewResponseController(w)})
+		if r.Context().Err() != nil && !errors.Is(err, errStale) {
+			return // The client is gone.
+		}
+		s.respond(w, answer, err)
+	})
+}
+
+// route finds what serves the request. It works on the path as it was sent: a multiplexer would answer "a//b" or
+// "a/../b" with a redirect to another file.
+func (s *Server) route(r *http.Request) (func(*request) (any, error), error) {
+	path := r.URL.Path
+	if path == toolapi.PathHello {
+		return s.hello, checkMethod(r, http.MethodGet)
+	}
+	if path == toolapi.PathProbe {
+		return s.probe, checkMethod(r, http.MethodPost)
+	}
+	if file, ok := strings.CutPrefix(path, toolapi.PathFiles); ok {
+		return func(r *request) (any, error) { return s.putFile(r, file) }, checkMethod(r, http.MethodPut)
+	}
+	call, ok := strings.CutPrefix(path, toolapi.PathCalls)
+	if !ok {
+		return nil, &refusal{http.StatusNotFound, toolapi.ErrBadRequest, "there is nothing at this path"}
+	}
+	id, isCancel := strings.CutSuffix(call, "/cancel")
+	if !callID.MatchString(id) {
+		return nil, badRequest("a call's id has 1 to 128 letters, digits, dots, dashes and underscores, and starts with a letter or digit")
+	}
+	switch {
+	case isCancel:
+		return func(r *request) (any, error) { return s.cancelCall(r, id) }, checkMethod(r, http.MethodPost)
+	case r.Method == http.MethodGet:
+		return func(r *request) (any, error) { return s.getCall(r, id) }, nil
+	default:
+		return func(r *request) (any, error) { return s.putCall(r, id) }, checkMethod(r, http.MethodPut)
+	}
+}
+
+func checkMethod(r *http.Request, method string) error {
+	if r.Method == method {
+		return nil
+	}
+	return &refusal{http.StatusMethodNotAllowed, toolapi.ErrBadRequest, "the method here is " + method}
+}
+
+// admit checks the request's epoch. It stands before everything else that a request can do.
+func (s *Server) admit(r *http.Request) (int64, <-chan struct{}, error) {
+	epoch, err := strconv.ParseInt(r.Header.Get(toolapi.HeaderEpoch), 10, 64)
+	if err != nil || epoch < 0 {
+		return 0, nil, badRequest("the header %s must be a decimal number from 0", toolapi.HeaderEpoch)
+	}
+	fenced, err := s.ledger.enter(epoch)
+	return epoch, fenced, err
+}
+
+// respond writes an answer, or the Error that err is.
+func (s *Server) respond(w http.ResponseWriter, answer any, err error) {
+	if errors.Is(err, errStopped) {
+		// The broken connection makes the client ask again, and perhaps find this server restarted. An Error would be final.
+		panic(http.ErrAbortHandler)
+	}
+	status := http.StatusOK
+	if err != nil {
+		var r *refusal
+		switch {
+		case errors.As(err, &r):
+		case errors.Is(err, errStale):
+			r = &refusal{http.StatusConflict, toolapi.ErrStaleEpoch, err.Error()}
+		case errors.Is(err, errMismatch):
+			r = &refusal{http.StatusConflict, toolapi.ErrCallMismatch, err.Error()}
+		case errors.Is(err, errFull):
+			r = &refusal{http.StatusInsufficientStorage, toolapi.ErrLedgerFull, err.Error()}
+		default:
+			s.log.Error("a request failed", "error", err)
+			r = &refusal{http.StatusInternalServerError, toolapi.ErrInternal, err.Error()}
+		}
+		status, answer = r.status, toolapi.Error{Code: r.code, Message: r.message}
+	}
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(answer); err != nil {
+		s.log.Error("an answer cannot be encoded", "error", err)
+		status = http.StatusInternalServerError
+		body.Reset()
+		body.WriteString(`{"code":"` + toolapi.ErrInternal + `","message":"the answer cannot be encoded"}`)
+	}
+	// A client that does not read must not hold its connection for ever.
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		s.log.Debug("the time to write an answer is not limited", "error", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if _, err := w.Write(body.Bytes()); err != nil {
+		s.log.Debug("an answer was not read", "error", err)
+	}
+}
+
+// body reads the request's body, at most limit bytes of it.
+func (r *request) body(limit int64) ([]byte, error) {
+	if err := r.control.SetReadDeadline(time.Now().Add(readBodyTimeout)); err != nil {
+		return nil, fmt.Errorf("limit the time to read a request: %w", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return nil, badRequest("the request's body cannot be read: %v", err)
+	}
+	if int64(len(content)) > limit {
+		return nil, &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge,
+			fmt.Sprintf("the request's body may have %d bytes", limit)}
+	}
+	// The deadline would otherwise end the connection of a client that waits long for its call.
+	if err := r.control.SetReadDeadline(time.Time{}); err != nil {
+		return nil, fmt.Errorf("lift the limit of the time to read a request: %w", err)
+	}
+	return content, nil
+}
+
+// decode reads exactly one JSON value without unknown fields. A field that one side does not know is a disagreement
+// about the format that must not pass in silence.
+func decode(content []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(content))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("there is more behind the JSON value")
+	}
+	return nil
+}

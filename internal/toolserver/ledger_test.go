@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func mustOpen(t *testing.T, path string) *ledger {
+	t.Helper()
+	l, err := openLedger(path, DefaultMaxCalls, DefaultMaxLedgerBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.close() })
+	return l
+}
+
+func mustBegin(t *testing.T, l *ledger, epoch int64, id string) *call {
+	t.Helper()
+	c, fresh, err := l.begin(epoch, id, "digest of "+id, nil)
+	if err != nil || !fresh {
+		t.Fatalf("begin %s: fresh %v, %v", id, fresh, err)
+	}
+	return c
+}
+
+func stateOf(t *testing.T, l *ledger, id string) toolapi.CallState {
+	t.Helper()
+	state, err := l.state(l.highest(), id, l.find(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// The power may fail while any byte is written. Whatever is then on disk, the ledger opens, knows everything that it
+// acknowledged before, and takes new calls.
+func TestLedgerSurvivesATornRecordAtEveryByte(t *testing.T) {
+	result := toolapi.Result{OK: true, Output: "line 1\n\"é\" \u2028", Provenance: toolapi.ProvenanceInternal, DurationMs: 7}
+	path := filepath.Join(t.TempDir(), "ledger")
+	l := mustOpen(t, path)
+	if _, err := l.enter(3); err != nil {
+		t.Fatal(err)
+	}
+	a := mustBegin(t, l, 3, "a")
+	if err := l.finish(a, result); err != nil {
+		t.Fatal(err)
+	}
+	beforeStart := l.log.size
+	b := mustBegin(t, l, 3, "b")
+	beforeFinish := l.log.size
+	if err := l.finish(b, result); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size := beforeStart; size <= int64(len(whole)); size++ {
+		torn := filepath.Join(t.TempDir(), "ledger")
+		if err := os.WriteFile(torn, whole[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l := mustOpen(t, torn)
+		if l.highest() != 3 {
+			t.Fatalf("cut at %d: epoch %d", size, l.highest())
+		}
+		if diff := cmp.Diff(&result, stateOf(t, l, "a").Result); diff != "" {
+			t.Fatalf("cut at %d: result of a:\n%s", size, diff)
+		}
+		want := toolapi.CallAbsent
+		switch {
+		case size == int64(len(whole)):
+			want = toolapi.CallFinished
+		case size >= beforeFinish:
+			want = toolapi.CallUnknown
+		}
+		state := stateOf(t, l, "b")
+		if state.Phase != want {
+			t.Fatalf("cut at %d: b is %s, want %s", size, state.Phase, want)
+		}
+		if want == toolapi.CallUnknown && state.Result.ErrorCode != toolapi.CodeOutcomeUnknown {
+			t.Fatalf("cut at %d: result of b: %+v", size, state.Result)
+		}
+		if size%8 != 0 && size != int64(len(whole)) {
+			continue // The rest syncs to the disk, which takes its time.
+		}
+		// What is written next must not run into the rest of the torn record.
+		if err := l.finish(mustBegin(t, l, 3, "c"), result); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.close(); err != nil {
+			t.Fatal(err)
+		}
+		if again := stateOf(t, mustOpen(t, torn), "c"); again.Phase != toolapi.CallFinished {
+			t.Fatalf("cut at %d: c is %s after another start", size, again.Phase)
+		}
+	}
+}
+
+func TestLedgerRefusesDamage(t *testing.T) {
+	good := `{"kind":"started","id":"a","digest":"d","time":"2026-01-01T00:00:00Z"}` + "\n"
+	finished := `{"kind":"finished","id":"a","time":"2026-01-01T00:00:00Z","result":{"ok":true,"output":"","provenance":"internal","durationMs":0}}` + "\n"
+	for name, content := range map[string]string{
+		"damaged line in the middle":   good + "{]\n" + finished,
+		"the same start twice":         good + good + finished,
+		"an end without a start":       finished + good,
+		"two ends":                     good + finished + finished + good,
+		"a kind that nobody knows":     `{"kind":"other"}` + "\n" + good,
+		"an epoch that does not rise":  `{"kind":"epoch","epoch":2}` + "\n" + `{"kind":"epoch","epoch":2}` + "\n",
+		"an end without its result":    good + `{"kind":"finished","id":"a"}` + "\n",
+		"zeros before a good last one": "\x00\x00\x00\n" + good,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ledger")
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if l, err := openLedger(path, 10, 1<<20); err == nil {
+				_ = l.close()
+				t.Error("the ledger was opened")
+			}
+		})
+	}
+}
+
+func TestLedgerIsHeldByOneServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger")
+	l := mustOpen(t, path)
+	if second, err := openLedger(path, 10, 1<<20); err == nil {
+		_ = second.close()
+		t.Error("a second server has the ledger")
+	}
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, path)
+}
+
+func TestLedgerIsBounded(t *testing.T) {
+	t.Run("calls", func(t *testing.T) {
+		l, err := openLedger(filepath.Join(t.TempDir(), "ledger"), 2, DefaultMaxLedgerBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.close()
+		mustBegin(t, l, 0, "a")
+		mustBegin(t, l, 0, "b")
+		if _, _, err := l.begin(0, "c", "d", nil); !errors.Is(err, errFull) {
+			t.Errorf("third call: %v", err)
+		}
+		if _, fresh, err := l.begin(0, "a", "digest of a", nil); fresh || err != nil {
+			t.Errorf("a known call of a full ledger: fresh %v, %v", fresh, err)
+		}
+		if _, err := l.enter(9); err != nil {
+			t.Errorf("a new epoch of a full ledger: %v", err)
+		}
+	})
+	t.Run("bytes", func(t *testing.T) {
+		const most = 3 * finishReserve
+		l, err := openLedger(filepath.Join(t.TempDir(), "ledger"), 1000, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.close()
+		worst := toolapi.Result{Output: strings.Repeat("\n", toolapi.MaxOutputBytes)}
+		n := 0
+		for ; ; n++ {
+			c, _, err := l.begin(0, string(rune('a'+n)), "d", nil)
+			if errors.Is(err, errFull) {
+				break
+			}
+			if err == nil {
+				err = l.finish(c, worst)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n == 0 || l.log.size > most {
+			t.Errorf("%d calls in %d bytes", n, l.log.size)
+		}
+	})
+}
+
+// faultyFile fails when it is told to, as a full or broken disk does.
+type faultyFile struct {
+	*os.File
+	write, sync, truncate error
+}
+
+func (f *faultyFile) Write(p []byte) (int, error) {
+	if f.write != nil {
+		n, _ := f.File.Write(p[:len(p)/2]) // What a full disk leaves.
+		return n, f.write
+	}
+	return f.File.Write(p)
+}
+
+func (f *faultyFile) Sync() error {
+	if f.sync != nil {
+		return f.sync
+	}
+	return f.File.Sync()
+}
+
+func (f *faultyFile) Truncate(size int64) error {
+	if f.truncate != nil {
+		return f.truncate
+	}
+	return f.File.Truncate(size)
+}
+
+func faultyLedger(t *testing.T) (*ledger, *faultyFile, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger")
+	l := mustOpen(t, path)
+	f := &faultyFile{File: l.log.file.(*os.File)}
+	l.log.file = f
+	return l, f, path
+}
+
+func TestLedgerOnAFullDisk(t *testing.T) {
+	l, f, path := faultyLedger(t)
+	result := toolapi.Result{OK: true, Output: "done"}
+	a := mustBegin(t, l, 0, "a")
+
+	f.write = syscall.ENOSPC
+	if _, fresh, err := l.begin(0, "b", "digest of b", nil); fresh || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("begin: fresh %v, %v", fresh, err)
+	}
+	if _, err := l.enter(5); !errors.Is(err, syscall.ENOSPC) || l.highest() != 0 {
+		t.Errorf("enter: %v, epoch %d", err, l.highest())
+	}
+	if err := l.finish(a, result); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("finish: %v", err)
+	}
+	if state, err := l.state(0, "a", a); err == nil {
+		t.Errorf("a result that is not on disk was given out: %+v", state)
+	}
+
+	f.write = nil
+	if state := stateOf(t, l, "a"); state.Phase != toolapi.CallFinished || state.Result.Output != "done" {
+		t.Errorf("with room again: %+v", state)
+	}
+	mustBegin(t, l, 0, "b")
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	if state := stateOf(t, mustOpen(t, path), "a"); state.Phase != toolapi.CallFinished {
+		t.Errorf("after another start: %+v", state)
+	}
+}
+
+func TestLedgerOnABrokenDisk(t *testing.T) {
+	for name, fault := range map[string]faultyFile{
+		"sync":     {sync: syscall.EIO},
+		"truncate": {write: syscall.EIO, truncate: syscall.EIO},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, f, _ := faultyLedger(t)
+			f.write, f.sync, f.truncate = fault.write, fault.sync, fault.truncate
+			for range 2 {
+				if _, fresh, err := l.begin(0, "a", "digest of a", nil); fresh || err == nil {
+					t.Fatalf("begin: fresh %v, %v", fresh, err)
+				}
+				// The disk works again, but nobody knows what it holds.
+				f.write, f.sync, f.truncate = nil, nil, nil
+			}
+		})
+	}
+}
+
+func TestDigest(t *testing.T) {
+	digest := func(tool, args string) string {
+		d, err := digestOf(tool, []byte(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	same := digest("bash", `{"command":"ls <x>","timeoutSeconds":5}`)
+	if digest("bash", "{ \"timeoutSeconds\" : 5,\n\"command\":\"ls \\u003cx\\u003e\" }") != same {
+		t.Error("other spelling of the same arguments, another digest")
+	}
+	for _, other := range []string{digest("code", `{"command":"ls <x>","timeoutSeconds":5}`), digest("bash", `{"command":"ls <x>"}`),
+		digest("bash", `{"command":"ls <x>","timeoutSeconds":5.0}`), digest("bash", `["ls <x>",5]`)} {
+		if other == same {
+			t.Error("another call, the same digest")
+		}
+	}
+	if digest("t", `9007199254740993`) == digest("t", `9007199254740992`) {
+		t.Error("large numbers are confused")
+	}
+}
+
+func FuzzReadLedger(f *testing.F) {
+	f.Add([]byte(`{"kind":"epoch","epoch":1}` + "\n" + `{"kind":"started","id":"a","digest":"d"}` + "\n"))
+	f.Add([]byte("{\n{}\n"))
+	f.Add([]byte{0, '\n', 0})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(t.TempDir(), "ledger")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := openLedger(path, 100, 1<<20)
+		if err != nil {
+			return
+		}
+		size, calls := l.log.size, len(l.calls)
+		if err := l.close(); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := os.ReadFile(path)
+		if err != nil || int64(len(kept)) != size || !bytes.HasPrefix(content, kept) {
+			t.Fatalf("%d bytes are kept, the ledger says %d: %v", len(kept), size, err)
+		}
+		if again := mustOpen(t, path); len(again.calls) != calls {
+			t.Fatalf("%d calls, then %d", calls, len(again.calls))
+		}
+	})
+}

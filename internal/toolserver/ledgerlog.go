@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// Kinds of a record.
+const (
+	recordEpoch    = "epoch"
+	recordStarted  = "started"
+	recordFinished = "finished"
+)
+
+// record is one line of the ledger's file.
+type record struct {
+	Kind   string          `json:"kind"`
+	Epoch  int64           `json:"epoch,omitempty"`
+	ID     string          `json:"id,omitempty"`
+	Digest string          `json:"digest,omitempty"`
+	Time   time.Time       `json:"time"`
+	Result *toolapi.Result `json:"result,omitempty"`
+}
+
+// ledgerLog is the file of a ledger: JSON lines that are only ever added. A record counts once its line is complete
+// and synced, and each is synced before the next is written, so only the last line can be torn.
+type ledgerLog struct {
+	file ledgerFile
+	// size is the end of the last record that counts.
+	size int64
+	// broken is set when nobody can say any more what the file holds.
+	broken error
+}
+
+// ledgerFile is what the log needs of its file, which is opened for appending.
+type ledgerFile interface {
+	io.WriteCloser
+	Sync() error
+	Truncate(size int64) error
+}
+
+// openLedgerLog opens the file at path, gives each of its records to replay, and cuts a torn last line off.
+func openLedgerLog(path string, replay func(record) error) (*ledgerLog, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	size, err := readLedger(file, replay)
+	if err == nil {
+		err = file.Truncate(size)
+	}
+	if err == nil {
+		err = errors.Join(file.Sync(), syncDir(filepath.Dir(path)))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the ledger: %w", err), file.Close())
+	}
+	return &ledgerLog{file: file, size: size}, nil
+}
+
+// readLedger gives the end of the last good record. A bad record that is not the last line is an error: records
+// after it would be lost, and with them the knowledge of what was run.
+func readLedger(file *os.File, replay func(record) error) (int64, error) {
+	// Two servers on one ledger would both run a call.
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return 0, fmt.Errorf("another process holds it: %w", err)
+	}
+	reader := bufio.NewReader(file)
+	var size int64
+	for n := 1; ; n++ {
+		line, err := reader.ReadBytes('\n')
+		if err == io.EOF {
+			return size, nil // A line without an end was never acknowledged to anybody.
+		}
+		if err != nil {
+			return 0, err
+		}
+		var r record
+		if err := json.Unmarshal(line, &r); err != nil {
+			if _, peekErr := reader.Peek(1); peekErr == io.EOF {
+				return size, nil
+			}
+			return 0, fmt.Errorf("line %d is damaged: %w", n, err)
+		}
+		if err := replay(r); err != nil {
+			return 0, fmt.Errorf("line %d: %w", n, err)
+		}
+		size += int64(len(line))
+	}
+}
+
+// append writes one record and returns when it is on disk.
+func (l *ledgerLog) append(r record) error {
+	if l.broken != nil {
+		return l.broken
+	}
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return fmt.Errorf("encode a ledger record: %w", err)
+	}
+	if _, err := l.file.Write(line.Bytes()); err != nil {
+		// A part of the line may be there. Without cutting it off, the next record would be written behind it.
+		if truncErr := l.file.Truncate(l.size); truncErr != nil {
+			l.broken = fmt.Errorf("the ledger is damaged: %w", errors.Join(err, truncErr))
+			return l.broken
+		}
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	if err := l.file.Sync(); err != nil {
+		// After a failed sync the kernel may have dropped the data, and a second sync would report success.
+		l.broken = fmt.Errorf("sync the ledger: %w", err)
+		return l.broken
+	}
+	l.size += int64(line.Len())
+	return nil
+}
+
+func (l *ledgerLog) close() error { return l.file.Close() }

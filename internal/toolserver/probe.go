@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	maxProbeBytes   = 64 << 10
+	maxProbeTargets = 64
+	maxProbeTimeout = 5 * time.Second
+)
+
+// dnsQuery asks for the A record of kubernetes.default.svc.cluster.local, which every cluster's DNS answers.
+var dnsQuery = []byte("\x4d\x43\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00" +
+	"\x0akubernetes\x07default\x03svc\x07cluster\x05local\x00" + "\x00\x01\x00\x01")
+
+// probe tries connections that must not succeed. It runs in the server itself, before any tool: network policies hold
+// for the whole Pod.
+func (s *Server) probe(r *request) (any, error) {
+	content, err := r.body(maxProbeBytes)
+	if err != nil {
+		return nil, err
+	}
+	var req toolapi.ProbeRequest
+	if err := decode(content, &req); err != nil {
+		return nil, badRequest("the probe cannot be read: %v", err)
+	}
+	timeout := time.Duration(req.TimeoutMs) * time.Millisecond
+	if timeout <= 0 || timeout > maxProbeTimeout {
+		return nil, badRequest("timeoutMs may be 1 to %d", maxProbeTimeout.Milliseconds())
+	}
+	if len(req.Targets) == 0 || len(req.Targets) > maxProbeTargets {
+		return nil, badRequest("a probe has 1 to %d targets", maxProbeTargets)
+	}
+	for i, t := range req.Targets {
+		// With a name instead of an address, what is tried would depend on the resolver, which the sandbox may not have.
+		if _, err := netip.ParseAddrPort(t.Address); err != nil || t.Network != "tcp" && t.Network != "udp" {
+			return nil, badRequest("target %d must have the network tcp or udp and an address of the form IP:port", i)
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	results := make([]toolapi.ProbeResult, len(req.Targets))
+	var all sync.WaitGroup
+	for i, t := range req.Targets {
+		all.Go(func() { results[i] = probeTarget(ctx, t) })
+	}
+	all.Wait()
+	return toolapi.ProbeResponse{Results: results}, nil
+}
+
+// probeTarget tries one address. Only an established connection, or a datagram that comes back, counts as reached:
+// firewalls answer a refusal in the host's name, and the address is one where something is known to listen.
+func probeTarget(ctx context.Context, t toolapi.ProbeTarget) toolapi.ProbeResult {
+	result := toolapi.ProbeResult{Name: t.Name}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, t.Network, t.Address)
+	if err == nil {
+		if t.Network == "udp" {
+			err = askUDP(ctx, conn)
+		}
+		_ = conn.Close()
+	}
+	result.Reached = err == nil
+	if err != nil {
+		result.Detail = bound(err.Error(), 300)
+	}
+	return result
+}
+
+// askUDP returns nil if any datagram comes back. The query is sent twice: one lost datagram would look like a wall.
+func askUDP(ctx context.Context, conn net.Conn) error {
+	end, _ := ctx.Deadline()
+	half := time.Now().Add(time.Until(end) / 2)
+	answer := make([]byte, 512)
+	var err error
+	for _, deadline := range []time.Time{half, end} {
+		if err := conn.SetDeadline(deadline); err != nil {
+			return err
+		}
+		if _, err := conn.Write(dnsQuery); err != nil {
+			return err
+		}
+		if _, err = conn.Read(answer); !isTimeout(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}

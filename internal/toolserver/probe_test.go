@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"net"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func TestProbe(t *testing.T) {
+	s := newSandbox(t)
+	open, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	answering, silent, gone := udp(t), udp(t), udp(t)
+	_ = gone.Close()
+	go func() {
+		buf := make([]byte, 512)
+		for {
+			n, from, err := answering.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			if n != len(dnsQuery) {
+				t.Errorf("the query has %d bytes", n)
+			}
+			_, _ = answering.WriteTo([]byte("x"), from)
+		}
+	}()
+	want := []struct {
+		network, address string
+		reached          bool
+	}{
+		{"tcp", open.Addr().String(), true},
+		{"tcp", closed.Addr().String(), false}, // Refused, by the host or a firewall in its name.
+		{"tcp", deaf(t), false},
+		{"udp", answering.LocalAddr().String(), true},
+		{"udp", silent.LocalAddr().String(), false},
+		{"udp", gone.LocalAddr().String(), false}, // Port unreachable, says the host or a firewall.
+	}
+	req := toolapi.ProbeRequest{TimeoutMs: 300}
+	for _, w := range want {
+		req.Targets = append(req.Targets, toolapi.ProbeTarget{Name: w.network + " " + w.address, Network: w.network, Address: w.address})
+	}
+	began := time.Now()
+	resp, err := s.client(1).Probe(testContext(t), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range resp.Results {
+		if r.Reached != want[i].reached || r.Name != req.Targets[i].Name || !r.Reached && r.Detail == "" {
+			t.Errorf("%+v, want reached %v", r, want[i].reached)
+		}
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("took %s: the targets are not tried side by side", took)
+	}
+}
+
+func udp(t *testing.T) net.PacketConn {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// deaf gives an address that does not answer: of a listener whose queue is full, the kernel drops new connections.
+func deaf(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err == nil {
+		err = syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	if err == nil {
+		err = syscall.Listen(fd, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(name.(*syscall.SockaddrInet4).Port))
+	for range 10 {
+		conn, err := net.DialTimeout("tcp", address, 50*time.Millisecond)
+		if err != nil {
+			return address
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	t.Fatal("the queue of a listener does not fill")
+	return ""
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Package toolserver is the process that runs tool calls in a sandbox Pod.
+//
+// What it starts is hostile: programs that a model wrote, with the same user id as the server. The server therefore
+// believes nothing that comes from below it, bounds everything it takes from there, and keeps its own state where
+// the kernel lets no tool process in (see confine.go). What comes from the manager arrives over mutual TLS with
+// pinned keys.
+//
+// A call goes this way:
+//
+//	request ─► epoch ─► ledger "started" (fsync) ─► lane ─► tool ─► ledger "finished" (fsync) ─► answer
+//	             │          │                                                        ▲
+//	             │          └─ same id again: wait for the same execution, or ───────┘
+//	             └─ lower than the highest seen: refused
+//
+// A process has one Server at a time and starts no child processes by other means: the server kills and collects every
+// process below its own.
+package toolserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// DefaultMaxCalls is how many calls one sandbox serves.
+	DefaultMaxCalls = 4096
+	// DefaultMaxLedgerBytes bounds the ledger on disk and, because it is held in memory too, in memory.
+	DefaultMaxLedgerBytes = 64 << 20
+
+	readHeaderTimeout = 5 * time.Second
+	readBodyTimeout   = 30 * time.Second
+	writeTimeout      = 30 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 16 << 10
+
+	// Together these stay below the second that a Pod has to end.
+	stopCallsTimeout   = 500 * time.Millisecond
+	stopAnswersTimeout = 300 * time.Millisecond
+)
+
+// errStopped is the cause of the end of calls that still run when the server stops.
+var errStopped = errors.New("the tool server was stopped")
+
+// Config says where a Server works and whom it serves.
+type Config struct {
+	// Workspace is the folder that the tools work in.
+	Workspace string
+	// State is the folder of the ledger and the server's key. No tool process may open a file in it.
+	State string
+	// TempDir is the folder for temporary files of tool processes.
+	TempDir string
+	// SearchPath is PATH for tool processes, and where bash, node and python3 are looked for.
+	SearchPath string
+	// PodUID is told to clients in Hello.
+	PodUID string
+	// ManagerKeys are the DER encoded public keys of the clients that are let in; see ParseManagerKeys.
+	ManagerKeys [][]byte
+	// Logger gets one line per call, without arguments and output; nil discards.
+	Logger *slog.Logger
+	// MaxCalls and MaxLedgerBytes bound the ledger; 0 means the defaults.
+	MaxCalls       int
+	MaxLedgerBytes int64
+}
+
+// Server serves the tool API of one sandbox.
+type Server struct {
+	podUID    string
+	log       *slog.Logger
+	workspace *workspace
+	ledger    *ledger
+	processes *processes
+	tls       *tls.Config
+	tools     map[string]tool
+
+	// lane is held by the one call at a time that may start processes or change files.
+	lane chan struct{}
+	// base is the context of all calls; a client that goes away does not end its call.
+	base context.Context //nolint:containedctx // it lives as long as the server, and stop ends it
+	stop context.CancelCauseFunc
+	// running counts the calls between "started" and "finished"; none is added once stopping is set.
+	running  sync.WaitGroup
+	mu       sync.Mutex
+	stopping bool
+}
+
+// New opens the workspace and the state folder, reads the ledger and makes the server's key if there is none yet.
+func New(cfg Config) (*Server, error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	ws, err := openWorkspace(cfg.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	led, err := openLedger(filepath.Join(cfg.State, "ledger"), cfg.MaxCalls, cfg.MaxLedgerBytes)
+	if err != nil {
+		return nil, errors.Join(err, ws.close())
+	}
+	tlsConfig, err := serverTLS(cfg.State, cfg.ManagerKeys)
+	if err != nil {
+		return nil, errors.Join(err, led.close(), ws.close())
+	}
+	procs, err := newProcesses(cfg, ws)
+	if err != nil {
+		return nil, errors.Join(err, led.close(), ws.close())
+	}
+	s := &Server{
+		podUID:    cfg.PodUID,
+		log:       cfg.Logger,
+		workspace: ws,
+		ledger:    led,
+		processes: procs,
+		tls:       tlsConfig,
+		lane:      make(chan struct{}, 1),
+	}
+	s.tools = s.allTools()
+	s.base, s.stop = context.WithCancelCause(context.Background())
+	return s, nil
+}
+
+// complete checks the configuration and fills in the defaults.
+func (c Config) complete() (Config, error) {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.MaxCalls <= 0 {
+		c.MaxCalls = DefaultMaxCalls
+	}
+	if c.MaxLedgerBytes <= 0 {
+		c.MaxLedgerBytes = DefaultMaxLedgerBytes
+	}
+	if c.PodUID == "" {
+		return c, errors.New("the Pod's UID is missing: clients could not tell this sandbox from another one")
+	}
+	if len(c.ManagerKeys) == 0 {
+		return c, errors.New("no manager key: nobody could connect")
+	}
+	for _, dir := range []*string{&c.Workspace, &c.State, &c.TempDir} {
+		resolved, err := filepath.EvalSymlinks(*dir)
+		if err == nil {
+			resolved, err = filepath.Abs(resolved)
+		}
+		if err != nil {
+			return c, fmt.Errorf("folder %q: %w", *dir, err)
+		}
+		*dir = resolved
+	}
+	for _, open := range []string{c.Workspace, c.TempDir} {
+		if within(open, c.State) || within(c.State, open) {
+			return c, fmt.Errorf("the state folder %s and %s must lie apart: tools may not reach the state", c.State, open)
+		}
+	}
+	return c, nil
+}
+
+// within says whether path is dir or below it. Both are absolute and clean.
+func within(dir, path string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+string(os.PathSeparator))
+}
+
+// ServerKey is the pin of the server's public key, as clients see it.
+func (s *Server) ServerKey() string { return pinOf(s.tls.Certificates[0].Leaf.RawSubjectPublicKeyInfo) }
+
+// Serve answers requests on ln until ctx ends, then kills what still runs, records it, and returns within a second.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	srv := &http.Server{
+		Handler:           s.handler(),
+		Protocols:         protocols,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		// Tool processes can reach the port; failed handshakes at the usual level would let them fill the log.
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(tls.NewListener(ln, s.tls)) }()
+
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	s.stopCalls()
+	s.waitForCalls(stopCallsTimeout)
+	// A context of its own: the one given has ended, and the last answers still need their time.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopAnswersTimeout)
+	defer cancel()
+	if srv.Shutdown(last) != nil {
+		_ = srv.Close() // Whoever still waits sees a broken connection and asks again elsewhere or later.
+	}
+	return err
+}
+
+// stopCalls lets no more calls start and ends those that run.
+func (s *Server) stopCalls() {
+	s.mu.Lock()
+	s.stopping = true
+	s.mu.Unlock()
+	s.stop(errStopped)
+}
+
+func (s *Server) waitForCalls(limit time.Duration) {
+	done := make(chan struct{})
+	go func() { s.running.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(limit):
+		s.log.Warn("calls still run while the tool server stops; their outcome will be unknown")
+	}
+}
+
+// Close ends what still runs and closes the files. It is called after Serve has returned.
+func (s *Server) Close() error {
+	s.stopCalls()
+	s.running.Wait()
+	s.processes.close()
+	return errors.Join(s.ledger.close(), s.workspace.close())
+}
+
+// tool is one tool of the server.
+type tool struct {
+	// alone says that the tool starts processes or changes files. Only one such call runs at a time, so that every
+	// process below the server is known to belong to the call that runs.
+	alone bool
+	// limit is the most bytes of output.
+	limit int
+	run   func(ctx context.Context, j job) toolapi.Result
+}
+
+// job is what a tool is given to do.
+type job struct {
+	id   string
+	args []byte
+	// limit is the most bytes of output of this call.
+	limit int
+}
+
+func (s *Server) allTools() map[string]tool {
+	return map[string]tool{
+		toolapi.ToolBash:  {alone: true, limit: toolapi.MaxBashOutputBytes, run: s.processes.bash},
+		toolapi.ToolCode:  {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.code},
+		toolapi.ToolRead:  {limit: toolapi.MaxOutputBytes, run: s.workspace.readTool},
+		toolapi.ToolWrite: {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.writeTool},
+		toolapi.ToolList:  {limit: toolapi.MaxOutputBytes, run: s.workspace.listTool},
+	}
+}

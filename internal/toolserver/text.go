@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// cleaner is a writer that passes text on: invalid UTF-8 and control characters become U+FFFD, but for tab, newline
+// and carriage return. Output is read by people on terminals, where escape sequences could hide or fake lines.
+type cleaner struct {
+	to io.Writer
+	// cut is the beginning of a rune whose other bytes are still to come.
+	cut []byte
+	buf []byte
+}
+
+// Write takes in all of p. Errors of the writer behind it are passed on.
+func (c *cleaner) Write(p []byte) (int, error) {
+	text := p
+	if len(c.cut) > 0 {
+		text = slices.Concat(c.cut, p)
+	}
+	c.buf, text = appendClean(c.buf[:0], text, false)
+	c.cut = append([]byte(nil), text...)
+	_, err := c.to.Write(c.buf)
+	return len(p), err
+}
+
+// Close passes on what is left of a rune that was never completed.
+func (c *cleaner) Close() error {
+	c.buf, _ = appendClean(c.buf[:0], c.cut, true)
+	c.cut = nil
+	_, err := c.to.Write(c.buf)
+	return err
+}
+
+// appendClean adds the cleaned src to dst. Unless last is set, it stops before a rune that src cuts off and returns
+// that rest.
+func appendClean(dst, src []byte, last bool) (text, rest []byte) {
+	for {
+		n := 0
+		for n < len(src) && isPlain(src[n]) {
+			n++
+		}
+		dst, src = append(dst, src[:n]...), src[n:]
+		if len(src) == 0 {
+			return dst, nil
+		}
+		if !last && !utf8.FullRune(src) {
+			return dst, src
+		}
+		r, size := utf8.DecodeRune(src)
+		if unicode.IsControl(r) {
+			r = utf8.RuneError
+		}
+		dst = utf8.AppendRune(dst, r)
+		src = src[size:]
+	}
+}
+
+// isPlain says whether a byte is a whole rune that stays as it is.
+func isPlain(b byte) bool {
+	return b >= ' ' && b < 0x7f || b == '\t' || b == '\n' || b == '\r'
+}
+
+// cleanText is the whole text cleaned.
+func cleanText(text string) string {
+	clean, _ := appendClean(nil, []byte(text), true)
+	return string(clean)
+}
+
+// bound cleans text and cuts it to at most limit bytes, between runes.
+func bound(text string, limit int) string {
+	return firstBytes(cleanText(text), limit)
+}
+
+// firstBytes is the longest beginning of a valid text that has at most n bytes and cuts no rune.
+func firstBytes(text string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// lastBytes is the longest end of a valid text that has at most n bytes and cuts no rune.
+func lastBytes(text string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	if len(text) <= n {
+		return text
+	}
+	from := len(text) - n
+	for from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	return text[from:]
+}
+
+// endLine ends a text with a newline, unless it is empty.
+func endLine(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	bashUsage       = `"command", and optionally "timeoutSeconds"`
+	bashTimeout     = 60 * time.Second
+	invalidNULInArg = "%s contains a NUL character, which no program can be given. Remove it."
+)
+
+// fetches finds commands whose output may come from the web.
+var fetches = regexp.MustCompile(`(?i)(curl|wget)`)
+
+// bash runs a command line.
+func (p *processes) bash(ctx context.Context, j job) toolapi.Result {
+	var args toolapi.BashArgs
+	if bad := decodeArgs(j.args, &args, bashUsage); bad != nil {
+		return *bad
+	}
+	timeout, bad := timeoutOf(args.TimeoutSeconds, bashTimeout)
+	if bad != nil {
+		return *bad
+	}
+	if strings.TrimSpace(args.Command) == "" {
+		return failure(toolapi.CodeInvalidArguments, "The command is empty.")
+	}
+	if strings.ContainsRune(args.Command, 0) {
+		return failure(toolapi.CodeInvalidArguments, invalidNULInArg, "The command")
+	}
+	result := p.run(ctx, j, program{
+		name: "bash",
+		// After -- a command that begins with a dash is still a command.
+		args:    []string{"-c", "--", args.Command},
+		timeout: timeout,
+	})
+	if fetches.MatchString(args.Command) {
+		result.Provenance = toolapi.ProvenanceWeb
+	}
+	return result
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	listUsage = `optionally "path" and "recursive"`
+
+	// maxListed is the most entries that one list returns.
+	maxListed = 1000
+	// maxFolderEntries is the most entries of one folder that are read: a folder of millions must not fill the memory.
+	maxFolderEntries = 10_000
+)
+
+// errListFull ends a walk that has found more than is shown.
+var errListFull = errors.New("more entries than are listed")
+
+// listTool returns the entries of a folder, sorted.
+func (w *workspace) listTool(ctx context.Context, j job) toolapi.Result {
+	var args toolapi.ListArgs
+	if bad := decodeArgs(j.args, &args, listUsage); bad != nil {
+		return *bad
+	}
+	if args.Path == "" {
+		args.Path = "."
+	}
+	local, err := w.resolve(args.Path)
+	if err != nil {
+		return w.fileFailure("list", args.Path, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
+	defer cancel()
+	l := lister{w: w, room: j.limit - noteReserve, recursive: args.Recursive}
+	switch err := l.folder(ctx, local, ""); {
+	case ctx.Err() != nil:
+		return interrupted(ctx, "while it listed the folder")
+	case errors.Is(err, errListFull):
+		return successf("%s[there is more: only the first %d entries are listed; list a folder below, or use bash (find, ls)]", l.text.String(), l.entries)
+	case err != nil:
+		return w.fileFailure("list", args.Path, err)
+	case l.entries == 0:
+		return success("[the folder is empty]")
+	}
+	return success(l.text.String())
+}
+
+type lister struct {
+	w         *workspace
+	room      int // bytes
+	recursive bool
+	text      strings.Builder
+	entries   int
+}
+
+// folder lists the folder local; shown is its path from where the list began, "" or with a slash at the end.
+func (l *lister) folder(ctx context.Context, local, shown string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	entries, more, err := l.w.readFolder(local)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if local == "." && e.Name() == ownDir {
+			continue
+		}
+		line := l.line(local, shown, e)
+		if l.entries == maxListed || l.text.Len()+len(line) > l.room {
+			return errListFull
+		}
+		l.text.WriteString(line)
+		l.entries++
+		if !l.recursive || !e.IsDir() {
+			continue
+		}
+		switch err := l.folder(ctx, path.Join(local, e.Name()), shown+e.Name()+"/"); {
+		case errors.Is(err, errListFull), ctx.Err() != nil:
+			return err
+		case err != nil:
+			// One folder that was removed meanwhile or is closed to us must not hide the rest.
+			fmt.Fprintf(&l.text, "[%s/ cannot be listed]\n", display(shown+e.Name()))
+		}
+	}
+	if more {
+		return errListFull
+	}
+	return nil
+}
+
+// readFolder reads the entries of a folder, sorted by name; more says that it has more than are read.
+func (w *workspace) readFolder(local string) (entries []fs.DirEntry, more bool, err error) {
+	dir, err := w.root.OpenFile(local, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	defer dir.Close()
+	entries, err = dir.ReadDir(maxFolderEntries + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	if len(entries) > maxFolderEntries {
+		return entries[:maxFolderEntries], true, nil
+	}
+	return entries, false, nil
+}
+
+// line shows one entry: "name/", "name  SIZE", or what else it is.
+func (l *lister) line(local, shown string, e fs.DirEntry) string {
+	name := plainName(shown + e.Name())
+	switch {
+	case e.IsDir():
+		return name + "/\n"
+	case e.Type() == fs.ModeSymlink:
+		target, err := l.w.root.Readlink(path.Join(local, e.Name()))
+		if err != nil {
+			return name + "  symbolic link\n"
+		}
+		return name + "  symbolic link to " + plainName(target) + "\n"
+	case !e.Type().IsRegular():
+		return name + "  not a regular file\n"
+	}
+	info, err := l.w.root.Lstat(path.Join(local, e.Name()))
+	if err != nil {
+		return name + "\n" // Gone since the folder was read.
+	}
+	return name + "  " + strconv.FormatInt(info.Size(), 10) + "\n"
+}
+
+// plainName quotes a name that would not be read as the one name that it is.
+func plainName(name string) string {
+	odd := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+	if strings.ContainsFunc(name, odd) || strings.TrimSpace(name) != name {
+		return strconv.Quote(name)
+	}
+	return name
+}

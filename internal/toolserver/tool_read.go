@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	readUsage = `"path", and optionally "offset" and "limit" in lines`
+
+	// maxReadBytes is the largest file that read goes through. It holds every kept output several times.
+	maxReadBytes = 64 << 20
+	// fileToolTimeout bounds the tools that only use files.
+	fileToolTimeout = 30 * time.Second
+	// noteReserve is room for the note that says how to read on.
+	noteReserve = 200
+)
+
+// errBinary is what scanLines gives for a file that is not text.
+var errBinary = errors.New("not text")
+
+// readTool returns lines of a text file.
+func (w *workspace) readTool(ctx context.Context, j job) toolapi.Result {
+	var args toolapi.ReadArgs
+	if bad := decodeArgs(j.args, &args, readUsage); bad != nil {
+		return *bad
+	}
+	if args.Offset < 0 || args.Limit < 0 {
+		return failure(toolapi.CodeInvalidArguments, "offset and limit count lines from 1 and cannot be negative.")
+	}
+	local, err := w.resolve(args.Path)
+	if err != nil {
+		return w.fileFailure("read", args.Path, err)
+	}
+	file, info, err := w.openFile(local, os.O_RDONLY)
+	if err != nil {
+		return w.fileFailure("read", args.Path, err)
+	}
+	defer file.Close()
+	if info.IsDir() {
+		return w.fileFailure("read", args.Path, syscall.EISDIR)
+	}
+	if info.Size() > maxReadBytes {
+		return failure(toolapi.CodeTooLarge, "%s has %d bytes, and read takes files of up to %d MiB. Use bash (head, tail, sed -n, grep) for a part of it.",
+			display(args.Path), info.Size(), maxReadBytes>>20)
+	}
+	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
+	defer cancel()
+	p := newPage(args, j.limit)
+	switch err := scanLines(ctx, io.LimitReader(file, maxReadBytes), p); {
+	case ctx.Err() != nil:
+		return interrupted(ctx, "while it read the file")
+	case errors.Is(err, errBinary):
+		return failure(toolapi.CodeNotText, "%s is not UTF-8 text; it has %d bytes. Use bash or code to look into it (file, od -c, iconv).",
+			display(args.Path), info.Size())
+	case err != nil:
+		return w.fileFailure("read", args.Path, err)
+	}
+	return p.result(display(args.Path))
+}
+
+// page is the part of a file that one read returns.
+type page struct {
+	first, most int // lines, from 1; most 0 means as many as fit
+	room        int // bytes for lines
+	text        strings.Builder
+	lines       int // lines in text
+	full        bool
+	cutLine     int // bytes of the line that was cut because it alone is longer than the room, or 0
+	total       int // lines of the file
+}
+
+func newPage(args toolapi.ReadArgs, limit int) *page {
+	return &page{first: max(1, int(args.Offset)), most: int(args.Limit), room: limit - noteReserve}
+}
+
+// line takes the next line of the file in, with its newline. Of a line longer than lineRoom, text is the beginning only.
+func (p *page) line(text string, length int) {
+	p.total++
+	if p.total < p.first || p.full {
+		return
+	}
+	if p.most > 0 && p.lines == p.most {
+		p.full = true
+		return
+	}
+	clean := cleanText(text)
+	if p.text.Len()+len(clean) > p.room {
+		p.full = true
+		if p.lines > 0 {
+			return
+		}
+		// The line would never fit, and the reader would ask for it for ever.
+		p.cutLine = length
+		clean = firstBytes(clean, p.room)
+	}
+	p.text.WriteString(clean)
+	p.lines++
+}
+
+func (p *page) result(name string) toolapi.Result {
+	last := p.first + p.lines - 1
+	text := p.text.String()
+	switch {
+	case p.total == 0:
+		return success("[the file is empty]")
+	case p.lines == 0 && p.first > p.total:
+		return failure(toolapi.CodeInvalidArguments, "The offset %d is behind the end of %s, which has %d lines.", p.first, name, p.total)
+	case p.cutLine > 0:
+		text = endLine(text) + fmt.Sprintf("[line %d of %d is cut: it has %d bytes; use bash (cut -c, head -c) for the rest of it]", last, p.total, p.cutLine)
+	case last < p.total:
+		text = endLine(text) + fmt.Sprintf("[lines %d-%d of %d; continue with offset %d]", p.first, last, p.total, last+1)
+	case p.first > 1:
+		text = endLine(text) + fmt.Sprintf("[lines %d-%d of %d; this is the end]", p.first, last, p.total)
+	}
+	return success(text)
+}
+
+// lineRoom is how much of a line is enough to fill the page and to know that there is more.
+func (p *page) lineRoom() int { return max(p.room, 0) + utf8.UTFMax }
+
+// scanLines gives every line of r to p. It goes through the whole file, because a page that says "of 950 lines" and a
+// file that turns out to be binary after the first page both need it. The memory that it takes does not depend on the
+// file: a hostile one may be a single line.
+func scanLines(ctx context.Context, r io.Reader, p *page) error {
+	reader := bufio.NewReaderSize(r, 64<<10)
+	var line []byte
+	var length int
+	var check textCheck
+	for ctx.Err() == nil {
+		part, err := reader.ReadSlice('\n')
+		if !check.text(part) {
+			return errBinary
+		}
+		line = append(line, part[:min(len(part), max(0, p.lineRoom()-len(line)))]...)
+		length += len(part)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case length > 0:
+			p.line(string(line), length)
+		}
+		if errors.Is(err, io.EOF) {
+			if !check.ended() {
+				return errBinary
+			}
+			return nil
+		}
+		line, length = line[:0], 0
+	}
+	return ctx.Err()
+}
+
+// textCheck finds out in pieces whether something is UTF-8 text without NUL.
+type textCheck struct {
+	cut []byte // the beginning of a rune whose other bytes are in the next piece
+}
+
+func (c *textCheck) text(piece []byte) bool {
+	if bytes.IndexByte(piece, 0) >= 0 {
+		return false
+	}
+	all := piece
+	if len(c.cut) > 0 {
+		all = slices.Concat(c.cut, piece)
+	}
+	whole := len(all)
+	for i := len(all) - 1; i >= max(0, len(all)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(all[i]) {
+			if !utf8.FullRune(all[i:]) {
+				whole = i
+			}
+			break
+		}
+	}
+	c.cut = append([]byte(nil), all[whole:]...)
+	return utf8.Valid(all[:whole])
+}
+
+func (c *textCheck) ended() bool { return len(c.cut) == 0 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const writeUsage = `"path" and "content", and optionally "append"`
+
+// writeTool replaces a file or adds to its end.
+func (w *workspace) writeTool(_ context.Context, j job) toolapi.Result {
+	var args toolapi.WriteArgs
+	if bad := decodeArgs(j.args, &args, writeUsage); bad != nil {
+		return *bad
+	}
+	if len(args.Content) > toolapi.MaxFileBytes {
+		return failure(toolapi.CodeTooLarge, "The content has %d bytes and one write may have %d. Write it in parts with append.",
+			len(args.Content), toolapi.MaxFileBytes)
+	}
+	local, err := w.resolve(args.Path)
+	if err == nil && (local == "." || strings.HasSuffix(args.Path, "/")) {
+		err = syscall.EISDIR
+	}
+	if err == nil {
+		if args.Append {
+			err = w.appendTo(local, args.Content)
+		} else {
+			err = w.replace(local, strings.NewReader(args.Content))
+		}
+	}
+	if err != nil {
+		return w.fileFailure("write", args.Path, err)
+	}
+	verb := "wrote"
+	if args.Append {
+		verb = "appended"
+	}
+	return successf("%s %d bytes to %s", verb, len(args.Content), display(local))
+}
+
+// appendTo adds content to the end of a file, all of it or nothing.
+func (w *workspace) appendTo(local, content string) (err error) {
+	if err := w.root.MkdirAll(path.Dir(local), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	file, info, err := w.openFile(local, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := file.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if _, err = file.WriteString(content); err != nil {
+		// Half of the content would look like success to whoever reads the file, and a second try would double it.
+		return errors.Join(err, file.Truncate(info.Size()))
+	}
+	return file.Sync()
+}

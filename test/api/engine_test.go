@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func TestEngineCarriesARunToItsEnd(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+		says("reading", call("read", `{"path":"in/a.txt"}`), call("bash", `{"command":"wc -w in/a.txt | tee out.txt"}`)),
+		says("It has three words."),
+	}}, func(run *v1alpha1.MotorRun) {
+		run.Spec.Files = []v1alpha1.InputFile{{Path: "in/a.txt", Content: new("one two three\n")}}
+	})
+	r.startEngine("worker-1", nil)
+	steps := r.steps(journalEnded)
+
+	if len(steps) != 2 || !steps[1].Spec.Final {
+		t.Fatalf("the journal is %+v", steps)
+	}
+	first := steps[0]
+	if first.Status.Phase != v1alpha1.StepSettled || first.Status.OK != "2/2" || first.Spec.Tools != "read,bash" {
+		t.Errorf("the first step is %+v", first)
+	}
+	if sb := first.Spec.Sandbox; sb == nil || sb.PodUID != r.podUID || !strings.HasPrefix(sb.ServerKey, "sha256:") || sb.IsolationTries < 3 {
+		t.Errorf("the first step names the sandbox %+v", first.Spec.Sandbox)
+	}
+	if got, err := os.ReadFile(filepath.Join(r.workspace, "out.txt")); err != nil || !strings.HasPrefix(string(got), "3 ") {
+		t.Errorf("the tool left %q (%v)", got, err)
+	}
+}
+
+func TestEngineWaitsForAPersonWithoutALoop(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+		says("", call("ask_user", `{"question":"Which colour?"}`)),
+		says("Thanks."),
+	}})
+	r.startEngine("worker-1", nil)
+	steps := r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 1 })
+	pending := runpolicy.ReadJournal(r.run, steps).Pending
+	if pending == nil {
+		t.Fatalf("nothing is asked in %+v", steps)
+	}
+	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.PendingInput = pending })
+	if asked := r.model.asked.Load(); asked != 1 {
+		t.Errorf("the model was asked %d times before the answer", asked)
+	}
+	respond(r.ctx, t, r.run, pending.ID, "blue")
+
+	steps = r.steps(journalEnded)
+	if res := steps[0].Status.Results; len(res) != 1 || res[0].Output != "blue" || res[0].Provenance != "user" {
+		t.Errorf("the question's result is %+v", res)
+	}
+	if asked := r.model.asked.Load(); asked != 2 {
+		t.Errorf("the model was asked %d times", asked)
+	}
+}
+
+func TestEngineLeavesOtherRunsAlone(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}})
+	r.giveTo("worker-2", 1)
+	r.startEngine("worker-1", nil)
+	stopOther := r.startEngine("worker-2", nil)
+	steps := r.steps(journalEnded)
+	stopOther()
+	if steps[0].Spec.Worker != "worker-2" || r.model.asked.Load() != 1 {
+		t.Errorf("the step is %s's, the model was asked %d times", steps[0].Spec.Worker, r.model.asked.Load())
+	}
+}
+
+// slowSideEffect adds a line to a file, then takes its time: long enough for the engine to be stopped meanwhile.
+const slowSideEffect = `{"command":"echo effect >> effects; until [ -e go-on ]; do sleep 0.05; done"}`
+
+func waitForFile(ctx context.Context, t *testing.T, path string) {
+	t.Helper()
+	must(t, wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
+		_, err := os.Stat(path)
+		return err == nil, nil
+	}))
+}
+
+func TestEngineThatFollowsAnotherRepeatsNothing(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect)), says("done")}})
+	stop := r.startEngine("worker-1", nil)
+	effects := filepath.Join(r.workspace, "effects")
+	waitForFile(r.ctx, t, effects)
+	stop()
+
+	r.giveTo("worker-2", 2)
+	r.startEngine("worker-2", nil)
+	must(t, os.WriteFile(filepath.Join(r.workspace, "go-on"), nil, 0o600))
+	steps := r.steps(journalEnded)
+	if got, err := os.ReadFile(effects); err != nil || string(got) != "effect\n" {
+		t.Errorf("the side effects are %q (%v)", got, err)
+	}
+	if steps[0].Spec.Epoch != 1 || steps[1].Spec.Epoch != 2 || steps[0].Status.OK != "1/1" {
+		t.Errorf("the journal is %+v", steps)
+	}
+	if asked := r.model.asked.Load(); asked != 2 {
+		t.Errorf("the model was asked %d times", asked)
+	}
+}
+
+func TestEngineWithALowerEpochIsRefusedByTheSandbox(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
+	r.giveTo("worker-2", 2)
+	r.startEngine("worker-2", nil)
+	r.steps(journalEnded)
+
+	// A former worker whose view of the run is old starts a loop of its own; the journal stops it.
+	stale := &stubModel{answers: r.model.answers}
+	r.model = stale
+	r.giveTo("worker-1", 1)
+	r.startEngine("worker-1", nil)
+	steps := r.steps(journalEnded)
+	if got, _ := os.ReadFile(filepath.Join(r.workspace, "effects")); string(got) != "x\n" || len(steps) != 2 {
+		t.Errorf("the side effects are %q after %d steps", got, len(steps))
+	}
+}
+
+func TestEngineTriesAgainAfterTheAPIFailed(t *testing.T) {
+	t.Parallel()
+	for _, committed := range []bool{false, true} {
+		t.Run(map[bool]string{false: "write refused", true: "write committed without answer"}[committed], func(t *testing.T) {
+			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+				says("", call("bash", `{"command":"echo effect >> effects"}`)), says("done"),
+			}})
+			var failures atomic.Int32
+			fail := func(write func() error) error {
+				if failures.Add(1) > 2 {
+					return write()
+				}
+				if committed {
+					if err := write(); err != nil {
+						return err
+					}
+				}
+				return apierrors.NewTimeoutError("no answer", 0)
+			}
+			r.startEngine("worker-1", func(c client.Client) client.Client { return createsThrough{c, fail} })
+			steps := r.steps(journalEnded)
+			if got, _ := os.ReadFile(filepath.Join(r.workspace, "effects")); string(got) != "effect\n" || len(steps) != 2 {
+				t.Errorf("the side effects are %q after %d steps", got, len(steps))
+			}
+		})
+	}
+}
+
+// createsThrough lets every create be decided by a function.
+type createsThrough struct {
+	client.Client
+	decide func(create func() error) error
+}
+
+func (c createsThrough) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	return c.decide(func() error { return c.Client.Create(ctx, o, opts...) })
+}
+
+func TestEngineRefusesASandboxThatIsNotClosed(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"touch ran"}`))}})
+	open, err := (&net.ListenConfig{}).Listen(r.ctx, "tcp", "127.0.0.1:0")
+	must(t, err)
+	defer open.Close()
+	r.forbidden = []toolapi.ProbeTarget{{Name: "the bank", Network: "tcp", Address: open.Addr().String()}}
+	r.startEngine("worker-1", nil)
+	steps := r.steps(journalEnded)
+	o := steps[0].Spec.Outcome
+	if len(steps) != 1 || o == nil || o.Reason != v1alpha1.ReasonIsolationRefused || !strings.Contains(o.Message, "the bank") {
+		t.Errorf("the journal is %+v", steps)
+	}
+	if _, err := os.Stat(filepath.Join(r.workspace, "ran")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a tool ran in it")
+	}
+}
+
+func TestEngineNoticesAnotherPodAtTheAddress(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}})
+	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Sandbox.PodUID = "another" })
+	r.startEngine("worker-1", nil)
+	steps := r.steps(journalEnded)
+	if o := steps[0].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonSandboxLost {
+		t.Errorf("the journal is %+v", steps)
+	}
+}
+
+func TestEngineEndsTheLoopOfACancelledRun(t *testing.T) {
+	model := &stubModel{answers: []motorloop.Answer{says("done")}, hold: make(chan struct{})}
+	r := newEngineRig(t, model)
+	stop := r.startEngine("worker-1", nil)
+	must(t, wait.PollUntilContextCancel(r.ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
+		return model.asked.Load() == 1, nil
+	}))
+	must(t, mergePatch(r.ctx, r.run, `{"spec":{"cancel":true}}`))
+	// The model never answers: only the end of its loop lets the engine stop.
+	stop()
+	if steps := r.steps(func([]v1alpha1.MotorStep) bool { return true }); len(steps) != 0 {
+		t.Errorf("the journal is %+v", steps)
+	}
+}
+
+func TestEngineReportsAFileThatCannotBePut(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, func(run *v1alpha1.MotorRun) {
+		run.Spec.Files = []v1alpha1.InputFile{{Path: "a", Content: new("")}, {Path: "a/b", Content: new("")}}
+	})
+	r.startEngine("worker-1", nil)
+	steps := r.steps(journalEnded)
+	if o := steps[0].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonInputFile || !strings.Contains(o.Message, "spec.files[1]") {
+		t.Errorf("the journal is %+v", steps)
+	}
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// deadline bounds every test: the control plane shares the machine with other work.
+const deadline = 2 * time.Minute
+
+func testContext(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+var namespaces atomic.Int32
+
+func namespace(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func newNamespace(ctx context.Context, t *testing.T, labels ...string) string {
+	t.Helper()
+	ns := namespace(fmt.Sprintf("t%d", namespaces.Add(1)))
+	for i := 0; i+1 < len(labels); i += 2 {
+		metav1.SetMetaDataLabel(&ns.ObjectMeta, labels[i], labels[i+1])
+	}
+	must(t, admin.Create(ctx, ns))
+	return ns.Name
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantRefused fails unless err is a refusal that speaks of every part.
+func wantRefused(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("it was accepted")
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the refusal does not say %q:\n%v", part, err)
+		}
+	}
+}
+
+// fromYAML reads an object as a person would write it, so that absent fields are absent.
+func fromYAML(t *testing.T, namespace, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	must(t, yaml.UnmarshalStrict([]byte(text), &o.Object))
+	o.SetNamespace(namespace)
+	return o
+}
+
+// runYAML is a MotorRun of that spec, which is written in one line or indented by two.
+func runYAML(t *testing.T, namespace, name, spec string) *unstructured.Unstructured {
+	t.Helper()
+	o := fromYAML(t, namespace, "apiVersion: motorcortex.dev/v1alpha1\nkind: MotorRun\n")
+	var m map[string]any
+	must(t, yaml.UnmarshalStrict([]byte(spec), &m))
+	o.Object["spec"] = m
+	o.SetName(name)
+	return o
+}
+
+func newRun(namespace string, change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
+	run := &v1alpha1.MotorRun{
+		ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: namespace},
+		Spec: v1alpha1.MotorRunSpec{
+			Task: "count the words", Tools: []v1alpha1.ToolName{"bash", "read"},
+			Limits: v1alpha1.RunLimits{TimeoutSeconds: 600, AwaitingInputSeconds: 300},
+		},
+	}
+	for _, c := range change {
+		c(run)
+	}
+	return run
+}
+
+func createRun(ctx context.Context, t *testing.T, namespace string, change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
+	t.Helper()
+	run := newRun(namespace, change...)
+	must(t, admin.Create(ctx, run))
+	return run
+}
+
+func jsonPatch(ctx context.Context, o client.Object, patch string) error {
+	return admin.Patch(ctx, o, client.RawPatch(types.JSONPatchType, []byte(patch)))
+}
+
+func mergePatch(ctx context.Context, o client.Object, patch string) error {
+	return admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(patch)))
+}
+
+// respond answers as the design tells people to.
+func respond(ctx context.Context, t *testing.T, run *v1alpha1.MotorRun, id, answer string) {
+	t.Helper()
+	value, err := json.Marshal(map[string]string{"id": id, "answer": answer})
+	must(t, err)
+	must(t, jsonPatch(ctx, run.DeepCopy(), `[{"op":"add","path":"/spec/responses/-","value":`+string(value)+`}]`))
+}
+
+// turn is what a model decided: calls are written as "tool:arguments".
+func turn(index int32, content string, calls ...string) *motorloop.Turn {
+	t := &motorloop.Turn{
+		Index: index, Model: "model-1", Content: content, ModelDuration: 1500 * time.Millisecond,
+		Usage:        motorloop.Usage{PromptTokens: 100, CompletionTokens: 20, CachedTokens: 50},
+		PromptDigest: "sha256:prompt", RequestDigest: fmt.Sprintf("sha256:request%d", index),
+		Results: make([]*toolapi.Result, len(calls)),
+	}
+	for i, c := range calls {
+		tool, arguments, _ := strings.Cut(c, ":")
+		id := motorloop.CallID(0, index, i)
+		t.Calls = append(t.Calls, motorloop.Call{ID: id, ModelID: "m-" + id, Tool: tool, Arguments: arguments})
+	}
+	return t
+}
+
+func okResult(output string, ms int64) *toolapi.Result {
+	return &toolapi.Result{OK: true, Output: output, Provenance: toolapi.ProvenanceInternal, DurationMs: ms}
+}

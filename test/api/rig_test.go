@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+const startTimeout = 3 * time.Minute
+
+// rig is one namespace with one run and a reconciler, which has the manager's rights and a clock that is set by hand.
+type rig struct {
+	t      *testing.T
+	ctx    context.Context
+	ns     string
+	key    client.ObjectKey
+	events []string
+	now    time.Time
+	rec    *controller.MotorRunReconciler
+}
+
+func newRig(t *testing.T, change ...func(*v1alpha1.MotorRun)) *rig {
+	t.Helper()
+	t.Parallel()
+	ctx := testContext(t)
+	r := &rig{t: t, ctx: ctx, ns: newNamespace(ctx, t, "pod-security.kubernetes.io/enforce", "restricted")}
+	endpoint := modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}
+	r.rec = &controller.MotorRunReconciler{
+		Client: manager, Live: manager, Recorder: r,
+		Models: modelref.Resolver{Cortex: manager, Secrets: manager, Default: endpoint},
+		Config: controller.Config{
+			Sandbox: sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: managerNamespace},
+			Worker:  "replica-1", SandboxStartTimeout: startTimeout,
+		},
+		Now: func() time.Time { return r.now },
+	}
+	run := createRun(ctx, t, r.ns, change...)
+	r.key = client.ObjectKeyFromObject(run)
+	r.now = run.CreationTimestamp.Add(time.Second)
+	return r
+}
+
+// Eventf makes the rig the recorder of its reconciler.
+func (r *rig) Eventf(_, _ runtime.Object, kind, reason, action, note string, args ...any) {
+	if note = fmt.Sprintf(note, args...); len(note) > 1024 {
+		r.t.Errorf("the API refuses an event with a note of %d bytes", len(note))
+	}
+	r.events = append(r.events, kind+" "+reason)
+}
+
+// step reconciles, and once more to see that the second time changes nothing. It gives the second result.
+func (r *rig) step() ctrl.Result {
+	r.t.Helper()
+	r.once()
+	before, events := r.versions(), len(r.events)
+	res := r.once()
+	if diff := cmp.Diff(before, r.versions()); diff != "" {
+		r.t.Errorf("reconciling twice is not the same as once (-once +twice):\n%s", diff)
+	}
+	if len(r.events) != events {
+		r.t.Errorf("reconciling again told of %v", r.events[events:])
+	}
+	return res
+}
+
+func (r *rig) once() ctrl.Result {
+	r.t.Helper()
+	res, err := r.rec.Reconcile(r.ctx, ctrl.Request{NamespacedName: r.key})
+	must(r.t, err)
+	return res
+}
+
+// versions are the resource versions of everything that the reconciler may write.
+func (r *rig) versions() map[string]string {
+	r.t.Helper()
+	v := map[string]string{}
+	for kind, list := range map[string]client.ObjectList{
+		"run": &v1alpha1.MotorRunList{}, "step": &v1alpha1.MotorStepList{}, "pod": &corev1.PodList{}, "policy": &networkingv1.NetworkPolicyList{},
+	} {
+		must(r.t, admin.List(r.ctx, list, client.InNamespace(r.ns)))
+		must(r.t, apimeta.EachListItem(list, func(o runtime.Object) error {
+			m := o.(client.Object)
+			v[kind+" "+m.GetName()] = m.GetResourceVersion()
+			return nil
+		}))
+	}
+	return v
+}
+
+func (r *rig) run() *v1alpha1.MotorRun {
+	r.t.Helper()
+	run := &v1alpha1.MotorRun{}
+	must(r.t, admin.Get(r.ctx, r.key, run))
+	return run
+}
+
+// pod is the run's sandbox, nil if there is none.
+func (r *rig) pod() *corev1.Pod {
+	r.t.Helper()
+	pod := &corev1.Pod{}
+	err := admin.Get(r.ctx, client.ObjectKey{Namespace: r.ns, Name: "run-sandbox"}, pod)
+	if client.IgnoreNotFound(err) != nil {
+		r.t.Fatal(err)
+	}
+	if err != nil {
+		return nil
+	}
+	return pod
+}
+
+// play writes the Pod's status as a kubelet would.
+func (r *rig) play(change func(*corev1.PodStatus)) {
+	r.t.Helper()
+	pod := r.pod()
+	if pod == nil {
+		r.t.Fatal("there is no sandbox Pod")
+	}
+	change(&pod.Status)
+	must(r.t, admin.Status().Update(r.ctx, pod))
+}
+
+func running(st *corev1.PodStatus) {
+	st.Phase = corev1.PodRunning
+	st.PodIP, st.PodIPs = "10.1.2.3", []corev1.PodIP{{IP: "10.1.2.3"}}
+	st.HostIP, st.HostIPs = "192.0.2.7", []corev1.HostIP{{IP: "192.0.2.7"}}
+	container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}})(st)
+}
+
+func container(state corev1.ContainerState) func(*corev1.PodStatus) {
+	return func(st *corev1.PodStatus) {
+		st.ContainerStatuses = []corev1.ContainerStatus{{Name: sandbox.ContainerName, Image: "sandbox.example.org/image:1", State: state}}
+	}
+}
+
+func waiting(reason string) func(*corev1.PodStatus) {
+	return container(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "because"}})
+}
+
+// ready brings the run to a sandbox that runs.
+func (r *rig) ready() {
+	r.t.Helper()
+	r.step()
+	r.play(running)
+	r.step()
+}
+
+// log is the journal of the run as its engine has it.
+func (r *rig) log() *journal.Log {
+	r.t.Helper()
+	run := r.run()
+	l, err := journal.Load(r.ctx, manager, manager, run, journal.Claim{Epoch: max(1, run.Status.Epoch), Worker: "replica-1"}, func() time.Time { return r.now })
+	must(r.t, err)
+	if pod := r.pod(); pod != nil {
+		l.UseSandbox(v1alpha1.StepSandbox{PodUID: string(pod.UID), ServerKey: "sha256:key", IsolationTries: 3, IsolationMs: 40})
+	}
+	return l
+}
+
+// said appends a turn to the journal and settles what it has results for.
+func (r *rig) said(turn *motorloop.Turn) {
+	r.t.Helper()
+	l := r.log()
+	results := slices.Clone(turn.Results)
+	must(r.t, l.Append(r.ctx, turn))
+	turn.Results = results
+	if len(results) > 0 {
+		must(r.t, l.Settle(r.ctx, turn))
+	}
+}
+
+// asked has the model ask, and gives the id of the question.
+func (r *rig) asked(index int32, arguments string) string {
+	r.t.Helper()
+	r.said(turn(index, "", "ask_user:"+arguments))
+	r.step()
+	p := r.run().Status.PendingInput
+	if p == nil {
+		r.t.Fatal("no question is pending")
+	}
+	return p.ID
+}
+
+// used settles the answer of the last turn's question.
+func (r *rig) used(answer string) {
+	r.t.Helper()
+	l := r.log()
+	turns := l.Turns()
+	last := turns[len(turns)-1]
+	last.Results[0] = okResult(answer, 0)
+	last.Results[0].Provenance = "user"
+	must(r.t, l.Settle(r.ctx, last))
+}
+
+// conditions are "Status Reason" by type.
+func (r *rig) conditions() map[string]string {
+	r.t.Helper()
+	m := map[string]string{}
+	for _, c := range r.run().Status.Conditions {
+		m[c.Type] = string(c.Status) + " " + c.Reason
+	}
+	return m
+}
+
+// want compares the conditions that it names, and the phase.
+func (r *rig) want(phase v1alpha1.RunPhase, conditions ...string) {
+	r.t.Helper()
+	run := r.run()
+	if run.Status.Phase != phase {
+		r.t.Errorf("phase %s, want %s", run.Status.Phase, phase)
+	}
+	got := r.conditions()
+	for _, c := range conditions {
+		name, value, _ := strings.Cut(c, " ")
+		if got[name] != value {
+			r.t.Errorf("condition %s is %q, want %q", name, got[name], value)
+		}
+	}
+}
+
+// wantEnd checks everything that an ended run has in common.
+func (r *rig) wantEnd(phase v1alpha1.RunPhase, reason string) *v1alpha1.MotorRun {
+	r.t.Helper()
+	succeeded := "Succeeded False "
+	if phase == v1alpha1.PhaseCompleted {
+		succeeded = "Succeeded True "
+	}
+	r.want(phase, succeeded+reason, "Finished True "+reason, "AwaitingInput False RunEnded", "Reconciling False RunEnded")
+	run := r.run()
+	st := &run.Status
+	if st.Result == nil || st.FinishedAt == nil || st.PendingInput != nil {
+		r.t.Fatalf("result %v, finished at %v, pending %v", st.Result, st.FinishedAt, st.PendingInput)
+	}
+	if st.Result.OK != (phase == v1alpha1.PhaseCompleted) {
+		r.t.Errorf("result is ok: %t", st.Result.OK)
+	}
+	if failed := phase == v1alpha1.PhaseFailed; len(st.Attempts) != 1 || (st.Attempts[0].Failure != nil) != failed {
+		r.t.Errorf("attempts %+v", st.Attempts)
+	}
+	if stalled := apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionStalled); stalled == (phase == v1alpha1.PhaseCompleted) {
+		r.t.Errorf("Stalled is %t", stalled)
+	}
+	if pod := r.pod(); pod != nil && metav1.IsControlledBy(pod, run) && pod.DeletionTimestamp == nil {
+		r.t.Error("the sandbox is still there")
+	}
+	return run
+}
+
+// patchSpec changes the spec as a person would.
+func (r *rig) patchSpec(spec string) {
+	r.t.Helper()
+	must(r.t, mergePatch(r.ctx, &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: r.key.Name, Namespace: r.ns}}, `{"spec":`+spec+`}`))
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/modelref"
+)
+
+func meta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
+
+// wantBlocked checks a run that waits for somebody: it says so, it can be seen to be stalled, and it looks again.
+func (r *rig) wantBlocked(condition, reason, message string) {
+	r.t.Helper()
+	res := r.step()
+	r.want(v1alpha1.PhaseCreated, condition+" False "+reason, "Stalled True "+reason, "Finished False Running", "Succeeded Unknown Running")
+	if m := r.run().Status.Message; !strings.Contains(m, message) {
+		r.t.Errorf("message %q does not say %q", m, message)
+	}
+	if res.RequeueAfter <= 0 || res.RequeueAfter > time.Minute && condition == v1alpha1.ConditionAccepted {
+		r.t.Errorf("looks again after %s", res.RequeueAfter)
+	}
+}
+
+func TestMissingModelConfiguration(t *testing.T) {
+	r := newRig(t)
+	r.rec.Models.Default = modelref.Endpoint{}
+	r.wantBlocked("Accepted", "ModelNotConfigured", "spec.models of the MotorCortex")
+
+	cortex := &v1alpha1.MotorCortex{ObjectMeta: meta(r.ns, "default"), Spec: v1alpha1.MotorCortexSpec{Models: v1alpha1.ModelSet{
+		Fast: &v1alpha1.ModelEndpoint{Model: "fast", BaseURL: "http://fast.example.org/v1", APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "keys", Key: "fast"}},
+	}}}
+	must(t, admin.Create(r.ctx, cortex))
+	r.wantBlocked("Accepted", "ModelSecretNotFound", "The Secret keys")
+
+	secret := &corev1.Secret{ObjectMeta: meta(r.ns, "keys"), StringData: map[string]string{"slow": "x", "fast": " \n"}}
+	must(t, admin.Create(r.ctx, secret))
+	r.wantBlocked("Accepted", "ModelSecretKeyMissing", "under the key fast")
+	if r.pod() != nil {
+		t.Error("there is a sandbox before the run is accepted")
+	}
+
+	secret.StringData = map[string]string{"fast": "key\n"}
+	must(t, admin.Update(r.ctx, secret))
+	r.step()
+	r.want(v1alpha1.PhaseCreated, "Accepted True Accepted", "SandboxReady False SandboxStarting", "Stalled ")
+	if m := r.run().Status.Model; m != "fast" {
+		t.Errorf("model %q", m)
+	}
+	if r.pod() == nil {
+		t.Error("there is no sandbox")
+	}
+	if strings.Contains(strings.Join(r.events, " "), "key") {
+		t.Errorf("an event has the key: %v", r.events)
+	}
+}
+
+func TestMissingInputFile(t *testing.T) {
+	r := newRig(t, func(run *v1alpha1.MotorRun) {
+		run.Spec.Files = []v1alpha1.InputFile{
+			{Path: "inline", Content: new("")},
+			{Path: "text", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "data", Key: "text"}},
+			{Path: "binary", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "data", Key: "binary"}},
+		}
+	})
+	r.wantBlocked("Accepted", "InputFileNotFound", "spec.files[1]: the ConfigMap data does not exist")
+	cm := &corev1.ConfigMap{ObjectMeta: meta(r.ns, "data"), Data: map[string]string{"text": ""}}
+	must(t, admin.Create(r.ctx, cm))
+	r.wantBlocked("Accepted", "InputFileNotFound", "spec.files[2]: the ConfigMap data in namespace "+r.ns+" has no key binary")
+	cm.BinaryData = map[string][]byte{"binary": {0xff}}
+	must(t, admin.Update(r.ctx, cm))
+	r.step()
+	r.want(v1alpha1.PhaseCreated, "Accepted True Accepted", "Stalled ")
+}
+
+func TestRefusedForGood(t *testing.T) {
+	tests := map[string]struct {
+		change func(*v1alpha1.MotorRun)
+		reason string
+	}{
+		"domains": {func(run *v1alpha1.MotorRun) { run.Spec.Domains = []v1alpha1.Domain{"example.org"} }, "EgressUnsupported"},
+		"Oneshot": {func(run *v1alpha1.MotorRun) {
+			run.Spec.Mode, run.Spec.Task, run.Spec.Code = v1alpha1.ModeOneshot, "", &v1alpha1.Code{Language: "python", Source: "1"}
+		}, "ModeUnsupported"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, tt.change)
+			r.step()
+			r.want(v1alpha1.PhaseFailed, "Accepted False "+tt.reason)
+			run := r.wantEnd(v1alpha1.PhaseFailed, tt.reason)
+			if f := run.Status.Attempts[0].Failure; f.Category != v1alpha1.CategoryInvalidTask || f.Retryable {
+				t.Errorf("failure %+v", f)
+			}
+			if r.pod() != nil {
+				t.Error("there is a sandbox")
+			}
+		})
+	}
+}
+
+func TestSandboxThatDoesNotStart(t *testing.T) {
+	tests := map[string]struct {
+		play            func(*corev1.PodStatus)
+		reason, message string
+	}{
+		"image":    {waiting("ImagePullBackOff"), "ImagePullFailed", "cannot get the image sandbox.example.org/image:1"},
+		"runtime":  {waiting("CreateContainerError"), "ContainerCreateFailed", "because"},
+		"schedule": {unschedulable, "Unschedulable", "0/1 nodes are available"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.step()
+			r.play(tt.play)
+			r.wantBlocked("SandboxReady", tt.reason, tt.message)
+			if n := len(r.events); r.events[n-1] != "Warning "+tt.reason {
+				t.Errorf("events %v", r.events)
+			}
+			t.Run("goes on", func(t *testing.T) {
+				r.play(func(st *corev1.PodStatus) { *st = corev1.PodStatus{}; running(st) })
+				r.step()
+				r.want(v1alpha1.PhaseRunning, "SandboxReady True SandboxReady", "Stalled ")
+				r.play(func(st *corev1.PodStatus) { *st = corev1.PodStatus{Phase: corev1.PodPending}; tt.play(st) })
+				r.step()
+			})
+			r.now = r.pod().CreationTimestamp.Add(startTimeout)
+			r.step()
+			run := r.wantEnd(v1alpha1.PhaseFailed, "SandboxStartTimeout")
+			if !strings.Contains(run.Status.Message, tt.message) {
+				t.Errorf("message %q does not say why: %s", run.Status.Message, tt.message)
+			}
+		})
+	}
+}
+
+func unschedulable(st *corev1.PodStatus) {
+	st.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available.",
+	}}
+}
+
+func TestSandboxStartTimeoutIsExact(t *testing.T) {
+	r := newRig(t)
+	r.step()
+	r.now = r.pod().CreationTimestamp.Add(startTimeout - time.Second)
+	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > time.Second+100*time.Millisecond {
+		t.Errorf("comes back after %s, the deadline is in 1 s", res.RequeueAfter)
+	}
+	r.want(v1alpha1.PhaseCreated, "Finished False Running")
+	r.now = r.now.Add(time.Second)
+	r.step()
+	r.wantEnd(v1alpha1.PhaseFailed, "SandboxStartTimeout")
+}
+
+func TestForeignPodOfThatName(t *testing.T) {
+	r := newRig(t)
+	foreign := &corev1.Pod{ObjectMeta: meta(r.ns, "run-sandbox"), Spec: corev1.PodSpec{
+		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		Containers: []corev1.Container{{Name: "toolserver", Image: "i", SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		}}},
+	}}
+	must(t, admin.Create(r.ctx, foreign))
+	r.play(running)
+	r.wantBlocked("SandboxReady", "SandboxNameTaken", "is not this run's")
+	if r.run().Status.Sandbox != nil {
+		t.Error("the foreign Pod was taken for the sandbox")
+	}
+	r.patchSpec(`{"cancel":false}`)
+	must(t, admin.Delete(r.ctx, r.pod()))
+	r.step()
+	r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxStarting", "Stalled ")
+}
+
+func TestForeignPodSurvivesTheRun(t *testing.T) {
+	r := newRig(t)
+	r.step()
+	pod := r.pod()
+	// An owner that does not control it is none.
+	pod.OwnerReferences[0].Controller = new(false)
+	must(t, admin.Update(r.ctx, pod))
+	r.patchSpec(`{"cancel":true}`)
+	r.step()
+	r.wantEnd(v1alpha1.PhaseCancelled, "Cancelled")
+	if r.pod() == nil {
+		t.Error("a Pod was deleted that is not the run's")
+	}
+}
+
+func TestQuotaRefusesTheSandbox(t *testing.T) {
+	r := newRig(t)
+	hard := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
+	quota := &corev1.ResourceQuota{ObjectMeta: meta(r.ns, "none"), Spec: corev1.ResourceQuotaSpec{Hard: hard}}
+	must(t, admin.Create(r.ctx, quota))
+	quota.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: hard}
+	must(t, admin.Status().Update(r.ctx, quota))
+	r.wantBlocked("SandboxReady", "SandboxRefused", "exceeded quota")
+	must(t, admin.Delete(r.ctx, quota))
+	// The quota's own cache may lag behind the delete.
+	for r.pod() == nil && r.ctx.Err() == nil {
+		r.once()
+	}
+	r.step()
+	r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxStarting", "Stalled ")
+}
+
+func TestUnknownRuntimeClass(t *testing.T) {
+	r := newRig(t, func(run *v1alpha1.MotorRun) {
+		run.Spec.Sandbox = &v1alpha1.RunSandbox{RuntimeClassName: new("no-such-class")}
+	})
+	r.wantBlocked("SandboxReady", "SandboxRefused", "no-such-class")
+	r.now = r.run().CreationTimestamp.Add(600 * time.Second)
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseFailed, "Timeout")
+	if !strings.Contains(run.Status.Message, "no-such-class") {
+		t.Errorf("message %q does not say what the run waited for", run.Status.Message)
+	}
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+func ended(reason string, code int32) func(*corev1.PodStatus) {
+	return container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code}})
+}
+
+func TestSandboxThatEnds(t *testing.T) {
+	tests := map[string]struct {
+		happen          func(*rig)
+		reason, message string
+	}{
+		"out of memory": {func(r *rig) {
+			r.play(func(st *corev1.PodStatus) { st.Phase = corev1.PodFailed; ended("OOMKilled", 137)(st) })
+		}, "SandboxOOMKilled", "spec.sandbox.resources.memory"},
+		"out of memory, the phase behind": {func(r *rig) { r.play(ended("OOMKilled", 137)) }, "SandboxOOMKilled", "spec.sandbox.resources.memory"},
+		"evicted": {func(r *rig) {
+			r.play(func(st *corev1.PodStatus) {
+				st.Phase, st.Reason, st.Message = corev1.PodFailed, "Evicted", "Pod ephemeral local storage usage\nexceeds the total limit of containers"
+			})
+		}, "SandboxEvicted", "usage exceeds the total limit"},
+		"its deadline": {func(r *rig) {
+			r.play(func(st *corev1.PodStatus) { st.Phase, st.Reason = corev1.PodFailed, "DeadlineExceeded" })
+		}, "Timeout", "its own deadline"},
+		"crashed": {func(r *rig) {
+			r.play(func(st *corev1.PodStatus) { st.Phase = corev1.PodFailed; ended("Error", 2)(st) })
+		}, "SandboxLost", "ended with status 2"},
+		"ended well": {func(r *rig) {
+			r.play(func(st *corev1.PodStatus) { st.Phase = corev1.PodSucceeded; ended("Completed", 0)(st) })
+		}, "SandboxLost", "ended with status 0"},
+		"deleted": {func(r *rig) { must(r.t, admin.Delete(r.ctx, r.pod())) }, "SandboxLost", "was deleted before the run ended"},
+		"being deleted": {func(r *rig) {
+			pod := r.pod()
+			pod.Finalizers = []string{"example.org/hold"}
+			must(r.t, admin.Update(r.ctx, pod))
+			must(r.t, admin.Delete(r.ctx, pod))
+		}, "SandboxLost", "being deleted by somebody else"},
+		"replaced by another one": {func(r *rig) {
+			pod := r.pod()
+			must(r.t, admin.Delete(r.ctx, pod))
+			pod.ResourceVersion, pod.UID = "", ""
+			must(r.t, manager.Create(r.ctx, pod))
+			r.play(running)
+		}, "SandboxLost", "was deleted before the run ended"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.ready()
+			tt.happen(r)
+			r.step()
+			run := r.wantEnd(v1alpha1.PhaseFailed, tt.reason)
+			if !strings.Contains(run.Status.Message, tt.message) {
+				t.Errorf("message %q does not say %q", run.Status.Message, tt.message)
+			}
+			if f := run.Status.Attempts[0].Failure; f.Category != v1alpha1.CategoryInfraFailure || !f.Retryable || f.Reason != tt.reason {
+				t.Errorf("failure %+v", f)
+			}
+			if pod := r.pod(); pod != nil && len(pod.Finalizers) > 0 {
+				pod.Finalizers = nil
+				must(t, admin.Update(r.ctx, pod))
+			}
+		})
+	}
+}
+
+// The node says why the tool server ended within seconds, or never.
+func TestNodeThatDoesNotSayWhy(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.asked(1, `{"question":"Which?"}`)
+	finished := metav1.NewTime(r.now.Truncate(time.Second))
+	r.play(container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 137, FinishedAt: finished}}))
+	r.now = finished.Add(29 * time.Second)
+	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > time.Second+100*time.Millisecond {
+		t.Errorf("comes back after %s, the time is over in 1 s", res.RequeueAfter)
+	}
+	r.want(v1alpha1.PhaseAwaitingInput, "Finished False Running")
+	r.now = r.now.Add(time.Second)
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseFailed, "SandboxLost")
+	if !strings.Contains(run.Status.Message, "did not say why") {
+		t.Errorf("message %q", run.Status.Message)
+	}
+}
+
+func TestCancelInEachPhase(t *testing.T) {
+	tests := map[string]func(*rig){
+		"at once": func(*rig) {},
+		"while not accepted": func(r *rig) {
+			r.rec.Models.Default.Model = ""
+			r.step()
+		},
+		"while starting": func(r *rig) { r.step() },
+		"while running":  func(r *rig) { r.ready() },
+		"in a tool call": func(r *rig) { r.ready(); r.said(turn(1, "", "bash:{}")); r.step() },
+		"while awaiting": func(r *rig) { r.ready(); r.asked(1, `{"question":"Which?"}`) },
+		"after an answer": func(r *rig) {
+			r.ready()
+			respond(r.ctx, r.t, r.run(), r.asked(1, `{"question":"Which?"}`), "this")
+			r.step()
+		},
+	}
+	for name, bring := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			bring(r)
+			r.patchSpec(`{"cancel":true}`)
+			r.step()
+			run := r.wantEnd(v1alpha1.PhaseCancelled, "Cancelled")
+			if r.pod() != nil {
+				t.Error("the sandbox is still there")
+			}
+			if r.events[len(r.events)-1] != "Normal Cancelled" {
+				t.Errorf("events %v", r.events)
+			}
+			if run.Status.ObservedGeneration != run.Generation {
+				t.Errorf("observed generation %d of %d", run.Status.ObservedGeneration, run.Generation)
+			}
+		})
+	}
+}
+
+func TestRunsOwnTimeIsUp(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.now = r.run().CreationTimestamp.Add(599 * time.Second)
+	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > time.Second+100*time.Millisecond {
+		t.Errorf("comes back after %s, the deadline is in 1 s", res.RequeueAfter)
+	}
+	r.now = r.now.Add(time.Second)
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseFailed, "Timeout")
+	if f := run.Status.Attempts[0].Failure; f.Category != v1alpha1.CategoryBudgetExhausted {
+		t.Errorf("failure %+v", f)
+	}
+}
+
+func TestLoopFails(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	failure := &motorloop.Failure{
+		Category: motorloop.InfraFailure, Reason: motorloop.ReasonIsolationUnverified, Message: "After 10s the sandbox still reached the API server.",
+	}
+	must(t, r.log().End(r.ctx, failure))
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseFailed, "IsolationUnverified")
+	if run.Status.Message != failure.Message || run.Status.Result.Summary != failure.Message {
+		t.Errorf("message %q, summary %q", run.Status.Message, run.Status.Result.Summary)
+	}
+}
+
+func TestLoopFailsBeforeIsolationWasVerified(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	l := r.log()
+	l.UseSandbox(v1alpha1.StepSandbox{})
+	must(t, l.End(r.ctx, &motorloop.Failure{Category: motorloop.InfraFailure, Reason: motorloop.ReasonIsolationUnverified, Message: "It reached."}))
+	r.step()
+	r.want(v1alpha1.PhaseFailed, "IsolationVerified False Reachable")
+	r.wantEnd(v1alpha1.PhaseFailed, "IsolationUnverified")
+}
+
+// What a run came to is said once and for ever.
+func TestFinishedRunNeverChanges(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.said(turn(1, "done"))
+	r.step()
+	before := r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
+	events := len(r.events)
+
+	r.patchSpec(`{"cancel":true}`)
+	respond(r.ctx, t, before, "never-asked", "late")
+	r.now = r.now.Add(48 * time.Hour)
+	r.rec.Config.Worker = "replica-2"
+	late := bareStep(r.ns, "run-a0-s2", func(s *v1alpha1.MotorStepSpec) {
+		s.Index, s.Type, s.Outcome = 2, v1alpha1.StepEnd, &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Late"}
+	})
+	late.Labels = map[string]string{v1alpha1.LabelRun: "run"}
+	late.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(before, v1alpha1.GroupVersion.WithKind("MotorRun"))}
+	must(t, manager.Create(r.ctx, late))
+	r.step()
+
+	after := r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
+	if after.Status.ObservedGeneration != after.Generation {
+		t.Errorf("observed generation %d of %d", after.Status.ObservedGeneration, after.Generation)
+	}
+	after.Status.ObservedGeneration = before.Status.ObservedGeneration
+	for i := range after.Status.Conditions {
+		after.Status.Conditions[i].ObservedGeneration = 1
+	}
+	for i := range before.Status.Conditions {
+		before.Status.Conditions[i].ObservedGeneration = 1
+	}
+	if diff := cmp.Diff(before.Status, after.Status); diff != "" {
+		t.Errorf("the finished run changed (-before +after):\n%s", diff)
+	}
+	if len(r.events) != events {
+		t.Errorf("more events: %v", r.events[events:])
+	}
+}
+
+func TestSandboxFoundAfterTheEndGoes(t *testing.T) {
+	r := newRig(t)
+	r.step()
+	pod := r.pod()
+	r.patchSpec(`{"cancel":true}`)
+	r.step()
+	pod.ResourceVersion, pod.UID = "", ""
+	must(t, manager.Create(r.ctx, pod))
+	r.once()
+	if r.pod() != nil {
+		t.Error("the sandbox of a finished run stays")
+	}
+}
+
+// The manager's role must allow all that it does: every write above was made with it. It must not allow more.
+func TestManagerHasNoOtherRights(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	run := createRun(ctx, t, ns)
+	wantRefused(t, manager.Patch(ctx, run.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"cancel":true}}`))), "forbidden")
+	wantRefused(t, manager.Create(ctx, newRun(ns, func(r *v1alpha1.MotorRun) { r.Name = "mine" })), "forbidden")
+	wantRefused(t, manager.List(ctx, &corev1.SecretList{}, client.InNamespace(ns)), "forbidden")
+	wantRefused(t, manager.Delete(ctx, bareStep(ns, "any")), "forbidden")
+	must(t, manager.Create(ctx, &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Name: "told", Namespace: ns}, Reason: "Completed", Action: "Finish", Type: "Normal", EventTime: metav1.NowMicro(),
+		ReportingController: "motorcortex", ReportingInstance: "motorcortex-1", Note: strings.Repeat("n", 1000),
+		Regarding: corev1.ObjectReference{Kind: "MotorRun", Namespace: ns, Name: run.Name},
+	}))
+	must(t, manager.Create(ctx, &coordinationv1.Lease{ObjectMeta: meta(managerNamespace, "manager.motorcortex.dev")}))
+	must(t, manager.Create(ctx, &corev1.Secret{ObjectMeta: meta(managerNamespace, "manager-key")}))
+	wantRefused(t, manager.Create(ctx, &corev1.Secret{ObjectMeta: meta(ns, "any")}), "forbidden")
+	must(t, manager.Create(ctx, &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Name: "leader", Namespace: managerNamespace}, Reason: "LeaderElection", Type: "Normal",
+		InvolvedObject: corev1.ObjectReference{Kind: "Lease", Namespace: managerNamespace, Name: "manager.motorcortex.dev"},
+	}))
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+func TestRunHappyPath(t *testing.T) {
+	r := newRig(t)
+	res := r.step()
+	r.want(v1alpha1.PhaseCreated, "Accepted True Accepted", "SandboxReady False SandboxStarting", "Succeeded Unknown Running", "Finished False Running",
+		"Reconciling True Running", "IsolationVerified Unknown NotTriedYet", "AwaitingInput False NothingAsked", "ResponsesValid True AllAsked",
+		"UserNamespace False NodesWithoutSupport", "Stalled ")
+	// The Pod's creation is the API server's time, in seconds, and a little later than the rig's.
+	if res.RequeueAfter <= 0 || res.RequeueAfter > startTimeout+10*time.Second {
+		t.Errorf("comes back after %s, which is no deadline of a starting sandbox", res.RequeueAfter)
+	}
+	run := r.run()
+	if run.Status.Worker != "" || run.Status.Epoch != 0 {
+		t.Errorf("placed on %q before there is a sandbox", run.Status.Worker)
+	}
+
+	r.play(running)
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "SandboxReady True SandboxReady")
+	run, pod := r.run(), r.pod()
+	if run.Status.Worker != "replica-1" || run.Status.Epoch != 1 || run.Status.Model != "model-0" || run.Status.ObservedGeneration != 1 {
+		t.Errorf("worker %q, epoch %d, model %q, generation %d", run.Status.Worker, run.Status.Epoch, run.Status.Model, run.Status.ObservedGeneration)
+	}
+	wantSandbox := &v1alpha1.SandboxStatus{PodName: "run-sandbox", PodUID: string(pod.UID), PodIP: "10.1.2.3", NodeIP: "192.0.2.7", CreatedAt: &pod.CreationTimestamp}
+	if diff := cmp.Diff(wantSandbox, run.Status.Sandbox); diff != "" {
+		t.Errorf("status.sandbox (-want +got):\n%s", diff)
+	}
+
+	first := turn(1, "let me look", `bash:{"command":"ls"}`, `read:{"path":"x"}`)
+	first.Results[0] = okResult("a b c", 120)
+	r.said(first)
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "IsolationVerified True AllBlocked")
+	run = r.run()
+	if run.Status.Steps != 1 || run.Status.Usage.TotalTokens != 120 || run.Status.Model != "model-1" || run.Status.Message != "Working on step 2." {
+		t.Errorf("steps %d, tokens %d, model %s, message %q", run.Status.Steps, run.Status.Usage.TotalTokens, run.Status.Model, run.Status.Message)
+	}
+	l := r.log()
+	second := l.Turns()[0]
+	second.Results[1] = okResult("content", 30)
+	second.Results[1].OK, second.Results[1].ErrorCode = false, "not_found"
+	must(t, l.Settle(r.ctx, second))
+	r.step()
+
+	r.now = r.now.Add(9 * time.Second)
+	r.said(turn(2, "There are three words."))
+	r.step()
+	run = r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
+	want := v1alpha1.RunResult{OK: true, Summary: "There are three words.", Stats: v1alpha1.RunStats{
+		Iterations: 2, ToolCalls: 2, Errors: 1, DurationMs: 10_000, ModelMs: 3000, ToolMs: 150, OverheadMs: 6850, Tokens: 240,
+	}}
+	if diff := cmp.Diff(want, *run.Status.Result); diff != "" {
+		t.Errorf("result (-want +got):\n%s", diff)
+	}
+	wantCalls := []v1alpha1.CallHead{
+		{ID: "a0-s1-c0", Tool: "bash", OK: true, DurationMs: 120, Head: "a b c"},
+		{ID: "a0-s1-c1", Tool: "read", ErrorCode: "not_found", DurationMs: 30, Head: "content"},
+	}
+	if diff := cmp.Diff(wantCalls, run.Status.Attempts[0].LastCalls, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("last calls (-want +got):\n%s", diff)
+	}
+	if r.pod() != nil {
+		t.Error("the sandbox is still there")
+	}
+	wantEvents := []string{
+		"Normal Accepted", "Normal SandboxStarting", "Warning NodesWithoutSupport", "Normal SandboxReady", "Normal AllBlocked", "Normal Completed",
+	}
+	if diff := cmp.Diff(wantEvents, r.events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestBaselineComesFirstAndIsRestored(t *testing.T) {
+	r := newRig(t)
+	r.step()
+	key := client.ObjectKey{Namespace: r.ns, Name: sandbox.BaselineName}
+	var policy networkingv1.NetworkPolicy
+	must(t, admin.Get(r.ctx, key, &policy))
+	// Creation times have a resolution of a second; resource versions count every write.
+	if made(t, &policy) >= made(t, r.pod()) {
+		t.Errorf("the policy (%s) came after the Pod (%s)", policy.ResourceVersion, r.pod().ResourceVersion)
+	}
+	want := policy.DeepCopy()
+	changes := map[string]func(){
+		"opened": func() {
+			policy.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{}}
+			must(t, admin.Update(r.ctx, &policy))
+		},
+		"half":       func() { policy.Spec.PolicyTypes = policy.Spec.PolicyTypes[:1]; must(t, admin.Update(r.ctx, &policy)) },
+		"unlabelled": func() { policy.Labels = nil; must(t, admin.Update(r.ctx, &policy)) },
+		"deleted":    func() { must(t, admin.Delete(r.ctx, &policy)) },
+	}
+	for name, change := range changes {
+		change()
+		r.step()
+		policy = networkingv1.NetworkPolicy{}
+		must(t, admin.Get(r.ctx, key, &policy))
+		if diff := cmp.Diff(want.Spec, policy.Spec); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(want.Labels, policy.Labels); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func made(t *testing.T, o client.Object) int {
+	t.Helper()
+	n, err := strconv.Atoi(o.GetResourceVersion())
+	must(t, err)
+	return n
+}
+
+func TestNewWorkerTakesOver(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	for i, worker := range []string{"replica-2", "replica-3", "replica-1"} {
+		r.rec.Config.Worker = worker
+		r.step()
+		if st := r.run().Status; st.Worker != worker || st.Epoch != int64(i)+2 {
+			t.Errorf("worker %s, epoch %d; want %s, %d", st.Worker, st.Epoch, worker, i+2)
+		}
+	}
+}
+
+func TestRunThatIsGoneOrGoing(t *testing.T) {
+	r := newRig(t)
+	run := r.run()
+	run.Finalizers = []string{"example.org/hold"}
+	must(t, admin.Update(r.ctx, run))
+	must(t, admin.Delete(r.ctx, run))
+	r.step()
+	if r.pod() != nil {
+		t.Error("a run that is being deleted got a sandbox")
+	}
+	run = r.run()
+	run.Finalizers = nil
+	must(t, admin.Update(r.ctx, run))
+	r.step()
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func TestQuestionAndAnswer(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	id := r.asked(1, `{"question":"Which\nof them?","options":["a","b"],"default":"a"}`)
+	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True Question", "SandboxReady True SandboxReady", "Stalled ")
+	step := r.log().Steps()[0]
+	run := r.run()
+	want := &v1alpha1.PendingInput{
+		ID: id, Kind: v1alpha1.InputQuestion, Title: "Which of them?", Question: "Which\nof them?", Options: []string{"a", "b"}, Default: "a",
+		Step: "run-a0-s1", AskedAt: step.CreationTimestamp, ExpiresAt: metav1.NewTime(step.CreationTimestamp.Add(300 * time.Second)),
+	}
+	if diff := cmp.Diff(want, run.Status.PendingInput); diff != "" {
+		t.Errorf("status.pendingInput (-want +got):\n%s", diff)
+	}
+	if !strings.HasPrefix(id, "a0-s1-c0-") || !strings.Contains(string(step.UID), id[len(id)-8:]) {
+		t.Errorf("the id %s does not follow from call and step %s", id, step.UID)
+	}
+
+	respond(r.ctx, t, run, "a0-s1-c0", "without the part that nobody can guess")
+	r.step()
+	r.want(v1alpha1.PhaseAwaitingInput, "ResponsesValid False UnknownQuestion", "AwaitingInput True Question")
+	respond(r.ctx, t, run, id, "b")
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "ResponsesValid False UnknownQuestion")
+	if p := r.run().Status.PendingInput; p != nil {
+		t.Errorf("still pending: %+v", p)
+	}
+
+	// The loop uses it a while later: the time of the person is not the run's.
+	r.now = step.CreationTimestamp.Add(250 * time.Second)
+	r.used("b")
+	r.said(turn(2, "It is b."))
+	r.step()
+	run = r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
+	if w := run.Status.Result.Stats.WaitingMs; w != 250_000 {
+		t.Errorf("waited %d ms", w)
+	}
+	wantEvents := []string{"Normal SandboxReady", "Normal AllBlocked", "Normal Question", "Warning UnknownQuestion", "Normal Answered", "Normal Completed"}
+	if diff := cmp.Diff(wantEvents, r.events[3:]); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestQuestionExpires(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	id := r.asked(1, `{"question":"Which?"}`)
+	expires := r.run().Status.PendingInput.ExpiresAt
+	r.now = expires.Add(-time.Second)
+	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > time.Second+100*time.Millisecond {
+		t.Errorf("comes back after %s, the question expires in 1 s", res.RequeueAfter)
+	}
+	r.want(v1alpha1.PhaseAwaitingInput)
+	r.now = expires.Time
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseFailed, "UserResponseTimeout")
+	if m := run.Status.Message; !strings.Contains(m, id) || !strings.Contains(m, "300 s") || !strings.Contains(m, "Which?") {
+		t.Errorf("message %q", m)
+	}
+	if r.pod() != nil {
+		t.Error("the sandbox is still there")
+	}
+}
+
+func TestAnswerOnTimeIsNotTooLate(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	id := r.asked(1, `{"question":"Which?"}`)
+	respond(r.ctx, t, r.run(), id, "this")
+	r.now = r.run().Status.PendingInput.ExpiresAt.Add(time.Minute)
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "Finished False Running", "AwaitingInput False Answered")
+}
+
+// The person is asked, and the time for the answer begins, when the other calls of the turn are done.
+func TestQuestionAfterLongCalls(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.said(turn(1, "", `ask_user:{"question":"Which?"}`, "bash:{}"))
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "AwaitingInput False NothingAsked")
+	if r.run().Status.PendingInput != nil {
+		t.Error("asked before the other call is done")
+	}
+	l := r.log()
+	last := l.Turns()[0]
+	last.Results[1] = okResult("", 280_000)
+	r.now = r.now.Add(290 * time.Second)
+	must(t, l.Settle(r.ctx, last))
+	r.step()
+	r.now = r.now.Add(15 * time.Second)
+	r.step()
+	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True Question", "Finished False Running")
+}
+
+// A question that the loop is going to refuse must reach nobody: the loop stops while somebody is asked.
+func TestQuestionThatIsNone(t *testing.T) {
+	for name, calls := range map[string][]string{
+		"no JSON":         {"ask_user:Which?"},
+		"empty":           {`ask_user:{"question":" "}`},
+		"nothing":         {"ask_user:"},
+		"unknown field":   {`ask_user:{"question":"Which?","urgent":true}`},
+		"wrong case":      {`ask_user:{"Question":"Which?"}`},
+		"too long":        {`ask_user:{"question":"` + strings.Repeat("x", toolapi.MaxQuestion+1) + `"}`},
+		"eleven options":  {`ask_user:{"question":"Which?","options":["1","2","3","4","5","6","7","8","9","10","11"]}`},
+		"an empty option": {`ask_user:{"question":"Which?","options":["a",""]}`},
+		"the ninth call":  append(slices.Repeat([]string{"ask_user:"}, toolapi.MaxCalls), `ask_user:{"question":"Which?"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.ready()
+			r.said(turn(1, "", calls...))
+			r.step()
+			r.want(v1alpha1.PhaseRunning)
+			if p := r.run().Status.PendingInput; p != nil {
+				t.Errorf("asked %+v", p)
+			}
+		})
+	}
+}
+
+func TestTwoQuestionsInOneTurn(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.said(turn(1, "", `ask_user:{"question":"First?"}`, `ask_user:{"question":"Second?"}`))
+	r.step()
+	first := r.run().Status.PendingInput
+	respond(r.ctx, t, r.run(), first.ID, "1")
+	r.now = first.ExpiresAt.Add(-time.Second)
+	r.step()
+	r.used("1")
+	r.step()
+	second := r.run().Status.PendingInput
+	if second == nil || second.Question != "Second?" {
+		t.Fatalf("pending %+v", second)
+	}
+	r.now = r.now.Add(2 * time.Second)
+	r.step()
+	r.want(v1alpha1.PhaseAwaitingInput, "Finished False Running", "ResponsesValid True AllAsked")
+}
+
+func TestStatusIsBounded(t *testing.T) {
+	hard := func(runes int) string { return strings.Repeat("\x01<漢\"\n", runes/5) }
+	question, err := json.Marshal(toolapi.AskUserArgs{
+		Question: hard(4096), Default: hard(512), Options: slices.Repeat([]string{hard(512)}, 10),
+	})
+	must(t, err)
+	r := newRig(t)
+	r.ready()
+	var calls []string
+	for range 7 {
+		calls = append(calls, strings.Repeat("t", 64)+":{}")
+	}
+	calls = append(calls, "ask_user:"+string(question))
+	many := turn(1, "", calls...)
+	many.Model = strings.Repeat("漢", 85)
+	for i := range 7 {
+		many.Results[i] = okResult(hard(10_000), 1)
+		many.Results[i].OK, many.Results[i].ErrorCode = false, strings.Repeat("e", 64)
+	}
+	r.said(many)
+	run := r.run()
+	for i := range 50 {
+		respond(r.ctx, t, run, strings.Repeat("漢", 60)+string(rune('A'+i)), "unknown")
+	}
+	r.step()
+	r.want(v1alpha1.PhaseAwaitingInput)
+	wantSize := func(what string) {
+		t.Helper()
+		b, err := json.Marshal(r.run().Status)
+		must(t, err)
+		if len(b) > 32<<10 {
+			t.Errorf("%s: the status has %d bytes", what, len(b))
+		}
+		t.Logf("%s: %d bytes", what, len(b))
+	}
+	wantSize("awaiting an answer")
+	r.used("x")
+	r.said(turn(2, hard(16_000)))
+	r.step()
+	r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
+	wantSize("completed")
+}

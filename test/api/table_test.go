@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// table asks the API server for what kubectl get prints, wide columns included: by column, without the age.
+func table(ctx context.Context, t *testing.T, namespace, resource string) (columns map[string]int32, row map[string]any) {
+	t.Helper()
+	httpClient, err := rest.HTTPClientFor(adminConfig)
+	must(t, err)
+	url := strings.TrimSuffix(adminConfig.Host, "/") + "/apis/motorcortex.dev/v1alpha1/namespaces/" + namespace + "/" + resource
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	must(t, err)
+	req.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	resp, err := httpClient.Do(req)
+	must(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	var got metav1.Table
+	must(t, json.Unmarshal(body, &got))
+	if len(got.Rows) != 1 {
+		t.Fatalf("%d rows: %s", len(got.Rows), body)
+	}
+	columns, row = map[string]int32{}, map[string]any{}
+	for i, c := range got.ColumnDefinitions {
+		columns[c.Name] = c.Priority
+		if c.Name != "Age" {
+			row[c.Name] = got.Rows[0].Cells[i]
+		}
+	}
+	return columns, row
+}
+
+func TestPrintedColumns(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+
+	run := createRun(ctx, t, ns)
+	columns, _ := table(ctx, t, ns, "motorruns")
+	wantColumns := map[string]int32{
+		"Name": 0, "Phase": 0, "Steps": 0, "Tokens": 0, "Question": 0, "Age": 0, "Attempt": 1, "Pod": 1, "Model": 1, "Message": 1,
+	}
+	if diff := cmp.Diff(wantColumns, columns); diff != "" {
+		t.Errorf("columns of a MotorRun (-want +got):\n%s", diff)
+	}
+	base := run.DeepCopy()
+	run.Status = v1alpha1.MotorRunStatus{
+		Phase: v1alpha1.PhaseAwaitingInput, Message: "Waiting.", Model: "model-1", Steps: 3, Usage: v1alpha1.Usage{TotalTokens: 4711},
+		Sandbox: &v1alpha1.SandboxStatus{PodName: "run-sandbox"}, Attempts: []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}},
+		PendingInput: &v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, Title: "Which one?"},
+	}
+	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(base)))
+	_, row := table(ctx, t, ns, "motorruns")
+	want := map[string]any{
+		"Name": "run", "Phase": "AwaitingInput", "Steps": 3.0, "Tokens": 4711.0, "Question": "Which one?", "Attempt": 1.0,
+		"Pod": "run-sandbox", "Model": "model-1", "Message": "Waiting.",
+	}
+	if diff := cmp.Diff(want, row); diff != "" {
+		t.Errorf("row of a MotorRun (-want +got):\n%s", diff)
+	}
+
+	step := bareStep(ns, "run-a0-s1", func(s *v1alpha1.MotorStepSpec) {
+		s.Type, s.Outcome = v1alpha1.StepEnd, &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why"}
+		s.Tools, s.ModelMs, s.Usage.TotalTokens = "bash,read", 12, 34
+	})
+	step.Labels = map[string]string{v1alpha1.LabelRun: "run"}
+	must(t, manager.Create(ctx, step))
+	stepBase := step.DeepCopy()
+	step.Status = v1alpha1.MotorStepStatus{Phase: v1alpha1.StepSettled, OK: "1/2", ToolMs: 56}
+	must(t, manager.Status().Patch(ctx, step, client.MergeFrom(stepBase)))
+	_, row = table(ctx, t, ns, "motorsteps")
+	want = map[string]any{
+		"Name": "run-a0-s1", "Step": 1.0, "Tools": "bash,read", "OK": "1/2", "Model-ms": 12.0, "Tool-ms": 56.0, "Tokens": 34.0,
+		"Phase": "Settled", "Run": "run", "Attempt": 0.0, "Outcome": "Why",
+	}
+	if diff := cmp.Diff(want, row); diff != "" {
+		t.Errorf("row of a MotorStep (-want +got):\n%s", diff)
+	}
+}
+
+func TestShortNamesAndCategory(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	httpClient, err := rest.HTTPClientFor(adminConfig)
+	must(t, err)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(adminConfig.Host, "/")+"/apis/motorcortex.dev/v1alpha1", nil)
+	must(t, err)
+	resp, err := httpClient.Do(req)
+	must(t, err)
+	defer resp.Body.Close()
+	var list metav1.APIResourceList
+	must(t, json.NewDecoder(resp.Body).Decode(&list))
+	got := map[string][]string{}
+	for _, r := range list.APIResources {
+		if len(r.ShortNames) > 0 {
+			got[r.Name] = append(r.ShortNames, r.Categories...)
+		}
+	}
+	want := map[string][]string{"motorruns": {"mrun", "motor"}, "motorsteps": {"mstep", "motor"}, "motorcortices": {"cortex", "motor"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("short names and categories (-want +got):\n%s", diff)
+	}
+}

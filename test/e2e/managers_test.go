@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	managerNamespace = "motorcortex-system"
+	managerSelector  = "app.kubernetes.io/name=motorcortex,app.kubernetes.io/component=manager"
+)
+
+var (
+	managerDeployment = types.NamespacedName{Namespace: managerNamespace, Name: "motorcortex-manager"}
+	leaderLease       = types.NamespacedName{Namespace: managerNamespace, Name: "manager.motorcortex.dev"}
+	managerLabels     = client.MatchingLabels{"app.kubernetes.io/name": "motorcortex", "app.kubernetes.io/component": "manager"}
+)
+
+func managerPods(ctx context.Context) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	err := suite.client.List(ctx, &list, client.InNamespace(managerNamespace), managerLabels)
+	return list.Items, err
+}
+
+// leader gives the Pod that leads the managers, or nil if it is gone.
+func leader(ctx context.Context) (*corev1.Pod, error) {
+	var lease coordinationv1.Lease
+	if err := suite.client.Get(ctx, leaderLease, &lease); err != nil || lease.Spec.HolderIdentity == nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	// The identity is the Pod's name, an underscore and a UUID.
+	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	if name == "" {
+		return nil, nil
+	}
+	var pod corev1.Pod
+	found, err := exists(ctx, types.NamespacedName{Namespace: managerNamespace, Name: name}, &pod)
+	if err != nil || !found || pod.DeletionTimestamp != nil {
+		return nil, err
+	}
+	return &pod, nil
+}
+
+// managersAreReady waits until all replicas run and one of them leads.
+func managersAreReady(ctx context.Context) error {
+	if err := deploymentIsAvailable(ctx, managerDeployment); err != nil {
+		return fmt.Errorf("deployment %s: %w", managerDeployment.Name, err)
+	}
+	err := await(ctx, time.Minute, &coordinationv1.LeaseList{}, one(leaderLease), func(ctx context.Context) (bool, error) {
+		pod, err := leader(ctx)
+		return pod != nil, err
+	})
+	if err != nil {
+		return fmt.Errorf("no manager leads: %w", err)
+	}
+	return nil
+}
+
+func rememberManagers(ctx context.Context) error {
+	var d appsv1.Deployment
+	if err := suite.client.Get(ctx, managerDeployment, &d); err != nil {
+		return err
+	}
+	suite.replicas = *d.Spec.Replicas
+	pods, err := managerPods(ctx)
+	if err != nil {
+		return err
+	}
+	suite.managers = map[string]int32{}
+	for i := range pods {
+		if pods[i].DeletionTimestamp == nil {
+			suite.managers[pods[i].Name] = restarts(&pods[i])
+		}
+	}
+	return nil
+}
+
+func scaleManagers(ctx context.Context, replicas int32) error {
+	var d appsv1.Deployment
+	d.Namespace, d.Name = managerDeployment.Namespace, managerDeployment.Name
+	text := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
+	return suite.client.Patch(ctx, &d, client.RawPatch(types.MergePatchType, []byte(text)))
+}
+
+func restarts(pod *corev1.Pod) int32 {
+	var n int32
+	for _, s := range pod.Status.ContainerStatuses {
+		n += s.RestartCount
+	}
+	return n
+}
+
+// keepLog keeps the log of a manager that a test is about to remove, for the end.
+func keepLog(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	log, err := managerLog(t.Context(), pod.Name)
+	must(t, err)
+	suite.mu.Lock()
+	defer suite.mu.Unlock()
+	suite.logs[pod.Name] += log
+	delete(suite.managers, pod.Name)
+}
+
+// deleteManager deletes a manager's Pod.
+func deleteManager(t *testing.T, pod *corev1.Pod, how ...client.DeleteOption) {
+	t.Helper()
+	keepLog(t, pod)
+	must(t, suite.client.Delete(t.Context(), pod, how...))
+}
+
+// removeAllManagers takes all managers away and waits until they are gone. The function that it gives brings managers
+// back; the end of the test does so too.
+func removeAllManagers(t *testing.T) (bringBack func()) {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*soon)
+		defer cancel()
+		if err := errors.Join(scaleManagers(ctx, suite.replicas), managersAreReady(ctx)); err != nil {
+			t.Errorf("bring the managers back: %v", err)
+		}
+	})
+	pods, err := managerPods(t.Context())
+	must(t, err)
+	for i := range pods {
+		keepLog(t, &pods[i])
+	}
+	must(t, scaleManagers(t.Context(), 0))
+	of := []client.ListOption{client.InNamespace(managerNamespace), managerLabels}
+	must(t, await(t.Context(), soon, &corev1.PodList{}, of, func(ctx context.Context) (bool, error) {
+		pods, err := managerPods(ctx)
+		return len(pods) == 0, err
+	}))
+	return func() { must(t, scaleManagers(t.Context(), suite.replicas)) }
+}
+
+// startKiller starts a Pod that sees the processes of the leader's node. The function that it gives ends the process of
+// a manager so that it can do nothing more, which no request to the API server does.
+func startKiller(t *testing.T) (kill func(*testing.T, *corev1.Pod)) {
+	t.Helper()
+	ns, err := createNamespace(t.Context(), "node", privileged)
+	must(t, err)
+	victim, err := leader(t.Context())
+	must(t, err)
+	killer := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "killer"},
+		Spec: corev1.PodSpec{
+			NodeName: victim.Spec.NodeName, HostPID: true, RestartPolicy: corev1.RestartPolicyNever,
+			AutomountServiceAccountToken: new(false), TerminationGracePeriodSeconds: new(int64(0)),
+			Containers: []corev1.Container{{
+				Name: "killer", Image: suite.sandboxImage, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"sleep", "600"},
+				SecurityContext: &corev1.SecurityContext{RunAsUser: new(int64(0)), Capabilities: &corev1.Capabilities{
+					Drop: []corev1.Capability{"ALL"}, Add: []corev1.Capability{"KILL"},
+				}},
+			}},
+		},
+	}
+	if err := suite.client.Create(t.Context(), killer); apierrors.IsForbidden(err) {
+		t.Skipf("this cluster lets no Pod see the processes of a node: %v", err)
+	} else {
+		must(t, err)
+	}
+	t.Cleanup(func() {
+		if err := suite.client.Delete(context.WithoutCancel(t.Context()), killer); err != nil {
+			t.Errorf("remove the Pod that sees the node's processes: %v", err)
+		}
+	})
+	kubectl(t, "-n", ns, "wait", "--for=condition=Ready", "--timeout=60s", "pod/killer")
+	return func(t *testing.T, pod *corev1.Pod) {
+		t.Helper()
+		if pod.Name != victim.Name {
+			t.Fatalf("the leader was %s and is %s", victim.Name, pod.Name)
+		}
+		_, id, found := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
+		if !found || len(id) < 32 {
+			t.Fatalf("the manager's container has the id %q", id)
+		}
+		keepLog(t, pod)
+		// A process belongs to the container whose id is in the name of its control group.
+		said := kubectl(t, "-n", ns, "exec", "killer", "--", "bash", "-c",
+			`for p in /proc/[0-9]*; do if grep -qF "$1" $p/cgroup 2>/dev/null; then kill -KILL ${p#/proc/} && echo killed; fi; done`, "-", id)
+		if said != "killed\n" {
+			t.Fatalf("the manager is one process; the killer said %q", said)
+		}
+		suite.mu.Lock()
+		defer suite.mu.Unlock()
+		suite.managers[pod.Name] = restarts(pod) + 1
+	}
+}
+
+func managerLog(ctx context.Context, pod string) (string, error) {
+	raw, err := suite.clientset.CoreV1().Pods(managerNamespace).GetLogs(pod, &corev1.PodLogOptions{}).DoRaw(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the log of %s: %w", pod, err)
+	}
+	return string(raw), nil
+}
+
+func noManagerRestarted(ctx context.Context) error {
+	if err := managersAreReady(ctx); err != nil {
+		return err
+	}
+	pods, err := managerPods(ctx)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	there := map[string]bool{}
+	for i := range pods {
+		p := &pods[i]
+		there[p.Name] = true
+		if n := restarts(p); n != suite.managers[p.Name] {
+			wrong = append(wrong, fmt.Errorf("manager %s restarted %d times: %v", p.Name, n-suite.managers[p.Name], p.Status.ContainerStatuses))
+		}
+	}
+	for name := range suite.managers {
+		if !there[name] {
+			wrong = append(wrong, fmt.Errorf("manager %s is gone, and no test deleted it", name))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+var panicked = regexp.MustCompile(`(?i)panic|runtime error|DATA RACE|fatal error`)
+
+func noManagerPanickedOrLoggedASecret(ctx context.Context) error {
+	pods, err := managerPods(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range pods {
+		log, err := managerLog(ctx, p.Name)
+		if err != nil {
+			return err
+		}
+		suite.logs[p.Name] += log
+	}
+	var wrong []error
+	for name, log := range suite.logs {
+		var failures []string
+		for line := range strings.Lines(log) {
+			switch {
+			case panicked.MatchString(line):
+				wrong = append(wrong, fmt.Errorf("manager %s: %s", name, line))
+			case strings.Contains(line, suite.key), strings.Contains(line, suite.wrongKey):
+				wrong = append(wrong, fmt.Errorf("manager %s logged an API key: %s", name, line))
+			case strings.Contains(line, `"level":"ERROR"`):
+				failures = append(failures, line)
+			}
+		}
+		// Not a failure: a conflict of two managers over the Lease is an error to one of them. But somebody should look.
+		fmt.Printf("    manager %s: %d bytes of log, %d lines of level ERROR\n    %s\n", name, len(log), len(failures), strings.Join(failures, "    "))
+	}
+	return errors.Join(wrong...)
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// lostWithin is how soon a run has to say that its sandbox is gone.
+const lostWithin = 15 * time.Second
+
+func withResources(r v1alpha1.SandboxResources) func(*v1alpha1.MotorRun) {
+	return func(run *v1alpha1.MotorRun) { run.Spec.Sandbox = &v1alpha1.RunSandbox{Resources: r} }
+}
+
+func quantity(s string) *resource.Quantity {
+	q := resource.MustParse(s)
+	return &q
+}
+
+func TestARunWhoseSandboxIsTakenAwayFails(t *testing.T) {
+	t.Parallel()
+	remove := func(t *testing.T, r *v1alpha1.MotorRun) {
+		key := sandboxOf(r)
+		must(t, suite.client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}))
+	}
+	tests := map[string]struct {
+		script string
+		until  func(*testing.T, *v1alpha1.MotorRun) *v1alpha1.MotorRun
+		take   func(*testing.T, *v1alpha1.MotorRun)
+	}{
+		"Pod deleted while a tool runs": {"sleep", awaitCommand, remove},
+		"Pod deleted while it waits":    {"ask", awaitQuestion, remove},
+		"tool server ended": {"sleep", awaitCommand, func(t *testing.T, r *v1alpha1.MotorRun) {
+			inSandbox(t, r, "kill -TERM 1")
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := startRun(t, tt.script)
+			tt.until(t, run)
+			tt.take(t, run)
+			ended := wantEnd(t, run, lostWithin, v1alpha1.PhaseFailed, v1alpha1.ReasonSandboxLost)
+			f := ended.Status.Attempts[0].Failure
+			if f == nil || f.Category != v1alpha1.CategoryInfraFailure || !f.Retryable || f.Message == "" {
+				t.Errorf("the failure %+v is not one of the infrastructure", f)
+			}
+			podIsGone(t, run, soon)
+		})
+	}
+}
+
+// Whether the kernel kills the program alone or the whole sandbox depends on the node; both are told.
+func TestAProgramThatTakesTooMuchMemoryIsTold(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "memory", withResources(v1alpha1.SandboxResources{Memory: quantity("128Mi")}))
+	ended := awaitEnd(t, run, 2*soon)
+	switch reason := condition(ended, v1alpha1.ConditionSucceeded).Reason; reason {
+	case v1alpha1.ReasonCompleted:
+		journal := wantWholeJournal(t, ended)
+		r := journal[0].Status.Results[0]
+		if r.OK || r.ErrorCode != "killed" || !strings.Contains(r.Output, "memory") || ended.Status.Result.Summary != "I am still here." {
+			t.Errorf("the model was told %+v, the run says %q", r, ended.Status.Result.Summary)
+		}
+	case v1alpha1.ReasonSandboxOOMKilled:
+		if m := ended.Status.Result.Summary; !strings.Contains(m, "spec.sandbox.resources.memory") {
+			t.Errorf("the message does not say what to raise: %s", m)
+		}
+	default:
+		t.Errorf("the run ended with %s: %s", reason, ended.Status.Result.Summary)
+	}
+}
+
+// The kubelet looks at the size of a volume about once a minute and then evicts the Pod; a volume with a quota refuses
+// the write at once.
+func TestAWorkspaceThatIsOverfilledIsTold(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "disk", withResources(v1alpha1.SandboxResources{Workspace: quantity("16Mi")}))
+	ended := awaitEnd(t, run, 3*soon)
+	switch reason := condition(ended, v1alpha1.ConditionSucceeded).Reason; reason {
+	case v1alpha1.ReasonSandboxEvicted:
+		if m := ended.Status.Result.Summary; !strings.Contains(m, "spec.sandbox.resources.workspace") {
+			t.Errorf("the message does not say what to raise: %s", m)
+		}
+	case v1alpha1.ReasonCompleted:
+		if m := ended.Status.Result.Summary; !strings.Contains(m, "No space left") && !strings.Contains(m, "quota") {
+			t.Errorf("the model was not told that the disk is full: %s", m)
+		}
+	default:
+		t.Errorf("the run ended with %s: %s", reason, ended.Status.Result.Summary)
+	}
+	podIsGone(t, run, soon)
+}
+
+func TestASandboxThatNoNodeCanTakeIsExplainedAndCanBeCancelled(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "answer", withResources(v1alpha1.SandboxResources{CPU: quantity("1000")}))
+	stuck := awaitRun(t, run, soon, "an unschedulable sandbox", func(r *v1alpha1.MotorRun) bool {
+		return condition(r, v1alpha1.ConditionSandboxReady).Reason == v1alpha1.ReasonUnschedulable
+	})
+	wantCondition(t, stuck, v1alpha1.ConditionSandboxReady, metav1.ConditionFalse, v1alpha1.ReasonUnschedulable)
+	wantCondition(t, stuck, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonUnschedulable)
+	for _, part := range []string{"Insufficient cpu", "spec.sandbox.resources"} {
+		if m := condition(stuck, v1alpha1.ConditionSandboxReady).Message; !strings.Contains(m, part) {
+			t.Errorf("the condition does not say %q: %s", part, m)
+		}
+	}
+	if stuck.Status.Phase != v1alpha1.PhaseCreated || !strings.Contains(stuck.Status.Message, "Insufficient cpu") {
+		t.Errorf("the run is %s: %s", stuck.Status.Phase, stuck.Status.Message)
+	}
+	cancel(t, run)
+	wantEnd(t, run, cancelWithin, v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled)
+	podIsGone(t, run, cancelWithin)
+}

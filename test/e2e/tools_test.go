@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func TestOutputsAreBoundedAndPathsStayInTheWorkspace(t *testing.T) {
+	t.Parallel()
+	journal := wantWholeJournal(t, wantCompleted(t, startRun(t, "outputs"), soon))
+	if len(journal) != 6 {
+		t.Fatalf("the run has %d steps, want 6", len(journal))
+	}
+
+	printed := journal[0].Status.Results[0]
+	if !printed.OK || len(printed.Output) > toolapi.MaxBashOutputBytes || len(printed.Output) < toolapi.MaxBashOutputBytes/2 ||
+		!strings.HasPrefix(printed.OutputFile, toolapi.OutputDir+"/") || !strings.Contains(printed.Output, printed.OutputFile) {
+		t.Errorf("1 MB of bash came as %d bytes with the file %q (ok %t)", len(printed.Output), printed.OutputFile, printed.OK)
+	}
+	if !strings.HasPrefix(printed.Output, "100000000\n100000001\n") || !strings.HasSuffix(strings.TrimSpace(printed.Output), "\n100111110") {
+		t.Errorf("the cut output has not both ends: %.60q … %.60q", printed.Output, printed.Output[max(0, len(printed.Output)-60):])
+	}
+	if read := journal[1].Status.Results[0]; !read.OK || !strings.HasPrefix(read.Output, "100055554\n100055555\n") {
+		t.Errorf("the kept output reads as %.200q (%s)", read.Output, read.ErrorCode)
+	}
+
+	coded := journal[2].Status.Results[0]
+	if !coded.OK || len(coded.Output) > toolapi.MaxOutputBytes || len(coded.Output) <= toolapi.MaxBashOutputBytes || coded.OutputFile == "" {
+		t.Errorf("200 kB of code came as %d bytes with the file %q", len(coded.Output), coded.OutputFile)
+	}
+
+	var codes []string
+	for _, s := range journal[3:5] {
+		for _, r := range s.Status.Results {
+			codes = append(codes, r.ErrorCode)
+			if strings.Contains(r.Output, "root:") {
+				t.Errorf("%s: a file outside of the workspace was read: %s", s.Name, r.Output)
+			}
+		}
+	}
+	out := toolapi.CodeOutsideWorkspace
+	if diff := cmp.Diff([]string{out, out, out, out, out, "", out, out, ""}, codes); diff != "" {
+		t.Errorf("codes of what leads out of the workspace (-want +got):\n%s", diff)
+	}
+	looked := journal[4].Status.Results[3]
+	if !looked.OK || strings.Contains(looked.Output, "out") {
+		t.Errorf("something was written outside of the workspace: %s", looked.Output)
+	}
+}
+
+func TestNothingOfAToolOutlivesItsTimeLimit(t *testing.T) {
+	t.Parallel()
+	done := wantCompleted(t, startRun(t, "timeout"), soon)
+	journal := wantWholeJournal(t, done)
+	r := journal[0].Status.Results[0]
+	if r.OK || r.ErrorCode != toolapi.CodeTimeout || !strings.Contains(r.Output, "before: 2") {
+		t.Errorf("the command that takes too long gave %+v", r)
+	}
+	if r.DurationMs < 3000 || r.DurationMs > 8000 {
+		t.Errorf("a time limit of 3 s took %d ms", r.DurationMs)
+	}
+	if done.Status.Result.Summary != "after: 0" {
+		t.Errorf("processes of a call go on after its time limit: %s", done.Status.Result.Summary)
+	}
+}
+
+func TestAToolThatWasNotGrantedIsRefused(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "answer", func(r *v1alpha1.MotorRun) { r.Spec.Tools = []v1alpha1.ToolName{"read"} })
+	journal := wantWholeJournal(t, wantCompleted(t, run, soon))
+	if r := journal[0].Status.Results[0]; r.OK || r.ErrorCode != toolapi.CodeToolNotGranted {
+		t.Errorf("bash was not granted and gave %+v", r)
+	}
+}

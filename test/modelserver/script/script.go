@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"regexp"
+	"text/template"
+)
+
+// Script is a checked conversation plan.
+type Script struct {
+	Name        string
+	Description string
+
+	follow   string
+	failure  *regexp.Regexp
+	anyTurn  []answer
+	turns    []turn
+	pastEnd  *answer
+	position map[string]int
+}
+
+// Values of follow.
+const (
+	followCount  = "count"
+	followCallID = "callID"
+)
+
+// turn is one place in the plan; a repeated turn stands there several times.
+type turn struct {
+	name         string
+	alternatives []answer
+}
+
+// answer is what the model says if when holds.
+type answer struct {
+	when         when
+	content      *template.Template
+	calls        []call
+	finishReason string
+	usage        *Usage
+	faults       Faults
+	goTo         string
+}
+
+// call is a tool call to make. raw, if there is one, wins over arguments.
+type call struct {
+	id, name  string
+	arguments any
+	raw       *template.Template
+}
+
+// when is a condition on a conversation; the zero value always holds.
+type when struct {
+	lastTool                              string
+	lastToolOK                            *bool
+	lastToolOutput, lastMessage, lastUser *regexp.Regexp
+	system                                *regexp.Regexp
+}
+
+// Usage is what an answer is said to have cost.
+type Usage struct {
+	PromptTokens     int `yaml:"promptTokens"`
+	CompletionTokens int `yaml:"completionTokens"`
+}
