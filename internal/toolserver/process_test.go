@@ -202,16 +202,21 @@ func TestNothingOutlivesItsCall(t *testing.T) {
 				args.TimeoutSeconds = 3
 			}
 			call := newCallOf(t, "", toolapi.ToolBash, args)
+			cancelled := make(chan struct{})
 			if test.cancel {
 				go func() {
+					defer close(cancelled)
 					await(t, "processes", func() bool { _, err := os.Stat(s.workspace + "/all-up"); return err == nil })
 					state, err := s.client(1).Cancel(testContext(t), call.ID)
 					if err != nil || state.Phase != toolapi.CallFinished || state.Result.ErrorCode != toolapi.CodeCancelled {
 						t.Errorf("cancel: %+v %v", state, err)
 					}
 				}()
+			} else {
+				close(cancelled)
 			}
 			r := s.runCall(call)
+			<-cancelled // The call and its cancellation are answered in any order; the test's end would end the latter.
 			if r.ErrorCode != test.code || !strings.HasPrefix(r.Output, "started\n") {
 				t.Errorf("code %q output %q, want %q", r.ErrorCode, r.Output, test.code)
 			}
