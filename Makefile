@@ -5,6 +5,8 @@ SHELL := /usr/bin/env bash
 
 # Images are built with -trimpath; without it here too, every dependency would be compiled twice.
 export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false
+# The same goes for cgo, which only the race detector needs.
+export CGO_ENABLED := 0
 
 DEVCLUSTER := go run -C hack/devcluster .
 # Where generated files go; make verify sets another folder to compare.
@@ -43,20 +45,25 @@ undeploy: ## Remove the operator, and every MotorRun with it.
 ##@ Test it
 
 .PHONY: test
-test: ## Everything: generated code, lint, unit, API-server and end-to-end tests.
+test: ## Everything: generated code, lint, unit, API-server, end-to-end and fault tests.
 	@hack/test.sh
 
 .PHONY: test-unit
 test-unit: ## Unit tests, with the race detector.
-	go test -race -timeout 10m $$(go list ./... | grep -v -E '/test/(e2e|api)$$')
+	CGO_ENABLED=1 go test -race -timeout 10m $$(go list ./... | grep -v -E '/test/(e2e|api)$$')
+	go vet -tags e2e,faults ./cmd/manager ./test/e2e
 
 .PHONY: test-api
 test-api: ## Tests against a real API server.
-	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" go test -race -timeout 15m ./test/api/...
+	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" CGO_ENABLED=1 go test -race -timeout 15m ./test/api/...
 
 .PHONY: test-e2e
 test-e2e: ## End-to-end tests on the development cluster (started if it is not up), or on DEMO_CLUSTER.
 	@hack/e2e.sh
+
+.PHONY: test-faults
+test-faults: ## Fault tests on the same: what must survive is killed, frozen, cut off. FAULTS_LONG=1 takes its time.
+	@hack/faults.sh
 
 .PHONY: test-devcluster
 test-devcluster: ## Unit tests of the development cluster's own program.

@@ -12,6 +12,9 @@ mkdir -p "$OUT"
 # The version control's stamp is left out, because it cannot be read in a checkout of another user.
 case " ${GOFLAGS:-} " in *" -trimpath "*) ;; *) export GOFLAGS="${GOFLAGS:-} -trimpath -buildvcs=false" ;; esac
 
+# The programs of the images are built without cgo; with it here, every dependency of the tests would be compiled once more.
+export CGO_ENABLED=0
+
 # say prints a line with the time since the first script began.
 say() {
 	local t=$(($(date +%s) - MOTOR_DEMO_START))
@@ -100,6 +103,17 @@ use_cluster() {
 	export KUBECONFIG KUBECTL
 }
 
+# borrow_cluster is use_cluster, but a development cluster that was not up before is removed when the script ends.
+borrow_cluster() {
+	CLUSTER_IS_BORROWED=
+	if [ "$DEMO_CLUSTER" = devcluster ] && ! ip netns list 2>/dev/null | grep -q '^motorcortex-devcluster'; then
+		CLUSTER_IS_BORROWED=yes
+		trap 'devcluster down' EXIT
+		trap 'exit 130' INT TERM
+	fi
+	use_cluster
+}
+
 # build_images builds the images that it is given and makes them available to the cluster. It sets NAME_IMAGE, such as
 # MANAGER_IMAGE, to the reference that the cluster knows each by.
 build_images() {
@@ -119,6 +133,7 @@ build_images() {
 	esac
 	while read -r line _; do
 		name=${line%%=*}
+		name=${name//-/_}
 		export "${name^^}_IMAGE=${line#*=}"
 	done <<<"$references"
 }
@@ -149,6 +164,21 @@ deploy_operator() {
 		"$KUBECTL" -n motorcortex-system logs deployment/motorcortex-manager --tail=20 >&2 || true
 		die "the operator did not become ready within 180 s"
 	}
+}
+
+# run_tests runs the tests of test/e2e: run_tests NAME TAGS ARGUMENT… All that they say is in dist/NAME.log.
+run_tests() {
+	local name=$1 tags=$2
+	shift 2
+	export MANAGER_IMAGE SANDBOX_IMAGE MODELSERVER_IMAGE
+	# Tests that end parts of the cluster need the program that does it.
+	[ "$DEMO_CLUSTER" != devcluster ] || export DEVCLUSTER=$OUT/bin/devcluster
+	go test -tags "$tags" -count=1 -timeout 40m -v ./test/e2e/... "$@" 2>&1 | tee "$OUT/$name.log" |
+		grep --line-buffered -E '^(=== RUN|--- |\s+--- |ok|FAIL|PASS|panic)' || {
+		tail -n 200 "$OUT/$name.log"
+		die "tests failed; all of their output is in ${OUT#"$ROOT"/}/$name.log"
+	}
+	say "tests passed; all of their output is in ${OUT#"$ROOT"/}/$name.log"
 }
 
 # deploy_modelserver starts the scripted model of the demo, in the demo's own namespace.

@@ -17,6 +17,10 @@ const (
 	ConditionAwaitingInput = "AwaitingInput"
 	// ConditionResponsesValid is False when an entry of spec.responses answers nothing that was asked.
 	ConditionResponsesValid = "ResponsesValid"
+	// ConditionRetriesValid is False when an entry of spec.retries cannot start an attempt any more.
+	ConditionRetriesValid = "RetriesValid"
+	// ConditionSuspended is True while spec.suspend keeps the run from going on.
+	ConditionSuspended = "Suspended"
 	// ConditionSucceeded is Unknown until the run ends, then True or False for ever.
 	ConditionSucceeded = "Succeeded"
 	// ConditionFinished is True when the run has ended, whichever way, and its sandbox was told to go.
@@ -31,6 +35,10 @@ const (
 const (
 	// ReasonAccepted: nothing stands against carrying the run out.
 	ReasonAccepted = "Accepted"
+	// ReasonQueued: the namespace's places are taken, and the run waits for its turn.
+	ReasonQueued = "Queued"
+	// ReasonBusy: the namespace's places are taken, and its MotorCortex has runs rejected then.
+	ReasonBusy = "Busy"
 	// ReasonModeUnsupported: this version does not carry out runs of that mode.
 	ReasonModeUnsupported = "ModeUnsupported"
 	// ReasonEgressUnsupported: the run asks for domains, and this version gives no run any way out.
@@ -63,6 +71,10 @@ const (
 	ReasonSandboxRefused = "SandboxRefused"
 	// ReasonSandboxNameTaken: a Pod of that name exists and belongs to somebody else.
 	ReasonSandboxNameTaken = "SandboxNameTaken"
+	// ReasonSandboxRestarting: the tool server ended, and its node starts it again in the same Pod.
+	ReasonSandboxRestarting = "SandboxRestarting"
+	// ReasonSandboxReplaced: the Pod is gone, and another one is made for the next attempt.
+	ReasonSandboxReplaced = "SandboxReplaced"
 	// ReasonSandboxRemoved: the run has ended and its Pod was removed.
 	ReasonSandboxRemoved = "SandboxRemoved"
 )
@@ -89,6 +101,12 @@ const (
 const (
 	// ReasonQuestion: the model asked a question.
 	ReasonQuestion = "Question"
+	// ReasonOutcomeUnknown: a tool call was started and nobody can tell how it ended.
+	ReasonOutcomeUnknown = "OutcomeUnknown"
+	// ReasonAttemptFailed: an attempt failed, and an entry in spec.retries would start the next one.
+	ReasonAttemptFailed = "AttemptFailed"
+	// ReasonBudgetExhausted: an attempt used up its answers or tokens, and an entry in spec.retries would start the next one.
+	ReasonBudgetExhausted = "BudgetExhausted"
 	// ReasonAnswered: the question was answered and the run goes on.
 	ReasonAnswered = "Answered"
 	// ReasonNothingAsked: the run has not asked anything yet.
@@ -103,6 +121,24 @@ const (
 	ReasonResponsesValid = "AllAsked"
 	// ReasonUnknownQuestion: a response names an id under which nothing was asked.
 	ReasonUnknownQuestion = "UnknownQuestion"
+)
+
+// Reasons of RetriesValid.
+const (
+	// ReasonRetriesValid: every retry started an attempt, or can start one.
+	ReasonRetriesValid = "AllUsable"
+	// ReasonRetryTooLate: the attempt that the retry names began without it.
+	ReasonRetryTooLate = "AttemptBegan"
+	// ReasonRetryOverLimit: there can be no such attempt within spec.maxAttempts.
+	ReasonRetryOverLimit = "OverMaxAttempts"
+)
+
+// Reasons of Suspended.
+const (
+	// ReasonSuspended: spec.suspend is set.
+	ReasonSuspended = "Suspended"
+	// ReasonResumed: spec.suspend was taken back.
+	ReasonResumed = "Resumed"
 )
 
 // Reasons of Succeeded and Finished. The operator's part of a failed run's reason; the loop's own reasons
@@ -126,6 +162,8 @@ const (
 	ReasonSandboxOOMKilled = "SandboxOOMKilled"
 	// ReasonIsolationRefused: the sandbox could reach what it must not, so nothing was run in it.
 	ReasonIsolationRefused = "IsolationUnverified"
+	// ReasonSandboxCrashed: the tool server kept ending, more often than it is started again.
+	ReasonSandboxCrashed = "SandboxCrashed"
 	// ReasonSandboxEvicted: the node evicted the sandbox (its storage limit, or pressure on the node).
 	ReasonSandboxEvicted = "SandboxEvicted"
 	// ReasonInternalError: the manager could not carry the run on, for no reason that lies in the task: its loop kept

@@ -9,6 +9,8 @@ const (
 	LabelComponent = "motorcortex.dev/component"
 	// ComponentSandbox is the value of LabelComponent on a sandbox Pod and on its NetworkPolicies.
 	ComponentSandbox = "sandbox"
+	// ComponentWorker is the value of LabelComponent on the Lease by which a replica of the manager shows that it lives.
+	ComponentWorker = "worker"
 	// LabelManagedBy is the well-known label that says who writes an object.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// ManagedBy is the value of LabelManagedBy on everything that the operator creates.

@@ -10,6 +10,59 @@ type MotorCortexSpec struct {
 	// back: motor to fast, fast to default, default to the manager's.
 	// +optional
 	Models ModelSet `json:"models,omitempty,omitzero"`
+	// concurrency bounds how many runs of this namespace are carried out at the same time; unset, there is no bound.
+	// +optional
+	Concurrency *Concurrency `json:"concurrency,omitempty"`
+	// retention says how long, and how many, finished runs are kept.
+	// +optional
+	Retention Retention `json:"retention,omitempty,omitzero"`
+}
+
+// Concurrency bounds how many runs are carried out at the same time. Oneshot runs are neither counted nor held up.
+type Concurrency struct {
+	// maxActive is the most runs that have begun and not ended. One that waits for a person, or is suspended, holds its place.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +default=1
+	// +optional
+	MaxActive int32 `json:"maxActive,omitempty"`
+	// whenBusy is what becomes of a run for which there is no place: it waits for its turn (Queue), or ends at once (Reject).
+	// +default="Queue"
+	// +optional
+	WhenBusy WhenBusy `json:"whenBusy,omitempty"`
+}
+
+// WhenBusy is what becomes of a run for which there is no place.
+// +kubebuilder:validation:Enum=Queue;Reject
+type WhenBusy string
+
+const (
+	BusyQueue  WhenBusy = "Queue"
+	BusyReject WhenBusy = "Reject"
+)
+
+// Retention says how long, and how many, finished runs are kept. Whichever limit is reached first, counts.
+type Retention struct {
+	// succeededSeconds is how long a run that succeeded is kept, unless it says so itself: a day if unset.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=315360000
+	// +optional
+	SucceededSeconds *int32 `json:"succeededSeconds,omitempty"`
+	// failedSeconds is how long a run that failed or was cancelled is kept, unless it says so itself: a week if unset.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=315360000
+	// +optional
+	FailedSeconds *int32 `json:"failedSeconds,omitempty"`
+	// maxSucceeded is how many runs that succeeded are kept, the newest; unset, there is no such limit.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	MaxSucceeded *int32 `json:"maxSucceeded,omitempty"`
+	// maxFailed is how many runs that failed or were cancelled are kept, the newest; unset, there is no such limit.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	MaxFailed *int32 `json:"maxFailed,omitempty"`
 }
 
 // ModelSet is a model for each role.

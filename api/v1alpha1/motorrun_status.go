@@ -11,14 +11,17 @@ import (
 type SandboxResources struct {
 	// cpu is the most processor time: default 1.
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="0 would be no limit at all"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) == 0",message="sandbox never changes after creation: create another run"
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 	// memory is the most memory, the files in the sandbox's /tmp not counted: default 1Gi.
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="0 would be no limit at all"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) == 0",message="sandbox never changes after creation: create another run"
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// workspace is the most that the files in the workspace may have: default 1Gi.
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="0 would be no limit at all"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) == 0",message="sandbox never changes after creation: create another run"
 	// +optional
 	Workspace *resource.Quantity `json:"workspace,omitempty"`
 }
@@ -90,12 +93,45 @@ type MotorRunStatus struct {
 	// result is set when the run has ended.
 	// +optional
 	Result *RunResult `json:"result,omitempty"`
+	// paused counts the time that does not count for spec.limits.timeoutSeconds, questions of the model not included.
+	// +optional
+	Paused PauseStatus `json:"paused,omitempty,omitzero"`
+	// archive says where the steps are that are not in the cluster any more.
+	// +optional
+	Archive *ArchiveStatus `json:"archive,omitempty"`
 	// startedAt is when the operator first saw the run.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 	// finishedAt is when the run ended.
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+}
+
+// PauseStatus counts the time in which a run is suspended, waits for its turn, or waits for a retry.
+type PauseStatus struct {
+	// since is when the present pause began, unset while there is none.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+	// seconds of all pauses that are over.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Seconds int64 `json:"seconds,omitempty"`
+}
+
+// ArchiveStatus says where the steps of a finished run are kept.
+type ArchiveStatus struct {
+	// key of the object in the bucket.
+	// +kubebuilder:validation:MaxLength=1024
+	// +required
+	Key string `json:"key"`
+	// steps is how many it holds.
+	// +kubebuilder:validation:Minimum=0
+	// +required
+	Steps int32 `json:"steps"`
+	// head is "sha256:…" of the last link of its chain: with it, nobody can cut links off the end unseen.
+	// +kubebuilder:validation:MaxLength=80
+	// +required
+	Head string `json:"head"`
 }
 
 // SandboxStatus says which Pod the sandbox is.
@@ -126,15 +162,32 @@ type SandboxStatus struct {
 }
 
 // InputKind is what a run waits for.
-// +kubebuilder:validation:Enum=Question
+// +kubebuilder:validation:Enum=Question;OutcomeUnknown;Retry
 type InputKind string
 
-// InputQuestion is a question of the model's.
-const InputQuestion InputKind = "Question"
+const (
+	// InputQuestion is a question of the model's.
+	InputQuestion InputKind = "Question"
+	// InputOutcomeUnknown asks what to do about a tool call that was started and whose end nobody saw. The answer is one of
+	// the Unknown… words; any other text means UnknownSkip and is given to the model.
+	InputOutcomeUnknown InputKind = "OutcomeUnknown"
+	// InputRetry asks whether to try again after an attempt that failed. It is answered in spec.retries, or by spec.cancel.
+	InputRetry InputKind = "Retry"
+)
+
+// The answers to a question of kind OutcomeUnknown.
+const (
+	// UnknownRetry: make the call again.
+	UnknownRetry = "retry"
+	// UnknownSkip: do not make it again, and tell the model that it may or may not have taken effect.
+	UnknownSkip = "skip"
+	// UnknownDone: it did take effect; go on as if it had succeeded.
+	UnknownDone = "done"
+)
 
 // PendingInput is what a run waits for.
 type PendingInput struct {
-	// id to answer to, in spec.responses[].id.
+	// id to answer to, in spec.responses[].id. Of kind Retry it is only a name: answer in spec.retries.
 	// +kubebuilder:validation:MaxLength=64
 	// +required
 	ID string `json:"id"`
@@ -163,100 +216,17 @@ type PendingInput struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Step string `json:"step,omitempty"`
+	// attempt that an entry in spec.retries would start, set for kind Retry.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9
+	// +optional
+	Attempt *int32 `json:"attempt,omitempty"`
 	// askedAt is when the question was asked.
 	// +optional
 	AskedAt metav1.Time `json:"askedAt,omitempty,omitzero"`
 	// expiresAt is when the run fails if nobody has answered.
 	// +optional
 	ExpiresAt metav1.Time `json:"expiresAt,omitempty,omitzero"`
-}
-
-// FailureCategory is the kind of a failure.
-// +kubebuilder:validation:Enum=ToolFailure;ModelFailure;InfraFailure;BudgetExhausted;InvalidTask;Unknown
-type FailureCategory string
-
-const (
-	CategoryToolFailure     FailureCategory = "ToolFailure"
-	CategoryModelFailure    FailureCategory = "ModelFailure"
-	CategoryInfraFailure    FailureCategory = "InfraFailure"
-	CategoryBudgetExhausted FailureCategory = "BudgetExhausted"
-	CategoryInvalidTask     FailureCategory = "InvalidTask"
-	CategoryUnknown         FailureCategory = "Unknown"
-)
-
-// AttemptStatus is one attempt at the task.
-type AttemptStatus struct {
-	// index counts the attempts from 0.
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=9
-	// +required
-	Index int32 `json:"index"`
-	// startedAt is when the attempt began.
-	// +optional
-	StartedAt *metav1.Time `json:"startedAt,omitempty"`
-	// finishedAt is when it ended.
-	// +optional
-	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
-	// iterations is how many answers the model gave in it.
-	// +kubebuilder:validation:Minimum=0
-	// +optional
-	Iterations int32 `json:"iterations,omitempty"`
-	// usage of its model calls.
-	// +optional
-	Usage Usage `json:"usage,omitempty,omitzero"`
-	// lastCalls are its last tool calls, the newest last.
-	// +kubebuilder:validation:MaxItems=5
-	// +listType=atomic
-	// +optional
-	LastCalls []CallHead `json:"lastCalls,omitempty"`
-	// failure says why it ended without success.
-	// +optional
-	Failure *FailureSummary `json:"failure,omitempty"`
-}
-
-// CallHead is the head of a tool call and its result.
-type CallHead struct {
-	// id of the call.
-	// +kubebuilder:validation:MaxLength=64
-	// +required
-	ID string `json:"id"`
-	// tool that was called.
-	// +kubebuilder:validation:MaxLength=128
-	// +required
-	Tool string `json:"tool"`
-	// ok is false if the tool failed.
-	// +required
-	OK bool `json:"ok"`
-	// errorCode is a word for programs.
-	// +kubebuilder:validation:MaxLength=64
-	// +optional
-	ErrorCode string `json:"errorCode,omitempty"`
-	// durationMs is how long the call took, in milliseconds.
-	// +kubebuilder:validation:Minimum=0
-	// +optional
-	DurationMs int64 `json:"durationMs,omitempty"`
-	// head is the beginning of the output.
-	// +kubebuilder:validation:MaxLength=200
-	// +optional
-	Head string `json:"head,omitempty"`
-}
-
-// FailureSummary says why an attempt failed.
-type FailureSummary struct {
-	// category is the kind of failure.
-	// +required
-	Category FailureCategory `json:"category"`
-	// reason is a CamelCase word for programs.
-	// +kubebuilder:validation:MaxLength=128
-	// +required
-	Reason string `json:"reason"`
-	// message is for people.
-	// +kubebuilder:validation:MaxLength=1024
-	// +optional
-	Message string `json:"message,omitempty"`
-	// retryable says whether another attempt may succeed although nothing was changed.
-	// +optional
-	Retryable bool `json:"retryable,omitempty"`
 }
 
 // RunResult is what a run came to.
@@ -268,6 +238,10 @@ type RunResult struct {
 	// +kubebuilder:validation:MaxLength=8192
 	// +optional
 	Summary string `json:"summary,omitempty"`
+	// partial is what the model had to show when its answers were used up (reason MaxIterations).
+	// +kubebuilder:validation:MaxLength=4096
+	// +optional
+	Partial string `json:"partial,omitempty"`
 	// stats count what it took.
 	// +optional
 	Stats RunStats `json:"stats,omitempty,omitzero"`

@@ -19,7 +19,8 @@ const (
 // +kubebuilder:validation:Enum=bash;code;read;write;list;ask_user
 type ToolName string
 
-// MotorRunSpec is one task to carry out. Only responses and cancel may change after creation.
+// MotorRunSpec is one task to carry out. Only responses, retries, suspend, ttlSecondsAfterFinished and cancel may change
+// after creation.
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Agentic' || has(self.task)",fieldPath=".task",reason=FieldValueRequired,message="an Agentic run needs a task"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Agentic' || !has(self.code)",fieldPath=".code",reason=FieldValueForbidden,message="code is for Oneshot runs; in an Agentic run the model writes it"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || has(self.code)",fieldPath=".code",reason=FieldValueRequired,message="a Oneshot run needs code"
@@ -27,12 +28,15 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="self.mode == oldSelf.mode",fieldPath=".mode",message="mode never changes after creation"
 // +kubebuilder:validation:XValidation:rule="has(self.task) == has(oldSelf.task) && (!has(self.task) || self.task == oldSelf.task)",fieldPath=".task",message="task never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.code) == has(oldSelf.code) && (!has(self.code) || self.code == oldSelf.code)",fieldPath=".code",message="code never changes after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.tools) == has(oldSelf.tools) && (!has(self.tools) || self.tools == oldSelf.tools)",fieldPath=".tools",message="tools never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.domains) == has(oldSelf.domains) && (!has(self.domains) || self.domains == oldSelf.domains)",fieldPath=".domains",message="domains never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.files) == has(oldSelf.files) && (!has(self.files) || self.files == oldSelf.files)",fieldPath=".files",message="files never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="!has(self.tools) || self.tools.size() == 0 ? !has(oldSelf.tools) || oldSelf.tools.size() == 0 : has(oldSelf.tools) && self.tools == oldSelf.tools",fieldPath=".tools",message="tools never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="!has(self.domains) || self.domains.size() == 0 ? !has(oldSelf.domains) || oldSelf.domains.size() == 0 : has(oldSelf.domains) && self.domains == oldSelf.domains",fieldPath=".domains",message="domains never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="!has(self.files) || self.files.size() == 0 ? !has(oldSelf.files) || oldSelf.files.size() == 0 : has(oldSelf.files) && self.files == oldSelf.files",fieldPath=".files",message="files never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",fieldPath=".model",message="model never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="self.limits == oldSelf.limits",fieldPath=".limits",message="limits never change after creation: create another run"
-// +kubebuilder:validation:XValidation:rule="has(self.sandbox) == has(oldSelf.sandbox) && (!has(self.sandbox) || self.sandbox == oldSelf.sandbox)",fieldPath=".sandbox",message="sandbox never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.sandbox) == has(oldSelf.sandbox)",fieldPath=".sandbox",message="sandbox never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.approval) == has(oldSelf.approval) && (!has(self.approval) || self.approval == oldSelf.approval)",fieldPath=".approval",message="approval never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="self.maxAttempts == oldSelf.maxAttempts",fieldPath=".maxAttempts",message="maxAttempts never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="self.priority == oldSelf.priority",fieldPath=".priority",message="priority never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!(has(oldSelf.cancel) && oldSelf.cancel) || (has(self.cancel) && self.cancel)",fieldPath=".cancel",message="a cancelled run cannot be brought back: create another run"
 type MotorRunSpec struct {
 	// mode is Agentic (a model decides what is done) or Oneshot (one piece of code, no model).
@@ -83,6 +87,48 @@ type MotorRunSpec struct {
 	// sandbox changes the sandbox's shape.
 	// +optional
 	Sandbox *RunSandbox `json:"sandbox,omitempty"`
+
+	// approval says what needs a person.
+	// +optional
+	Approval *RunApproval `json:"approval,omitempty"`
+
+	// maxAttempts is how many attempts at the task there may be, the first one included. After an attempt that failed
+	// the run waits for an entry in retries, unless it was the last one. Attempts that the operator makes by itself,
+	// because the sandbox was lost, do not count.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=8
+	// +default=3
+	// +optional
+	MaxAttempts int32 `json:"maxAttempts,omitempty"`
+
+	// priority orders the runs that wait for their turn in the namespace: the highest first, among equals the oldest.
+	// +kubebuilder:validation:Minimum=-1000
+	// +kubebuilder:validation:Maximum=1000
+	// +default=0
+	// +optional
+	Priority int32 `json:"priority,omitempty"`
+
+	// retries start further attempts, each with a clean conversation in the same workspace. An entry can be added, never
+	// changed or removed.
+	// +kubebuilder:validation:MaxItems=9
+	// +kubebuilder:validation:XValidation:rule="oldSelf.all(o, self.exists(n, n.attempt == o.attempt))",message="a retry cannot be taken back; a merge patch replaces the whole list, so add with a JSON patch: [{\"op\":\"add\",\"path\":\"/spec/retries/-\",\"value\":{…}}]"
+	// +listType=map
+	// +listMapKey=attempt
+	// +default=[]
+	// +optional
+	Retries []Retry `json:"retries,omitempty"`
+
+	// suspend stops the run where it is, and starts it again from there when it is taken back. The sandbox stays. A
+	// run that is created suspended does not start. The time does not count for timeoutSeconds.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// ttlSecondsAfterFinished is how long the run is kept after its end, and its steps with it. Unset, the namespace's
+	// MotorCortex decides; without one, a run that succeeded is kept for a day and any other for a week.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=315360000
+	// +optional
+	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
 	// responses answer what the run asked in status.pendingInput. An entry can be added, never changed or removed.
 	// +kubebuilder:validation:MaxItems=64
@@ -164,13 +210,15 @@ type RunModel struct {
 
 // RunLimits bound a run.
 type RunLimits struct {
-	// maxIterations is the most answers that the model may give.
+	// maxIterations is the most answers that the model may give in the first attempt; further attempts have three
+	// quarters of that. Above 20 the older part of the conversation is replaced by a summary every 10 answers.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
 	// +default=20
 	// +optional
 	MaxIterations int32 `json:"maxIterations,omitempty"`
-	// timeoutSeconds is how long the run may take, from its creation, waiting for people not counted.
+	// timeoutSeconds is how long the run may take, all attempts together, from its creation. The time in which it waits
+	// for people, for its turn, or is suspended does not count.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +default=600
@@ -182,13 +230,21 @@ type RunLimits struct {
 	// +default=1800
 	// +optional
 	AwaitingInputSeconds int32 `json:"awaitingInputSeconds,omitempty"`
-	// maxTokens is the most tokens of all model calls together; unset, there is no such limit.
+	// retryWindowSeconds is how long the sandbox and its workspace are kept after an attempt that failed, for a retry.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +default=1800
+	// +optional
+	RetryWindowSeconds int32 `json:"retryWindowSeconds,omitempty"`
+	// maxTokens is the most tokens of all model calls of an attempt together; unset, there is no such limit.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	MaxTokens *int64 `json:"maxTokens,omitempty"`
 }
 
-// RunSandbox is the shape of a run's sandbox.
+// RunSandbox is the shape of a run's sandbox. Quantities are compared by value: a client that writes 1000m back as 1 changes nothing.
+// +kubebuilder:validation:XValidation:rule="has(self.runtimeClassName) == has(oldSelf.runtimeClassName) && (!has(self.runtimeClassName) || self.runtimeClassName == oldSelf.runtimeClassName)",message="sandbox never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="(has(self.resources) && has(self.resources.cpu)) == (has(oldSelf.resources) && has(oldSelf.resources.cpu)) && (has(self.resources) && has(self.resources.memory)) == (has(oldSelf.resources) && has(oldSelf.resources.memory)) && (has(self.resources) && has(self.resources.workspace)) == (has(oldSelf.resources) && has(oldSelf.resources.workspace))",message="sandbox never changes after creation: create another run"
 type RunSandbox struct {
 	// runtimeClassName is the RuntimeClass of the Pod, gvisor for example.
 	// +kubebuilder:validation:MinLength=1
@@ -198,6 +254,46 @@ type RunSandbox struct {
 	// resources are the limits of the sandbox. Requests are a tenth of the CPU and a quarter of the memory.
 	// +optional
 	Resources SandboxResources `json:"resources,omitempty,omitzero"`
+}
+
+// RunApproval says what needs a person.
+type RunApproval struct {
+	// onUnknown decides who deals with a tool call that was started and whose end nobody saw: a person is asked (Person),
+	// or the model is told (Model). Calls that only read are made again without asking anybody.
+	// +default="Person"
+	// +optional
+	OnUnknown UnknownPolicy `json:"onUnknown,omitempty"`
+}
+
+// UnknownPolicy is who deals with a call of unknown outcome.
+// +kubebuilder:validation:Enum=Person;Model
+type UnknownPolicy string
+
+const (
+	UnknownAskPerson UnknownPolicy = "Person"
+	UnknownTellModel UnknownPolicy = "Model"
+)
+
+// Retry starts one further attempt.
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a retry cannot be changed"
+// +kubebuilder:validation:XValidation:rule="!has(self.addDomains)",fieldPath=".addDomains",reason=FieldValueForbidden,message="this version gives no run a way out of its sandbox: leave addDomains out"
+type Retry struct {
+	// attempt that this starts, counted from 0: the first retry is attempt 1. status.pendingInput.attempt says which one
+	// the run waits for.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9
+	// +required
+	Attempt int32 `json:"attempt"`
+	// guidance tells the model what to do differently.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	// +optional
+	Guidance string `json:"guidance,omitempty"`
+	// addDomains are hosts that the sandbox may reach from this attempt on.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	AddDomains []Domain `json:"addDomains,omitempty"`
 }
 
 // Response answers one question.
@@ -214,6 +310,7 @@ type Response struct {
 	// +required
 	Answer string `json:"answer"`
 	// respondedBy is who answered.
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	RespondedBy string `json:"respondedBy,omitempty"`

@@ -5,21 +5,25 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // StepType is what a MotorStep records.
-// +kubebuilder:validation:Enum=Turn;Outcome
+// +kubebuilder:validation:Enum=Turn;Summary;Outcome
 type StepType string
 
 const (
 	// StepTurn records one answer of the model and what came of it.
 	StepTurn StepType = "Turn"
+	// StepSummary records a summary that takes the place of older turns in the conversation.
+	StepSummary StepType = "Summary"
 	// StepEnd records how an attempt ended that did not end by a Turn without tool calls.
 	StepEnd StepType = "Outcome"
 )
 
 // MotorStepSpec is what was decided. It is written before any of it is done, and never changes.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a step's spec never changes"
+// +kubebuilder:validation:XValidation:rule="self.type == 'Summary' ? has(self.through) : !has(self.through)",message="through is set if, and only if, type is Summary"
+// +kubebuilder:validation:XValidation:rule="!has(self.through) || self.through < self.index",fieldPath=".through",message="a Summary stands for steps before it"
 // +kubebuilder:validation:XValidation:rule="self.type == 'Outcome' ? has(self.outcome) : !has(self.outcome)",message="outcome is set if, and only if, type is Outcome"
 type MotorStepSpec struct {
-	// type is Turn for an answer of the model, Outcome for the end of an attempt.
+	// type is Turn for an answer of the model, Summary for a summary of older turns, Outcome for the end of an attempt.
 	// +required
 	Type StepType `json:"type"`
 	// attempt counts the attempts of the run from 0.
@@ -44,7 +48,12 @@ type MotorStepSpec struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Model string `json:"model,omitempty"`
-	// content is what the model said beside its tool calls.
+	// through is the index of the last step that a Summary stands for.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +optional
+	Through int32 `json:"through,omitempty"`
+	// content is what the model said beside its tool calls: the text of a Summary, the partial result of an Outcome.
 	// +kubebuilder:validation:MaxLength=131072
 	// +optional
 	Content string `json:"content,omitempty"`
@@ -160,6 +169,10 @@ type StepOutcome struct {
 	// retryable says whether another attempt may succeed although nothing was changed.
 	// +optional
 	Retryable bool `json:"retryable,omitempty"`
+	// hint is a model's guess at the cause and the cure.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Hint string `json:"hint,omitempty"`
 }
 
 // StepPhase is how far a step got.
@@ -171,7 +184,7 @@ const (
 	StepInFlight StepPhase = "InFlight"
 	// StepSettled: every tool call has a result.
 	StepSettled StepPhase = "Settled"
-	// StepOutcomeUnknown: every tool call has ended, and of at least one nobody can tell how.
+	// StepOutcomeUnknown: of at least one tool call that has no result nobody can tell how it ended.
 	StepOutcomeUnknown StepPhase = "OutcomeUnknown"
 )
 
@@ -186,6 +199,12 @@ type MotorStepStatus struct {
 	// +listMapKey=callID
 	// +optional
 	Results []ToolResult `json:"results,omitempty"`
+	// unknown has an entry for each time that a call was started and nobody can tell how it ended. Entries are only added.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=execution
+	// +optional
+	Unknown []UnknownExecution `json:"unknown,omitempty"`
 	// ok is "succeeded/called", for printing.
 	// +kubebuilder:validation:MaxLength=16
 	// +optional
@@ -195,6 +214,28 @@ type MotorStepStatus struct {
 	// +default=0
 	// +optional
 	ToolMs int64 `json:"toolMs,omitempty"`
+}
+
+// UnknownExecution is an execution of a tool call of which the sandbox knows the beginning and not the end.
+type UnknownExecution struct {
+	// execution is the id under which the sandbox ran it: that of the call the first time, with -r1, -r2 … after it when
+	// it was made again.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	Execution string `json:"execution"`
+	// callID is the id of the tool call.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	CallID string `json:"callID"`
+	// foundAt is when this was found.
+	// +required
+	FoundAt metav1.Time `json:"foundAt"`
+	// policy says who deals with it: nobody need be asked about a call that only reads.
+	// +kubebuilder:validation:Enum=Redo;Person;Model
+	// +required
+	Policy string `json:"policy"`
 }
 
 // ToolResult is the envelope of what a tool call gave.
@@ -230,6 +271,10 @@ type ToolResult struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	DurationMs int64 `json:"durationMs,omitempty"`
+	// waitedMs is how long a person took to decide about an unknown outcome of the call, in milliseconds.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	WaitedMs int64 `json:"waitedMs,omitempty"`
 }
 
 // MotorStep is one entry in the journal of a MotorRun. Only the operator writes it.
@@ -243,6 +288,7 @@ type ToolResult struct {
 // +kubebuilder:printcolumn:name="Tool-ms",type=integer,JSONPath=`.status.toolMs`
 // +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.spec.usage.totalTokens`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Type",type=string,priority=1,JSONPath=`.spec.type`
 // +kubebuilder:printcolumn:name="Phase",type=string,priority=1,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Run",type=string,priority=1,JSONPath=`.metadata.labels.motorcortex\.dev/run`
 // +kubebuilder:printcolumn:name="Attempt",type=integer,priority=1,JSONPath=`.spec.attempt`

@@ -15,6 +15,8 @@ const (
 	headContent = 8192
 	// headOutput is what the status shows of a tool's output.
 	headOutput = 200
+	// headArguments is what a person is shown of a call whose outcome is unknown.
+	headArguments = 200
 )
 
 // runHead keeps of a cached run all but the content of its files; who puts them reads the run itself.
@@ -39,13 +41,16 @@ func stepHead(o any) (any, error) {
 		return o, nil
 	}
 	s.ManagedFields = nil
-	if !s.Spec.Final {
+	if !s.Spec.Final && s.Spec.Type != v1alpha1.StepEnd {
 		s.Spec.Content = ""
 	}
 	s.Spec.Content = runpolicy.Cut(s.Spec.Content, headContent)
 	for i := range s.Spec.ToolCalls {
-		// No question that a person is asked is longer.
-		if c := &s.Spec.ToolCalls[i]; c.Tool != toolapi.ToolAskUser || len(c.Arguments) > toolapi.MaxAskUserBytes {
+		switch c := &s.Spec.ToolCalls[i]; {
+		case c.Tool != toolapi.ToolAskUser:
+			c.Arguments = runpolicy.Cut(c.Arguments, headArguments)
+		case len(c.Arguments) > toolapi.MaxAskUserBytes:
+			// No question that a person is asked is longer.
 			c.Arguments = ""
 		}
 	}

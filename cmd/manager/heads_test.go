@@ -33,9 +33,13 @@ func bigStep(final bool) *v1alpha1.MotorStep {
 			ToolCalls: []v1alpha1.ToolCall{
 				{ID: "c0", Tool: "bash", Arguments: long},
 				{ID: "c1", Tool: "ask_user", Arguments: `{"question":"Which?","options":["a"]}`},
+				{ID: "c2", Tool: "bash", Arguments: " \n" + long},
 			},
 		},
-		Status: v1alpha1.MotorStepStatus{ToolMs: 7, Results: []v1alpha1.ToolResult{{CallID: "c0", OK: true, Output: long, DurationMs: 7}}},
+		Status: v1alpha1.MotorStepStatus{
+			ToolMs: 7, Results: []v1alpha1.ToolResult{{CallID: "c0", OK: true, Output: long, DurationMs: 7}},
+			Unknown: []v1alpha1.UnknownExecution{{Execution: "c2", CallID: "c2", Policy: "Person"}},
+		},
 	}
 }
 
@@ -93,8 +97,8 @@ func TestStepHeadIsSmall(t *testing.T) {
 		if n := utf8.RuneCountInString(s.Spec.Content); final && n != headContent || !final && n != 0 {
 			t.Errorf("final %t: %d characters of content", final, n)
 		}
-		if s.Spec.ToolCalls[0].Arguments != "" || s.Spec.ToolCalls[1].Arguments == "" {
-			t.Error("the arguments of the question, and of nothing else, are needed")
+		if n := utf8.RuneCountInString(s.Spec.ToolCalls[0].Arguments); n != headArguments || !strings.HasSuffix(s.Spec.ToolCalls[1].Arguments, "}") {
+			t.Errorf("%d characters of arguments; the question is %q", n, s.Spec.ToolCalls[1].Arguments)
 		}
 		if n := utf8.RuneCountInString(s.Status.Results[0].Output); n != headOutput {
 			t.Errorf("%d characters of output", n)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -42,6 +43,13 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err := o.complete(); err != nil {
 		return err
 	}
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the API server: %w", err)
+	}
+	if err := awaitAPIServer(ctx, cfg, o.healthAddress, log); err != nil {
+		return err
+	}
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return fmt.Errorf("build the scheme: %w", err)
@@ -49,9 +57,9 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return fmt.Errorf("build the scheme: %w", err)
 	}
-	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
+	mgr, err := ctrl.NewManager(withFaults(cfg, log), ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         cacheOptions(),
+		Cache:                         cacheOptions(o.namespace),
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.healthAddress,
@@ -63,6 +71,8 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 		LeaseDuration: new(10 * time.Second),
 		RenewDeadline: new(7 * time.Second),
 		RetryPeriod:   new(time.Second),
+		// Less than the Pod's own time to end: the Lease of the leader is given back only after this.
+		GracefulShutdownTimeout: new(10 * time.Second),
 	})
 	if err != nil {
 		return fmt.Errorf("make the manager: %w", err)
@@ -79,15 +89,17 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	return mgr.Start(ctx)
 }
 
-// cacheOptions keep out of the cache what nobody asks it for: foreign Pods and NetworkPolicies, and the bulk of runs,
+// cacheOptions keep out of the cache what nobody asks it for: foreign Pods, NetworkPolicies and Leases, and the bulk of runs,
 // steps and nodes, which would make the manager's memory grow with the files and transcripts of all runs.
-func cacheOptions() cache.Options {
+func cacheOptions(namespace string) cache.Options {
 	sandboxes := labels.SelectorFromSet(labels.Set{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox})
+	workers := labels.SelectorFromSet(labels.Set{v1alpha1.LabelComponent: v1alpha1.ComponentWorker})
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                 {Label: sandboxes},
 			&networkingv1.NetworkPolicy{}: {Label: sandboxes},
+			&coordinationv1.Lease{}:       {Label: workers, Namespaces: map[string]cache.Config{namespace: {}}},
 			&v1alpha1.MotorRun{}:          {Transform: runHead},
 			&v1alpha1.MotorStep{}:         {Transform: stepHead},
 			&corev1.Node{}:                {Transform: nodeHead},

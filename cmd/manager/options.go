@@ -22,6 +22,7 @@ type options struct {
 	metricsAddress      string
 	healthAddress       string
 	model               string
+	archiveBucket       string
 	sandboxStartTimeout time.Duration
 	isolationTimeout    time.Duration
 	connectTimeout      time.Duration
@@ -29,17 +30,22 @@ type options struct {
 	maxLoops            int
 
 	// worker is this process, not this Pod: a restarted container must not take itself for the former one.
-	worker  string
+	worker string
+	// podName names the Lease of this process. Without a Pod it is the host's name.
+	podName string
+	podUID  string
 	podIP   string
 	builtIn modelref.Endpoint
 }
 
 func (o *options) bind(fs *flag.FlagSet) {
+	bindFaults(fs)
 	fs.StringVar(&o.sandboxImage, "sandbox-image", os.Getenv("SANDBOX_IMAGE"), "image of the sandboxes, with the tool server in it (SANDBOX_IMAGE)")
 	fs.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the manager, for its Lease and its key (POD_NAMESPACE)")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics, 0 for none")
 	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of the probes; sandboxes are tried against it")
 	fs.StringVar(&o.model, "model", os.Getenv("OPENAI_MODEL"), "model of namespaces that name none (OPENAI_MODEL); its endpoint is OPENAI_BASE_URL with the key OPENAI_API_KEY")
+	fs.StringVar(&o.archiveBucket, "archive-bucket", os.Getenv("ARCHIVE_BUCKET"), "where the steps of finished runs are kept, s3://NAME or file:///FOLDER; unset, they stay in the cluster (ARCHIVE_BUCKET)")
 	fs.DurationVar(&o.sandboxStartTimeout, "sandbox-start-timeout", 3*time.Minute, "how long a sandbox Pod may take to run")
 	fs.DurationVar(&o.isolationTimeout, "isolation-timeout", 10*time.Second, "how long a new sandbox may take until it reaches nothing")
 	fs.DurationVar(&o.connectTimeout, "connect-timeout", 10*time.Second, "how long a running sandbox's tool server may be unreachable")
@@ -65,8 +71,10 @@ func (o *options) complete() error {
 		}
 		name = host
 	}
+	o.podName, o.podUID = name, os.Getenv("POD_UID")
 	o.worker = name + "-" + rand.String(5)
 	o.podIP = os.Getenv("POD_IP")
+	o.archiveBucket = strings.TrimSpace(o.archiveBucket)
 	o.builtIn = modelref.Endpoint{
 		BaseURL: strings.TrimSpace(os.Getenv("OPENAI_BASE_URL")),
 		APIKey:  modelref.NewSecret(strings.TrimSpace(os.Getenv("OPENAI_API_KEY"))),

@@ -30,11 +30,11 @@ func TestComplete(t *testing.T) {
 		"an endpoint alone":    {env: map[string]string{"OPENAI_BASE_URL": " http://h/v1\n"}, want: endpoint{BaseURL: "http://h/v1"}},
 		"both":                 {env: map[string]string{"OPENAI_BASE_URL": "http://h/v1", "OPENAI_API_KEY": "k", "OPENAI_MODEL": " m\n"}, want: endpoint{"http://h/v1", "m", "k"}},
 		"the flag comes first": {args: []string{"--model", "flag"}, env: map[string]string{"OPENAI_MODEL": "env"}, want: endpoint{Model: "flag"}},
-		"named by its Pod":     {env: map[string]string{"POD_NAME": "pod-1"}, worker: "pod-1-"},
+		"named by its Pod":     {env: map[string]string{"POD_NAME": "pod-1", "POD_UID": "uid"}, worker: "pod-1-"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			for _, key := range []string{"OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL", "POD_NAME", "POD_IP"} {
+			for _, key := range []string{"OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL", "POD_NAME", "POD_UID", "POD_IP"} {
 				t.Setenv(key, "")
 			}
 			for k, v := range required {
@@ -64,6 +64,9 @@ func TestComplete(t *testing.T) {
 			}
 			if !strings.HasPrefix(o.worker, tt.worker) || len(o.worker) > 253 {
 				t.Errorf("worker %q", o.worker)
+			}
+			if o.podUID != tt.env["POD_UID"] || !strings.HasPrefix(o.worker, o.podName+"-") {
+				t.Errorf("the Pod of %q is %q, %q", o.worker, o.podName, o.podUID)
 			}
 			first := o.worker
 			if err := o.complete(); err != nil || o.worker == first {

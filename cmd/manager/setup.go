@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"motorcortex.dev/motorcortex/internal/controller"
@@ -42,25 +43,34 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 		Models:   models,
 		Config: controller.Config{
 			Sandbox:             sandbox.Config{Image: o.sandboxImage, ManagerKey: toolclient.PublicKeyPin(key), Namespace: o.namespace},
-			Worker:              o.worker,
 			SandboxStartTimeout: o.sandboxStartTimeout,
 			MaxConcurrent:       o.maxConcurrent,
+			Archive:             o.archiveBucket != "",
 		},
 		Now: time.Now,
 	}
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
+	if err := setupArchive(ctx, mgr, o.archiveBucket, log); err != nil {
+		return err
+	}
+	leases, err := coordinationv1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("make the client of the Leases: %w", err)
+	}
 	loops := &engine.Engine{
 		Client: mgr.GetClient(),
 		Live:   mgr.GetAPIReader(),
+		Leases: leases,
 		Models: models,
 		NewModel: func(e modelref.Endpoint) (motorloop.Model, error) {
 			return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model}, openai.Options{Logger: log})
 		},
 		Config: engine.Config{
-			Worker: o.worker, ClientCert: cert, Forbidden: forbiddenTargets(o),
-			IsolationTimeout: o.isolationTimeout, ConnectTimeout: o.connectTimeout, MaxLoops: o.maxLoops,
+			Worker: o.worker, LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,
+			ClientCert: cert, Forbidden: forbiddenTargets(o),
+			IsolationTimeout: o.isolationTimeout, ConnectTimeout: o.connectTimeout, MaxLoops: o.maxLoops, Fault: faultPoint(),
 		},
 		Logger: log,
 		Now:    time.Now,

@@ -36,21 +36,26 @@ func main() {
 	if toolserver.IsChild() {
 		os.Exit(toolserver.RunChild())
 	}
-	listen := flag.String("listen", ":"+strconv.Itoa(toolapi.Port), "address to listen on")
-	flag.Parse()
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	if err := run(log, *listen); err != nil {
-		log.Error("the tool server ends", "error", err)
-		os.Exit(1)
-	}
-	os.Exit(exitTerminated)
+	os.Exit(serve(nil))
 }
 
 // exitTerminated is the status of a tool server that was told to end. With status 0 the kubelet would let the Pod count
 // as succeeded, also if it evicted it, and nobody would learn why the sandbox is gone.
 const exitTerminated = 128 + int(syscall.SIGTERM)
 
-func run(log *slog.Logger, listen string) error {
+// serve serves until the process is told to end, and gives its exit status. fault is for tests.
+func serve(fault func(toolserver.FaultPoint, string)) int {
+	listen := flag.String("listen", ":"+strconv.Itoa(toolapi.Port), "address to listen on")
+	flag.Parse()
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	if err := run(log, *listen, fault); err != nil {
+		log.Error("the tool server ends", "error", err)
+		return 1
+	}
+	return exitTerminated
+}
+
+func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, string)) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	if err := toolserver.Prepare(); err != nil {
@@ -68,6 +73,7 @@ func run(log *slog.Logger, listen string) error {
 		PodUID:      os.Getenv("MOTOR_POD_UID"),
 		ManagerKeys: keys,
 		Logger:      log,
+		Fault:       fault,
 	})
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -182,7 +181,7 @@ func TestTermination(t *testing.T) {
 		r, _ := p.client().Call(testContext(t), call(t, toolapi.ToolBash, toolapi.BashArgs{Command: "touch begun; trap '' TERM; sleep 100; sleep 100"}))
 		answer <- r
 	}()
-	p.await("begun")
+	p.await("workspace/begun")
 	began := time.Now()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -203,46 +202,11 @@ func (p *pod) await(file string) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(15 * time.Second); ; <-tick.C {
-		if _, err := os.Stat(p.dir + "/workspace/" + file); err == nil {
+		if _, err := os.Stat(p.dir + "/" + file); err == nil {
 			return
 		}
 		if time.Now().After(deadline) {
 			p.t.Fatalf("the file %s is not there after 15 s", file)
 		}
-	}
-}
-
-// The server is killed in the middle of a call and started again on the same folders.
-func TestKilledServer(t *testing.T) {
-	p := newPod(t)
-	finished := call(t, toolapi.ToolBash, toolapi.BashArgs{Command: "echo $RANDOM$RANDOM"})
-	before, err := p.client().Call(testContext(t), finished)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hello := p.client()
-	if _, err := hello.Hello(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
-	torn := call(t, toolapi.ToolBash, toolapi.BashArgs{Command: "echo run >> runs; touch begun; sleep 100"})
-	ctx, cancel := context.WithCancel(testContext(t))
-	go func() { _, _ = p.client().Call(ctx, torn) }()
-	p.await("begun")
-	cancel()
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = p.cmd.Wait()
-
-	p.cert.PinnedServerKey = hello.ServerKey()
-	p.start()
-	if after, err := p.client().Call(testContext(t), finished); err != nil || after != before {
-		t.Errorf("%+v, and was %+v: %v", after, before, err)
-	}
-	if r, err := p.client().Call(testContext(t), torn); err != nil || r.ErrorCode != toolapi.CodeOutcomeUnknown {
-		t.Errorf("%+v %v", r, err)
-	}
-	if runs, err := os.ReadFile(p.dir + "/workspace/runs"); err != nil || string(runs) != "run\n" {
-		t.Errorf("runs %q %v", runs, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -37,10 +38,21 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "make a Pod (these tests need root and the right to make namespaces):", err)
 			os.Exit(1)
 		}
-		main()
+		os.Exit(serve(halt))
 	default:
 		os.Exit(m.Run())
 	}
+}
+
+// halt stops a call for good at the point that the environment names, and says so in the file "halted".
+func halt(point toolserver.FaultPoint, id string) {
+	if string(point) != os.Getenv("TEST_HALT") || !strings.HasPrefix(id, "halted") {
+		return
+	}
+	if err := os.WriteFile(os.Getenv("TMPDIR")+"/halted", nil, 0o600); err != nil {
+		panic(err)
+	}
+	select {}
 }
 
 // becomePod makes this process, which is the first of new process and mount namespaces, what a sandbox container is:
@@ -74,6 +86,8 @@ type pod struct {
 	env  []string
 	cert toolclient.Config
 	cmd  *exec.Cmd
+	// listen is the address to listen on, the same after a restart.
+	listen string
 }
 
 func newPod(t *testing.T, env ...string) *pod {
@@ -86,7 +100,10 @@ func newPod(t *testing.T, env ...string) *pod {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pod{t: t, dir: t.TempDir(), env: env, cert: toolclient.Config{PodUID: "uid", ClientCert: cert, Epoch: 1}}
+	p := &pod{
+		t: t, dir: t.TempDir(), env: env, listen: "127.0.0.1:0",
+		cert: toolclient.Config{PodUID: "uid", ClientCert: cert, Epoch: 1},
+	}
 	if err := os.Chmod(filepath.Dir(p.dir), 0o755); err != nil { // The unprivileged user has to get in.
 		t.Fatal(err)
 	}
@@ -123,7 +140,7 @@ func (p *pod) start() {
 	p.t.Helper()
 	p.cmd = &exec.Cmd{
 		Path:        p.dir + "/toolserver",
-		Args:        []string{"toolserver", "-listen", "127.0.0.1:0"},
+		Args:        []string{"toolserver", "-listen", p.listen},
 		Env:         p.env,
 		SysProcAttr: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS},
 	}
@@ -151,7 +168,17 @@ func (p *pod) start() {
 		}
 		p.cert.Address = entry.Address
 	}
+	p.listen = p.cert.Address
 	go func() { _, _ = io.Copy(io.Discard, reader) }()
+}
+
+// kill kills the tool server, and with it everything in its container.
+func (p *pod) kill() {
+	p.t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	_ = p.cmd.Wait() // It was killed.
 }
 
 func (p *pod) client() *toolclient.Client {

@@ -81,6 +81,13 @@ func defaultAnswer(input *v1alpha1.PendingInput) string {
 // unattended gives the answer when nobody can be asked, and why it is that one. The answer given beforehand is for
 // the first question only: a run that asks again did not like it.
 func unattended(input *v1alpha1.PendingInput, given string, first bool) (answer, why string, err error) {
+	if input.Kind == v1alpha1.InputRetry {
+		return "", "", fmt.Errorf("the attempt failed, and the run waits for a retry: %s", clean(input.Question))
+	}
+	if input.Kind == v1alpha1.InputOutcomeUnknown {
+		// Whether to make the call again is nothing to guess at.
+		return v1alpha1.UnknownSkip, "what the call did, nobody can tell", nil
+	}
 	if given != "" && first {
 		return given, "from DEMO_ANSWER", nil
 	}
@@ -93,18 +100,21 @@ func unattended(input *v1alpha1.PendingInput, given string, first bool) (answer,
 	return "", "", fmt.Errorf("the run asked %q, which has no default: set DEMO_ANSWER, or start the demo on a terminal", clean(input.Question))
 }
 
-// respond answers a question the way kubectl patch --type=json does.
-func respond(ctx context.Context, c client.Client, key client.ObjectKey, id, answer string) error {
-	patch, err := json.Marshal([]map[string]any{
-		{"op": "add", "path": "/spec/responses/-", "value": map[string]string{"id": id, "answer": answer}},
-	})
+// respond answers the way kubectl patch --type=json does: a question in spec.responses, an attempt that failed with
+// guidance in spec.retries.
+func respond(ctx context.Context, c client.Client, key client.ObjectKey, input *v1alpha1.PendingInput, answer string) error {
+	path, value := "/spec/responses/-", any(v1alpha1.Response{ID: input.ID, Answer: answer})
+	if input.Kind == v1alpha1.InputRetry && input.Attempt != nil {
+		path, value = "/spec/retries/-", v1alpha1.Retry{Attempt: *input.Attempt, Guidance: answer}
+	}
+	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": path, "value": value}})
 	if err != nil {
 		return err
 	}
 	run := &v1alpha1.MotorRun{}
 	run.Namespace, run.Name = key.Namespace, key.Name
 	if err := c.Patch(ctx, run, client.RawPatch(types.JSONPatchType, patch)); err != nil {
-		return fmt.Errorf("answer the question %s: %w", id, err)
+		return fmt.Errorf("answer the question %s: %w", input.ID, err)
 	}
 	return nil
 }

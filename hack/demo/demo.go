@@ -215,7 +215,7 @@ func (d *demo) answer(ctx context.Context, input *v1alpha1.PendingInput, answer 
 	}
 	d.answered[input.ID] = true
 	d.marks.answer(d.now())
-	return respond(ctx, d.c, d.key, input.ID, answer)
+	return respond(ctx, d.c, d.key, input, answer)
 }
 
 // settle notices that somebody else was faster.

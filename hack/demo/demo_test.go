@@ -59,7 +59,7 @@ func cluster(t *testing.T, patches chan<- string, steps ...v1alpha1.MotorStep) c
 
 func checkAnswer(t *testing.T, patches <-chan string, id, answer string) {
 	t.Helper()
-	want := fmt.Sprintf(`application/json-patch+json portfolio [{"op":"add","path":"/spec/responses/-","value":{"answer":%q,"id":%q}}]`, answer, id)
+	want := fmt.Sprintf(`application/json-patch+json portfolio [{"op":"add","path":"/spec/responses/-","value":{"id":%q,"answer":%q}}]`, id, answer)
 	select {
 	case got := <-patches:
 		if got != want {
@@ -116,6 +116,21 @@ func TestHappyPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "happy.golden.txt", out.Bytes())
+}
+
+func TestRetryIsAnsweredWithGuidance(t *testing.T) {
+	var out bytes.Buffer
+	patches := make(chan string, 1)
+	d := testDemo(&out)
+	d.c = cluster(t, patches)
+	input := &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1))}
+	if err := d.answer(t.Context(), input, "use port 8080"); err != nil {
+		t.Fatal(err)
+	}
+	want := `application/json-patch+json portfolio [{"op":"add","path":"/spec/retries/-","value":{"attempt":1,"guidance":"use port 8080"}}]`
+	if got := <-patches; got != want {
+		t.Errorf("patch %s, want %s", got, want)
+	}
 }
 
 func TestFailedRun(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,9 +17,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// accept checks what admission cannot see, before anything is created. An accepted run stays accepted.
+// accept checks what admission cannot see, before the run asks for a place. An accepted run stays accepted.
 func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error) {
-	if apimeta.IsStatusConditionTrue(s.run.Status.Conditions, v1alpha1.ConditionAccepted) {
+	if isAccepted(s.run) {
 		return true, nil
 	}
 	if refusal := unsupported(s.run); refusal != nil {
@@ -43,7 +42,6 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 		return false, err
 	}
 	s.run.Status.Model = endpoint.Model
-	s.set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "The run can be carried out.")
 	return true, nil
 }
 
@@ -63,6 +61,7 @@ func unsupported(run *v1alpha1.MotorRun) *runpolicy.End {
 func refused(reason, message string) *runpolicy.End {
 	return &runpolicy.End{Phase: v1alpha1.PhaseFailed, Reason: reason, Message: message, Failure: &v1alpha1.FailureSummary{
 		Category: v1alpha1.CategoryInvalidTask, Reason: reason, Message: message,
+		SuggestedAction: runpolicy.SuggestedAction(v1alpha1.CategoryInvalidTask, reason, false),
 	}}
 }
 

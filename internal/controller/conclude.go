@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,9 @@ import (
 
 // maxSummary is the most of the model's closing text that the status carries.
 const maxSummary = 8192
+
+// maxPartial is the most of what an attempt had to show when its answers were used up.
+const maxPartial = 4096
 
 // cleanUp keeps a finished run as it is: what it came to is never decided again, and a sandbox of it that it finds goes
 // at the end of the pass.
@@ -32,11 +36,11 @@ func (r *MotorRunReconciler) cleanUp(ctx context.Context, s *scope) (bool, error
 	return false, nil
 }
 
-// conclude ends the run if it is over.
+// conclude ends the run if it is over, and its attempt if that is.
 func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, error) {
 	d := r.decide(s)
-	if d.End != nil && s.progress.Final == nil && s.progress.Failure == nil {
-		// The cache may not have the step yet that ends the run in its own way.
+	if isTurningPoint(s.run, d) && s.progress.Final == nil && s.progress.Failure == nil {
+		// The cache may not have the step yet that ends the attempt in its own way.
 		if err := r.readJournal(ctx, r.Live, s); err != nil {
 			return false, err
 		}
@@ -45,12 +49,25 @@ func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, erro
 		}
 		d = r.decide(s)
 	}
-	if d.End != nil {
+	switch {
+	case d.End != nil:
 		end(s, d.End)
 		return false, nil
+	case d.Next != nil:
+		begin(s, d)
+	case d.Failure != nil:
+		runpolicy.Fail(&s.run.Status, d.Failure, d.FinishedAt)
 	}
+	showPendingInput(s, d.Retry)
+	showRetries(s)
 	s.wake(d.WakeAt)
-	return true, nil
+	// A new sandbox is made when it is written that there has to be one.
+	return d.Next == nil || !d.Next.NewSandbox, nil
+}
+
+// isTurningPoint says whether the decision cannot be taken back.
+func isTurningPoint(run *v1alpha1.MotorRun, d runpolicy.Decision) bool {
+	return d.End != nil || d.Next != nil || d.Failure != nil && run.Status.Attempts[len(run.Status.Attempts)-1].Failure == nil
 }
 
 func (r *MotorRunReconciler) decide(s *scope) runpolicy.Decision {
@@ -60,6 +77,9 @@ func (r *MotorRunReconciler) decide(s *scope) runpolicy.Decision {
 	}
 	if s.pod != nil {
 		o.SandboxCreatedAt = s.pod.CreationTimestamp.Time
+	}
+	if s.former != nil {
+		o.Former = formerMessage(s.former)
 	}
 	return runpolicy.Decide(o, s.now)
 }
@@ -75,38 +95,58 @@ func end(s *scope, e *runpolicy.End) {
 	st.Phase, st.Message = e.Phase, runpolicy.CutEncoded(e.Message, maxMessage)
 	st.FinishedAt = new(metav1.NewTime(s.now))
 	st.PendingInput = nil
+	runpolicy.CountPause(&st.Paused, false, s.now)
 	st.Result = result(s, e)
-	if len(st.Attempts) > 0 {
-		a := &st.Attempts[len(st.Attempts)-1]
-		a.FinishedAt, a.Failure = st.FinishedAt, e.Failure
-	}
+	endAttempt(st, e)
 	s.set(v1alpha1.ConditionSucceeded, succeeded, e.Reason, e.Message)
 	s.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, e.Reason, e.Message)
 	s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
-	if apimeta.FindStatusCondition(st.Conditions, v1alpha1.ConditionSandboxReady) != nil {
-		s.set(v1alpha1.ConditionSandboxReady, metav1.ConditionFalse, v1alpha1.ReasonSandboxRemoved, "The run has ended, and its sandbox goes with it.")
+	for conditionType, reason := range map[string]string{
+		v1alpha1.ConditionSandboxReady: v1alpha1.ReasonSandboxRemoved, v1alpha1.ConditionSuspended: v1alpha1.ReasonRunEnded,
+	} {
+		if apimeta.FindStatusCondition(st.Conditions, conditionType) != nil {
+			s.set(conditionType, metav1.ConditionFalse, reason, "The run has ended, and its sandbox goes with it.")
+		}
+	}
+}
+
+// endAttempt ends the last attempt with the run. One that had failed before stays as it was, unless it turned out to have
+// succeeded after all.
+func endAttempt(st *v1alpha1.MotorRunStatus, e *runpolicy.End) {
+	if len(st.Attempts) == 0 {
+		return
+	}
+	a := &st.Attempts[len(st.Attempts)-1]
+	if a.Failure == nil || e.Phase == v1alpha1.PhaseCompleted {
+		a.FinishedAt, a.Failure = st.FinishedAt, e.Failure
 	}
 }
 
 func (r *MotorRunReconciler) removePod(ctx context.Context, s *scope) error {
-	if s.pod == nil || s.pod.DeletionTimestamp != nil {
+	if s.pod == nil {
 		return nil
 	}
-	uid := s.pod.UID
-	if err := r.Delete(ctx, s.pod, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+	return r.deletePod(ctx, s.pod)
+}
+
+// deletePod deletes this very Pod, and not a later one of its name.
+func (r *MotorRunReconciler) deletePod(ctx context.Context, pod *corev1.Pod) error {
+	if pod.DeletionTimestamp != nil {
+		return nil
+	}
+	uid := pod.UID
+	if err := r.Delete(ctx, pod, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the sandbox Pod: %w", err)
 	}
 	return nil
 }
 
+// result sums up all attempts. Pauses count as waiting, because nothing was done in them.
 func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
-	p := s.progress
+	p := s.progress.Answering(s.now)
 	total := s.now.Sub(s.run.CreationTimestamp.Time)
-	waited := p.Waited
-	if p.Pending != nil {
-		waited += s.now.Sub(p.Pending.AskedAt.Time)
-	}
-	return &v1alpha1.RunResult{
+	waited := p.Waited + time.Duration(s.run.Status.Paused.Seconds)*time.Second
+	r := &v1alpha1.RunResult{
 		OK:      e.Phase == v1alpha1.PhaseCompleted,
 		Summary: runpolicy.CutEncoded(e.Message, maxSummary),
 		Stats: v1alpha1.RunStats{
@@ -116,6 +156,10 @@ func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
 			Tokens:     p.Usage.TotalTokens,
 		},
 	}
+	if !r.OK {
+		r.Partial = runpolicy.CutEncoded(p.Partial, maxPartial)
+	}
+	return r
 }
 
 // ms never goes below zero: creation times have a resolution of a second only.

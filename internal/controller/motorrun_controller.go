@@ -8,6 +8,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,10 +27,11 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns,verbs=get;list;watch
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns/status,verbs=patch
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns/finalizers,verbs=update
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorsteps,verbs=get;list;watch;create
@@ -41,18 +44,18 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // The recorder of the leader election writes events of the old kind.
 // +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=motorcortex-system,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=motorcortex-system,resources=leases,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=secrets,verbs=get;create
 
 // Config is what the reconciler is told by the manager's flags.
 type Config struct {
 	Sandbox sandbox.Config
-	// Worker is the replica that runs are given to.
-	Worker string
 	// SandboxStartTimeout is how long a sandbox Pod may take to run before its run fails.
 	SandboxStartTimeout time.Duration
 	// MaxConcurrent is how many runs are reconciled at the same time.
 	MaxConcurrent int
+	// Archive says that the steps of a finished run are archived, which is waited for before the run is deleted.
+	Archive bool
 }
 
 // MotorRunReconciler converges MotorRuns.
@@ -62,38 +65,75 @@ type MotorRunReconciler struct {
 	Live     client.Reader
 	Recorder events.EventRecorder
 	Models   modelref.Resolver
-	Config   Config
-	Now      func() time.Time
+	// Workers are the replicas that runs are given to. SetupWithManager sets it if nobody else has.
+	Workers Workers
+	Config  Config
+	Now     func() time.Time
+
+	placed     placements
+	admissions stripes
+	looking    sync.Once
+	since      time.Time
 }
 
 // SetupWithManager registers the reconciler.
 func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr)
+	if r.Workers == nil {
+		workers := newLeaseWorkers(mgr.GetCache(), r.Config.Sandbox.Namespace, r.Now)
+		if err := mgr.Add(workers); err != nil {
+			return err
+		}
+		r.Workers = workers
+		b = b.WatchesRawSource(&lostRuns{workers: workers, runs: r.Client})
+	}
+	return b.
 		Named("motorrun").
 		For(&v1alpha1.MotorRun{}).
 		Owns(&v1alpha1.MotorStep{}).
 		Owns(&corev1.Pod{}).
-		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedRuns),
+		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.nextTurns), builder.WithPredicates(leavesQueue())).
+		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.surplus), builder.WithPredicates(hasEnded())).
+		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.allRuns),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&networkingv1.NetworkPolicy{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedRuns)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, r.Config.MaxConcurrent)}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: max(1, r.Config.MaxConcurrent),
+			// Not the default's 17 minutes: what kept passes from succeeding may be over, and deadlines pass meanwhile.
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, maxPause),
+		}).
 		Complete(r)
+}
+
+// allRuns maps a MotorCortex to the runs of its namespace: it says how long finished ones are kept too.
+func (r *MotorRunReconciler) allRuns(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
+		for i := range runs {
+			list = append(list, &runs[i])
+		}
+		return list
+	})
 }
 
 // unfinishedRuns maps an object that concerns all runs of a namespace to those that it can still concern.
 func (r *MotorRunReconciler) unfinishedRuns(ctx context.Context, o client.Object) []reconcile.Request {
-	var runs v1alpha1.MotorRunList
-	if err := r.List(ctx, &runs, client.InNamespace(o.GetNamespace())); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "list runs", "namespace", o.GetNamespace())
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range runs.Items {
-		if !isFinished(&runs.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&runs.Items[i])})
+	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
+		for i := range runs {
+			if !isFinished(&runs[i]) {
+				list = append(list, &runs[i])
+			}
 		}
+		return list
+	})
+}
+
+// runsOf lists the runs of a namespace. They are the cache's own: nobody may change them.
+func (r *MotorRunReconciler) runsOf(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
+	var runs v1alpha1.MotorRunList
+	if err := r.List(ctx, &runs, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
 	}
-	return requests
+	return runs.Items, nil
 }
 
 // Reconcile brings one run a step further and writes its status once.
@@ -103,10 +143,10 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !run.DeletionTimestamp.IsZero() {
-		// Pod and steps are owned by the run and go with it.
-		return ctrl.Result{}, nil
+		return ctrl.Result{}, r.abandon(ctx, run)
 	}
 	s := newScope(run, r.Now())
+	defer s.release()
 	// A pass that failed half way has seen too little to speak about the run; the next one starts anew.
 	err := r.converge(ctx, s)
 	if err == nil {
@@ -114,6 +154,9 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	}
 	if err == nil && isFinished(s.run) {
 		err = r.removePod(ctx, s)
+	}
+	if err == nil && isFinished(s.run) {
+		err = r.retire(ctx, s)
 	}
 	if apierrors.IsConflict(err) {
 		// Somebody wrote the run since it was read; the watch brings the new version.
@@ -123,6 +166,16 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 		return ctrl.Result{}, err
 	}
 	return s.result(), nil
+}
+
+// abandon removes the sandbox of a run that is being deleted. Pod and steps are owned by the run and go with it, but a
+// finalizer of somebody else's can hold it back, and nobody would end its sandbox for as long.
+func (r *MotorRunReconciler) abandon(ctx context.Context, run *v1alpha1.MotorRun) error {
+	pod, err := getPod(ctx, r.Client, run)
+	if err != nil || pod == nil || !isOwn(pod, run) {
+		return err
+	}
+	return r.deletePod(ctx, pod)
 }
 
 // conflictPause lets the cache catch up with the write that won.
@@ -136,14 +189,16 @@ type step struct {
 
 // converge takes the steps in order until one has to wait.
 //
-//	cleanUp → observe → progress → conclude → accept → baseline → sandbox → place
+//	cleanUp → observe → progress → conclude → suspend → accept → admit → baseline → sandbox → place
 func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 	for _, st := range []step{
 		{"cleanUp", r.cleanUp},
 		{"observe", r.observe},
 		{"progress", r.progress},
 		{"conclude", r.conclude},
+		{"suspend", r.suspend},
 		{"accept", r.accept},
+		{"admit", r.admit},
 		{"baseline", r.baseline},
 		{"sandbox", r.sandbox},
 		{"place", r.place},
@@ -162,6 +217,7 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 // writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
 func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
 	s.summarize()
+	runpolicy.Fit(&s.run.Status)
 	if !s.changed() {
 		return nil
 	}

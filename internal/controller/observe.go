@@ -39,26 +39,40 @@ func (r *MotorRunReconciler) observePod(ctx context.Context, s *scope) error {
 		return err
 	}
 	known := s.run.Status.Sandbox
-	if known != nil && (pod == nil || string(pod.UID) != known.PodUID) {
-		// The cache may be behind the create, and a run must not end because of that.
+	if known != nil && !runpolicy.Replaced(known) && (pod == nil || string(pod.UID) != known.PodUID) {
+		// The cache may be behind the create, and an attempt must not end because of that.
 		if pod, err = getPod(ctx, r.Live, s.run); err != nil {
 			return err
 		}
 		s.sandboxGone = pod == nil || string(pod.UID) != known.PodUID
 	}
-	if pod == nil || !isOwn(pod, s.run) {
+	switch {
+	case pod == nil || !isOwn(pod, s.run):
 		return nil
-	}
-	if known == nil {
+	case isFormer(pod, s.run):
+		s.former = pod
+		return nil
+	case known == nil || runpolicy.Replaced(known):
 		// It is about to be taken for the sandbox; until its UID is in the status, only its looks say that it is.
 		want, err := r.buildPod(ctx, s.run)
 		if err != nil || !sandbox.Same(pod, want) {
 			return err
 		}
 	}
+	s.take(pod)
+	return nil
+}
+
+// take notes the Pod that is the run's sandbox.
+func (s *scope) take(pod *corev1.Pod) {
 	state := sandbox.Read(pod)
 	s.pod, s.podState = pod, &state
-	return nil
+}
+
+// isFormer says whether the Pod is the one that an earlier attempt had, which must be gone before there is another one.
+func isFormer(pod *corev1.Pod, run *v1alpha1.MotorRun) bool {
+	known := run.Status.Sandbox
+	return runpolicy.Replaced(known) && string(pod.UID) == known.PodUID
 }
 
 func getPod(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun) (*corev1.Pod, error) {

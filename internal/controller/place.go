@@ -2,15 +2,88 @@
 
 package controller
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"sync"
 
-// place gives the run to a worker. Each time it goes to another one the epoch grows, so that the former one is
-// refused by the sandbox.
-func (r *MotorRunReconciler) place(_ context.Context, s *scope) (bool, error) {
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// place gives the run to a worker that lives. Each time it goes to another one the epoch grows, so that the former one is
+// refused by journal and sandbox.
+//
+// It is the last step: no worker does anything for a run whose sandbox is not ready, and the pass that finds the sandbox
+// ready comes here before anybody else can see that it is.
+func (r *MotorRunReconciler) place(ctx context.Context, s *scope) (bool, error) {
 	st := &s.run.Status
-	if st.Worker != r.Config.Worker {
-		st.Worker = r.Config.Worker
-		st.Epoch++
+	live := r.Workers.Live()
+	if runpolicy.Lives(st.Worker, live) {
+		return true, nil
 	}
+	worker, err := r.choose(ctx, s.run, live)
+	if err != nil {
+		return false, err
+	}
+	if worker == "" {
+		// The run keeps its former worker, which may show up again. Whoever is the first to show up wakes it.
+		s.note = "No replica of the manager is ready to carry the run on. It goes on when one is."
+		return false, nil
+	}
+	st.Worker = worker
+	st.Epoch++
 	return true, nil
+}
+
+// placements are the decisions that the cache does not show yet. Without them, runs that are placed at the same time
+// would all go to the same worker.
+type placements struct {
+	mu   sync.Mutex
+	made map[types.UID]placement
+}
+
+type placement struct {
+	worker string
+	epoch  int64
+}
+
+func (r *MotorRunReconciler) choose(ctx context.Context, run *v1alpha1.MotorRun, live []runpolicy.Worker) (string, error) {
+	r.placed.mu.Lock()
+	defer r.placed.mu.Unlock()
+	load, err := r.load(ctx)
+	if err != nil {
+		return "", err
+	}
+	worker := runpolicy.Place(run.Status.Worker, live, load)
+	if worker != "" {
+		r.placed.made[run.UID] = placement{worker, run.Status.Epoch + 1}
+	}
+	return worker, nil
+}
+
+// load counts the unfinished runs by worker, and forgets the placements that the cache shows or that came to nothing.
+func (r *MotorRunReconciler) load(ctx context.Context) (map[string]int, error) {
+	var runs v1alpha1.MotorRunList
+	if err := r.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	load, pending := map[string]int{}, map[types.UID]placement{}
+	for i := range runs.Items {
+		run := &runs.Items[i]
+		if isFinished(run) || !run.DeletionTimestamp.IsZero() {
+			continue
+		}
+		worker := run.Status.Worker
+		if p, ok := r.placed.made[run.UID]; ok && p.epoch > run.Status.Epoch {
+			pending[run.UID] = p
+			worker = p.worker
+		}
+		load[worker]++
+	}
+	r.placed.made = pending
+	return load, nil
 }

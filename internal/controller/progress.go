@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,18 +23,8 @@ func (r *MotorRunReconciler) progress(_ context.Context, s *scope) (bool, error)
 	}
 	showAttempt(s)
 	showIsolation(s)
-	showPendingInput(s)
 	showResponses(s)
 	return true, nil
-}
-
-func showAttempt(s *scope) {
-	st, p := &s.run.Status, s.progress
-	if len(st.Attempts) == 0 {
-		st.Attempts = []v1alpha1.AttemptStatus{{StartedAt: &metav1.Time{Time: s.now}}}
-	}
-	a := &st.Attempts[len(st.Attempts)-1]
-	a.Index, a.Iterations, a.Usage, a.LastCalls = p.Attempt, p.Turns, p.Usage, p.LastCalls
 }
 
 func showIsolation(s *scope) {
@@ -50,20 +41,33 @@ func showIsolation(s *scope) {
 		"The sandbox was not tried yet, and nothing that the model asked for has run in it.")
 }
 
-func showPendingInput(s *scope) {
+// showPendingInput shows what the run waits for: that somebody asks for another attempt, or an answer.
+func showPendingInput(s *scope, retry *v1alpha1.PendingInput) {
 	st, pending := &s.run.Status, s.progress.Pending
+	st.PendingInput = nil
 	switch {
+	case retry != nil:
+		st.PendingInput = retry
+		reason := v1alpha1.ReasonAttemptFailed
+		if a := st.Attempts[len(st.Attempts)-1]; a.Failure.Category == v1alpha1.CategoryBudgetExhausted {
+			reason = v1alpha1.ReasonBudgetExhausted
+		}
+		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, reason, retry.Question)
 	case pending != nil && !runpolicy.Answered(s.run, pending):
 		st.PendingInput = pending
-		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, v1alpha1.ReasonQuestion, pending.Question)
-	case len(s.progress.Asked) > 0:
-		st.PendingInput = nil
+		reason := v1alpha1.ReasonQuestion
+		if pending.Kind == v1alpha1.InputOutcomeUnknown {
+			reason = v1alpha1.ReasonOutcomeUnknown
+		}
+		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, reason, pending.Question)
+	case len(s.progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered.")
 	default:
-		st.PendingInput = nil
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonNothingAsked, "The run has asked nothing.")
 	}
 }
+
+func wasAskedFor(a v1alpha1.AttemptStatus) bool { return a.Cause == v1alpha1.CauseRetry }
 
 func showResponses(s *scope) {
 	unknown := runpolicy.UnknownResponses(s.run, s.progress)
@@ -71,6 +75,9 @@ func showResponses(s *scope) {
 		s.set(v1alpha1.ConditionResponsesValid, metav1.ConditionTrue, v1alpha1.ReasonResponsesValid, "Every response answers something that was asked.")
 		return
 	}
-	s.set(v1alpha1.ConditionResponsesValid, metav1.ConditionFalse, v1alpha1.ReasonUnknownQuestion, fmt.Sprintf(
-		"Nothing was asked under the id of %s, so it is ignored. Answer with the id in status.pendingInput.id.", strings.Join(unknown, ", ")))
+	message := fmt.Sprintf("Nothing was asked under the id of %s, so it is ignored. Answer with the id in status.pendingInput.id.", strings.Join(unknown, ", "))
+	if slices.ContainsFunc(s.run.Spec.Responses, func(r v1alpha1.Response) bool { return strings.HasPrefix(r.ID, "retry-") }) {
+		message += " Another attempt is asked for in spec.retries."
+	}
+	s.set(v1alpha1.ConditionResponsesValid, metav1.ConditionFalse, v1alpha1.ReasonUnknownQuestion, message)
 }

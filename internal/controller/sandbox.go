@@ -15,15 +15,25 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// sandbox creates the run's Pod and waits until it runs.
+// sandbox creates the run's Pod and waits until it runs. A Pod of an earlier attempt must be gone before: it has the same
+// name, and what runs in it must not go on beside the new attempt.
 func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error) {
-	if s.pod == nil {
-		if err := r.createPod(ctx, s); err != nil || s.pod == nil {
+	if s.pod == nil && s.former == nil && !standsStill(s.run) {
+		if err := r.createPod(ctx, s); err != nil {
 			return false, err
 		}
 	}
-	if s.podState.Phase == sandbox.Ending {
-		// What the Pod's next status says ends the run. Should none come, conclude does when the node's time for it is over.
+	if s.former != nil {
+		s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, formerMessage(s.former), false)
+		return false, r.deletePod(ctx, s.former)
+	}
+	if s.pod == nil {
+		showMissingPod(s)
+		return false, nil
+	}
+	if s.podState.Phase == sandbox.Ended {
+		// A run that waits for a person, or is suspended, gets another one when it goes on.
+		s.block(v1alpha1.ConditionSandboxReady, s.podState.Reason, s.podState.Message, false)
 		return false, nil
 	}
 	st := &s.run.Status
@@ -33,11 +43,37 @@ func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error
 	}
 	showUserNamespace(s)
 	if s.podState.Phase != sandbox.Running {
-		s.block(v1alpha1.ConditionSandboxReady, s.podState.Reason, s.podState.Message, s.podState.Reason != v1alpha1.ReasonSandboxStarting)
+		passes := s.podState.Reason == v1alpha1.ReasonSandboxStarting || s.podState.Reason == v1alpha1.ReasonSandboxRestarting
+		s.block(v1alpha1.ConditionSandboxReady, s.podState.Reason, s.podState.Message, !passes)
 		return false, nil
 	}
 	s.set(v1alpha1.ConditionSandboxReady, metav1.ConditionTrue, v1alpha1.ReasonSandboxReady, s.podState.Message)
 	return true, nil
+}
+
+// standsStill says whether the run needs no sandbox that it does not have.
+func standsStill(run *v1alpha1.MotorRun) bool {
+	p := run.Status.PendingInput
+	return run.Spec.Suspend || p != nil && p.Kind == v1alpha1.InputRetry
+}
+
+// showMissingPod tells that a run which stands still has lost its Pod.
+func showMissingPod(s *scope) {
+	if s.sandboxGone {
+		s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxLost,
+			"The sandbox Pod is gone, and its workspace with it. Another one is made when the run goes on.", false)
+	}
+}
+
+func formerMessage(pod *corev1.Pod) string {
+	if pod.DeletionTimestamp == nil {
+		return fmt.Sprintf("Pod %s of the former attempt is deleted, and another one made.", pod.Name)
+	}
+	message := fmt.Sprintf("Pod %s of the former attempt is not gone yet.", pod.Name)
+	if pod.Spec.NodeName != "" {
+		message += fmt.Sprintf(" If its node %s is down for good, delete the Node, or the Pod by force.", pod.Spec.NodeName)
+	}
+	return message
 }
 
 func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
@@ -56,6 +92,10 @@ func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
 			s.wake(s.now.Add(s.pause()))
 			return nil
 		}
+		if isOwn(pod, s.run) && isFormer(pod, s.run) {
+			s.former = pod
+			return nil
+		}
 		if !isOwn(pod, s.run) || !sandbox.Same(pod, want) {
 			s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxNameTaken, fmt.Sprintf(
 				"The Pod %s exists and is not this run's, or not as the manager makes it. Delete it; the run starts when it is gone.", pod.Name), true)
@@ -72,8 +112,7 @@ func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
 	if err != nil {
 		return fmt.Errorf("create the sandbox Pod: %w", err)
 	}
-	state := sandbox.Read(pod)
-	s.pod, s.podState = pod, &state
+	s.take(pod)
 	return nil
 }
 

@@ -4,6 +4,7 @@ package controller
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,15 +36,28 @@ type scope struct {
 	pod         *corev1.Pod
 	podState    *sandbox.State
 	sandboxGone bool
+	// former is the Pod of an earlier attempt, which has to go.
+	former *corev1.Pod
 	// blocked is the condition that keeps the run from going on, for the message.
 	blocked string
 	// stalled says that somebody must change something before the run can go on.
 	stalled bool
-	wakeAt  time.Time
+	// note is the message if no condition says what the run waits for.
+	note   string
+	wakeAt time.Time
+	// held is given back when the pass is over and the status is written.
+	held []func()
 }
 
 func newScope(run *v1alpha1.MotorRun, now time.Time) *scope {
 	return &scope{before: run.DeepCopy(), run: run, now: now}
+}
+
+// release gives back what the pass holds.
+func (s *scope) release() {
+	for _, f := range s.held {
+		f()
+	}
 }
 
 // set sets a condition. A message must not change while nothing else does: each change is a write.
@@ -97,6 +111,7 @@ func (s *scope) summarize() {
 		s.summarizeEnd()
 		return
 	}
+	runpolicy.CountPause(&st.Paused, runpolicy.Paused(s.run, s.progress), s.now)
 	s.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonRunning, "The run has not ended.")
 	s.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning, "The run has not ended.")
 	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRunning, "The run is being carried out.")
@@ -129,11 +144,24 @@ func (s *scope) phase() v1alpha1.RunPhase {
 }
 
 func (s *scope) message() string {
+	waitsFor := ""
 	if p := s.run.Status.PendingInput; p != nil {
-		return "Waiting for an answer: " + p.Question
+		waitsFor = "Waiting for an answer: " + p.Question
+		if p.Kind == v1alpha1.InputRetry {
+			waitsFor = p.Question
+		}
+	}
+	if s.run.Spec.Suspend {
+		return strings.TrimSpace(suspendedMessage + " " + waitsFor)
+	}
+	if waitsFor != "" {
+		return waitsFor
 	}
 	if c := apimeta.FindStatusCondition(s.run.Status.Conditions, s.blocked); c != nil {
 		return c.Message
+	}
+	if s.note != "" {
+		return s.note
 	}
 	return fmt.Sprintf("Working on step %d.", s.run.Status.Steps+1)
 }

@@ -9,10 +9,10 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -25,64 +25,26 @@ const maxPanics = 3
 // errMissing says that something which the run needs is missing and may come back.
 var errMissing = errors.New("missing for now")
 
-func isMissing(p *modelref.Problem) bool {
-	return p.Reason == v1alpha1.ReasonModelSecretNotFound || p.Reason == v1alpha1.ReasonModelSecretKeyMissing
-}
-
 // carryOn carries the run's attempt on from where its journal ends, until it ends too or waits for a person; then it
 // gives the id of the question. An error decides nothing: the same can be tried again.
 func (e *Engine) carryOn(ctx context.Context, l *loop, run *v1alpha1.MotorRun, log *slog.Logger) (waitingFor string, err error) {
-	claim := journal.Claim{Epoch: run.Status.Epoch, Worker: e.Config.Worker}
-	entries, err := journal.Load(ctx, e.Client, e.Live, run, claim, e.Now)
-	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
-		return "", entries.End(ctx, f)
-	}
-	if err != nil {
-		return "", err
-	}
-	if entries.Ended() {
+	claim := journal.Claim{Epoch: l.task.epoch, Worker: e.Config.Worker}
+	entries, err := journal.Load(ctx, e.Client, e.Live, run, l.task.attempt, claim, e.Now)
+	if err == nil && entries.Ended() {
 		return "", nil
 	}
-	if l.panics >= maxPanics {
-		return "", entries.End(ctx, &motorloop.Failure{
-			Category: motorloop.InfraFailure, Reason: motorloop.ReasonInternalError,
-			Message: fmt.Sprintf("The loop of the run panicked %d times in a row, which is a fault of the manager and not of the task. "+
-				"The log of the manager %s says where; please report it.", l.panics, e.Config.Worker),
-		})
+	var out motorloop.Outcome
+	if err == nil {
+		defer func() {
+			if entries.Writes() > 0 {
+				l.gotFurther()
+			}
+		}()
+		out, err = e.runLoop(ctx, l, run, entries, log)
 	}
-	endpoint, err := e.Models.Resolve(ctx, run)
-	if p, ok := modelref.AsProblem(err); ok {
-		if isMissing(p) && l.mayComeBack(e.Now()) {
-			return "", fmt.Errorf("resolve the model: %w: %w", errMissing, err)
-		}
-		// It was there when the run was accepted. Nobody who waits for the run would learn why it stands still.
-		return "", entries.End(ctx, &motorloop.Failure{Category: motorloop.InvalidTask, Reason: p.Reason, Message: p.Message, Retryable: true})
+	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
+		out, err = motorloop.Outcome{Kind: motorloop.Failed, Failure: f}, nil
 	}
-	if err != nil {
-		return "", fmt.Errorf("resolve the model: %w", err)
-	}
-	model, err := e.NewModel(endpoint)
-	if err != nil {
-		return "", entries.End(ctx, &motorloop.Failure{
-			Category: motorloop.ModelFailure, Reason: v1alpha1.ReasonModelNotConfigured,
-			Message: fmt.Sprintf("The model's endpoint cannot be used: %v. Correct spec.models of the MotorCortex.", err),
-		})
-	}
-	box, err := e.openSandbox(l, run, entries, log)
-	if err != nil {
-		return "", err
-	}
-	defer box.close()
-
-	out, err := (&motorloop.Loop{
-		Config:  loopConfig(run, entries),
-		Model:   model,
-		Tools:   box,
-		Journal: entries,
-		Ready:   box.ready,
-		Now:     e.Now,
-		Logger:  log,
-	}).Run(ctx, entries.Turns(), runpolicy.Answers(run, entries.Steps()))
 	if err != nil {
 		return "", err
 	}
@@ -90,8 +52,11 @@ func (e *Engine) carryOn(ctx context.Context, l *loop, run *v1alpha1.MotorRun, l
 	case motorloop.Completed:
 		// Its last step says so.
 	case motorloop.Failed:
+		if !e.mayDecide() {
+			return "", errNoLease
+		}
 		log.Info("the attempt failed", "reason", out.Failure.Reason, "category", string(out.Failure.Category))
-		return "", entries.End(ctx, out.Failure)
+		return "", entries.End(ctx, out.Failure, out)
 	case motorloop.Awaiting:
 		steps := entries.Steps()
 		return runpolicy.QuestionID(&steps[len(steps)-1], out.Waiting.ID), nil
@@ -99,11 +64,61 @@ func (e *Engine) carryOn(ctx context.Context, l *loop, run *v1alpha1.MotorRun, l
 	return "", nil
 }
 
-func loopConfig(run *v1alpha1.MotorRun, entries *journal.Log) motorloop.Config {
+// runLoop runs the loop from where the journal ends. A *motorloop.Failure says that the attempt cannot be carried on.
+func (e *Engine) runLoop(ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, log *slog.Logger) (motorloop.Outcome, error) {
+	if l.panics >= maxPanics {
+		return motorloop.Outcome{}, &motorloop.Failure{
+			Category: motorloop.InfraFailure, Reason: motorloop.ReasonInternalError,
+			Message: fmt.Sprintf("The loop of the run panicked %d times in a row, which is a fault of the manager and not of the task. "+
+				"The log of the manager %s says where; please report it.", l.panics, e.Config.Worker),
+		}
+	}
+	model, err := e.openModel(ctx, l, run)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	box, err := e.openSandbox(l, run, entries, log)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	defer box.close()
+	if !l.missingSince.IsZero() {
+		// Without what was missing the answer would be asked for in vain again.
+		model = patientModel{model, box.prepared}
+	}
+	model = thriftyModel{model, &l.history}
+	turns := entries.Turns()
+	loop := &motorloop.Loop{
+		Config:    loopConfig(run, entries, e.Now()),
+		Model:     model,
+		Tools:     box,
+		Journal:   leasedJournal{entries, e},
+		Ready:     box.ready,
+		HintModel: thriftyModel{hintModel{engine: e, namespace: run.Namespace, log: log}, &l.history},
+		Now:       e.Now,
+		Logger:    log,
+	}
+	if e.Config.Fault != nil {
+		faulty := &faultyLoop{fault: e.Config.Fault, run: run, journal: loop.Journal, box: box, step: int32(len(turns))}
+		loop.Tools, loop.Journal = faulty, faulty
+	}
+	return loop.Run(ctx, turns, runpolicy.Answers(run, entries.Steps()))
+}
+
+// loopConfig is what the loop is told about the run's attempt.
+func loopConfig(run *v1alpha1.MotorRun, entries *journal.Log, now time.Time) motorloop.Config {
+	attempt := attemptOf(run)
+	progress := runpolicy.ReadJournal(run, entries.AllSteps())
 	cfg := motorloop.Config{
-		Attempt:       entries.Attempt(),
-		Task:          run.Spec.Task,
-		MaxIterations: run.Spec.Limits.MaxIterations,
+		Attempt:         entries.Attempt(),
+		Task:            run.Spec.Task,
+		MaxIterations:   maxIterations(run.Spec.Limits.MaxIterations, attempt.Index),
+		Deadline:        runpolicy.Deadline(run, progress.Answering(now)),
+		RecoveryContext: attempt.RecoveryContext,
+		OnUnknown:       motorloop.UnknownPerson,
+	}
+	if run.Spec.Approval != nil && run.Spec.Approval.OnUnknown == v1alpha1.UnknownTellModel {
+		cfg.OnUnknown = motorloop.UnknownModel
 	}
 	if run.Spec.Limits.MaxTokens != nil {
 		cfg.MaxTokens = *run.Spec.Limits.MaxTokens
@@ -117,34 +132,52 @@ func loopConfig(run *v1alpha1.MotorRun, entries *journal.Log) motorloop.Config {
 	return cfg
 }
 
+// maxIterations is how many answers the model may give in an attempt. Further attempts have three quarters of what the
+// first one had: they know what was tried.
+func maxIterations(limit, attempt int32) int32 {
+	if attempt == 0 {
+		return limit
+	}
+	return max(1, limit*3/4)
+}
+
 // openSandbox makes the client of the run's sandbox. Nothing is sent yet.
 func (e *Engine) openSandbox(l *loop, run *v1alpha1.MotorRun, entries *journal.Log, log *slog.Logger) (*sandboxTools, error) {
+	box := &sandboxTools{engine: e, loop: l, run: run, entries: entries, log: log, prepared: make(chan struct{})}
+	pinned := ""
+	if !box.fresh() {
+		pinned = entries.Sandbox().ServerKey
+	}
 	client, err := toolclient.New(toolclient.Config{
 		Address:         net.JoinHostPort(run.Status.Sandbox.PodIP, strconv.Itoa(toolapi.Port)),
 		PodUID:          run.Status.Sandbox.PodUID,
 		ClientCert:      e.Config.ClientCert,
-		Epoch:           run.Status.Epoch,
-		PinnedServerKey: entries.Sandbox().ServerKey,
+		Epoch:           l.task.epoch,
+		PinnedServerKey: pinned,
 		Unreachable:     e.Config.ConnectTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the tool server's client: %w", err)
 	}
-	return &sandboxTools{engine: e, loop: l, run: run, entries: entries, client: client, log: log}, nil
+	box.client = client
+	return box, nil
 }
 
 // classify turns what the tool server's client reports into what the loop knows: stale, lost, or nothing decided.
-func classify(ctx context.Context, err error) error {
+func (s *sandboxTools) classify(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return err
 	case errors.Is(err, toolclient.ErrStaleEpoch):
 		return motorloop.ErrStale
+	case errors.Is(err, toolclient.ErrUnreachable) && s.loop.mayComeBack(s.engine.Now()):
+		// It may be that its node starts it again. If the Pod is gone, the controller will see that.
+		return fmt.Errorf("%w: %w", errMissing, err)
 	}
 	return &motorloop.Failure{
 		Category:  motorloop.InfraFailure,
 		Reason:    motorloop.ReasonSandboxLost,
-		Message:   fmt.Sprintf("The sandbox's tool server does not answer as it must: %v. Create the run again.", err),
+		Message:   fmt.Sprintf("The sandbox's tool server does not answer as it must: %v.", err),
 		Retryable: true,
 	}
 }

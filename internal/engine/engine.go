@@ -7,14 +7,13 @@ package engine
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -31,8 +30,15 @@ import (
 
 // Config is what the engine is told by the manager's flags.
 type Config struct {
-	// Worker is the name under which the controller gives runs to this replica.
+	// Worker is the name under which the controller gives runs to this replica. It is that of the process, not of the Pod.
 	Worker string
+	// LeaseNamespace is where the Leases of all replicas are.
+	LeaseNamespace string
+	// PodName names this replica's Lease, which a restarted process takes over from the one before it. PodUID makes the
+	// Lease go with the Pod; it may be empty.
+	PodName, PodUID string
+	// LeaseDuration is how long the Lease counts without being renewed, DefaultLeaseDuration if 0. No loop runs without it.
+	LeaseDuration time.Duration
 	// ClientCert shows the tool servers that this is the manager.
 	ClientCert tls.Certificate
 	// Forbidden are addresses that no sandbox may reach, each with something that listens there.
@@ -43,13 +49,17 @@ type Config struct {
 	ConnectTimeout time.Duration
 	// MaxLoops is how many loops run at the same time; more wait for their turn. 0 means no bound.
 	MaxLoops int
+	// Fault is called at each FaultPoint. It is nil but in tests.
+	Fault Fault
 }
 
 // Engine runs the loops of the runs that were given to this replica.
 type Engine struct {
 	Client client.Client
 	// Live reads past the cache: the journal must be complete.
-	Live   client.Reader
+	Live client.Reader
+	// Leases holds this replica's Lease.
+	Leases coordinationv1client.LeasesGetter
 	Models modelref.Resolver
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
 	NewModel func(modelref.Endpoint) (motorloop.Model, error)
@@ -66,60 +76,8 @@ type Engine struct {
 	ended   chan event.TypedGenericEvent[*v1alpha1.MotorRun]
 	// stopping is closed when the manager ends: no loop starts any more.
 	stopping chan struct{}
-}
-
-// loop is one loop that runs, or what is known of how it ended.
-type loop struct {
-	uid    types.UID
-	epoch  int64
-	cancel context.CancelFunc
-	// running is false from the end of the goroutine on.
-	running bool
-	// over says that nothing is left to do under this epoch.
-	over bool
-	// waitingFor is the id of the question without whose answer the loop need not be started again.
-	waitingFor string
-	history
-	// retryAt is when to try again after a failure.
-	retryAt time.Time
-}
-
-// history is what one start of a loop leaves to the next. Only the goroutine of the loop changes it while there is one.
-type history struct {
-	// failures in a row, and the panics in a row among them.
-	failures, panics int
-	// missingSince is when something that the run needs was first found missing, zero if nothing is.
-	missingSince time.Time
-}
-
-// missingFor is how long something that was there when the run was accepted may be missing: a Secret can be changed by
-// deleting it and creating it again.
-const missingFor = time.Minute
-
-// mayComeBack says whether to wait for what is missing now.
-func (h *history) mayComeBack(now time.Time) bool {
-	if h.missingSince.IsZero() {
-		h.missingSince = now
-	}
-	return now.Sub(h.missingSince) < missingFor
-}
-
-// note adds how a start of the loop ended.
-func (h *history) note(err error) {
-	if err == nil {
-		*h = history{}
-		return
-	}
-	h.failures++
-	if _, ok := errors.AsType[*motorloop.Panic](err); ok {
-		h.panics++
-	} else if h.panics < maxPanics {
-		// From maxPanics on nothing is tried but to end the run, however often that fails.
-		h.panics = 0
-	}
-	if !errors.Is(err, errMissing) {
-		h.missingSince = time.Time{}
-	}
+	// heldUntil is when this replica's Lease runs out, zero while it has none.
+	heldUntil time.Time
 }
 
 // SetupWithManager registers the engine as a watcher of runs and as the owner of its loops.
@@ -142,16 +100,30 @@ func (e *Engine) SetupWithManager(mgr ctrl.Manager) error {
 // NeedLeaderElection is false: a run names its worker, and only that one touches it.
 func (e *Engine) NeedLeaderElection() bool { return false }
 
-// Start waits for the end of the manager, then ends all loops and waits for them.
+// stopTimeout is how long the loops may take to end when the manager stops. They are cancelled at once.
+const stopTimeout = 3 * time.Second
+
+// Start keeps this replica's Lease until the manager ends. Then it ends all loops, waits for them, and lets go of the
+// Lease, so that others carry the runs on at once.
 func (e *Engine) Start(ctx context.Context) error {
-	<-ctx.Done()
+	lease := e.newLease()
+	e.keep(ctx, lease)
+
 	e.mu.Lock()
 	close(e.stopping)
 	for _, l := range e.loops {
 		l.cancel()
 	}
 	e.mu.Unlock()
-	e.wg.Wait()
+	ended := make(chan struct{})
+	go func() { e.wg.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		lease.release(ctx, e.Logger)
+	case <-time.After(stopTimeout):
+		// Its runs go on elsewhere when the Lease has run out. The end of the process ends the loop.
+		e.Logger.Error("a loop does not end, so the Lease is not given up", "after", stopTimeout.String())
+	}
 	return nil
 }
 
@@ -176,9 +148,11 @@ func (e *Engine) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	st := &run.Status
 	switch {
-	case !run.DeletionTimestamp.IsZero(), run.Spec.Cancel:
+	case !run.DeletionTimestamp.IsZero(), run.Spec.Cancel, run.Spec.Suspend:
 		return false
 	case st.Worker != e.Config.Worker:
+		return false
+	case len(st.Attempts) == 0:
 		return false
 	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished):
 		return false
@@ -201,20 +175,23 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 		return ctrl.Result{}
 	}
 	var before history
-	if l := e.loops[key]; l != nil && l.uid == run.UID && l.epoch == run.Status.Epoch {
-		if l.running || l.over || (l.waitingFor != "" && !runpolicy.Answered(run, &v1alpha1.PendingInput{ID: l.waitingFor})) {
+	if l := e.loops[key]; l != nil {
+		if !l.running && l.task == taskOf(run) {
+			if wait, idle := l.idle(run, e.Now()); idle {
+				e.dequeue(key)
+				return ctrl.Result{RequeueAfter: wait}
+			}
+			before = l.history
+		}
+		if l.running {
 			e.dequeue(key)
+			if l.stopped || l.task != taskOf(run) {
+				l.stop(true)
+			}
 			return ctrl.Result{}
 		}
-		if wait := l.retryAt.Sub(e.Now()); wait > 0 {
-			e.dequeue(key)
-			return ctrl.Result{RequeueAfter: wait}
-		}
-		before = l.history
-	} else if l != nil {
-		l.cancel()
 	}
-	if e.Config.MaxLoops > 0 && e.running >= e.Config.MaxLoops {
+	if !e.held() || e.Config.MaxLoops > 0 && e.running >= e.Config.MaxLoops {
 		e.enqueue(run)
 		return ctrl.Result{}
 	}
@@ -226,41 +203,25 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 	e.dequeue(key)
 	e.running++
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &loop{uid: run.UID, epoch: run.Status.Epoch, cancel: cancel, running: true, history: before}
+	l := &loop{task: taskOf(run), cancel: cancel, running: true, history: before}
 	e.loops[key] = l
 	e.wg.Go(func() { e.drive(ctx, key, l, run) })
 	return ctrl.Result{}
 }
 
-// enqueue notes that the run waits for a loop to end. It keeps the place that it has.
-func (e *Engine) enqueue(run *v1alpha1.MotorRun) {
-	if !slices.ContainsFunc(e.queue, func(r *v1alpha1.MotorRun) bool { return sameName(r, client.ObjectKeyFromObject(run)) }) {
-		e.queue = append(e.queue, run)
+// stop ends the run's loop, if it has one.
+func (e *Engine) stop(key types.NamespacedName) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dequeue(key)
+	l := e.loops[key]
+	switch {
+	case l == nil:
+	case l.running:
+		l.stop(false)
+	default:
+		delete(e.loops, key)
 	}
-}
-
-func (e *Engine) dequeue(key types.NamespacedName) {
-	e.queue = slices.DeleteFunc(e.queue, func(r *v1alpha1.MotorRun) bool { return sameName(r, key) })
-}
-
-func sameName(run *v1alpha1.MotorRun, key types.NamespacedName) bool {
-	return client.ObjectKeyFromObject(run) == key
-}
-
-// crowds says whether the namespace has its half of all loops while runs of others wait: the endpoint of one namespace
-// can hang, and must not have everybody else's runs hang with it.
-func (e *Engine) crowds(namespace string) bool {
-	if !slices.ContainsFunc(e.queue, func(r *v1alpha1.MotorRun) bool { return r.Namespace != namespace }) {
-		return false
-	}
-	has := 0
-	for key, l := range e.loops {
-		if key.Namespace == namespace && l.running {
-			has++
-		}
-	}
-	// Rounded up, so that two namespaces that both have their half leave no room unused.
-	return has >= (e.Config.MaxLoops+1)/2
 }
 
 func (e *Engine) isStopping() bool {
@@ -270,72 +231,4 @@ func (e *Engine) isStopping() bool {
 	default:
 		return false
 	}
-}
-
-func (e *Engine) stop(key types.NamespacedName) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.dequeue(key)
-	if l := e.loops[key]; l != nil {
-		l.cancel()
-		delete(e.loops, key)
-	}
-}
-
-// drive runs the loop once and notes how it ended. The journal has every result; what is noted here is only when
-// the loop is worth starting again.
-func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *loop, run *v1alpha1.MotorRun) {
-	log := e.Logger.With("namespace", run.Namespace, "run", run.Name, "epoch", run.Status.Epoch)
-	waitingFor, err := e.guarded(ctx, l, run, log)
-	l.cancel()
-
-	e.mu.Lock()
-	l.running = false
-	e.running--
-	lookAt := slices.Clone(e.queue)
-	stopped := e.loops[key] != l || e.isStopping()
-	l.note(err)
-	switch {
-	case stopped:
-	case err == nil:
-		l.waitingFor, l.over = waitingFor, waitingFor == ""
-	case errors.Is(err, motorloop.ErrStale):
-		log.Info("another worker carries the run on")
-		l.over = true
-	default:
-		l.retryAt = e.Now().Add(backoff(l.failures))
-		log.Error("the loop stopped and will be started again", "error", err, "failures", l.failures, "after", backoff(l.failures))
-	}
-	e.mu.Unlock()
-	if !stopped {
-		// The answer may have come while the loop was ending, when Reconcile still saw it running.
-		lookAt = append(lookAt, run)
-	}
-	e.notify(lookAt)
-}
-
-// guarded is carryOn, but a panic is an error: one run must not end the loops of all others of this manager.
-func (e *Engine) guarded(ctx context.Context, l *loop, run *v1alpha1.MotorRun, log *slog.Logger) (waitingFor string, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = motorloop.NewPanic(v)
-		}
-	}()
-	return e.carryOn(ctx, l, run, log)
-}
-
-// notify has Reconcile look at runs, in this order. Those that waited for a place and find none keep their turn.
-func (e *Engine) notify(runs []*v1alpha1.MotorRun) {
-	for _, run := range runs {
-		select {
-		case e.ended <- event.TypedGenericEvent[*v1alpha1.MotorRun]{Object: run}:
-		case <-e.stopping:
-			return
-		}
-	}
-}
-
-// backoff is 0.5 s, 1 s, 2 s … 30 s.
-func backoff(failures int) time.Duration {
-	return min(30*time.Second, 500*time.Millisecond<<min(failures-1, 6))
 }

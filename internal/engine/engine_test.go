@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,9 +38,12 @@ func testEngine(t *testing.T, maxLoops int, log io.Writer, list func(context.Con
 		Config: Config{MaxLoops: maxLoops}, loops: map[types.NamespacedName]*loop{},
 		ended: make(chan event.TypedGenericEvent[*v1alpha1.MotorRun], 100), stopping: make(chan struct{}),
 	}
+	e.hold(time.Now().Add(time.Hour))
 	t.Cleanup(func() {
 		e.mu.Lock()
-		close(e.stopping)
+		if !e.isStopping() {
+			close(e.stopping)
+		}
 		for _, l := range e.loops {
 			l.cancel()
 		}
@@ -126,6 +130,62 @@ func TestAPanicEndsNothingButItsLoop(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "out of order"); n != 1 || !strings.Contains(log.String(), "engine_test.go") {
 		t.Errorf("logged %d times: %s", n, &log)
+	}
+}
+
+// A loop that was told to end goes on under no circumstances, and the one after it waits for its end.
+func TestOneLoopForARun(t *testing.T) {
+	t.Parallel()
+	var now, most atomic.Int32
+	release := make(chan struct{})
+	e := testEngine(t, 0, io.Discard, func(ctx context.Context) error {
+		most.Store(max(most.Load(), now.Add(1)))
+		defer now.Add(-1)
+		<-ctx.Done()
+		<-release
+		return ctx.Err()
+	})
+	run := testRun("ns", "run")
+	loop := func() *loop {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.loops[client.ObjectKeyFromObject(run)]
+	}
+	e.ensure(run)
+	first := loop()
+	steps := map[string]func(){
+		"stopped and wanted again": func() { e.stop(client.ObjectKeyFromObject(run)); e.ensure(run) },
+		"another epoch":            func() { run = run.DeepCopy(); run.Status.Epoch++; e.ensure(run) },
+		"another attempt": func() {
+			run = run.DeepCopy()
+			run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}}
+			e.ensure(run)
+		},
+		"another sandbox": func() {
+			run = run.DeepCopy()
+			run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "another"}
+			e.ensure(run)
+		},
+	}
+	for name, step := range steps {
+		step()
+		if loop() != first {
+			t.Fatalf("%s: a second loop was started while the first one was ending", name)
+		}
+		release <- struct{}{}
+		if got := (<-e.ended).Object; got.UID != run.UID {
+			t.Fatalf("%s: %s is looked at", name, got.UID)
+		}
+		e.ensure(run)
+		second := loop()
+		if second == first || !second.running {
+			t.Fatalf("%s: the loop is %+v", name, second)
+		}
+		first = second
+	}
+	close(release)
+	if most.Load() > 1 {
+		t.Errorf("%d loops of one run at a time", most.Load())
 	}
 }
 

@@ -31,38 +31,75 @@ type sandboxTools struct {
 	entries *journal.Log
 	client  *toolclient.Client
 	log     *slog.Logger
+	// prepared is closed when the sandbox is ready.
+	prepared chan struct{}
+	// restarted says that the tool server has ended since the sandbox was ready.
+	restarted bool
 }
 
 func (s *sandboxTools) close() { s.client.Close() }
 
 // Call runs one tool call, or gives its stored result.
 func (s *sandboxTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
+	if s.restarted {
+		// The tool server can be back before anybody has seen that it was gone.
+		if err := s.proveAgain(ctx); err != nil {
+			return toolapi.Result{}, err
+		}
+		s.restarted = false
+	}
 	r, err := s.client.Call(ctx, c)
-	return r, classify(ctx, err)
+	s.restarted = err == nil && r.ErrorCode == toolapi.CodeOutcomeUnknown
+	return r, s.classify(ctx, err)
 }
+
+// proveAgain does for a tool server that was started again what ready does, but for the files, which are there.
+func (s *sandboxTools) proveAgain(ctx context.Context) error {
+	hello, err := s.client.Hello(ctx)
+	if err != nil {
+		return s.classify(ctx, err)
+	}
+	if hello.Used {
+		return nil
+	}
+	_, err = s.proveIsolation(ctx)
+	return err
+}
+
+// fresh says whether no step was taken in the sandbox yet.
+func (s *sandboxTools) fresh() bool { return s.entries.Sandbox().PodUID != s.run.Status.Sandbox.PodUID }
 
 // ready prepares the sandbox while the model thinks: it makes sure that the tool server is the one of this run's Pod,
 // that the sandbox can reach nothing, and that the files of the spec are there. It names the sandbox to the journal,
 // so that the first step records which one it was and which key it showed.
 func (s *sandboxTools) ready(ctx context.Context) error {
 	start := s.engine.Now()
-	if _, err := s.client.Hello(ctx); err != nil {
-		return classify(ctx, err)
+	// From here on the sandbox refuses whoever held the run before. So nothing can happen in it any more behind the back of
+	// the loop, which looks next at what its calls have come to.
+	hello, err := s.client.Hello(ctx)
+	if err != nil {
+		return s.classify(ctx, err)
 	}
-	box := s.entries.Sandbox()
-	fresh := box.PodUID == ""
-	box.PodUID, box.ServerKey = s.run.Status.Sandbox.PodUID, s.client.ServerKey()
+	box, fresh := s.entries.Sandbox(), s.fresh()
 	if fresh {
+		box = v1alpha1.StepSandbox{}
+	}
+	box.PodUID, box.ServerKey = s.run.Status.Sandbox.PodUID, s.client.ServerKey()
+	if fresh || !hello.Used {
+		// A tool server that was restarted can be in a new network, which its node has to close first.
 		proof, err := s.proveIsolation(ctx)
 		if err != nil {
 			return err
 		}
 		box.IsolationTries, box.IsolationMs = proof.tries, proof.after.Milliseconds()
+	}
+	if fresh {
 		if err := s.putFiles(ctx); err != nil {
 			return err
 		}
 	}
 	s.entries.UseSandbox(box)
+	close(s.prepared)
 	s.log.Info("the sandbox is ready", "took", s.engine.Now().Sub(start).String(), "fresh", fresh)
 	return nil
 }
@@ -93,7 +130,7 @@ func (s *sandboxTools) proveIsolation(ctx context.Context) (proof, error) {
 		round := s.engine.Now()
 		resp, err := s.client.Probe(ctx, request)
 		if err != nil {
-			return p, classify(ctx, err)
+			return p, s.classify(ctx, err)
 		}
 		open := reached(resp)
 		switch {
@@ -177,7 +214,7 @@ func (s *sandboxTools) putFiles(ctx context.Context) error {
 		if _, err := s.client.PutFile(ctx, f.Path, content); err != nil {
 			remote, ok := errors.AsType[*toolclient.RemoteError](err)
 			if !ok || errors.Is(err, toolclient.ErrStaleEpoch) || ctx.Err() != nil {
-				return classify(ctx, err)
+				return s.classify(ctx, err)
 			}
 			return inputFailure(i, f.Path, remote.Message)
 		}

@@ -3,7 +3,6 @@
 package journal
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,20 +11,24 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
+// summaryTools is what a summary has where a turn names the tools that were called, for printing.
+const summaryTools = "(summary)"
+
 func turnSpec(t *motorloop.Turn) v1alpha1.MotorStepSpec {
 	spec := v1alpha1.MotorStepSpec{
-		Type:    v1alpha1.StepTurn,
-		Model:   cut(t.Model, 256),
-		Content: t.Content,
-		Final:   t.Final(),
-		Usage: v1alpha1.Usage{
-			PromptTokens: t.Usage.PromptTokens, CompletionTokens: t.Usage.CompletionTokens, CachedTokens: t.Usage.CachedTokens,
-			TotalTokens: t.Usage.PromptTokens + t.Usage.CompletionTokens,
-		},
+		Type:          v1alpha1.StepTurn,
+		Model:         cut(t.Model, 256),
+		Content:       t.Content,
+		Usage:         usageSpec(t.Usage),
 		ModelMs:       t.ModelDuration.Milliseconds(),
 		PromptDigest:  t.PromptDigest,
 		RequestDigest: t.RequestDigest,
 	}
+	if t.Through > 0 {
+		spec.Type, spec.Through, spec.Tools = v1alpha1.StepSummary, t.Through, summaryTools
+		return spec
+	}
+	spec.Final = t.Final()
 	tools := make([]string, 0, len(t.Calls))
 	for _, c := range t.Calls {
 		spec.ToolCalls = append(spec.ToolCalls, v1alpha1.ToolCall{
@@ -37,9 +40,37 @@ func turnSpec(t *motorloop.Turn) v1alpha1.MotorStepSpec {
 	return spec
 }
 
+// Limits of the text in the record of an end, in bytes. The controller shows less of it.
+const (
+	maxMessage = 4096
+	maxHint    = 1024
+	maxPartial = 64 << 10
+)
+
+func endSpec(f *motorloop.Failure, extra motorloop.Outcome) v1alpha1.MotorStepSpec {
+	return v1alpha1.MotorStepSpec{
+		Type:    v1alpha1.StepEnd,
+		Content: cut(extra.Partial, maxPartial),
+		Usage:   usageSpec(extra.Usage),
+		ModelMs: extra.ModelDuration.Milliseconds(),
+		Outcome: &v1alpha1.StepOutcome{
+			Category: v1alpha1.FailureCategory(f.Category), Reason: f.Reason, Message: cut(f.Message, maxMessage), Retryable: f.Retryable,
+			Hint: cut(extra.Hint, maxHint),
+		},
+	}
+}
+
+func usageSpec(u motorloop.Usage) v1alpha1.Usage {
+	return v1alpha1.Usage{
+		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, CachedTokens: u.CachedTokens,
+		TotalTokens: u.PromptTokens + u.CompletionTokens,
+	}
+}
+
 func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 	t := &motorloop.Turn{
 		Index:   s.Spec.Index,
+		Through: s.Spec.Through,
 		Model:   s.Spec.Model,
 		Content: s.Spec.Content,
 		Usage: motorloop.Usage{
@@ -53,12 +84,12 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 	for _, c := range s.Spec.ToolCalls {
 		t.Calls = append(t.Calls, motorloop.Call{ID: c.ID, ModelID: c.ModelID, Tool: c.Tool, Arguments: c.Arguments})
 	}
-	adoptResults(t, s)
+	adoptStatus(t, s)
 	return t
 }
 
-// adoptResults gives the turn the results that its step has.
-func adoptResults(t *motorloop.Turn, s *v1alpha1.MotorStep) {
+// adoptStatus gives the turn what its step has: results, and executions of unknown outcome.
+func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 	for i, c := range t.Calls {
 		for j := range s.Status.Results {
 			if r := &s.Status.Results[j]; r.CallID == c.ID {
@@ -69,72 +100,17 @@ func adoptResults(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 			}
 		}
 	}
-}
-
-// settle puts the turn's results into the step's status, in the order of the calls.
-func settle(s *v1alpha1.MotorStep, t *motorloop.Turn, now time.Time) {
-	recorded := map[string]v1alpha1.ToolResult{}
-	for _, r := range s.Status.Results {
-		recorded[r.CallID] = r
-	}
-	durations := durationsOf(s, t, recorded, now)
-	st := v1alpha1.MotorStepStatus{Phase: v1alpha1.StepSettled}
-	ok := 0
-	for i, c := range t.Calls {
-		r, found := recorded[c.ID]
-		if !found {
-			if t.Results[i] == nil {
-				st.Phase = v1alpha1.StepInFlight
-				continue
-			}
-			r = resultSpec(c, t.Results[i])
-			r.DurationMs = durations[i].Milliseconds()
-		}
-		if r.OK {
-			ok++
-		}
-		if r.ErrorCode == toolapi.CodeOutcomeUnknown && st.Phase == v1alpha1.StepSettled {
-			st.Phase = v1alpha1.StepOutcomeUnknown
-		}
-		if c.Tool != toolapi.ToolAskUser {
-			st.ToolMs += r.DurationMs
-		}
-		st.Results = append(st.Results, r)
-	}
-	if len(t.Calls) > 0 {
-		st.OK = fmt.Sprintf("%d/%d", ok, len(t.Calls))
-	}
-	s.Status = st
-}
-
-func resultSpec(c motorloop.Call, r *toolapi.Result) v1alpha1.ToolResult {
-	return v1alpha1.ToolResult{
-		CallID: c.ID, OK: r.OK, Output: cut(r.Output, toolapi.MaxOutputBytes), OutputFile: r.OutputFile, ErrorCode: cut(r.ErrorCode, 64),
-		Retryable: r.Retryable, Provenance: string(r.Provenance), DurationMs: r.DurationMs,
+	t.Unknown = nil
+	for _, u := range s.Status.Unknown {
+		t.Unknown = append(t.Unknown, motorloop.Unknown{
+			Execution: u.Execution, CallID: u.CallID, FoundAt: u.FoundAt.Time, Policy: motorloop.UnknownPolicy(u.Policy),
+		})
 	}
 }
 
-// durationsOf tells how long each call of the turn took. A person has taken for an answer what has passed since the step
-// was written and no other call of it took: the questions come after the other calls and one after the other, and the
-// loop that uses an answer may be another one than the one that asked.
-func durationsOf(s *v1alpha1.MotorStep, t *motorloop.Turn, recorded map[string]v1alpha1.ToolResult, now time.Time) []time.Duration {
-	durations := make([]time.Duration, len(t.Calls))
-	rest := now.Sub(s.CreationTimestamp.Time)
-	for i, c := range t.Calls {
-		if r, ok := recorded[c.ID]; ok {
-			durations[i] = time.Duration(r.DurationMs) * time.Millisecond
-		} else if t.Results[i] != nil && !isAnswer(c, t.Results[i]) {
-			durations[i] = time.Duration(t.Results[i].DurationMs) * time.Millisecond
-		}
-		rest -= durations[i]
+func cut(s string, max int) string {
+	if len(s) <= max {
+		return s
 	}
-	for i, c := range t.Calls {
-		if _, ok := recorded[c.ID]; !ok && t.Results[i] != nil && isAnswer(c, t.Results[i]) {
-			durations[i] = max(0, rest)
-			rest -= durations[i]
-		}
-	}
-	return durations
+	return strings.ToValidUTF8(s[:max-len("…")], "") + "…"
 }
-
-func isAnswer(c motorloop.Call, r *toolapi.Result) bool { return c.Tool == toolapi.ToolAskUser && r.OK }

@@ -75,17 +75,9 @@ type Resolver struct {
 
 // Resolve gives the endpoint for a run's loop. The error is a *Problem if somebody has to configure something.
 func (r Resolver) Resolve(ctx context.Context, run *v1alpha1.MotorRun) (Endpoint, error) {
-	var cortex v1alpha1.MotorCortex
-	err := r.Cortex.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
-	if client.IgnoreNotFound(err) != nil {
-		return Endpoint{}, fmt.Errorf("get MotorCortex: %w", err)
-	}
-	chosen := Choose(cortex.Spec.Models)
-	e := r.Default
-	if chosen != nil {
-		if e, err = r.endpoint(ctx, run.Namespace, chosen); err != nil {
-			return Endpoint{}, err
-		}
+	e, err := r.resolve(ctx, run.Namespace, Choose)
+	if err != nil {
+		return Endpoint{}, err
 	}
 	if run.Spec.Model != nil {
 		e.Model = run.Spec.Model.Name
@@ -93,9 +85,39 @@ func (r Resolver) Resolve(ctx context.Context, run *v1alpha1.MotorRun) (Endpoint
 	return e, check(e)
 }
 
+// ResolveFast gives the endpoint for the small questions beside the loop of a namespace's runs, such as why an attempt
+// failed. The error is a *Problem if there is none.
+func (r Resolver) ResolveFast(ctx context.Context, namespace string) (Endpoint, error) {
+	e, err := r.resolve(ctx, namespace, ChooseFast)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	return e, check(e)
+}
+
+func (r Resolver) resolve(ctx context.Context, namespace string, choose func(v1alpha1.ModelSet) *v1alpha1.ModelEndpoint) (Endpoint, error) {
+	var cortex v1alpha1.MotorCortex
+	err := r.Cortex.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, &cortex)
+	if client.IgnoreNotFound(err) != nil {
+		return Endpoint{}, fmt.Errorf("get MotorCortex: %w", err)
+	}
+	chosen := choose(cortex.Spec.Models)
+	if chosen == nil {
+		return r.Default, nil
+	}
+	return r.endpoint(ctx, namespace, chosen)
+}
+
 // Choose follows the fallback chain of the loop's role: motor, fast, default. Nil means the manager's own.
-func Choose(m v1alpha1.ModelSet) *v1alpha1.ModelEndpoint {
-	for _, e := range []*v1alpha1.ModelEndpoint{m.Motor, m.Fast, m.Default} {
+func Choose(m v1alpha1.ModelSet) *v1alpha1.ModelEndpoint { return first(m.Motor, m.Fast, m.Default) }
+
+// ChooseFast follows the fallback chain of the fast role: fast, default, motor. Nil means the manager's own.
+func ChooseFast(m v1alpha1.ModelSet) *v1alpha1.ModelEndpoint {
+	return first(m.Fast, m.Default, m.Motor)
+}
+
+func first(endpoints ...*v1alpha1.ModelEndpoint) *v1alpha1.ModelEndpoint {
+	for _, e := range endpoints {
 		if e != nil {
 			return e
 		}

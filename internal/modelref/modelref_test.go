@@ -138,6 +138,35 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+func TestResolveFast(t *testing.T) {
+	t.Parallel()
+	whole := Endpoint{BaseURL: "https://manager.example.org/v1", Model: "model-0", APIKey: NewSecret("manager-key")}
+	motor, fast, other := &v1alpha1.ModelEndpoint{Model: "m"}, &v1alpha1.ModelEndpoint{Model: "f"}, &v1alpha1.ModelEndpoint{Model: "d"}
+	for name, tt := range map[string]struct {
+		models  v1alpha1.ModelSet
+		want    string
+		problem string
+	}{
+		"fast first":         {v1alpha1.ModelSet{Motor: motor, Fast: fast, Default: other}, "f", ""},
+		"then default":       {v1alpha1.ModelSet{Motor: motor, Default: other}, "d", ""},
+		"then motor":         {v1alpha1.ModelSet{Motor: motor}, "m", ""},
+		"then the manager's": {v1alpha1.ModelSet{}, "model-0", ""},
+		"its key is missing": {v1alpha1.ModelSet{Motor: motor, Fast: &v1alpha1.ModelEndpoint{Model: "f", APIKeySecretRef: ref("missing", "a")}}, "", "ModelSecretNotFound"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := reader{cortex: &v1alpha1.MotorCortex{Spec: v1alpha1.MotorCortexSpec{Models: tt.models}}}
+			e, err := Resolver{Cortex: r, Secrets: r, Default: whole}.ResolveFast(t.Context(), "ns")
+			if p, ok := AsProblem(err); ok != (tt.problem != "") || ok && p.Reason != tt.problem {
+				t.Fatalf("got %v, want %q", err, tt.problem)
+			}
+			if e.Model != tt.want {
+				t.Errorf("got %q, want %q", e.Model, tt.want)
+			}
+		})
+	}
+}
+
 // The manager's key never goes to an address that a namespace chose, whatever else it says.
 func TestManagersKeyGoesNowhereElse(t *testing.T) {
 	t.Parallel()

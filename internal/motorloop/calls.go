@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -24,23 +25,29 @@ func CallID(attempt, index int32, n int) string {
 	return fmt.Sprintf("a%d-s%d-c%d", attempt, index, n)
 }
 
-// carryOut gives every call of t a result, in order, questions last, and settles the turn. It returns the first
-// question that has no answer yet; the other results are then settled all the same.
-func (r *run) carryOut(ctx context.Context, t *Turn) (*Call, error) {
+// carryOut gives every call of the last turn a result, in order, questions last, and settles the turn. It returns the
+// first call that waits for a person: one of unknown outcome, with which all after it wait, or a question, when the other
+// calls are settled.
+func (r *run) carryOut(ctx context.Context) (*Call, error) {
+	t := r.turns[len(r.turns)-1]
 	changed := false
 	for i := range t.Calls {
 		if t.Results[i] != nil {
 			continue
 		}
 		c := &t.Calls[i]
-		res := r.refuse(t, i)
+		res := r.refuse(i)
 		if res == nil && c.Tool == toolapi.ToolAskUser {
 			continue
 		}
 		if res == nil {
+			var waiting *Call
 			var err error
-			if res, err = r.execute(ctx, t, c); err != nil {
+			if res, waiting, err = r.bringToEnd(ctx, t, c); err != nil {
 				return nil, r.abandon(ctx, t, changed, err)
+			}
+			if waiting != nil {
+				return waiting, r.settleIf(ctx, changed, t)
 			}
 		}
 		t.Results[i] = res
@@ -50,21 +57,41 @@ func (r *run) carryOut(ctx context.Context, t *Turn) (*Call, error) {
 			slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
 	}
 	waiting, answered := answerQuestions(t, r.answers)
-	if changed || answered {
-		if err := r.journal.Settle(ctx, t); err != nil {
-			return nil, err
-		}
-	}
-	return waiting, nil
+	return waiting, r.settleIf(ctx, changed || answered, t)
 }
 
-// execute runs one call in the sandbox.
-func (r *run) execute(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
+func (r *run) settleIf(ctx context.Context, changed bool, t *Turn) error {
+	if !changed {
+		return nil
+	}
+	return r.journal.Settle(ctx, t)
+}
+
+// bringToEnd executes a call until it has a result, which is more than once only if it may be, or until a person must
+// be asked.
+func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *Call, error) {
+	for {
+		next := r.prospect(t, c)
+		if next.result != nil || next.waiting != nil {
+			return next.result, next.waiting, nil
+		}
+		res, err := r.execute(ctx, t, c, next.execution)
+		if err != nil || res.ErrorCode != toolapi.CodeOutcomeUnknown {
+			return res, nil, err
+		}
+		if err := r.foundUnknown(ctx, t, c, next.execution); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// execute runs one call in the sandbox under the given id.
+func (r *run) execute(ctx context.Context, t *Turn, c *Call, id string) (*toolapi.Result, error) {
 	if err := r.gate.wait(ctx); err != nil {
 		return nil, err
 	}
 	res, err := r.tools.Call(ctx, toolapi.Call{
-		ID:             c.ID,
+		ID:             id,
 		Tool:           c.Tool,
 		Arguments:      json.RawMessage(objectOrEmpty(c.Arguments)),
 		MaxOutputBytes: int32(maxOutput(t, c.Tool)),
@@ -75,21 +102,33 @@ func (r *run) execute(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, e
 	return cleanResult(res, outputShare(t)), nil
 }
 
-// abandon keeps the results of the calls before the one that ended the attempt. Without them the record of a failed
-// attempt would lack the very calls that led to the failure.
+// abandonTimeout bounds how long a loop that is told to end takes to keep what it knows.
+const abandonTimeout = time.Second
+
+// abandon keeps the results of the calls before the one that ended the loop. The sandbox may be gone, and with it who else
+// knows them: a person would be asked about calls whose end was seen, and the record of a failed attempt would lack the
+// very calls that led to the failure.
 func (r *run) abandon(ctx context.Context, t *Turn, changed bool, cause error) error {
-	if _, ok := errors.AsType[*Failure](cause); !ok || !changed || ctx.Err() != nil {
+	if !changed || errors.Is(cause, ErrStale) {
 		return cause
 	}
-	if err := r.journal.Settle(ctx, t); err != nil {
+	_, failed := errors.AsType[*Failure](cause)
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
+		defer cancel()
+		failed = false
+	}
+	if err := r.journal.Settle(ctx, t); err != nil && failed {
 		return err
 	}
 	return cause
 }
 
-// refuse gives the envelope of a call that must not be carried out, or nil. It depends on the recorded turn and the
-// grant only, so a loop that goes on after a restart refuses the same calls.
-func (r *run) refuse(t *Turn, i int) *toolapi.Result {
+// refuse gives the envelope of call i of the last turn if it must not be carried out, or nil. It depends on the recorded
+// turns and the grant only, so a loop that goes on after a restart refuses the same calls.
+func (r *run) refuse(i int) *toolapi.Result {
+	t := r.turns[len(r.turns)-1]
 	c := &t.Calls[i]
 	offered := r.catalog.offered(r.cfg.Tools)
 	switch {
@@ -113,6 +152,9 @@ func (r *run) refuse(t *Turn, i int) *toolapi.Result {
 			msg += "; your answer was cut off at your output limit, so make it shorter"
 		}
 		return refusal(toolapi.CodeInvalidArguments, msg)
+	}
+	if repeats(r.turns, len(r.turns)-1, i) {
+		return refusal(CodeRepeatedCall, repeatedText)
 	}
 	return nil
 }
@@ -153,10 +195,10 @@ func cleanResult(res toolapi.Result, share int) *toolapi.Result {
 	case !errorCodePattern.MatchString(res.ErrorCode):
 		res.ErrorCode = toolapi.CodeInternal
 	}
-	if len(res.OutputFile) > maxOutputFile || strings.ContainsFunc(res.OutputFile, isControl) {
+	res.OutputFile = strings.ToValidUTF8(res.OutputFile, "\uFFFD")
+	if encodedLen(res.OutputFile) > maxOutputFile || strings.ContainsFunc(res.OutputFile, isControl) {
 		res.OutputFile = ""
 	}
-	res.OutputFile = strings.ToValidUTF8(res.OutputFile, "\uFFFD")
 	res.DurationMs = min(max(res.DurationMs, 0), maxDurationMs)
 	return &res
 }

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -18,39 +21,97 @@ type fault func(ctx context.Context, point string) error
 
 func noFault(ctx context.Context, _ string) error { return ctx.Err() }
 
+// failAt breaks the operation at one point.
+func failAt(point string, err error) fault {
+	return func(ctx context.Context, p string) error {
+		if p == point {
+			return err
+		}
+		return ctx.Err()
+	}
+}
+
+// Kinds of requests.
+const (
+	forStep    = "step"
+	forSummary = "summary"
+	forPartial = "partial"
+	forHint    = "hint"
+)
+
+func kindOfRequest(r Request) string {
+	if kind, ok := map[string]string{summaryPrompt: forSummary, partialPrompt: forPartial, hintPrompt: forHint}[r.Messages[0].Content]; ok {
+		return kind
+	}
+	return forStep
+}
+
 // fakeModel gives its answers by turn: an answer that got lost is given again.
 type fakeModel struct {
 	t       *testing.T
 	answers []Answer
-	fault   fault
-	calls   int
-	seen    []Request
+	// aside answers requests that are no steps; nil answers "the KIND".
+	aside func(kind string) Answer
+	fault fault
+	calls int
+	asked map[string]int
+	seen  []Request
 }
 
 func (m *fakeModel) Complete(ctx context.Context, r Request) (Answer, error) {
+	kind := kindOfRequest(r)
 	m.calls++
+	m.asked[kind]++
 	m.seen = append(m.seen, r)
 	checkConversation(m.t, r.Messages)
+	if (len(r.Tools) == 0) != (kind != forStep) {
+		m.t.Fatalf("a request for a %s with %d tools", kind, len(r.Tools))
+	}
 	if err := m.fault(ctx, "model: before"); err != nil {
 		return Answer{}, err
 	}
-	turn := 0
-	for _, msg := range r.Messages {
-		if msg.Role == RoleAssistant {
-			turn++
-		}
-	}
-	if turn >= len(m.answers) {
-		return Answer{}, fmt.Errorf("no answer for turn %d", turn+1)
+	a, err := m.answer(kind, r)
+	if err != nil {
+		return Answer{}, err
 	}
 	if err := m.fault(ctx, "model: after"); err != nil {
 		return Answer{}, err
 	}
-	return m.answers[turn], nil
+	return a, nil
+}
+
+func (m *fakeModel) answer(kind string, r Request) (Answer, error) {
+	if kind != forStep {
+		if m.aside == nil {
+			return says("the " + kind), nil
+		}
+		return m.aside(kind), nil
+	}
+	if turn := answersIn(r.Messages); turn < len(m.answers) {
+		return m.answers[turn], nil
+	}
+	return Answer{}, fmt.Errorf("no answer for turn %d", answersIn(r.Messages)+1)
+}
+
+var summaryHeader = regexp.MustCompile(`^\[summary of my first (\d+) answers;`)
+
+// answersIn counts the answers that a conversation holds or sums up.
+func answersIn(msgs []Message) int {
+	n := 0
+	for _, msg := range msgs {
+		if msg.Role != RoleAssistant {
+			continue
+		}
+		n++
+		if m := summaryHeader.FindStringSubmatch(msg.Content); m != nil {
+			n, _ = strconv.Atoi(m[1])
+		}
+	}
+	return n
 }
 
 // checkConversation fails if an endpoint would refuse the messages: every call has its tool message, at once, in
-// order, under an id of its own.
+// order, under an id of its own, and user and assistant take turns.
 func checkConversation(t *testing.T, msgs []Message) {
 	t.Helper()
 	if len(msgs) < 2 || msgs[0].Role != RoleSystem || msgs[1].Role != RoleUser {
@@ -63,12 +124,16 @@ func checkConversation(t *testing.T, msgs []Message) {
 		if m.Role == RoleTool {
 			t.Fatalf("message %d: a result without a call: %+v", i-1, m)
 		}
+		if m.Role == msgs[i-2].Role {
+			t.Fatalf("messages %d and %d are both of the %s", i-2, i-1, m.Role)
+		}
 		if m.Content == "" && len(m.Calls) == 0 {
 			t.Fatalf("message %d is empty", i-1)
 		}
 		for _, c := range m.Calls {
-			if ids[c.ModelID] || c.ModelID == "" || c.Tool == "" || !json.Valid([]byte(c.Arguments)) {
-				t.Fatalf("call %+v: no id, an id used twice, no tool or no JSON", c)
+			var args map[string]any
+			if ids[c.ModelID] || c.ModelID == "" || c.Tool == "" || json.Unmarshal([]byte(c.Arguments), &args) != nil {
+				t.Fatalf("call %+v: no id, an id used twice, no tool or no JSON object", c)
 			}
 			ids[c.ModelID] = true
 			if i >= len(msgs) || msgs[i].Role != RoleTool || msgs[i].ToolCallID != c.ModelID || msgs[i].Content == "" {
@@ -79,21 +144,27 @@ func checkConversation(t *testing.T, msgs []Message) {
 	}
 }
 
-// fakeSandbox has a ledger like the tool server's: an id runs once, and its result is given again.
+// fakeSandbox has a ledger like the tool server's: an id runs once, and its result is given again. It is what one loop
+// sees of the sandbox; others may share what is behind it.
 type fakeSandbox struct {
-	fault    fault
+	fault fault
+	epoch int64
+	ready bool
+	*sandboxState
+}
+
+type sandboxState struct {
 	behave   func(toolapi.Call) toolapi.Result
-	ready    bool
 	executed []toolapi.Call
 	ledger   map[string]toolapi.Result
 	requests map[string]toolapi.Call
+	highest  int64
 }
 
 func newSandbox(behave func(toolapi.Call) toolapi.Result) *fakeSandbox {
-	return &fakeSandbox{
-		fault: noFault, behave: behave, ready: true,
-		ledger: map[string]toolapi.Result{}, requests: map[string]toolapi.Call{},
-	}
+	return &fakeSandbox{fault: noFault, epoch: 1, ready: true, sandboxState: &sandboxState{
+		behave: behave, ledger: map[string]toolapi.Result{}, requests: map[string]toolapi.Call{},
+	}}
 }
 
 func (s *fakeSandbox) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
@@ -103,6 +174,10 @@ func (s *fakeSandbox) Call(ctx context.Context, c toolapi.Call) (toolapi.Result,
 	if !s.ready {
 		return toolapi.Result{}, errors.New("called before the sandbox was ready")
 	}
+	if s.epoch < s.highest {
+		return toolapi.Result{}, ErrStale
+	}
+	s.highest = s.epoch
 	if old, ok := s.requests[c.ID]; ok && fmt.Sprint(old) != fmt.Sprint(c) {
 		return toolapi.Result{}, fmt.Errorf("call %s was another one before: %v, %v", c.ID, old, c)
 	}
@@ -119,21 +194,47 @@ func (s *fakeSandbox) Call(ctx context.Context, c toolapi.Call) (toolapi.Result,
 	return res, nil
 }
 
-// fakeJournal keeps turns as JSON, so that nothing survives but what is written.
+// executedIDs are the ids that ran, in order.
+func (s *fakeSandbox) executedIDs() []string {
+	var ids []string
+	for _, c := range s.executed {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// fakeJournal keeps turns as JSON, so that nothing survives but what is written. Like the real one it knows whose a turn
+// is by the epoch of the claim under which it is held, and leaves what is written as it is.
 type fakeJournal struct {
-	fault   fault
+	fault fault
+	epoch int64
+	*store
+}
+
+type store struct {
 	stored  [][]byte
+	epochs  []int64
 	settles int
 }
+
+// errMovedOn says that the journal has a turn which the loop did not know of.
+var errMovedOn = errors.New("the journal has moved on")
 
 func (j *fakeJournal) Append(ctx context.Context, t *Turn) error {
 	if err := j.fault(ctx, "append: before"); err != nil {
 		return err
 	}
-	if int(t.Index) != len(j.stored)+1 {
-		return fmt.Errorf("%w: turn %d after %d turns", ErrStale, t.Index, len(j.stored))
+	switch i := int(t.Index) - 1; {
+	case i > len(j.stored):
+		return fmt.Errorf("turn %d after %d turns", t.Index, len(j.stored))
+	case i == len(j.stored):
+		j.stored = append(j.stored, encode(t))
+		j.epochs = append(j.epochs, j.epoch)
+	case j.epochs[i] > j.epoch:
+		return ErrStale
+	default:
+		return errMovedOn
 	}
-	j.stored = append(j.stored, encode(t))
 	return j.fault(ctx, "append: after")
 }
 
@@ -142,6 +243,18 @@ func (j *fakeJournal) Settle(ctx context.Context, t *Turn) error {
 		return err
 	}
 	j.settles++
+	there := decode(j.stored[t.Index-1])
+	for i, res := range there.Results {
+		if res != nil {
+			t.Results[i] = res
+		}
+	}
+	for _, u := range t.Unknown {
+		if !slices.ContainsFunc(there.Unknown, func(o Unknown) bool { return o.Execution == u.Execution }) {
+			there.Unknown = append(there.Unknown, u)
+		}
+	}
+	t.Unknown = there.Unknown
 	j.stored[t.Index-1] = encode(t)
 	return j.fault(ctx, "settle: after")
 }
@@ -154,14 +267,18 @@ func encode(t *Turn) []byte {
 	return b
 }
 
-func (j *fakeJournal) load() []*Turn {
+func decode(b []byte) *Turn {
+	t := &Turn{}
+	if err := json.Unmarshal(b, t); err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func (s *store) load() []*Turn {
 	var turns []*Turn
-	for _, b := range j.stored {
-		t := &Turn{}
-		if err := json.Unmarshal(b, t); err != nil {
-			panic(err)
-		}
-		turns = append(turns, t)
+	for _, b := range s.stored {
+		turns = append(turns, decode(b))
 	}
 	return turns
 }
@@ -188,9 +305,9 @@ func newWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result
 	}
 	cfg.Task = "the task"
 	w := &world{
-		model:   &fakeModel{t: t, answers: answers, fault: noFault},
+		model:   &fakeModel{t: t, answers: answers, fault: noFault, asked: map[string]int{}},
 		sandbox: newSandbox(behave),
-		journal: &fakeJournal{fault: noFault},
+		journal: &fakeJournal{fault: noFault, epoch: 1, store: &store{}},
 	}
 	w.loop = &Loop{Config: cfg, Model: w.model, Tools: w.sandbox, Journal: w.journal}
 	return w
@@ -222,5 +339,7 @@ func call(tool, arguments string) Call {
 }
 
 func bash(command string) Call { return call(toolapi.ToolBash, fmt.Sprintf(`{"command":%q}`, command)) }
+
+func read(path string) Call { return call(toolapi.ToolRead, fmt.Sprintf(`{"path":%q}`, path)) }
 
 func question(q string) Call { return call(toolapi.ToolAskUser, fmt.Sprintf(`{"question":%q}`, q)) }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // bailout is how many times in a row something may go wrong in the same way before the attempt ends.
@@ -28,59 +30,71 @@ func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
 	return Outcome{}, false
 }
 
+// summary says whether the turn stands for others, and is none of the model's steps.
+func (t *Turn) summary() bool { return t.Through > 0 }
+
 // final says whether the turn closes the attempt: text, no calls, and not broken off.
-func (t *Turn) final() bool { return len(t.Calls) == 0 && !t.unusable() }
+func (t *Turn) final() bool { return len(t.Calls) == 0 && !t.summary() && !t.unusable() }
 
 // unusable says whether the turn is an answer that neither does nor says anything: no calls, and no text or a text
 // that stopped in the middle.
 func (t *Turn) unusable() bool {
-	return len(t.Calls) == 0 && (t.Content == "" || strings.HasSuffix(t.Content, truncatedMark))
+	return len(t.Calls) == 0 && !t.summary() && (t.Content == "" || strings.HasSuffix(t.Content, truncatedMark))
+}
+
+// iterations are the turns that are not summaries.
+func iterations(turns []*Turn) []*Turn {
+	return slices.DeleteFunc(slices.Clone(turns), (*Turn).summary)
 }
 
 // repeatedToolFailure finds that the last calls, over at least three turns and nothing else between them, all failed
 // by the same tool with the same code. Calls of one turn count once: the model could not react between them.
 func repeatedToolFailure(_ Config, turns []*Turn) *Failure {
-	var tool, code, last string
+	var tool string
+	var last *toolapi.Result
 	times := 0
 	for i := len(turns) - 1; i >= 0 && times < bailout; i-- {
 		t := turns[i]
-		counted := false
-		for n, v := range slices.Backward(t.Calls) {
-			res := t.Results[n]
+		for n, c := range slices.Backward(t.Calls) {
+			res := countedFailure(turns, i, n)
 			if res == nil || res.OK {
 				return nil
 			}
-			if tool == "" {
-				tool, code, last = v.Tool, res.ErrorCode, res.Output
+			if last == nil {
+				tool, last = c.Tool, res
 			}
-			if v.Tool != tool || res.ErrorCode != code {
+			if c.Tool != tool || res.ErrorCode != last.ErrorCode {
 				return nil
 			}
-			if !counted {
-				counted = true
-				times++
-			}
-			if times == bailout {
-				break
+			if times == bailout-1 {
+				return toolFailure(tool, last)
 			}
 		}
+		if len(t.Calls) > 0 {
+			times++
+		}
 	}
-	if times < bailout {
-		return nil
+	return nil
+}
+
+func toolFailure(tool string, last *toolapi.Result) *Failure {
+	did := "failed three times"
+	if status, ok := strings.CutPrefix(last.ErrorCode, "exit_"); ok {
+		did = "exited " + status + " three times"
 	}
-	did := "failed"
-	if status, ok := strings.CutPrefix(code, "exit_"); ok {
-		did = "exited " + status
+	f := &Failure{Category: ToolFailure, Reason: ReasonRepeatedToolFailure, Retryable: true}
+	if last.ErrorCode == CodeRepeatedCall {
+		f.Message = fmt.Sprintf("The model made the same %s call again and again, although its result stayed the same (code %s). "+
+			"Say in a retry what it is to do instead.", tool, last.ErrorCode)
+		return f
 	}
-	return &Failure{
-		Category:  ToolFailure,
-		Reason:    ReasonRepeatedToolFailure,
-		Message:   fmt.Sprintf("%s %s three times (code %s), last: \"%s\"", tool, did, code, head(last)),
-		Retryable: true,
-	}
+	f.Message = fmt.Sprintf("%s %s (code %s), last: \"%s\". Say in a retry what to do instead, or correct what the output complains of.",
+		tool, did, last.ErrorCode, head(last.Output))
+	return f
 }
 
 func emptyAnswers(_ Config, turns []*Turn) *Failure {
+	turns = iterations(turns)
 	n := len(turns)
 	if n < bailout {
 		return nil
@@ -117,14 +131,15 @@ func maxTokens(cfg Config, turns []*Turn) *Failure {
 }
 
 func maxIterations(cfg Config, turns []*Turn) *Failure {
-	if len(turns) < int(cfg.MaxIterations) {
+	taken := len(iterations(turns))
+	if taken < int(cfg.MaxIterations) {
 		return nil
 	}
 	return &Failure{
 		Category: BudgetExhausted,
 		Reason:   ReasonMaxIterations,
 		Message: fmt.Sprintf("The attempt took %d turns, all that it may, without finishing. "+
-			"Raise the limit or split the task.", len(turns)),
+			"Raise the limit or split the task.", taken),
 		Retryable: true,
 	}
 }

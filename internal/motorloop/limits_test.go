@@ -21,6 +21,13 @@ func settled(content string, results ...string) *Turn {
 	return t
 }
 
+// summed is a summary of the turns up to the one with index through. It looks like a broken off answer.
+func summed(through int32) *Turn {
+	t := settled(truncatedMark)
+	t.Through = through
+	return t
+}
+
 func TestVerdict(t *testing.T) {
 	bad := settled("", "bash/exit_1")
 	cases := map[string]struct {
@@ -36,6 +43,14 @@ func TestVerdict(t *testing.T) {
 		"two failures":                   {turns: []*Turn{bad, bad}},
 		"three failures":                 {turns: []*Turn{bad, bad, bad}, reason: ReasonRepeatedToolFailure, says: `bash exited 1 three times (code exit_1), last: "port 80: permission denied"`},
 		"other failure in a row":         {turns: []*Turn{settled("", "read/not_found"), settled("", "read/not_found"), settled("", "read/not_found")}, reason: ReasonRepeatedToolFailure, says: `read failed three times (code not_found)`},
+		"a refused repetition":           {turns: []*Turn{bad, bad, settled("", "bash/repeated_call")}, reason: ReasonRepeatedToolFailure, says: `bash exited 1 three times (code exit_1)`},
+		"a repetition of a success":      {turns: []*Turn{settled("", "bash/ok", "bash/repeated_call"), settled("", "bash/repeated_call")}},
+		"three of them":                  {turns: []*Turn{settled("", "bash/ok", "bash/repeated_call"), settled("", "bash/repeated_call"), settled("", "bash/repeated_call")}, reason: ReasonRepeatedToolFailure, says: "made the same bash call again and again"},
+		"failures around a summary":      {turns: []*Turn{bad, bad, summed(1), bad}, reason: ReasonRepeatedToolFailure},
+		"a summary is no end":            {turns: []*Turn{settled("", "bash/ok"), summed(1)}},
+		"a summary is no answer":         {cfg: Config{MaxIterations: 2}, turns: []*Turn{settled("", "bash/ok"), summed(1)}},
+		"a summary uses tokens":          {cfg: Config{MaxTokens: 200}, turns: []*Turn{settled("", "bash/ok"), summed(1)}, reason: ReasonMaxTokens},
+		"empty around a summary":         {turns: []*Turn{settled(""), settled(""), summed(1), settled("")}, reason: ReasonEmptyAnswers},
 		"three in one turn":              {turns: []*Turn{settled("", "bash/exit_1", "bash/exit_1", "bash/exit_1")}},
 		"success before it":              {turns: []*Turn{settled("", "read/ok", "bash/exit_1"), bad, bad}, reason: ReasonRepeatedToolFailure},
 		"success between":                {turns: []*Turn{bad, bad, settled("", "read/ok"), bad}},
@@ -78,7 +93,7 @@ func TestFailureMessagesAreBounded(t *testing.T) {
 	turn := settled("", "bash/exit_1")
 	turn.Results[0].Output = strings.Repeat("ä ", 9000)
 	out, _ := verdict(Config{MaxIterations: 9}, []*Turn{turn, turn, turn})
-	if len(out.Failure.Message) > 300 {
+	if len(out.Failure.Message) > 400 {
 		t.Errorf("%d bytes", len(out.Failure.Message))
 	}
 }

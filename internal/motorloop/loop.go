@@ -23,25 +23,30 @@ type Loop struct {
 	// call if that comes first. No turn is recorded and no tool call made before it returned nil; its error ends Run
 	// like a tool's. Run cancels its context and waits for it before returning. Nil means that the tools are ready.
 	Ready func(context.Context) error
-	// Now is the clock, time.Now if nil. It only measures ModelDuration.
+	// HintModel is asked once, and not for long, for a hint when the turns show that the attempt failed, unless it is the
+	// model that failed. Nil means that nobody is asked.
+	HintModel Model
+	// Now is the clock, time.Now if nil. It measures ModelDuration and dates what is found; nothing is decided by it.
 	Now func() time.Time
 	// Logger gets one line per turn and one per tool call, without contents. Nil logs nothing.
 	Logger *slog.Logger
 }
 
-// Run carries the attempt on until it is over or needs a person. turns is what the journal holds, oldest first, and
-// is not changed. answers maps IDs of ask_user calls to what the person said; IDs that were not asked are ignored.
+// Run carries the attempt on until it is over or needs a person. turns is what the journal holds, oldest first, and is
+// not changed. answers maps IDs of ask_user calls, and of executions of unknown outcome, to what the person said; IDs
+// that were not asked about are ignored.
 //
 // A *Failure of the model, the tools or Ready becomes an Outcome of kind Failed. Run returns an error when nothing is
 // decided: ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
-// again and call Run again; that repeats no finished tool call, and costs at most one model call.
+// again and call Run again; that repeats no finished tool call, and costs at most one model call, or one for the partial
+// result and one for the hint if the attempt was over.
 //
-//	           ┌─────────────── settled ───────────────┐
-//	           ▼                                       │
-//	  verdict ──no──► ask model ──► Append ──► calls ──► Settle
-//	     │                                       │
-//	     ▼                                       ▼
-//	Completed, Failed                        Awaiting
+//	           ┌──────────────────── settled ────────────────────┐
+//	           ▼                                                 │
+//	  verdict ──no──► next step or summary ──► Append ──► calls ──► Settle
+//	     │                                                  │
+//	     ▼                                                  ▼
+//	Completed, or partial result, hint, Failed          Awaiting
 func (l *Loop) Run(ctx context.Context, turns []*Turn, answers map[string]string) (Outcome, error) {
 	r := l.newRun(turns, answers)
 	defer r.gate.stop()
@@ -71,6 +76,8 @@ type run struct {
 	journal Journal
 	now     func() time.Time
 	log     *slog.Logger
+	// hintModel may be nil.
+	hintModel Model
 
 	catalog *Catalog
 	gate    *gate
@@ -81,7 +88,7 @@ type run struct {
 func (l *Loop) newRun(turns []*Turn, answers map[string]string) *run {
 	r := &run{
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
-		catalog: builtin(), gate: newGate(l.Ready), answers: answers,
+		hintModel: l.HintModel, catalog: builtin(), gate: newGate(l.Ready), answers: answers,
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -102,6 +109,7 @@ func cloneTurn(t *Turn) *Turn {
 	c.Calls = slices.Clone(t.Calls)
 	c.Results = make([]*toolapi.Result, len(t.Calls))
 	copy(c.Results, t.Results)
+	c.Unknown = slices.Clone(t.Unknown)
 	return &c
 }
 
@@ -111,7 +119,7 @@ func (r *run) run(ctx context.Context) (Outcome, error) {
 			return Outcome{}, err
 		}
 		if n := len(r.turns); n > 0 && !r.turns[n-1].Settled() {
-			waiting, err := r.carryOut(ctx, r.turns[n-1])
+			waiting, err := r.carryOut(ctx)
 			if err != nil {
 				return Outcome{}, err
 			}
@@ -120,9 +128,9 @@ func (r *run) run(ctx context.Context) (Outcome, error) {
 			}
 		}
 		if out, over := verdict(r.cfg, r.turns); over {
-			return out, nil
+			return r.conclude(ctx, out)
 		}
-		t, err := r.ask(ctx)
+		t, err := r.next(ctx)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -137,35 +145,57 @@ func (r *run) run(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// ask asks the model for the next turn.
+// next makes the turn that follows: the model's next step, or a summary where one is due.
+func (r *run) next(ctx context.Context) (*Turn, error) {
+	if through := summaryDue(r.cfg, r.turns); through > 0 {
+		return r.summarize(ctx, through)
+	}
+	return r.ask(ctx)
+}
+
+// ask asks the model for its next step.
 func (r *run) ask(ctx context.Context) (*Turn, error) {
 	req := Request{
 		Messages: Transcript(r.cfg, r.turns),
 		Tools:    r.catalog.Definitions(r.cfg.Tools),
 	}
+	a, took, err := r.complete(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	t := newTurn(r.cfg, r.turns, a)
+	t.stamp(req, took)
+	r.log.LogAttrs(ctx, slog.LevelInfo, "model answered",
+		slog.Int("step", int(t.Index)), slog.String("model", t.Model), slog.Int("calls", len(t.Calls)),
+		slog.Int64("promptTokens", t.Usage.PromptTokens), slog.Int64("completionTokens", t.Usage.CompletionTokens),
+		slog.Duration("took", took))
+	return t, nil
+}
+
+// complete makes one model call while the sandbox gets ready. A run whose sandbox cannot be had needs no answer, so the
+// failing gate ends the call.
+func (r *run) complete(ctx context.Context, req Request) (Answer, time.Duration, error) {
 	modelCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// A run whose sandbox cannot be had needs no answer, so the failing gate ends the model call.
 	r.gate.start(ctx)
 	defer r.gate.onFailure(cancel)()
 	if err := r.gate.failed(); err != nil {
-		return nil, err
+		return Answer{}, 0, err
 	}
 	start := r.now()
 	a, err := r.model.Complete(modelCtx, req)
 	if err != nil {
 		if gateErr := r.gate.failed(); gateErr != nil {
-			return nil, gateErr
+			return Answer{}, 0, gateErr
 		}
-		return nil, err
+		return Answer{}, 0, err
 	}
-	t := newTurn(r.cfg, r.turns, a)
-	t.ModelDuration = max(r.now().Sub(start), 0)
+	return a, max(r.now().Sub(start), 0), nil
+}
+
+// stamp says of a turn which request it answers and how long that took.
+func (t *Turn) stamp(req Request, took time.Duration) {
+	t.ModelDuration = took
 	t.PromptDigest = PromptDigest(req)
 	t.RequestDigest = RequestDigest(req)
-	r.log.LogAttrs(ctx, slog.LevelInfo, "model answered",
-		slog.Int("step", int(t.Index)), slog.String("model", t.Model), slog.Int("calls", len(t.Calls)),
-		slog.Int64("promptTokens", t.Usage.PromptTokens), slog.Int64("completionTokens", t.Usage.CompletionTokens),
-		slog.Duration("took", t.ModelDuration))
-	return t, nil
 }

@@ -261,6 +261,28 @@ func TestErrors(t *testing.T) {
 			t.Errorf("recorded %+v", turn.Results)
 		}
 	})
+	for name, end := range map[string]func(cancel context.CancelFunc) error{
+		"a silent sandbox keeps what was done":     func(context.CancelFunc) error { return errors.New("no answer") },
+		"a loop that is told to end keeps it also": func(cancel context.CancelFunc) error { cancel(); return context.Canceled },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Config{}, nil, says("", bash("a"), bash("b")))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w.sandbox.fault = func(_ context.Context, point string) error {
+				if point == "tool: before" && len(w.sandbox.executed) == 1 {
+					return end(cancel)
+				}
+				return nil
+			}
+			if _, err := w.run(ctx, nil); err == nil {
+				t.Fatal("no error")
+			}
+			if turn := w.journal.load()[0]; turn.Results[0] == nil || turn.Results[1] != nil {
+				t.Errorf("recorded %+v", turn.Results)
+			}
+		})
+	}
 	t.Run("stale", func(t *testing.T) {
 		w := newWorld(t, Config{}, nil, says("", bash("a")))
 		w.journal.fault = func(context.Context, string) error { return ErrStale }

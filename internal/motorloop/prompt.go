@@ -4,8 +4,10 @@ package motorloop
 
 import (
 	_ "embed"
+	"regexp"
 	"strings"
 	"text/template"
+	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -28,12 +30,24 @@ func SystemPrompt(cfg Config) string {
 		AskUser       string
 		MaxCalls      int
 		MaxIterations int32
+		Deadline      string
+		Compacts      bool
+		// AttemptNumber counts from 1.
+		AttemptNumber   int32
+		RecoveryContext string
 	}{
 		Tools:         strings.Join(builtin().offered(cfg.Tools), ", "),
 		Files:         cfg.Files[:min(len(cfg.Files), maxListedFiles)],
 		AskUser:       toolapi.ToolAskUser,
 		MaxCalls:      toolapi.MaxCalls,
 		MaxIterations: cfg.MaxIterations,
+		Compacts:      compacts(cfg),
+
+		AttemptNumber:   cfg.Attempt + 1,
+		RecoveryContext: withoutRecoveryMarks(cfg.RecoveryContext),
+	}
+	if !cfg.Deadline.IsZero() {
+		view.Deadline = cfg.Deadline.UTC().Format(time.RFC3339)
 	}
 	view.MoreFiles = len(cfg.Files) - len(view.Files)
 	var b strings.Builder
@@ -42,4 +56,12 @@ func SystemPrompt(cfg Config) string {
 		panic(err)
 	}
 	return b.String()
+}
+
+var recoveryMark = regexp.MustCompile(`(?i)<(\s*/?\s*recovery_context)`)
+
+// withoutRecoveryMarks makes a text that cannot end the block it is put into: parts of it are outputs of tools, which
+// would go on in the voice of the system prompt.
+func withoutRecoveryMarks(s string) string {
+	return strings.TrimSpace(recoveryMark.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "&lt;$1"))
 }

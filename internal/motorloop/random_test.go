@@ -5,131 +5,101 @@ package motorloop
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// TestAnyInterleaving plays random scripts in worlds that break at any operation, before or after its effect, and
-// checks what must hold however a run was interrupted.
+var randomRuns = flag.Int("random-runs", 400, "how many random scripts TestAnyInterleaving plays; script n is always the same")
+
+// TestAnyInterleaving plays random scripts in worlds that break at any operation, before or after its effect, lose the
+// end of tool calls, and hand the run to other loops while the one before goes on, and checks what must hold however a
+// run was interrupted.
 func TestAnyInterleaving(t *testing.T) {
-	seeds := 200
-	if testing.Short() {
-		seeds = 100
-	}
-	kinds := map[string]int{}
-	for seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			kinds[playRandom(t, rand.New(rand.NewPCG(uint64(seed), 7)))]++
-		})
+	seen := map[string]int{}
+	for seed := range *randomRuns {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { newPlay(t, rand.New(rand.NewPCG(uint64(seed), 7)), seen).toTheEnd() })
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("ends: %v", kinds)
-	for _, want := range []string{string(Completed), ReasonRepeatedToolFailure, ReasonEmptyAnswers, ReasonMaxIterations, ReasonSandboxLost} {
-		if kinds[want] == 0 {
-			t.Errorf("no run of %d ended with %s: the scripts do not reach it any more", seeds, want)
+	t.Logf("seen: %v", seen)
+	for _, want := range []string{
+		string(Completed), ReasonRepeatedToolFailure, ReasonEmptyAnswers, ReasonMaxIterations, ReasonSandboxLost,
+		"error", "cancel", "takeover", "stale", "summary", "partial again", "hint again",
+		"unknown Redo", "unknown Person", "unknown Model", "answer retry", "answer done", "answer skip", CodeRepeatedCall,
+	} {
+		if seen[want] == 0 {
+			t.Errorf("no run of %d has seen %q: the scripts do not reach it any more", *randomRuns, want)
 		}
 	}
-}
-
-// interruptions breaks operations: at each point, with a chance, until it has done so often enough.
-type interruptions struct {
-	rng    *rand.Rand
-	left   int
-	done   int
-	cancel context.CancelFunc
 }
 
 var errAPI = errors.New("the API server is away")
 
-func (i *interruptions) fault(ctx context.Context, _ string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if i.left == 0 || i.rng.IntN(6) > 0 {
-		return nil
-	}
-	i.left--
-	i.done++
-	if i.rng.IntN(2) == 0 {
-		return errAPI
-	}
-	i.cancel()
-	return ctx.Err()
+// play is one random script with everything that happens to it.
+type play struct {
+	t    *testing.T
+	rng  *rand.Rand
+	seen map[string]int
+	w    *world
+	// breaks is how many operations are still to be broken, takeovers how many times another loop is still to take the
+	// run while the one before goes on; interruptions is how many of both there were.
+	breaks, takeovers, interruptions int
+	epoch                            int64
+	person                           *randomPerson
+	// ended is the first verdict; no later one may differ.
+	ended *Outcome
+	runs  int
+	// checked is how many turns were checked to answer the request that follows from those before.
+	checked int
 }
 
-// playRandom runs one script to its end and gives the kind of end, or the reason of the failure.
-func playRandom(t *testing.T, rng *rand.Rand) string {
+func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 	cfg := Config{Attempt: int32(rng.IntN(3)), MaxIterations: int32(3 + rng.IntN(10))}
-	behave := func(c toolapi.Call) toolapi.Result {
-		// Decided by the call, so that a script is what its seed says whatever is interrupted.
-		if c.Arguments[len(c.Arguments)-3] == '!' {
+	if rng.IntN(3) == 0 {
+		cfg.MaxIterations = int32(21 + rng.IntN(15))
+	}
+	if rng.IntN(3) == 0 {
+		cfg.OnUnknown = UnknownModel
+	}
+	p := &play{t: t, rng: rng, seen: seen, breaks: rng.IntN(12), takeovers: rng.IntN(4)}
+	lossy := rng.IntN(2) * 5
+	p.w = newWorld(t, cfg, func(c toolapi.Call) toolapi.Result {
+		if lossy > 0 && rng.IntN(lossy) == 0 {
+			return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown, Output: "unknown"}
+		}
+		if strings.Contains(string(c.Arguments), "!") {
 			return toolapi.Result{ErrorCode: "exit_1", Output: "failed"}
 		}
 		return toolapi.Result{OK: true, Output: "did " + string(c.Arguments)}
+	}, randomScript(rng)...)
+	p.w.model.aside = func(kind string) Answer {
+		return []Answer{says("the " + kind), says("the " + kind), says(""), says("", bash("oops"))}[rng.IntN(4)]
 	}
-	w := newWorld(t, cfg, behave, randomScript(rng)...)
-	faults := &interruptions{rng: rng, left: rng.IntN(12)}
-	w.setFault(faults.fault)
-	person := &randomPerson{rng: rng, answers: map[string]string{}, said: map[string]string{}}
+	p.person = &randomPerson{play: p, answers: map[string]string{}, said: map[string]string{}}
 	if rng.IntN(3) == 0 {
-		person.answerEarly(cfg.Attempt)
+		p.person.answerEarly(cfg.Attempt)
 	}
-	if rng.IntN(20) == 0 {
-		loseSandbox(w, rng.IntN(6))
-	}
-	runs, pauses := 0, 0
-	for {
-		runs++
-		if runs > 200 {
-			t.Fatal("the run does not end")
-		}
-		out, err := interruptedRun(t, w, faults, person.answers)
-		checkJournal(t, w, person)
-		switch {
-		case errors.Is(err, errAPI) || errors.Is(err, context.Canceled):
-			person.maybeAnswer(w)
-			continue
-		case err != nil:
-			t.Fatal(err)
-		case out.Kind == Awaiting:
-			pauses++
-			person.waitedFor(t, w, out.Waiting)
-			continue
-		}
-		checkEnd(t, w, out, faults, pauses)
-		if out.Failure != nil {
-			return out.Failure.Reason
-		}
-		return string(out.Kind)
-	}
-}
-
-func interruptedRun(t *testing.T, w *world, faults *interruptions, answers map[string]string) (Outcome, error) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	faults.cancel = cancel
-	w.sandbox.ready = false
-	w.loop.Ready = func(context.Context) error { w.sandbox.ready = true; return nil }
-	return w.run(ctx, answers)
+	return p
 }
 
 // randomScript is what the model says, turn by turn; longer than any run.
 func randomScript(rng *rand.Rand) []Answer {
 	var script []Answer
 	mood := rng.IntN(4)
-	for range 20 {
+	for range 40 {
 		a := says("")
 		switch n := rng.IntN(12); {
 		case mood == 0 && n < 7:
 			a.Calls = []Call{bash("x!")}
 		case mood == 1 && n < 6:
 			a.Truncated = n%2 == 0
-		case mood == 2 && n == 0, mood != 2 && n < 2:
+		case mood == 2 && rng.IntN(40) == 0, mood != 2 && n < 2:
 			a.Content = "done"
 		default:
 			for range 1 + rng.IntN(4) {
@@ -142,7 +112,7 @@ func randomScript(rng *rand.Rand) []Answer {
 }
 
 func randomCall(rng *rand.Rand) Call {
-	switch rng.IntN(8) {
+	switch rng.IntN(10) {
 	case 0:
 		return question("what?")
 	case 1:
@@ -153,124 +123,232 @@ func randomCall(rng *rand.Rand) Call {
 		return Call{ModelID: "same", Tool: toolapi.ToolBash, Arguments: `{"command":"dup"}`}
 	case 4:
 		return bash("bad!")
+	case 5, 6:
+		return read(fmt.Sprint("file", rng.IntN(3)))
 	default:
-		return bash("fine")
+		return bash(fmt.Sprint("fine", rng.IntN(3)))
 	}
 }
 
-func loseSandbox(w *world, after int) {
-	inner := w.sandbox.fault
-	w.sandbox.fault = func(ctx context.Context, point string) error {
-		if len(w.sandbox.executed) >= after {
+// claim makes a loop that carries the run on under the next epoch.
+func (p *play) claim() *world {
+	p.epoch++
+	w := *p.w
+	w.sandbox = &fakeSandbox{epoch: p.epoch, sandboxState: p.w.sandbox.sandboxState}
+	w.journal = &fakeJournal{epoch: p.epoch, store: p.w.journal.store}
+	w.loop = &Loop{
+		Config: p.w.loop.Config, Model: w.model, Tools: w.sandbox, Journal: w.journal, HintModel: w.model,
+		Ready: func(context.Context) error { w.sandbox.ready = true; return nil },
+	}
+	return &w
+}
+
+func (p *play) toTheEnd() {
+	lostAfter := -1
+	if p.rng.IntN(20) == 0 {
+		lostAfter = p.rng.IntN(6)
+	}
+	for p.ended == nil {
+		p.runOnce(p.t.Context(), p.claim(), lostAfter)
+	}
+	p.checkEnd()
+}
+
+// runOnce carries the run on until it ends, waits, or breaks, and checks what it left.
+func (p *play) runOnce(ctx context.Context, w *world, lostAfter int) {
+	if p.runs++; p.runs > 300 {
+		p.t.Fatal("the run does not end")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	broken := func(ctx context.Context, point string) error {
+		if lostAfter >= 0 && len(w.sandbox.executed) >= lostAfter && strings.HasPrefix(point, "tool") {
 			return &Failure{Category: InfraFailure, Reason: ReasonSandboxLost, Message: "gone"}
 		}
-		return inner(ctx, point)
+		return p.interrupt(ctx, cancel, lostAfter)
+	}
+	w.journal.fault, w.sandbox.fault = broken, broken
+	before := p.w.model.fault
+	w.model.fault = broken
+	out, err := w.run(ctx, p.person.soFar())
+	w.model.fault = before
+	p.checkJournal()
+	stale := w.journal.epoch < p.epoch
+	switch {
+	case errors.Is(err, ErrStale) || errors.Is(err, errMovedOn):
+		p.seen["stale"]++
+		if !stale {
+			p.t.Fatalf("the newest loop is told: %v", err)
+		}
+	case errors.Is(err, errAPI) || errors.Is(err, context.Canceled):
+		p.person.maybeAnswer()
+	case err != nil:
+		p.t.Fatal(err)
+	case out.Kind != Awaiting:
+		p.conclude(out)
+	case !stale:
+		p.person.waitedFor(out.Waiting)
 	}
 }
 
-// randomPerson answers too early, too late, and to questions that were not asked.
-type randomPerson struct {
-	rng     *rand.Rand
-	answers map[string]string // what the loop is given
-	said    map[string]string // the first answer to each question, which counts
-}
-
-func (p *randomPerson) say(id string) {
-	if _, ok := p.answers[id]; !ok {
-		p.answers[id] = fmt.Sprintf("answer %d", p.rng.IntN(1000))
-		p.said[id] = p.answers[id]
+// interrupt is asked at each operation whether it breaks. Before it goes on, other loops may have had the run.
+func (p *play) interrupt(ctx context.Context, cancel context.CancelFunc, lostAfter int) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-}
-
-func (p *randomPerson) answerEarly(attempt int32) {
-	for range 10 {
-		p.say(CallID(attempt, int32(1+p.rng.IntN(6)), p.rng.IntN(4)))
-	}
-}
-
-func (p *randomPerson) maybeAnswer(w *world) {
-	for _, turn := range w.journal.load() {
-		for i, c := range turn.Calls {
-			if turn.Results[i] == nil && c.Tool == toolapi.ToolAskUser && p.rng.IntN(2) == 0 {
-				p.say(c.ID)
-			}
+	if p.takeovers > 0 && p.rng.IntN(15) == 0 {
+		p.takeovers--
+		p.interruptions++
+		p.seen["takeover"]++
+		for n := 1 + p.rng.IntN(3); n > 0 && p.ended == nil; n-- {
+			p.runOnce(ctx, p.claim(), lostAfter)
 		}
 	}
+	if p.breaks == 0 || p.rng.IntN(8) > 0 {
+		return nil
+	}
+	p.breaks--
+	p.interruptions++
+	if p.rng.IntN(2) == 0 {
+		p.seen["error"]++
+		return errAPI
+	}
+	p.seen["cancel"]++
+	cancel()
+	return ctx.Err()
 }
 
-// waitedFor checks that the run waits for a question that is open while nothing else of its turn is, and answers it,
-// perhaps only later.
-func (p *randomPerson) waitedFor(t *testing.T, w *world, c *Call) {
-	turns := w.journal.load()
-	last := turns[len(turns)-1]
-	found := false
-	for i, other := range last.Calls {
-		open := last.Results[i] == nil
-		found = found || open && other.ID == c.ID
-		if open && other.Tool != toolapi.ToolAskUser {
-			t.Fatalf("waits for %s while %s has no result", c.ID, other.ID)
+// conclude notes the verdict, which must be the same from every loop that comes to one.
+func (p *play) conclude(out Outcome) {
+	if (out.Failure != nil) != (out.Kind == Failed) || out.Kind != Completed && out.Kind != Failed {
+		p.t.Fatalf("got %+v", out)
+	}
+	if p.ended == nil {
+		p.ended = &out
+	}
+	if lost(out) || lost(*p.ended) {
+		return
+	}
+	if out.Kind != p.ended.Kind || out.Summary != p.ended.Summary || out.Failure != nil && *out.Failure != *p.ended.Failure {
+		p.t.Fatalf("ended with %+v, %v, then with %+v, %v", *p.ended, p.ended.Failure, out, out.Failure)
+	}
+}
+
+// lost says that the attempt ended for a reason that is not in the journal.
+func lost(out Outcome) bool { return out.Failure != nil && out.Failure.Reason == ReasonSandboxLost }
+
+// checkEnd checks what holds when a run is over.
+func (p *play) checkEnd() {
+	asked, turns := p.w.model.asked, p.w.journal.load()
+	if extra := asked[forStep] + asked[forSummary] - len(turns); extra > p.interruptions {
+		p.t.Fatalf("asked %v for %d turns and %d interruptions", asked, len(turns), p.interruptions)
+	}
+	for _, kind := range []string{forPartial, forHint} {
+		if asked[kind] > 1+p.interruptions {
+			p.t.Fatalf("asked %v in %d interruptions", asked, p.interruptions)
+		}
+		if asked[kind] > 1 {
+			p.seen[kind+" again"]++
 		}
 	}
-	if !found || p.answers[c.ID] != "" {
-		t.Fatalf("waits for %+v, which is not open or was answered", c)
+	if lost(*p.ended) {
+		p.seen[ReasonSandboxLost]++
+		return
 	}
-	if p.rng.IntN(3) > 0 {
-		p.say(c.ID)
+	// A loop that does not know of the end finds the same one, and does nothing but ask once more what it came to.
+	executed, steps := len(p.w.sandbox.executed), asked[forStep]+asked[forSummary]
+	p.breaks, p.takeovers, p.checked = 0, 0, 0
+	p.runOnce(p.t.Context(), p.claim(), -1)
+	if len(p.w.sandbox.executed) != executed || asked[forStep]+asked[forSummary] != steps || len(p.w.journal.stored) != len(turns) {
+		p.t.Fatal("the run went on after its end")
 	}
+	if p.ended.Failure != nil {
+		p.seen[p.ended.Failure.Reason]++
+		return
+	}
+	p.seen[string(p.ended.Kind)]++
 }
 
 // checkJournal checks what holds at any time.
-func checkJournal(t *testing.T, w *world, p *randomPerson) {
-	t.Helper()
-	seen := map[string]bool{}
-	for _, c := range w.sandbox.executed {
-		if seen[c.ID] {
-			t.Fatalf("call %s ran twice", c.ID)
-		}
-		seen[c.ID] = true
-	}
-	turns := w.journal.load()
+func (p *play) checkJournal() {
+	p.t.Helper()
+	turns := p.w.journal.load()
+	allowed := map[string]bool{}
+	steps := 0
 	for i, turn := range turns {
 		if int(turn.Index) != i+1 {
-			t.Fatalf("turn %d has index %d", i+1, turn.Index)
+			p.t.Fatalf("turn %d has index %d", i+1, turn.Index)
 		}
 		if !turn.Settled() && i < len(turns)-1 {
-			t.Fatalf("turn %d was left unsettled", i+1)
+			p.t.Fatalf("turn %d was left unsettled", i+1)
 		}
-		req := Request{Messages: Transcript(w.loop.Config, turns[:i]), Tools: Definitions(w.loop.Config.Tools)}
-		if RequestDigest(req) != turn.RequestDigest {
-			t.Fatalf("turn %d was asked for with another conversation than the journal gives", i+1)
+		if i >= p.checked {
+			p.checkRequest(turns[:i], turn)
 		}
-		for n, c := range turn.Calls {
-			delete(seen, c.ID)
-			if res := turn.Results[n]; res != nil && res.Provenance == toolapi.ProvenanceUser && res.Output != p.said[c.ID] {
-				t.Fatalf("%s was answered %q, not %q", c.ID, p.said[c.ID], res.Output)
-			}
+		if turn.summary() {
+			p.seen["summary"]++
+		} else {
+			steps++
+		}
+		for n := range turn.Calls {
+			p.checkCall(turn, n, allowed)
 		}
 	}
-	if len(seen) > 0 {
-		t.Fatalf("calls without intent: %v", seen)
+	p.checked = len(turns)
+	if steps > int(p.w.loop.Config.MaxIterations) {
+		p.t.Fatalf("%d iterations of %d", steps, p.w.loop.Config.MaxIterations)
+	}
+	ran := map[string]bool{}
+	for _, c := range p.w.sandbox.executed {
+		if ran[c.ID] || !allowed[c.ID] {
+			p.t.Fatalf("%s ran twice: %v; was allowed to run: %v", c.ID, ran[c.ID], allowed[c.ID])
+		}
+		ran[c.ID] = true
 	}
 }
 
-// checkEnd checks what holds when a run is over.
-func checkEnd(t *testing.T, w *world, out Outcome, faults *interruptions, pauses int) {
-	t.Helper()
-	turns := w.journal.load()
-	if extra := w.model.calls - len(turns); extra > faults.done {
-		t.Fatalf("%d model calls for %d turns and %d interruptions", w.model.calls, len(turns), faults.done)
+// checkRequest checks that a turn answers the request that follows from the turns before it.
+func (p *play) checkRequest(before []*Turn, turn *Turn) {
+	cfg := p.w.loop.Config
+	req := Request{Messages: Transcript(cfg, before), Tools: Definitions(cfg.Tools)}
+	if turn.summary() {
+		req = summaryRequest(cfg, before, turn.Through)
 	}
-	if out.Kind == Completed && out.Summary != "done" {
-		t.Fatalf("got %+v", out)
+	if RequestDigest(req) != turn.RequestDigest || turn.Through != summaryDue(cfg, before) {
+		p.t.Fatalf("turn %d was asked for with another conversation than the journal gives", turn.Index)
 	}
-	if out.Kind != Completed && out.Kind != Failed || (out.Failure != nil) != (out.Kind == Failed) {
-		t.Fatalf("got %+v after %d pauses", out, pauses)
+}
+
+// checkCall checks one call of a turn, and notes the ids under which it may have been executed.
+func (p *play) checkCall(turn *Turn, n int, allowed map[string]bool) {
+	c, res := turn.Calls[n], turn.Results[n]
+	allowed[c.ID] = true
+	said, asked := p.person.said[c.ID]
+	times := 0
+	for _, u := range turn.Unknown {
+		if u.CallID != c.ID {
+			continue
+		}
+		if times++; u.Execution != ExecutionID(c.ID, times-1) || times > MaxExecutions {
+			p.t.Fatalf("call %s has the unknown executions %+v", c.ID, turn.Unknown)
+		}
+		said, asked = p.person.said[u.Execution]
+		retry := asked && strings.TrimSpace(strings.ToLower(said)) == "retry"
+		if times < MaxExecutions && (u.Policy == UnknownRedo || u.Policy == UnknownPerson && retry) {
+			allowed[ExecutionID(c.ID, times)] = true
+		}
+		if (u.Policy == UnknownRedo) != (toolapi.ReadOnly(c.Tool) && times < MaxExecutions) {
+			p.t.Fatalf("policy %s for %s", u.Policy, c.Tool)
+		}
+		p.seen["unknown "+string(u.Policy)]++
 	}
-	calls := w.model.calls
-	w.setFault(noFault)
-	again, err := w.run(t.Context(), nil)
-	lost := out.Failure != nil && out.Failure.Reason == ReasonSandboxLost
-	if !lost && (err != nil || again.Kind != out.Kind || w.model.calls != calls) {
-		t.Fatalf("ended with %+v, then with %+v, %v", out, again, err)
+	switch {
+	case res == nil:
+	case res.ErrorCode == CodeRepeatedCall:
+		p.seen[CodeRepeatedCall]++
+	case res.ErrorCode == toolapi.CodeOutcomeUnknown && times == 0:
+		p.t.Fatalf("the result of %s is unknown, but no execution of it is", c.ID)
+	case res.Provenance == toolapi.ProvenanceUser && res.Output != doneText && res.Output != said || res.Output == doneText && !asked:
+		p.t.Fatalf("%s was answered %q, not %q", c.ID, said, res.Output)
 	}
 }

@@ -36,7 +36,7 @@ const (
 	maxModelID    = 256
 	maxToolName   = 64
 	maxModelName  = 256
-	maxOutputFile = 1024
+	maxOutputFile = 256
 )
 
 // Marks in recorded text. They carry what the rest of the loop must still know of an answer after a restart.
@@ -125,7 +125,7 @@ var modelIDPattern = regexp.MustCompile(`^[\x21-\x7e]{1,256}$`)
 // every call, or none, and refuse a conversation in which it is not clear what a result belongs to.
 func uniqueModelID(given, own string, taken map[string]bool) string {
 	id := given
-	if !modelIDPattern.MatchString(id) {
+	if !modelIDPattern.MatchString(id) || encodedLen(id) > maxModelID {
 		id = own
 	}
 	if taken[id] {

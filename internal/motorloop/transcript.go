@@ -13,13 +13,22 @@ import (
 )
 
 // Transcript builds the conversation from the recorded turns. There is no other copy of it: the same turns give the
-// same messages in any process. Every call is followed by a tool message, as endpoints demand.
+// same messages in any process. Every call is followed by a tool message, as endpoints demand. System prompt and task are
+// always whole; of a long attempt the rest is kept short, see summaryDue and shortenOld.
 func Transcript(cfg Config, turns []*Turn) []Message {
 	msgs := []Message{
 		{Role: RoleSystem, Content: SystemPrompt(cfg)},
 		{Role: RoleUser, Content: cfg.Task},
 	}
-	for _, t := range turns {
+	s := lastSummary(turns)
+	_, open := covered(turns, s)
+	if s != nil {
+		msgs = append(msgs, summaryMessages(turns, s)...)
+	}
+	if compacts(cfg) {
+		open = shortenOld(open)
+	}
+	for _, t := range open {
 		msgs = append(msgs, turnMessages(t)...)
 	}
 	return msgs
@@ -145,5 +154,8 @@ func codeTexts() map[string]string {
 		toolapi.CodeInternal:         "the tool itself failed",
 		toolapi.CodeOutcomeUnknown:   "the outcome of this call is unknown; check before repeating it",
 		CodeTooManyCalls:             "too many calls in one answer, nothing was done",
+		CodeRepeatedCall:             "nothing was done, because nothing new can come of it",
+		CodeSkipped: "nobody saw this call end, so it may or may not have done its work; " +
+			"the person was asked, and it is not made again. The person said:",
 	}
 }

@@ -16,8 +16,11 @@ import (
 
 // Turn is one turn of the loop: what the model decided and what came of it.
 type Turn struct {
-	// Index counts the turns of an attempt from 1.
+	// Index counts the turns of an attempt from 1, summaries included.
 	Index int32
+	// Through is set for a summary, which the model wrote without being asked for the next step: Content stands in the
+	// conversation for every turn up to the one with this index. A summary has no calls and is not an iteration.
+	Through int32
 	// Model is the name of the model as the endpoint reported it.
 	Model string
 	// Content is what the model said beside its tool calls; the result's summary if there are none.
@@ -32,7 +35,32 @@ type Turn struct {
 	RequestDigest string
 	// Results has one entry per call, nil until the call has a result.
 	Results []*toolapi.Result
+	// Unknown has an entry for each execution of a call that was started and whose end nobody saw, in the order in which
+	// they were found. Entries are only added.
+	Unknown []Unknown
 }
+
+// Unknown is an execution of a call that was started and whose end nobody saw.
+type Unknown struct {
+	// Execution is the id under which the sandbox ran it; see ExecutionID.
+	Execution string
+	// CallID is the ID of the call.
+	CallID  string
+	FoundAt time.Time
+	Policy  UnknownPolicy
+}
+
+// UnknownPolicy is who deals with an execution of unknown outcome.
+type UnknownPolicy string
+
+const (
+	// UnknownRedo: the call only reads, so it is made again.
+	UnknownRedo UnknownPolicy = "Redo"
+	// UnknownPerson: a person is asked.
+	UnknownPerson UnknownPolicy = "Person"
+	// UnknownModel: the model is told.
+	UnknownModel UnknownPolicy = "Model"
+)
 
 // Settled says whether every call of the turn has a result.
 func (t *Turn) Settled() bool {
@@ -71,7 +99,8 @@ type Journal interface {
 	// Append records what the model decided, before any of it is done. It fails with ErrStale if the journal
 	// already has a turn of that index that somebody else wrote.
 	Append(ctx context.Context, t *Turn) error
-	// Settle records the results that the turn has so far. It fails with ErrStale like Append.
+	// Settle records the results and the unknown executions that the turn has so far. What is recorded already stays, and
+	// t is given what it lacks of it. It fails with ErrStale like Append.
 	Settle(ctx context.Context, t *Turn) error
 }
 
@@ -148,6 +177,12 @@ type Config struct {
 	MaxTokens int64
 	// Files are the paths that were put into the workspace before the first turn.
 	Files []string
+	// Deadline is when the run's time is over, zero if it has no end. The model is told.
+	Deadline time.Time
+	// RecoveryContext is what the model is told of the attempts before this one, in the system prompt. "" in the first.
+	RecoveryContext string
+	// OnUnknown is who deals with calls of unknown outcome that do more than read: UnknownPerson (also if empty) or UnknownModel.
+	OnUnknown UnknownPolicy
 }
 
 // Outcome is how Run ended.
@@ -155,10 +190,18 @@ type Outcome struct {
 	Kind OutcomeKind
 	// Summary is the model's closing text if Kind is Completed.
 	Summary string
-	// Waiting is the call that waits for a person if Kind is Awaiting.
+	// Waiting is the call that waits for a person if Kind is Awaiting. Its ID is that of the execution if the person is
+	// asked about its unknown outcome.
 	Waiting *Call
 	// Failure is set if Kind is Failed.
 	Failure *Failure
+	// Partial is what the model had to show when its answers were used up, at most 4096 bytes; Hint a model's guess at
+	// the cause of the failure and its cure, one line of at most 1024 bytes. Both may be empty, also because a model could
+	// not be asked, and neither is to be believed.
+	Partial, Hint string
+	// Usage and ModelDuration are what the model calls for Partial and Hint took. No turn has them.
+	Usage         Usage
+	ModelDuration time.Duration
 }
 
 // OutcomeKind is one of the ways in which Run ends.

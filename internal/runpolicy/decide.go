@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package runpolicy holds the decisions about a run. They are pure: an observation and the time in, a decision out.
 package runpolicy
 
 import (
 	"fmt"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// lastWord is how long a node has to say why its tool server ended. One that died meanwhile never does.
-const lastWord = 30 * time.Second
-
-// Observation is everything that the end of a run is decided by.
+// Observation is everything that a run's course is decided by.
 type Observation struct {
 	Run      *v1alpha1.MotorRun
 	Progress Progress
@@ -23,6 +24,8 @@ type Observation struct {
 	SandboxCreatedAt time.Time
 	// SandboxGone says that the Pod which the run had does not exist any more.
 	SandboxGone bool
+	// Former says of the Pod of an earlier attempt that it is still there, "" if it is not.
+	Former string
 	// SandboxStartTimeout is how long the Pod may take to run.
 	SandboxStartTimeout time.Duration
 }
@@ -42,42 +45,68 @@ type End struct {
 type Decision struct {
 	// End is nil while the run goes on.
 	End *End
+	// Failure is set if the current attempt is over and the run is not, FinishedAt when it ended. Then either Next or Retry
+	// is set.
+	Failure    *v1alpha1.FailureSummary
+	FinishedAt metav1.Time
+	// Next is the attempt that begins now.
+	Next *Next
+	// Retry is what the run waits for before it can try again.
+	Retry *v1alpha1.PendingInput
 	// WakeAt is when to decide again even if nothing changes, zero for never.
 	WakeAt time.Time
 }
 
-// Decide says whether the run is over. The policies are asked in order, and the first that speaks is right:
+// Decide says how the run goes on. The policies are asked in order, and the first that speaks is right:
 //
-//	Created ─► Running ─► AwaitingInput ─► Running ─► …
-//	   │          │             │
-//	   └──────────┴─────────────┴─► Completed | Failed | Cancelled   (for ever)
+//	            ┌──────────── next attempt ◄───────────┐
+//	            ▼                                      │
+//	Created ─► Running ─► AwaitingInput ─► Running ─► attempt over
+//	   │          │             │                      │
+//	   └──────────┴─────────────┴──────────────────────┴─► Completed | Failed | Cancelled   (for ever)
 //
-// What the journal says comes first: an end that was recorded did happen, whatever came after it.
+// What the journal says comes first: an end that was recorded did happen, whatever came after it. The run's own time and
+// the time for an answer bound the run, so they end it; everything else that goes wrong ends the attempt.
 func Decide(o Observation, now time.Time) Decision {
-	policies := []func(Observation, time.Time) *End{
-		completed, failed, cancelled, unanswered, timedOut, sandboxLost, sandboxNotStarted,
+	if e := completed(o); e != nil {
+		return Decision{End: e}
 	}
-	for _, policy := range policies {
-		if end := policy(o, now); end != nil {
-			return Decision{End: end}
+	if f := recordedFailure(o); f != nil {
+		return afterFailure(o, f, now)
+	}
+	for _, policy := range []func(Observation, time.Time) *End{cancelled, unanswered, timedOut} {
+		if e := policy(o, now); e != nil {
+			return Decision{End: e}
+		}
+	}
+	for _, policy := range []func(Observation, time.Time) *v1alpha1.FailureSummary{sandboxLost, sandboxNotStarted} {
+		if f := policy(o, now); f != nil {
+			return afterFailure(o, f, now)
 		}
 	}
 	return Decision{WakeAt: nextDeadline(o, now)}
 }
 
-func completed(o Observation, _ time.Time) *End {
+func completed(o Observation) *End {
 	if o.Progress.Final == nil {
 		return nil
 	}
 	return &End{Phase: v1alpha1.PhaseCompleted, Reason: v1alpha1.ReasonCompleted, Message: *o.Progress.Final}
 }
 
-func failed(o Observation, _ time.Time) *End {
+// recordedFailure is how the attempt failed, if the status or the journal says that it did. The status is right: what it
+// says was decided.
+func recordedFailure(o Observation) *v1alpha1.FailureSummary {
+	if f := current(o).Failure; f != nil {
+		return f
+	}
 	f := o.Progress.Failure
 	if f == nil {
 		return nil
 	}
-	return failure(f.Category, f.Reason, f.Message, f.Retryable)
+	s := o.failure(f.Category, f.Reason, f.Message, f.Retryable)
+	s.Hint = CutEncoded(f.Hint, maxFailureText)
+	return s
 }
 
 func cancelled(o Observation, _ time.Time) *End {
@@ -92,13 +121,13 @@ func unanswered(o Observation, now time.Time) *End {
 	if p == nil || Answered(o.Run, p) || now.Before(p.ExpiresAt.Time) {
 		return nil
 	}
-	return failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, fmt.Sprintf(
+	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, fmt.Sprintf(
 		"Nobody answered the question %s within %d s (spec.limits.awaitingInputSeconds): %s",
-		p.ID, o.Run.Spec.Limits.AwaitingInputSeconds, Title(p.Question)), true)
+		p.ID, o.Run.Spec.Limits.AwaitingInputSeconds, Title(p.Question)), true))
 }
 
 func timedOut(o Observation, now time.Time) *End {
-	at := timeoutAt(o)
+	at := timeoutAt(o, now)
 	if at.IsZero() || now.Before(at) {
 		return nil
 	}
@@ -106,68 +135,100 @@ func timedOut(o Observation, now time.Time) *End {
 	if o.Run.Status.Message != "" {
 		message += " Last: " + Cut(o.Run.Status.Message, 400)
 	}
-	return failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonTimeout, message, true)
+	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonTimeout, message, true))
 }
 
-func sandboxLost(o Observation, now time.Time) *End {
+// sandboxLost finds that the sandbox will never do anything again. A run that is suspended does not need it now: what
+// befell it is found out when the run goes on, and costs no attempt before.
+func sandboxLost(o Observation, _ time.Time) *v1alpha1.FailureSummary {
 	switch {
+	case o.Run.Spec.Suspend:
+		return nil
 	case o.SandboxGone:
-		return failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxLost,
-			"The sandbox Pod was deleted before the run ended, and its workspace with it. Create the run again.", true)
+		return o.failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxLost,
+			"The sandbox Pod was deleted before the run ended, and its workspace with it.", true)
 	case o.Sandbox != nil && o.Sandbox.Phase == sandbox.Ended:
-		return failure(v1alpha1.CategoryInfraFailure, o.Sandbox.Reason, o.Sandbox.Message, true)
-	case o.Sandbox != nil && o.Sandbox.Phase == sandbox.Ending && !now.Before(lastWordAt(o)):
-		return failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxLost, fmt.Sprintf(
-			"%s Its node did not say why within %s. Look whether the node is well, and create the run again.", o.Sandbox.Message, lastWord), true)
+		return o.failure(v1alpha1.CategoryInfraFailure, o.Sandbox.Reason, o.Sandbox.Message, true)
 	}
 	return nil
 }
 
-func sandboxNotStarted(o Observation, now time.Time) *End {
-	at := startTimeoutAt(o)
+func sandboxNotStarted(o Observation, now time.Time) *v1alpha1.FailureSummary {
+	at := startTimeoutAt(o, now)
 	if at.IsZero() || now.Before(at) {
 		return nil
 	}
-	return failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxStartTimeout, fmt.Sprintf(
+	switch {
+	case o.Former != "":
+		return o.failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxStartTimeout, fmt.Sprintf(
+			"The former sandbox was not gone within %s, so there is no new one. %s", o.SandboxStartTimeout, o.Former), true)
+	case o.Sandbox.Phase == sandbox.Restarting:
+		return o.failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxLost, fmt.Sprintf(
+			"The sandbox did not come up again within %s. %s", o.SandboxStartTimeout, o.Sandbox.Message), true)
+	}
+	return o.failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxStartTimeout, fmt.Sprintf(
 		"The sandbox did not run within %s. %s", o.SandboxStartTimeout, o.Sandbox.Message), true)
 }
 
-func failure(c v1alpha1.FailureCategory, reason, message string, retryable bool) *End {
-	return &End{Phase: v1alpha1.PhaseFailed, Reason: reason, Message: message, Failure: &v1alpha1.FailureSummary{
-		Category: c, Reason: reason, Message: CutEncoded(message, 1024), Retryable: retryable,
-	}}
-}
+// maxFailureText is the most bytes of the texts of a failure.
+const maxFailureText = 1024
 
-// timeoutAt is when the run's own time is over. Its clock stands still while a person is asked. How long that took
-// is known when the answer was used; until then the whole time for the answer is added, because a run must not
-// time out between an answer and its use.
-func timeoutAt(o Observation) time.Time {
-	budget := time.Duration(o.Run.Spec.Limits.TimeoutSeconds) * time.Second
-	at := o.Run.CreationTimestamp.Add(budget + o.Progress.Waited)
-	if p := o.Progress.Pending; p != nil {
-		at = at.Add(p.ExpiresAt.Sub(p.AskedAt.Time))
+func (o Observation) failure(c v1alpha1.FailureCategory, reason, message string, retryable bool) *v1alpha1.FailureSummary {
+	return &v1alpha1.FailureSummary{
+		Category: c, Reason: CutEncoded(reason, 128), Message: CutEncoded(message, maxFailureText), LastStep: o.Progress.LastStep,
+		Retryable: retryable, SuggestedAction: SuggestedAction(c, reason, retryable),
 	}
-	return at
 }
 
-func startTimeoutAt(o Observation) time.Time {
-	if o.Sandbox == nil || o.Sandbox.Phase != sandbox.Starting {
+func failed(f *v1alpha1.FailureSummary) *End {
+	return &End{Phase: v1alpha1.PhaseFailed, Reason: f.Reason, Message: f.Message, Failure: f}
+}
+
+// timeoutAt is when the run's own time is over, zero while that cannot be.
+func timeoutAt(o Observation, now time.Time) time.Time {
+	if stopped(o.Run) {
 		return time.Time{}
 	}
-	return o.SandboxCreatedAt.Add(o.SandboxStartTimeout)
+	return deadline(o.Run, o.Progress, pausedFor(o.Run.Status.Paused, now))
 }
 
-// lastWordAt is when an end without a reason counts as one.
-func lastWordAt(o Observation) time.Time {
-	if o.Sandbox == nil || o.Sandbox.Phase != sandbox.Ending {
+// startTimeoutAt is when the sandbox should run at the latest, zero if it does or nobody waits for it.
+func startTimeoutAt(o Observation, now time.Time) time.Time {
+	switch {
+	case o.Run.Spec.Suspend:
 		return time.Time{}
+	case o.Former != "":
+		begun := o.Run.CreationTimestamp
+		if at := current(o).StartedAt; at != nil {
+			begun = *at
+		}
+		return begun.Add(o.SandboxStartTimeout)
+	case o.Sandbox == nil:
+		return time.Time{}
+	case o.Sandbox.Phase == sandbox.Starting:
+		return o.SandboxCreatedAt.Add(o.SandboxStartTimeout)
+	case o.Sandbox.Phase == sandbox.Restarting:
+		return downSince(o, now).Add(o.SandboxStartTimeout)
 	}
-	return o.Sandbox.FinishedAt.Add(lastWord)
+	return time.Time{}
+}
+
+// downSince is when the tool server that is started again ended. Where its node did not see that, it is when the status
+// first said that the sandbox is down.
+func downSince(o Observation, now time.Time) time.Time {
+	if !o.Sandbox.FinishedAt.IsZero() {
+		return o.Sandbox.FinishedAt
+	}
+	c := apimeta.FindStatusCondition(o.Run.Status.Conditions, v1alpha1.ConditionSandboxReady)
+	if c != nil && c.Status == metav1.ConditionFalse && c.Reason == v1alpha1.ReasonSandboxRestarting {
+		return c.LastTransitionTime.Time
+	}
+	return now
 }
 
 // nextDeadline is the earliest instant at which a policy could speak without anything else changing.
 func nextDeadline(o Observation, now time.Time) time.Time {
-	candidates := []time.Time{timeoutAt(o), startTimeoutAt(o), lastWordAt(o)}
+	candidates := []time.Time{timeoutAt(o, now), startTimeoutAt(o, now)}
 	if p := o.Progress.Pending; p != nil && !Answered(o.Run, p) {
 		candidates = append(candidates, p.ExpiresAt.Time)
 	}

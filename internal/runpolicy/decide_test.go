@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -20,14 +21,19 @@ const sec = time.Second
 var (
 	startingPod = &sandbox.State{Phase: sandbox.Starting, Reason: v1alpha1.ReasonImagePullFailed, Message: "No image."}
 	runningPod  = &sandbox.State{Phase: sandbox.Running, Reason: v1alpha1.ReasonSandboxReady, Message: "Runs."}
-	// endingPod ended 20 s after the run was created.
-	endingPod = &sandbox.State{Phase: sandbox.Ending, Reason: v1alpha1.ReasonSandboxLost, Message: "Has ended.", FinishedAt: after(20 * sec)}
-	endedPod  = &sandbox.State{Phase: sandbox.Ended, Reason: v1alpha1.ReasonSandboxOOMKilled, Message: "Too much."}
+	// restartingPod ended 20 s after the run was created.
+	restartingPod = &sandbox.State{Phase: sandbox.Restarting, Reason: v1alpha1.ReasonSandboxRestarting, Message: "Has ended.", FinishedAt: after(20 * sec)}
+	endedPod      = &sandbox.State{Phase: sandbox.Ended, Reason: v1alpha1.ReasonSandboxCrashed, Message: "Too much."}
 )
+
+// lastAttempt is a run whose operator made all the attempts that it may make by itself.
+func lastAttempt(responses ...string) *v1alpha1.MotorRun {
+	return withAttempts(testRun(responses...), v1alpha1.CauseFirst, v1alpha1.CauseInfrastructure, v1alpha1.CauseInfrastructure)
+}
 
 // everything makes each policy speak at once; the tests take one after the other away.
 func everything() Observation {
-	o := Observation{Run: testRun(), Sandbox: endedPod, SandboxCreatedAt: t0, SandboxGone: true, SandboxStartTimeout: 60 * sec}
+	o := Observation{Run: lastAttempt(), Sandbox: endedPod, SandboxCreatedAt: t0, SandboxGone: true, SandboxStartTimeout: 60 * sec}
 	o.Run.Spec.Cancel = true
 	o.Progress.Final = new("done")
 	o.Progress.Failure = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why", Message: "It failed."}
@@ -51,7 +57,7 @@ func TestDecideOrder(t *testing.T) {
 		{v1alpha1.ReasonUserResponseTimeout, v1alpha1.PhaseFailed, v1alpha1.CategoryBudgetExhausted, func() { o.Progress.Pending = nil }},
 		{v1alpha1.ReasonTimeout, v1alpha1.PhaseFailed, v1alpha1.CategoryBudgetExhausted, func() { now = after(60 * sec) }},
 		{v1alpha1.ReasonSandboxLost, v1alpha1.PhaseFailed, v1alpha1.CategoryInfraFailure, func() { o.SandboxGone = false }},
-		{v1alpha1.ReasonSandboxOOMKilled, v1alpha1.PhaseFailed, v1alpha1.CategoryInfraFailure, func() { o.Sandbox = startingPod }},
+		{v1alpha1.ReasonSandboxCrashed, v1alpha1.PhaseFailed, v1alpha1.CategoryInfraFailure, func() { o.Sandbox = startingPod }},
 		{v1alpha1.ReasonSandboxStartTimeout, v1alpha1.PhaseFailed, v1alpha1.CategoryInfraFailure, func() { o.Sandbox = runningPod }},
 	} {
 		end := Decide(o, now).End
@@ -74,7 +80,7 @@ func TestDecideOrder(t *testing.T) {
 func TestDecideDeadlines(t *testing.T) {
 	t.Parallel()
 	base := func(change func(*Observation)) Observation {
-		o := Observation{Run: testRun(), Sandbox: runningPod, SandboxCreatedAt: after(5 * sec), SandboxStartTimeout: 60 * sec}
+		o := Observation{Run: lastAttempt(), Sandbox: runningPod, SandboxCreatedAt: after(5 * sec), SandboxStartTimeout: 60 * sec}
 		change(&o)
 		return o
 	}
@@ -99,13 +105,26 @@ func TestDecideDeadlines(t *testing.T) {
 			base(func(o *Observation) { o.Progress.Pending = pendingQuestion("q", "Which?", "s", 90*sec) }), 120 * sec, v1alpha1.ReasonUserResponseTimeout,
 		},
 		"an answer that nobody uses": {
-			base(func(o *Observation) { o.Run, o.Progress.Pending = testRun("q"), pending }), 130 * sec, v1alpha1.ReasonTimeout,
+			base(func(o *Observation) { o.Run, o.Progress.Pending = lastAttempt("q"), pending }), 130 * sec, v1alpha1.ReasonTimeout,
 		},
-		"the node's last word": {base(func(o *Observation) { o.Sandbox = endingPod }), 50 * sec, v1alpha1.ReasonSandboxLost},
-		"the node's last word to a run that waits": {
+		"a tool server that does not come up again": {base(func(o *Observation) { o.Sandbox = restartingPod }), 80 * sec, v1alpha1.ReasonSandboxLost},
+		"a former sandbox that does not go": {
 			base(func(o *Observation) {
-				o.Sandbox, o.Progress.Pending = endingPod, pendingQuestion("q", "Which?", "s", 90*sec)
-			}), 50 * sec, v1alpha1.ReasonSandboxLost,
+				o.Sandbox, o.Former = nil, "It is on a node."
+				o.Run.Status.Attempts[2].StartedAt = new(metav1.NewTime(after(30 * sec)))
+			}), 90 * sec, v1alpha1.ReasonSandboxStartTimeout,
+		},
+		"pauses come on top": {
+			base(func(o *Observation) { o.Run.Status.Paused.Seconds = 50 }), 150 * sec, v1alpha1.ReasonTimeout,
+		},
+		"a question in a run that is suspended": {
+			base(func(o *Observation) { o.Run.Spec.Suspend, o.Progress.Pending = true, pending }), 40 * sec, v1alpha1.ReasonUserResponseTimeout,
+		},
+		"an answer that came in a suspension": {
+			base(func(o *Observation) {
+				o.Run, o.Progress.Pending = lastAttempt("q"), pending
+				o.Run.Status.Conditions = []metav1.Condition{suspendedSince(metav1.ConditionFalse, 300*sec)}
+			}), 390 * sec, v1alpha1.ReasonTimeout,
 		},
 		"a later question": {
 			base(func(o *Observation) {
@@ -143,13 +162,17 @@ func TestDecideMessages(t *testing.T) {
 	if Decide(o, t0).End.Phase != v1alpha1.PhaseCompleted {
 		t.Error("an empty closing text is none")
 	}
-	o = Observation{Run: testRun(), Sandbox: startingPod, SandboxCreatedAt: t0, SandboxStartTimeout: time.Minute}
+	o = Observation{Run: lastAttempt(), Sandbox: startingPod, SandboxCreatedAt: t0, SandboxStartTimeout: time.Minute}
 	if got := Decide(o, after(time.Minute)).End.Message; !strings.Contains(got, "1m0s") || !strings.Contains(got, "No image.") {
 		t.Errorf("start: %q", got)
 	}
-	o = Observation{Run: testRun(), Sandbox: endingPod}
-	if got := Decide(o, after(50*sec)).End.Message; !strings.Contains(got, "Has ended.") || !strings.Contains(got, "within 30s") {
-		t.Errorf("ending: %q", got)
+	o = Observation{Run: lastAttempt(), Sandbox: restartingPod, SandboxStartTimeout: time.Minute}
+	if got := Decide(o, after(80*sec)).End.Message; !strings.Contains(got, "Has ended.") || !strings.Contains(got, "again within 1m0s") {
+		t.Errorf("restarting: %q", got)
+	}
+	o = Observation{Run: lastAttempt(), Former: "It is on a node.", SandboxStartTimeout: time.Minute}
+	if got := Decide(o, after(70*sec)).End.Message; !strings.Contains(got, "not gone within 1m0s") || !strings.Contains(got, "on a node") {
+		t.Errorf("former: %q", got)
 	}
 	o = Observation{Run: testRun(), Sandbox: runningPod}
 	o.Run.Status.Message = strings.Repeat("漢", 2000)
@@ -165,12 +188,45 @@ func TestDecideMessages(t *testing.T) {
 	}
 }
 
-// A node that does not know when the tool server ended has nothing more to say.
-func TestEndWithoutAnInstantIsOneAtOnce(t *testing.T) {
+// A node that does not know when the tool server ended gives it the whole time to come up again.
+func TestRestartWithoutAnInstant(t *testing.T) {
 	t.Parallel()
-	o := Observation{Run: testRun(), Sandbox: &sandbox.State{Phase: sandbox.Ending, Reason: v1alpha1.ReasonSandboxLost, Message: "Has ended."}}
-	if end := Decide(o, t0).End; end == nil || end.Reason != v1alpha1.ReasonSandboxLost {
-		t.Errorf("got %+v", end)
+	o := Observation{Run: lastAttempt(), SandboxStartTimeout: 60 * sec, Sandbox: &sandbox.State{Phase: sandbox.Restarting, Message: "Has ended."}}
+	if d := Decide(o, after(5*sec)); d.End != nil || !d.WakeAt.Equal(after(65*sec)) {
+		t.Errorf("at first: %+v", d)
+	}
+	o.Run.Status.Conditions = []metav1.Condition{{
+		Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSandboxRestarting, LastTransitionTime: metav1.NewTime(after(5 * sec)),
+	}}
+	if d := Decide(o, after(64*sec)); d.End != nil || !d.WakeAt.Equal(after(65*sec)) {
+		t.Errorf("before: %+v", d)
+	}
+	if e := Decide(o, after(65*sec)).End; e == nil || e.Reason != v1alpha1.ReasonSandboxLost {
+		t.Errorf("then: %+v", e)
+	}
+}
+
+// What stands still costs a suspended run nothing, and so does what happens to its sandbox.
+func TestSuspendedRunWaits(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Observation){
+		"its time":             func(*Observation) {},
+		"the sandbox is gone":  func(o *Observation) { o.Sandbox, o.SandboxGone = nil, true },
+		"the sandbox ended":    func(o *Observation) { o.Sandbox = endedPod },
+		"it does not start":    func(o *Observation) { o.Sandbox = startingPod },
+		"it does not come up":  func(o *Observation) { o.Sandbox = restartingPod },
+		"the former one stays": func(o *Observation) { o.Sandbox, o.Former = nil, "there" },
+	} {
+		o := Observation{Run: lastAttempt(), Sandbox: runningPod, SandboxCreatedAt: t0, SandboxStartTimeout: 60 * sec}
+		o.Run.Spec.Suspend = true
+		change(&o)
+		if d := Decide(o, after(24*time.Hour)); d.End != nil || d.Failure != nil || !d.WakeAt.IsZero() {
+			t.Errorf("%s: %+v", name, d)
+		}
+		o.Run.Spec.Cancel = true
+		if e := Decide(o, after(24*time.Hour)).End; e == nil || e.Phase != v1alpha1.PhaseCancelled {
+			t.Errorf("%s: cancelled: %+v", name, e)
+		}
 	}
 }
 

@@ -90,3 +90,28 @@ func usage(prompt, completion int64) stepOption {
 		s.Spec.Usage = v1alpha1.Usage{PromptTokens: prompt, CompletionTokens: completion, CachedTokens: 1, TotalTokens: prompt + completion}
 	}
 }
+
+// withAttempts gives the run attempts, the last of which is open. Each began 5 s after the one before failed.
+func withAttempts(run *v1alpha1.MotorRun, causes ...v1alpha1.AttemptCause) *v1alpha1.MotorRun {
+	for i, cause := range causes {
+		at := metav1.NewTime(after(time.Duration(i) * 5 * time.Second))
+		if i > 0 {
+			Fail(&run.Status, &v1alpha1.FailureSummary{Category: v1alpha1.CategoryToolFailure, Reason: "Why", Retryable: true}, at)
+		}
+		Begin(&run.Status, &Next{Index: int32(i), Cause: cause}, at.Time)
+	}
+	return run
+}
+
+func suspendedSince(status metav1.ConditionStatus, since time.Duration) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionSuspended, Status: status, LastTransitionTime: metav1.NewTime(after(since))}
+}
+
+// unknown adds an execution of a call whose end nobody saw.
+func unknown(callID, execution, policy string, found time.Duration) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		s.Status.Unknown = append(s.Status.Unknown, v1alpha1.UnknownExecution{
+			Execution: execution, CallID: callID, FoundAt: metav1.NewTime(after(found)), Policy: policy,
+		})
+	}
+}

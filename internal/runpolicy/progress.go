@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runpolicy holds the decisions about a run. They are pure: an observation and the time in, a decision out.
 package runpolicy
 
 import (
-	"fmt"
-	"strings"
+	"slices"
 	"time"
-	"unicode/utf8"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 const (
-	maxLastCalls   = 5
-	maxHead        = 200
-	maxTitle       = 40
-	questionSuffix = 8
+	maxLastCalls = 5
+	// maxUnknownCalls is how many calls of unknown outcome are named.
+	maxUnknownCalls = toolapi.MaxCalls
 )
 
 // Progress is what the journal says about a run.
@@ -28,88 +22,182 @@ type Progress struct {
 	Attempt int32
 	// Turns is how many answers the model gave in all attempts.
 	Turns int32
-	Usage v1alpha1.Usage
-	// LastCalls are the last tool calls of the current attempt.
-	LastCalls         []v1alpha1.CallHead
+	// Usage, ToolCalls, Errors, Model and Tool are sums over all attempts.
+	Usage             v1alpha1.Usage
 	ToolCalls, Errors int32
 	Model, Tool       time.Duration
-	// Waited is how long people took for the answers that the run has used.
+	// Waited is how long people took, in all attempts, for the answers that the run has used.
 	Waited time.Duration
-	// Pending is the question that has no result yet, answered in the spec or not.
-	Pending *v1alpha1.PendingInput
 	// Asked holds the id of every question that was put to a person, not of one that waits for the calls before it.
 	Asked map[string]bool
-	// Sandbox is what the first step says of the sandbox: that, and how, its isolation was verified.
+	// Sandbox is what the first step in the run's present sandbox says of it: that, and how, its isolation was verified.
 	Sandbox *v1alpha1.StepSandbox
-	// Final is the model's closing text, nil until it gave one.
-	Final *string
-	// Failure is how the attempt ended without success, nil if it did not.
-	Failure *v1alpha1.StepOutcome
 	// ModelName is the model of the last turn.
 	ModelName string
+
+	// The rest is about the current attempt.
+
+	// Iterations is how many answers the model gave in it, AttemptUsage what they cost.
+	Iterations   int32
+	AttemptUsage v1alpha1.Usage
+	// LastCalls are its last tool calls.
+	LastCalls []v1alpha1.CallHead
+	// LastStep is the name of its last step, its end not counted.
+	LastStep string
+	// Pending is the question that has no result yet, answered in the spec or not.
+	Pending *v1alpha1.PendingInput
+	// Unknown are the last calls of which nobody can tell whether they took effect: they were recorded as such, or have
+	// no result yet. Calls that only read are not among them.
+	Unknown []CallRef
+	// Final is the model's closing text, nil until it gave one.
+	Final *string
+	// Failure is how the attempt ended without success, nil if it did not, and Partial what there was to show then.
+	Failure *v1alpha1.StepOutcome
+	Partial string
+}
+
+// CallRef names a tool call.
+type CallRef struct {
+	ID, Tool string
+	// Arguments is their beginning in one line.
+	Arguments string
+	// InFlight says that the call has no result.
+	InFlight bool
 }
 
 // ReadJournal sums up the steps of a run, which are ordered by attempt and index.
 func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 	p := Progress{Asked: map[string]bool{}}
+	if n := len(run.Status.Attempts); n > 0 {
+		p.Attempt = run.Status.Attempts[n-1].Index
+	}
 	for i := range steps {
-		s := &steps[i]
-		if s.Spec.Attempt > p.Attempt {
-			p.Attempt, p.LastCalls, p.Final, p.Failure, p.Pending = s.Spec.Attempt, nil, nil, nil, nil
-		}
-		if s.Spec.Sandbox != nil && p.Sandbox == nil && s.Spec.Sandbox.IsolationTries > 0 {
-			p.Sandbox = s.Spec.Sandbox
-		}
-		if s.Spec.Type == v1alpha1.StepEnd {
-			p.Failure = s.Spec.Outcome
-			continue
-		}
-		p.addTurn(run, s)
+		// No attempt has steps before it is in the status, unless the status was lost.
+		p.Attempt = max(p.Attempt, steps[i].Spec.Attempt)
 	}
-	if len(p.LastCalls) > maxLastCalls {
-		p.LastCalls = p.LastCalls[len(p.LastCalls)-maxLastCalls:]
+	for i := range steps {
+		p.add(run, &steps[i])
 	}
+	if p.Pending != nil && p.give(run, p.Attempt, p.Pending) {
+		p.Pending = nil
+	}
+	p.LastCalls = lastOf(p.LastCalls, maxLastCalls)
+	p.Unknown = lastOf(p.Unknown, maxUnknownCalls)
 	return p
 }
 
-func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
-	p.Turns++
-	p.ModelName = s.Spec.Model
-	u := s.Spec.Usage
-	p.Usage.PromptTokens += u.PromptTokens
-	p.Usage.CompletionTokens += u.CompletionTokens
-	p.Usage.CachedTokens += u.CachedTokens
-	p.Usage.TotalTokens += u.TotalTokens
+// give counts the time for which a question was open that an attempt ended with: nobody's use of an answer will. It says
+// whether the attempt has ended.
+func (p *Progress) give(run *v1alpha1.MotorRun, attempt int32, open *v1alpha1.PendingInput) bool {
+	if int(attempt) >= len(run.Status.Attempts) || run.Status.Attempts[attempt].FinishedAt == nil {
+		return false
+	}
+	p.Waited += max(0, run.Status.Attempts[attempt].FinishedAt.Sub(open.AskedAt.Time))
+	return true
+}
+
+func lastOf[T any](list []T, n int) []T {
+	return slices.Clip(list[max(0, len(list)-n):])
+}
+
+func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
+	current := s.Spec.Attempt == p.Attempt
+	addUsage(&p.Usage, s.Spec.Usage)
 	p.Model += time.Duration(s.Spec.ModelMs) * time.Millisecond
-	p.Tool += time.Duration(s.Status.ToolMs) * time.Millisecond
-	if s.Spec.Final {
-		p.Final = &s.Spec.Content
+	if current {
+		addUsage(&p.AttemptUsage, s.Spec.Usage)
 	}
-	p.Pending = nil
-	for i := range s.Spec.ToolCalls {
-		c := &s.Spec.ToolCalls[i]
-		r := resultOf(s, c.ID)
-		q := question(run, s, i)
-		if q != nil && r != nil && r.OK {
-			p.Asked[q.ID] = true
-		}
-		switch {
-		case r != nil:
-			p.addResult(c, r)
-		case p.Pending == nil:
-			p.Pending = q
-		}
+	if p.Sandbox == nil && isProof(run, s.Spec.Sandbox) {
+		p.Sandbox = s.Spec.Sandbox
 	}
-	switch {
-	case p.Pending != nil && othersSettled(s):
-		p.Asked[p.Pending.ID] = true
-	default:
-		// The person is asked when everything else of the turn is done.
-		p.Pending = nil
+	switch s.Spec.Type {
+	case v1alpha1.StepEnd:
+		if current {
+			p.Failure, p.Partial = s.Spec.Outcome, s.Spec.Content
+		}
+	case v1alpha1.StepTurn:
+		p.addTurn(run, s, current)
+	case v1alpha1.StepSummary:
+		// It cost something and did nothing.
+	}
+	if current && s.Spec.Type != v1alpha1.StepEnd {
+		p.LastStep = s.Name
 	}
 }
 
-func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult) {
+// isProof says whether a step shows that the run's present sandbox was verified.
+func isProof(run *v1alpha1.MotorRun, b *v1alpha1.StepSandbox) bool {
+	if b == nil || b.IsolationTries == 0 {
+		return false
+	}
+	present := run.Status.Sandbox
+	return present == nil || !Replaced(present) && present.PodUID == b.PodUID
+}
+
+func addUsage(sum *v1alpha1.Usage, u v1alpha1.Usage) {
+	sum.PromptTokens += u.PromptTokens
+	sum.CompletionTokens += u.CompletionTokens
+	sum.CachedTokens += u.CachedTokens
+	sum.TotalTokens += u.TotalTokens
+}
+
+func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, current bool) {
+	p.Turns++
+	p.ModelName = s.Spec.Model
+	p.Tool += time.Duration(s.Status.ToolMs) * time.Millisecond
+	for i := range s.Spec.ToolCalls {
+		c := &s.Spec.ToolCalls[i]
+		r := resultOf(s, c.ID)
+		if r == nil {
+			continue
+		}
+		p.addResult(c, r, current)
+		if q := question(run, s, i); q != nil && r.OK {
+			p.Asked[q.ID] = true
+		}
+	}
+	for _, u := range s.Status.Unknown {
+		if u.Policy == string(v1alpha1.UnknownAskPerson) {
+			p.Asked[QuestionID(s, u.Execution)] = true
+		}
+	}
+	p.Waited += askedBefore(s)
+	pending := pendingOf(run, s)
+	if pending != nil {
+		p.Asked[pending.ID] = true
+	}
+	if !current {
+		if pending != nil {
+			p.give(run, s.Spec.Attempt, pending)
+		}
+		return
+	}
+	p.Iterations++
+	p.Pending = pending
+	if s.Spec.Final {
+		p.Final = &s.Spec.Content
+	}
+	p.Unknown = append(p.Unknown, unknownCalls(s)...)
+}
+
+// askedBefore is how long people took for the calls of a step about which they were asked more than once, the last time
+// not counted: a call's result tells of that alone. Executions that were broken off in between count too.
+func askedBefore(s *v1alpha1.MotorStep) time.Duration {
+	var sum time.Duration
+	last := map[string]time.Time{}
+	for _, u := range s.Status.Unknown {
+		if u.Policy != string(v1alpha1.UnknownAskPerson) {
+			continue
+		}
+		if before, ok := last[u.CallID]; ok {
+			sum += max(0, u.FoundAt.Sub(before))
+		}
+		last[u.CallID] = u.FoundAt.Time
+	}
+	return sum
+}
+
+func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, current bool) {
 	p.ToolCalls++
 	if !r.OK {
 		p.Errors++
@@ -117,10 +205,44 @@ func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult) {
 	if c.Tool == toolapi.ToolAskUser && r.OK {
 		p.Waited += time.Duration(r.DurationMs) * time.Millisecond
 	}
+	p.Waited += time.Duration(r.WaitedMs) * time.Millisecond
+	if !current {
+		return
+	}
 	p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{
-		ID: c.ID, Tool: c.Tool, OK: r.OK, ErrorCode: r.ErrorCode, DurationMs: r.DurationMs,
+		ID: c.ID, Tool: CutEncoded(c.Tool, maxTool), OK: r.OK, ErrorCode: r.ErrorCode, DurationMs: r.DurationMs,
 		Head: CutEncoded(Cut(r.Output, maxHead), maxHead),
 	})
+}
+
+// maxTool is the most bytes of a tool's name that the status shows: the model can make up any.
+const maxTool = 128
+
+// codeSkipped is the code of a call of unknown outcome that a person decided not to make again.
+const codeSkipped = "skipped"
+
+// unknownCalls are the calls of a step of which nobody can tell whether they took effect. Calls are made one after the
+// other, and their results may be recorded together, so one without a result may have been made.
+func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
+	var calls []CallRef
+	for i := range s.Spec.ToolCalls {
+		c := &s.Spec.ToolCalls[i]
+		r := resultOf(s, c.ID)
+		if !hasEffects(c.Tool) || i >= toolapi.MaxCalls || r != nil && r.ErrorCode != toolapi.CodeOutcomeUnknown && r.ErrorCode != codeSkipped {
+			continue
+		}
+		calls = append(calls, CallRef{ID: c.ID, Tool: c.Tool, Arguments: oneLine(c.Arguments, maxHead), InFlight: r == nil})
+	}
+	return calls
+}
+
+// hasEffects says whether a tool does more than read. What is no tool does nothing.
+func hasEffects(tool string) bool {
+	switch tool {
+	case toolapi.ToolBash, toolapi.ToolCode, toolapi.ToolWrite:
+		return true
+	}
+	return false
 }
 
 func resultOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.ToolResult {
@@ -130,138 +252,4 @@ func resultOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.ToolResult {
 		}
 	}
 	return nil
-}
-
-func othersSettled(s *v1alpha1.MotorStep) bool {
-	for i := range s.Spec.ToolCalls {
-		c := &s.Spec.ToolCalls[i]
-		if c.Tool != toolapi.ToolAskUser && resultOf(s, c.ID) == nil {
-			return false
-		}
-	}
-	return true
-}
-
-// QuestionID is the id under which a call of the step waits for an answer. It ends with a part of the step's UID,
-// which the API server draws, so that nobody can answer a question before it was asked.
-func QuestionID(s *v1alpha1.MotorStep, callID string) string {
-	uid := strings.ReplaceAll(string(s.UID), "-", "")
-	return callID + "-" + uid[:min(len(uid), questionSuffix)]
-}
-
-// question gives what call i of the step asks a person, nil if it asks nothing: a call that the loop is about to refuse
-// must reach nobody, because the loop stops while somebody is asked.
-func question(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, i int) *v1alpha1.PendingInput {
-	c := &s.Spec.ToolCalls[i]
-	if c.Tool != toolapi.ToolAskUser || i >= toolapi.MaxCalls {
-		return nil
-	}
-	args, err := toolapi.ParseAskUser(c.Arguments)
-	if err != nil {
-		return nil
-	}
-	options := make([]string, 0, len(args.Options))
-	for _, o := range args.Options {
-		options = append(options, CutEncoded(o, toolapi.MaxOption))
-	}
-	asked := AskedAt(s)
-	return &v1alpha1.PendingInput{
-		ID:        QuestionID(s, c.ID),
-		Kind:      v1alpha1.InputQuestion,
-		Title:     Title(args.Question),
-		Question:  CutEncoded(args.Question, toolapi.MaxQuestion),
-		Options:   options,
-		Default:   CutEncoded(args.Default, toolapi.MaxOption),
-		Step:      s.Name,
-		AskedAt:   metav1.NewTime(asked),
-		ExpiresAt: metav1.NewTime(asked.Add(time.Duration(run.Spec.Limits.AwaitingInputSeconds) * time.Second)),
-	}
-}
-
-// AskedAt is when the step's open question was asked: when everything of the step was done that has a result by now.
-// It is whole seconds, like every time that is written to the API, so that what is read back is equal to it.
-func AskedAt(s *v1alpha1.MotorStep) time.Time {
-	var took time.Duration
-	for i := range s.Status.Results {
-		took += time.Duration(s.Status.Results[i].DurationMs) * time.Millisecond
-	}
-	return s.CreationTimestamp.Add((took + time.Second - 1).Truncate(time.Second))
-}
-
-// Answers gives the answers of the spec by call id, for the questions of the steps.
-func Answers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) map[string]string {
-	byQuestion := make(map[string]string, len(run.Spec.Responses))
-	for _, r := range run.Spec.Responses {
-		byQuestion[r.ID] = r.Answer
-	}
-	answers := map[string]string{}
-	for i := range steps {
-		for _, c := range steps[i].Spec.ToolCalls {
-			if a, ok := byQuestion[QuestionID(&steps[i], c.ID)]; ok && c.Tool == toolapi.ToolAskUser {
-				answers[c.ID] = a
-			}
-		}
-	}
-	return answers
-}
-
-// Answered says whether the spec has a response to the pending input.
-func Answered(run *v1alpha1.MotorRun, pending *v1alpha1.PendingInput) bool {
-	for _, r := range run.Spec.Responses {
-		if pending != nil && r.ID == pending.ID {
-			return true
-		}
-	}
-	return false
-}
-
-// UnknownResponses describes the responses that answer nothing that was asked.
-func UnknownResponses(run *v1alpha1.MotorRun, p Progress) []string {
-	var unknown []string
-	for i, r := range run.Spec.Responses {
-		if !p.Asked[r.ID] {
-			unknown = append(unknown, fmt.Sprintf("spec.responses[%d].id %q", i, r.ID))
-		}
-	}
-	return unknown
-}
-
-// Title is the beginning of a text in one line, for a column.
-func Title(s string) string { return Cut(strings.Join(strings.Fields(s), " "), maxTitle) }
-
-// Cut shortens a text to at most max characters, the last of them "…" if anything was left out.
-func Cut(s string, max int) string {
-	if utf8.RuneCountInString(s) <= max {
-		return s
-	}
-	r := []rune(s)
-	return string(r[:max-1]) + "…"
-}
-
-// CutEncoded shortens a text until it takes at most max bytes in JSON, the last character "…" if anything was left out.
-// It is what keeps a status below its bound: one character can take six bytes.
-func CutEncoded(s string, max int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	size, end := 0, 0
-	for i, r := range s {
-		if size += encodedLen(r); size > max {
-			return s[:end] + "…"
-		}
-		if size <= max-len("…") {
-			end = i + utf8.RuneLen(r)
-		}
-	}
-	return s
-}
-
-// encodedLen is how many bytes a character takes in JSON as encoding/json writes it.
-func encodedLen(r rune) int {
-	switch {
-	case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
-		return 2
-	case r < 0x20 || r == '<' || r == '>' || r == '&' || r == 0x2028 || r == 0x2029:
-		return 6
-	default:
-		return utf8.RuneLen(r)
-	}
 }

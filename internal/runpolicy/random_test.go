@@ -62,6 +62,20 @@ func randomObservation(r *rand.Rand, steps []v1alpha1.MotorStep) Observation {
 	return o
 }
 
+// step brings the run to the next instant at which something is decided, as the controller does.
+func step(o *Observation, d Decision, now time.Time) (Decision, time.Time) {
+	if d.Failure != nil {
+		Fail(&o.Run.Status, d.Failure, d.FinishedAt)
+	}
+	if d.Next != nil {
+		Begin(&o.Run.Status, d.Next, now)
+		o.Progress, o.Sandbox, o.SandboxGone = Progress{Attempt: d.Next.Index}, runningPod, false
+	} else {
+		now = d.WakeAt
+	}
+	return Decide(*o, now), now
+}
+
 func TestDecideRandomly(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {
@@ -72,26 +86,30 @@ func TestDecideRandomly(t *testing.T) {
 		}
 		now := after(time.Duration(r.IntN(400)) * sec)
 		o := randomObservation(r, steps)
+		o.Run.Spec.MaxAttempts = r.Int32N(4)
+		o.Run.Status.Attempts = AttemptsOf(&o.Run.Status, o.Progress, t0)
 		d := Decide(o, now)
-		if d.End == nil && (d.WakeAt.IsZero() || !d.WakeAt.After(now)) {
-			t.Fatalf("seed %d: wakes at %s, it is %s", seed, d.WakeAt, now)
-		}
-		if d.End != nil && !d.WakeAt.IsZero() {
-			t.Fatalf("seed %d: an ended run wakes", seed)
-		}
-		if d.End != nil && (d.End.Phase == v1alpha1.PhaseFailed) != (d.End.Failure != nil) {
-			t.Fatalf("seed %d: %s with failure %v", seed, d.End.Phase, d.End.Failure)
-		}
 		if again := Decide(o, now); cmp.Diff(d, again) != "" {
 			t.Fatalf("seed %d: the same observation, another decision", seed)
 		}
 		// A run that goes on unobserved is decided at the latest when it wakes, again and again.
-		wakes := 0
-		for ; d.End == nil; wakes++ {
-			if wakes > 5 {
+		for wakes := 0; ; wakes++ {
+			switch {
+			case d.End != nil && (d.Failure != nil || d.Next != nil || d.Retry != nil || !d.WakeAt.IsZero()):
+				t.Fatalf("seed %d: an ended run goes on: %+v", seed, d)
+			case d.End != nil && (d.End.Phase == v1alpha1.PhaseFailed) != (d.End.Failure != nil):
+				t.Fatalf("seed %d: %s with failure %v", seed, d.End.Phase, d.End.Failure)
+			case d.End == nil && d.Next == nil && !d.WakeAt.After(now):
+				t.Fatalf("seed %d: wakes at %s, it is %s", seed, d.WakeAt, now)
+			case (d.Failure != nil) != (d.Next != nil || d.Retry != nil), d.Next != nil && d.Retry != nil:
+				t.Fatalf("seed %d: %+v", seed, d)
+			case wakes > 12:
 				t.Fatalf("seed %d: never decided", seed)
 			}
-			d = Decide(o, d.WakeAt)
+			if d.End != nil {
+				break
+			}
+			d, now = step(&o, d, now)
 		}
 	}
 }

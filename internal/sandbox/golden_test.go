@@ -25,8 +25,9 @@ func testRun(change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{
 		ObjectMeta: metav1.ObjectMeta{Name: "count-words", Namespace: "agents", UID: "6f1c2a34-0000-4000-8000-000000000001"},
 		Spec: v1alpha1.MotorRunSpec{
-			Task:   "count the words",
-			Limits: v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800},
+			Task:        "count the words",
+			MaxAttempts: 3,
+			Limits:      v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800},
 		},
 	}
 	for _, c := range change {
@@ -61,7 +62,8 @@ func golden(t *testing.T, file string, o any) {
 }
 
 func customRun(run *v1alpha1.MotorRun) {
-	run.Spec.Limits = v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: 86400, AwaitingInputSeconds: 86400}
+	run.Spec.MaxAttempts = 8
+	run.Spec.Limits = v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: 86400, AwaitingInputSeconds: 86400, RetryWindowSeconds: 86400}
 	run.Spec.Sandbox = &v1alpha1.RunSandbox{
 		RuntimeClassName: new("gvisor"),
 		Resources: v1alpha1.SandboxResources{
@@ -144,19 +146,21 @@ func TestPodResources(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	t.Parallel()
+	const day = 86400
 	tests := map[string]struct {
-		limits v1alpha1.RunLimits
-		want   int64
+		attempts int32
+		limits   v1alpha1.RunLimits
+		want     int64
 	}{
-		"defaults": {v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800}, 600 + 20*1800},
-		"least":    {v1alpha1.RunLimits{MaxIterations: 1, TimeoutSeconds: 1, AwaitingInputSeconds: 1}, 2},
-		"none":     {v1alpha1.RunLimits{}, 1},
-		"most":     {v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: 86400, AwaitingInputSeconds: 86400}, 51 * 86400},
+		"defaults":    {3, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800}, day + 600 + 3*21*1800},
+		"one attempt": {1, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800}, day + 600 + 21*1800},
+		"none":        {0, v1alpha1.RunLimits{MaxIterations: 1, TimeoutSeconds: 1, AwaitingInputSeconds: 1}, day + 2},
+		"most":        {8, v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: day, AwaitingInputSeconds: day, RetryWindowSeconds: day}, (2 + 8*51) * day},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pod := Pod(testRun(func(run *v1alpha1.MotorRun) { run.Spec.Limits = tt.limits }), testConfig())
+			pod := Pod(testRun(func(run *v1alpha1.MotorRun) { run.Spec.MaxAttempts, run.Spec.Limits = tt.attempts, tt.limits }), testConfig())
 			if got := *pod.Spec.ActiveDeadlineSeconds; got != tt.want {
 				t.Errorf("got %d s, want %d s", got, tt.want)
 			}

@@ -66,8 +66,8 @@ func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
 			},
 		},
 		Spec: corev1.PodSpec{
-			// A sandbox that ended has lost its processes: the run's failure says so, a restart would hide it.
-			RestartPolicy:                 corev1.RestartPolicyNever,
+			// A tool server that ended comes up again on its ledger, and says of the call that ran that its outcome is unknown.
+			RestartPolicy:                 corev1.RestartPolicyOnFailure,
 			TerminationGracePeriodSeconds: ptr.To[int64](1),
 			ActiveDeadlineSeconds:         new(deadlineSeconds(run)),
 			AutomountServiceAccountToken:  new(false),
@@ -180,9 +180,13 @@ func labels(run *v1alpha1.MotorRun) map[string]string {
 	}
 }
 
-// deadlineSeconds is the longest that the run could take if it asked a question at each iteration: the last wall, for
-// when no manager is left to end it.
+// pauseSeconds is how long a run may be suspended before its sandbox ends by the deadline.
+const pauseSeconds = 24 * 60 * 60
+
+// deadlineSeconds is the longest that the run could take if it asked a question at each iteration of each attempt, with
+// a day of suspensions: the last wall, for when no manager is left to end it.
 func deadlineSeconds(run *v1alpha1.MotorRun) int64 {
-	l := run.Spec.Limits
-	return max(1, int64(l.TimeoutSeconds)+int64(l.MaxIterations)*int64(l.AwaitingInputSeconds))
+	l, attempts := run.Spec.Limits, max(1, int64(run.Spec.MaxAttempts))
+	return int64(l.TimeoutSeconds) + pauseSeconds +
+		attempts*(int64(l.MaxIterations)*int64(l.AwaitingInputSeconds)+int64(l.RetryWindowSeconds))
 }

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -18,14 +19,18 @@ type Phase int
 const (
 	// Starting: the Pod is not running yet, and may still come to it.
 	Starting Phase = iota
-	// Running: the tool server runs and has an address.
+	// Running: the tool server runs and has an address. It may take a moment more until it listens.
 	Running
-	// Ending: the tool server has ended, and the kubelet has yet to say why. Its word follows within seconds, and only
-	// that tells an eviction from a crash.
-	Ending
+	// Restarting: the tool server has ended, and its node starts it again in the same Pod, on the same files. An eviction
+	// looks like this at first, until the node says that the Pod has ended.
+	Restarting
 	// Ended: the Pod will never run again.
 	Ended
 )
+
+// MaxRestarts is how often a tool server is started again. One that keeps ending does so for a reason that another start
+// does not take away, and the kubelet's pauses between the starts grow.
+const MaxRestarts = 3
 
 // oomKilled is the reason of a container that went over its memory limit.
 const oomKilled = "OOMKilled"
@@ -37,29 +42,28 @@ type State struct {
 	Reason string
 	// Message says what is the matter and what to do about it.
 	Message string
-	// FinishedAt is when the tool server ended by its node's clock, set while Ending. It is zero if the node lost track of
-	// it, and then there is no word to wait for.
+	// FinishedAt is when the tool server ended by its node's clock, set while Restarting. It is zero if nobody saw it.
 	FinishedAt time.Time
 }
 
 // Read tells the state of a sandbox Pod.
 func Read(pod *corev1.Pod) State {
 	s := toolserverStatus(pod)
-	terminated := s != nil && s.State.Terminated != nil
 	switch {
-	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded, terminated && s.State.Terminated.Reason == oomKilled:
+	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
 		return ended(pod)
 	case pod.DeletionTimestamp != nil:
 		return State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: fmt.Sprintf("Pod %s is being deleted by somebody else than the run.", pod.Name)}
-	case terminated:
-		return State{
-			Phase: Ending, Reason: v1alpha1.ReasonSandboxLost, Message: fmt.Sprintf("The tool server of Pod %s has ended.", pod.Name),
-			FinishedAt: s.State.Terminated.FinishedAt.Time,
-		}
-	case pod.Status.Phase == corev1.PodRunning && s != nil && s.State.Running != nil && pod.Status.PodIP != "":
+	case s == nil:
+		return starting(pod)
+	case ends(s) > MaxRestarts:
+		return crashed(pod, s)
+	case pod.Status.Phase == corev1.PodRunning && s.State.Running != nil && pod.Status.PodIP != "":
 		return State{Phase: Running, Reason: v1alpha1.ReasonSandboxReady, Message: fmt.Sprintf("Pod %s runs.", pod.Name)}
+	case ends(s) == 0, s.RestartCount == 0 && didNotStart(lastEnd(s)):
+		return starting(pod)
 	}
-	return starting(pod)
+	return restarting(pod, s)
 }
 
 func ended(pod *corev1.Pod) State {
@@ -74,12 +78,79 @@ func ended(pod *corev1.Pod) State {
 	if s == nil || s.State.Terminated == nil {
 		return State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: fmt.Sprintf("Pod %s ended: %s %s", pod.Name, pod.Status.Reason, oneLine(pod.Status.Message))}
 	}
-	t := s.State.Terminated
-	if t.Reason == oomKilled {
+	if s.State.Terminated.Reason == oomKilled {
 		return State{Phase: Ended, Reason: v1alpha1.ReasonSandboxOOMKilled, Message: fmt.Sprintf(
-			"Pod %s went over its memory limit. Raise spec.sandbox.resources.memory.", pod.Name)}
+			"Pod %s went over its memory limit. %s", pod.Name, moreMemory)}
 	}
-	return State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: fmt.Sprintf("The tool server of Pod %s ended with status %d (%s).", pod.Name, t.ExitCode, t.Reason)}
+	return State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: fmt.Sprintf("The tool server of Pod %s %s.", pod.Name, how(s.State.Terminated))}
+}
+
+const moreMemory = "Raise spec.sandbox.resources.memory."
+
+// ends is how often the tool server has ended. The node counts its starts, so while it is down it has ended once more.
+func ends(s *corev1.ContainerStatus) int32 {
+	if s.State.Running == nil && lastEnd(s) != nil {
+		return s.RestartCount + 1
+	}
+	return s.RestartCount
+}
+
+// lastEnd is the node's word on how the tool server ended last, nil if it has none.
+func lastEnd(s *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if s.State.Terminated != nil {
+		return s.State.Terminated
+	}
+	return s.LastTerminationState.Terminated
+}
+
+// didNotStart says whether it is an end without a beginning: the runtime could not execute the tool server.
+func didNotStart(t *corev1.ContainerStateTerminated) bool {
+	return t != nil && (t.Reason == "StartError" || t.Reason == "ContainerCannotRun")
+}
+
+// how says how the tool server ended, in words that follow its name.
+func how(t *corev1.ContainerStateTerminated) string {
+	switch {
+	case t == nil || t.Reason == "ContainerStatusUnknown":
+		return "ended, and its node did not see how"
+	case didNotStart(t):
+		return fmt.Sprintf("could not be started (%s)", cmp.Or(oneLine(t.Message), t.Reason))
+	case t.Reason == oomKilled:
+		return "ended because the sandbox went over its memory limit"
+	}
+	return fmt.Sprintf("ended with status %d (%s)", t.ExitCode, t.Reason)
+}
+
+func restarting(pod *corev1.Pod, s *corev1.ContainerStatus) State {
+	message := fmt.Sprintf("The tool server of Pod %s %s. It is started again in the same Pod (%d of %d times).",
+		pod.Name, how(lastEnd(s)), ends(s), MaxRestarts)
+	if w := s.State.Waiting; w != nil && w.Reason != "CrashLoopBackOff" && w.Reason != "ContainerCreating" {
+		message += fmt.Sprintf(" Its node says: %s %s", w.Reason, oneLine(w.Message))
+	}
+	return State{Phase: Restarting, Reason: v1alpha1.ReasonSandboxRestarting, Message: message, FinishedAt: finishedAt(pod, lastEnd(s))}
+}
+
+// finishedAt is when the tool server ended. A node that lost track of it, in a reboot for instance, still says since when
+// the Pod is not ready.
+func finishedAt(pod *corev1.Pod, t *corev1.ContainerStateTerminated) time.Time {
+	if t != nil && t.FinishedAt.Unix() > 0 {
+		return t.FinishedAt.Time
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+func crashed(pod *corev1.Pod, s *corev1.ContainerStatus) State {
+	t := lastEnd(s)
+	message := fmt.Sprintf("The tool server of Pod %s ended %d times; the last time it %s.", pod.Name, ends(s), how(t))
+	if t != nil && t.Reason == oomKilled {
+		message += " " + moreMemory
+	}
+	return State{Phase: Ended, Reason: v1alpha1.ReasonSandboxCrashed, Message: message}
 }
 
 // starting reads why the Pod does not run yet: first the scheduler's word, then the container's.
@@ -91,10 +162,17 @@ func starting(pod *corev1.Pod) State {
 		}
 	}
 	s := toolserverStatus(pod)
-	if s == nil || s.State.Waiting == nil {
+	if s == nil {
 		return State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: fmt.Sprintf("Pod %s is starting.", pod.Name)}
 	}
+	if t := lastEnd(s); didNotStart(t) {
+		return State{Phase: Starting, Reason: v1alpha1.ReasonContainerCreateFailed, Message: fmt.Sprintf(
+			"The node cannot start Pod %s (%s): %s", pod.Name, t.Reason, oneLine(t.Message))}
+	}
 	w := s.State.Waiting
+	if w == nil {
+		return State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: fmt.Sprintf("Pod %s is starting.", pod.Name)}
+	}
 	switch w.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
 		return State{Phase: Starting, Reason: v1alpha1.ReasonImagePullFailed, Message: fmt.Sprintf(

@@ -101,24 +101,12 @@ func TestRead(t *testing.T) {
 			testPod(corev1.PodFailed, terminated("Error", 2)),
 			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "The tool server of Pod p ended with status 2 (Error)."},
 		},
-		"crashed, the phase behind": {
-			testPod(corev1.PodRunning, terminated("Error", 2)),
-			State{Phase: Ending, Reason: v1alpha1.ReasonSandboxLost, Message: "The tool server of Pod p has ended.", FinishedAt: finished},
-		},
-		"lost by its node, the phase behind": {
-			testPod(corev1.PodRunning, withContainer(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown"}})),
-			State{Phase: Ending, Reason: v1alpha1.ReasonSandboxLost, Message: "The tool server of Pod p has ended."},
-		},
 		"could not start": {
 			testPod(corev1.PodFailed, terminated("StartError", 128)),
-			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "The tool server of Pod p ended with status 128 (StartError)."},
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "The tool server of Pod p could not be started (StartError)."},
 		},
 		"out of memory": {
 			testPod(corev1.PodFailed, terminated("OOMKilled", 137)),
-			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxOOMKilled, Message: "Pod p went over its memory limit. Raise spec.sandbox.resources.memory."},
-		},
-		"out of memory, the phase behind": {
-			testPod(corev1.PodRunning, terminated("OOMKilled", 137)),
 			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxOOMKilled, Message: "Pod p went over its memory limit. Raise spec.sandbox.resources.memory."},
 		},
 		"evicted": {
@@ -158,6 +146,100 @@ func TestRead(t *testing.T) {
 		}}
 	}
 	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, Read(tt.pod)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// restarted gives the container a history: how often it was started again, and how it ended last.
+func restarted(times int32, last *corev1.ContainerStateTerminated) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		s := &p.Status.ContainerStatuses[1]
+		s.RestartCount = times
+		if last != nil {
+			s.LastTerminationState.Terminated = last
+		}
+	}
+}
+
+func notReadySince(at time.Time) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(at),
+		})
+	}
+}
+
+func TestReadOfARestart(t *testing.T) {
+	t.Parallel()
+	end := func(reason string, code int32) *corev1.ContainerStateTerminated {
+		return &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code, Message: "exec:\n no", FinishedAt: metav1.NewTime(finished)}
+	}
+	const first = "The tool server of Pod p ended with status 2 (Error). It is started again in the same Pod (1 of 3 times)."
+	restarting := func(message string) State {
+		return State{Phase: Restarting, Reason: v1alpha1.ReasonSandboxRestarting, Message: message, FinishedAt: finished}
+	}
+	running := State{Phase: Running, Reason: v1alpha1.ReasonSandboxReady, Message: "Pod p runs."}
+	lost := &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137}
+	for name, tt := range map[string]struct {
+		pod  *corev1.Pod
+		want State
+	}{
+		"just ended":         {testPod(corev1.PodRunning, terminated("Error", 2)), restarting(first)},
+		"ended well":         {testPod(corev1.PodRunning, terminated("Completed", 0)), restarting("The tool server of Pod p ended with status 0 (Completed). It is started again in the same Pod (1 of 3 times).")},
+		"waits":              {testPod(corev1.PodRunning, waits("CrashLoopBackOff"), restarted(0, end("Error", 2))), restarting(first)},
+		"is created":         {testPod(corev1.PodPending, waits("ContainerCreating"), restarted(0, end("Error", 2))), restarting(first)},
+		"the image gone":     {testPod(corev1.PodRunning, waits("ErrImagePull"), restarted(0, end("Error", 2))), restarting(first + " Its node says: ErrImagePull because of this")},
+		"runs again":         {testPod(corev1.PodRunning, runs(), restarted(1, end("Error", 2))), running},
+		"runs the last time": {testPod(corev1.PodRunning, runs(), restarted(3, end("Error", 2))), running},
+		"runs without an address": {
+			testPod(corev1.PodRunning, runs(), restarted(1, end("Error", 2)), func(p *corev1.Pod) { p.Status.PodIP = "" }), restarting(first),
+		},
+		"out of memory": {
+			testPod(corev1.PodRunning, waits("CrashLoopBackOff"), restarted(1, end("OOMKilled", 137))),
+			restarting("The tool server of Pod p ended because the sandbox went over its memory limit. It is started again in the same Pod (2 of 3 times)."),
+		},
+		"lost by its node": {
+			testPod(corev1.PodRunning, waits("ContainerCreating"), restarted(1, lost), notReadySince(finished)),
+			restarting("The tool server of Pod p ended, and its node did not see how. It is started again in the same Pod (2 of 3 times)."),
+		},
+		"nobody saw when": {
+			testPod(corev1.PodRunning, waits("ContainerCreating"), restarted(1, lost)),
+			State{Phase: Restarting, Reason: v1alpha1.ReasonSandboxRestarting, Message: "The tool server of Pod p ended, and its node did not see how. It is started again in the same Pod (2 of 3 times)."},
+		},
+		"cannot be started at all": {
+			testPod(corev1.PodRunning, waits("CrashLoopBackOff"), restarted(0, end("StartError", 128))),
+			State{Phase: Starting, Reason: v1alpha1.ReasonContainerCreateFailed, Message: "The node cannot start Pod p (StartError): exec: no"},
+		},
+		"cannot be started again": {
+			testPod(corev1.PodRunning, waits("CrashLoopBackOff"), restarted(1, end("StartError", 128))),
+			restarting("The tool server of Pod p could not be started (exec: no). It is started again in the same Pod (2 of 3 times)."),
+		},
+		"ended too often": {
+			testPod(corev1.PodRunning, waits("CrashLoopBackOff"), restarted(3, end("Error", 2))),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxCrashed, Message: "The tool server of Pod p ended 4 times; the last time it ended with status 2 (Error)."},
+		},
+		"ended too often, by memory": {
+			testPod(corev1.PodRunning, terminated("OOMKilled", 137), restarted(3, nil)),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxCrashed, Message: "The tool server of Pod p ended 4 times; the last time it ended because the sandbox went over its memory limit. Raise spec.sandbox.resources.memory."},
+		},
+		"ended too often and runs": {
+			testPod(corev1.PodRunning, runs(), restarted(4, end("Error", 2))),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxCrashed, Message: "The tool server of Pod p ended 4 times; the last time it ended with status 2 (Error)."},
+		},
+		"evicted meanwhile": {
+			testPod(corev1.PodFailed, why("Evicted", "Low"), waits("CrashLoopBackOff"), restarted(1, end("Error", 2))),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxEvicted, Message: "Pod p was evicted: Low. Raise spec.sandbox.resources.workspace if it is the storage."},
+		},
+		"deleted meanwhile": {
+			testPod(corev1.PodRunning, waits("CrashLoopBackOff"), restarted(1, end("Error", 2)), deleted),
+			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted by somebody else than the run."},
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if diff := cmp.Diff(tt.want, Read(tt.pod)); diff != "" {

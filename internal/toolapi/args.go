@@ -12,6 +12,9 @@ const (
 	ToolAskUser = "ask_user"
 )
 
+// ReadOnly says whether a tool does nothing but read: a call of it can be made again without harm.
+func ReadOnly(tool string) bool { return tool == ToolRead || tool == ToolList }
+
 // BashArgs are the arguments of the bash tool.
 type BashArgs struct {
 	Command        string `json:"command" jsonschema:"the command line, run by bash -c in the workspace"`

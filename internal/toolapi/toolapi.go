@@ -46,6 +46,9 @@ type Hello struct {
 	PodUID string `json:"podUID"`
 	// Epoch is the highest epoch seen so far, 0 if none.
 	Epoch int64 `json:"epoch"`
+	// Used says whether this process has started a call. If it has not, nothing hostile has run since it started: what it
+	// says of the sandbox's isolation can be believed, and what was proved to a former process may not hold any more.
+	Used bool `json:"used"`
 	// Tools are the names of the tools that this server can run.
 	Tools []string `json:"tools"`
 }

@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +25,8 @@ type breaker struct {
 	mu      sync.Mutex
 	open    map[net.Conn]bool
 	made    int
+	// lost is closed when nothing that the server says reaches the connections that are open then.
+	lost chan struct{}
 }
 
 func newBreaker(t *testing.T, to string) *breaker {
@@ -35,7 +36,7 @@ func newBreaker(t *testing.T, to string) *breaker {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ln.Close() })
-	b := &breaker{address: ln.Addr().String(), to: to, open: make(map[net.Conn]bool)}
+	b := &breaker{address: ln.Addr().String(), to: to, open: make(map[net.Conn]bool), lost: make(chan struct{})}
 	go func() {
 		for {
 			conn, err := ln.Accept()
@@ -57,13 +58,41 @@ func (b *breaker) serve(client net.Conn) {
 	b.mu.Lock()
 	b.made++
 	b.open[client], b.open[server] = true, true
+	lost := b.lost
 	b.mu.Unlock()
 	go func() {
-		_, _ = io.Copy(client, server)
+		if _, err := io.Copy(losing{client, lost}, server); errors.Is(err, errLost) {
+			return // The client learns nothing, not even that.
+		}
 		_ = client.Close()
 	}()
 	_, _ = io.Copy(server, client)
 	_ = server.Close()
+}
+
+// losing is a connection that loses what is written to it once the channel is closed.
+type losing struct {
+	net.Conn
+	lost <-chan struct{}
+}
+
+var errLost = errors.New("lost")
+
+func (l losing) Write(p []byte) (int, error) {
+	select {
+	case <-l.lost:
+		return 0, errLost
+	default:
+		return l.Conn.Write(p)
+	}
+}
+
+// lose leaves every connection open, and lets nothing through to the client any more.
+func (b *breaker) lose() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.lost)
+	b.lost = make(chan struct{})
 }
 
 // cut breaks every connection and returns how many were made so far.
@@ -117,13 +146,8 @@ func TestCallSurvivesBrokenConnections(t *testing.T) {
 		before := b.cut()
 		await(t, "a new connection", func() bool { return b.total() > before })
 	}
-	var release *os.File
-	await(t, "the call's pipe", func() bool {
-		var err error
-		release, err = os.OpenFile(p.config.Workspace+"/go", os.O_WRONLY|syscall.O_NONBLOCK, 0)
-		return err == nil
-	})
-	if err := errors.Join(release.Close(), <-done); err != nil {
+	p.release("go")
+	if err := <-done; err != nil {
 		t.Error(err)
 	}
 	if p.count() != 1 {
@@ -150,5 +174,57 @@ func TestCallSurvivesARestart(t *testing.T) {
 	p.start()
 	if r := <-done; r.ErrorCode != toolapi.CodeKilled || p.count() != 1 {
 		t.Errorf("%+v, %d runs", r, p.count())
+	}
+}
+
+// The connection on which the client waits is dead without a word, and the server answers on others.
+func TestAnswerThatNeverArrives(t *testing.T) {
+	p := newPod(t)
+	b := newBreaker(t, p.address)
+	c := p.client(func(c *toolclient.Config) { c.Address = b.address; c.Unreachable = 900 * time.Millisecond })
+	done := make(chan toolapi.Result, 1)
+	go func() {
+		r, err := c.Call(testContext(t), bash("a", "echo run >> runs; mkfifo go; read x < go; echo done"))
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r
+	}()
+	await(t, "the start of the call", func() bool { return p.count() == 1 })
+	b.lose()
+	p.release("go")
+	if r := <-done; r.Output != "done\n" || p.count() != 1 {
+		t.Errorf("%+v, %d runs", r, p.count())
+	}
+}
+
+// While the server is away the client says that it cannot be reached, and not that anything is wrong with it.
+func TestCallDuringARestart(t *testing.T) {
+	p := newPod(t)
+	c := p.client(nil)
+	call := bash("a", "echo run >> runs; sleep 100")
+	lost := make(chan error, 1)
+	go func() { _, err := c.Call(testContext(t), call); lost <- err }()
+	await(t, "the start of the call", func() bool { return p.count() == 1 })
+	// The ledger as it is now is what a killed server leaves.
+	torn, err := os.ReadFile(p.config.State + "/ledger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBreaker(t, p.address)
+	p.stop()
+	if err := os.WriteFile(p.config.State+"/ledger", torn, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-lost
+	for _, c := range []*toolclient.Client{c, p.client(nil), p.client(func(c *toolclient.Config) { c.Address = b.address })} {
+		_, err := c.Call(testContext(t), call)
+		if remote, ok := errors.AsType[*toolclient.RemoteError](err); !errors.Is(err, toolclient.ErrUnreachable) || ok {
+			t.Errorf("%v %v", err, remote)
+		}
+	}
+	p.start()
+	if r, err := c.Call(testContext(t), call); err != nil || r.ErrorCode != toolapi.CodeOutcomeUnknown || p.count() != 1 {
+		t.Errorf("%+v %v, %d runs", r, err, p.count())
 	}
 }

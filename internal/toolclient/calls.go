@@ -28,8 +28,11 @@ const (
 	fileTimeout   = 30 * time.Second
 )
 
-// errSilent ends an attempt whose connection is there but leads nowhere any more.
-var errSilent = errors.New("the tool server does not answer")
+// What ends an attempt whose connection is there but leads nowhere any more.
+var (
+	errSilent = errors.New("the tool server does not answer")
+	errMissed = errors.New("the call is over, and its answer did not come")
+)
 
 // Hello asks who the server is. The error is ErrWrongPod if it is not the Pod that is meant.
 func (c *Client) Hello(ctx context.Context) (toolapi.Hello, error) {
@@ -48,7 +51,8 @@ func (c *Client) Hello(ctx context.Context) (toolapi.Hello, error) {
 // because the server keeps a ledger by id: it attaches a repeated call to the execution that there is, or repeats the
 // stored result. If the server died in the middle of the call, the result has the code outcome_unknown.
 //
-// An error says nothing about whether the call ran; State does. When ctx ends, the call goes on; Cancel ends it.
+// ErrUnreachable is a sandbox that does not answer now: it may be about to start again, and the same call may be made
+// again when it has. No error says whether the call ran; State does. When ctx ends, the call goes on; Cancel ends it.
 func (c *Client) Call(ctx context.Context, call toolapi.Call) (toolapi.Result, error) {
 	body, err := encode(call)
 	if err != nil {
@@ -72,10 +76,11 @@ func (c *Client) Call(ctx context.Context, call toolapi.Call) (toolapi.Result, e
 }
 
 // watch looks at the call from time to time while its request waits for the answer. A connection of which the other end
-// has vanished without a word would otherwise be waited on for as long as the caller's context allows.
+// has vanished without a word would otherwise be waited on for as long as the caller's context allows; the other end may
+// be back by now and know the result.
 func (c *Client) watch(ctx context.Context, cancel context.CancelCauseFunc, id string) {
 	interval := c.cfg.Unreachable / 3
-	began := time.Now()
+	began, over := time.Now(), false
 	for {
 		select {
 		case <-ctx.Done():
@@ -91,6 +96,13 @@ func (c *Client) watch(ctx context.Context, cancel context.CancelCauseFunc, id s
 		case err != nil && time.Since(c.lastContact(began)) >= c.cfg.Unreachable:
 			cancel(errSilent)
 			return
+		case err == nil && state.Phase != toolapi.CallRunning:
+			// The first time, the answer may be on its way.
+			if over {
+				cancel(errMissed)
+				return
+			}
+			over = true
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -127,4 +128,18 @@ func (p *pod) count() int {
 		p.t.Fatal(err)
 	}
 	return strings.Count(string(content), "run\n")
+}
+
+// release lets a command go on that reads from the named pipe.
+func (p *pod) release(pipe string) {
+	p.t.Helper()
+	var file *os.File
+	await(p.t, "the command's pipe", func() bool {
+		var err error
+		file, err = os.OpenFile(p.config.Workspace+"/"+pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		return err == nil
+	})
+	if err := file.Close(); err != nil {
+		p.t.Error(err)
+	}
 }

@@ -38,7 +38,7 @@ func (s *Server) hello(*request) (any, error) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return toolapi.Hello{PodUID: s.podUID, Epoch: s.ledger.highest(), Tools: names}, nil
+	return toolapi.Hello{PodUID: s.podUID, Epoch: s.ledger.highest(), Used: s.ledger.busy(), Tools: names}, nil
 }
 
 // putCall runs a call, or attaches to the execution that there is, and gives its result.
@@ -62,6 +62,7 @@ func (s *Server) putCall(r *request, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.fault(FaultAfterFinish, id)
 	return state.Result, nil
 }
 
@@ -96,6 +97,7 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 	if !s.enlist() {
 		return nil, errStopped
 	}
+	s.fault(FaultBeforeStart, req.ID)
 	ctx, cancel := context.WithCancelCause(s.base)
 	c, fresh, err := s.ledger.begin(epoch, req.ID, digest, cancel)
 	if err != nil || !fresh {
@@ -106,7 +108,9 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 	go func() {
 		defer s.running.Done()
 		defer cancel(nil)
+		s.fault(FaultAfterStart, req.ID)
 		result := s.execute(ctx, req)
+		s.fault(FaultBeforeFinish, req.ID)
 		if err := s.ledger.finish(c, result); err != nil {
 			s.log.Error("a result could not be stored", "id", req.ID, "error", err)
 		}

@@ -51,7 +51,7 @@ func TestWrite(t *testing.T) {
 	if r.ErrorCode != toolapi.CodeIsDirectory {
 		t.Errorf("a path with a slash at its end: %+v", r)
 	}
-	if left, err := filepath.Glob(s.workspace + "/.motor-*"); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(s.workspace + "/" + tempDir + "/*"); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
 }

@@ -122,7 +122,7 @@ func (s *Server) admit(r *http.Request) (int64, <-chan struct{}, error) {
 
 // respond writes an answer, or the Error that err is.
 func (s *Server) respond(w http.ResponseWriter, answer any, err error) {
-	if errors.Is(err, errStopped) {
+	if errors.Is(err, errStopped) || errors.Is(err, errDamaged) {
 		// The broken connection makes the client ask again, and perhaps find this server restarted. An Error would be final.
 		panic(http.ErrAbortHandler)
 	}

@@ -25,14 +25,18 @@ import (
 //
 // begin and finish return after their record is on disk. So a call whose start is not recorded had no effect, a result
 // that was given out is given out again after a restart, and a call without an end is never run a second time.
+//
+// Results are kept in the file only: a sandbox that has just died for want of memory must come up with all of them.
 type ledger struct {
 	mu    sync.Mutex
 	log   *ledgerLog
 	calls map[string]*call
 	epoch int64
 	// fence is closed, and replaced, when the epoch rises.
-	fence    chan struct{}
-	running  int
+	fence   chan struct{}
+	running int
+	// begun says that a call was started by this process.
+	begun    bool
 	maxCalls int
 	maxBytes int64
 }
@@ -42,9 +46,10 @@ type call struct {
 	id     string
 	digest string
 	phase  toolapi.CallPhase
-	result toolapi.Result
-	// saved says that the result is on disk.
-	saved bool
+	// result is what is not on disk yet, nil otherwise.
+	result *toolapi.Result
+	// at is where the record of the result is.
+	at span
 	// done is closed when the call has a result.
 	done chan struct{}
 	// cancel ends a running call.
@@ -77,24 +82,25 @@ func openLedger(path string, maxCalls int, maxBytes int64) (*ledger, error) {
 	l.log = log
 	for _, c := range l.calls {
 		if c.phase == toolapi.CallRunning {
-			c.phase, c.result, c.saved = toolapi.CallUnknown, outcomeUnknown(), true
+			c.phase = toolapi.CallUnknown
 			close(c.done)
 		}
 	}
 	return l, nil
 }
 
-func outcomeUnknown() toolapi.Result {
-	return toolapi.Result{
+func outcomeUnknown() *toolapi.Result {
+	return &toolapi.Result{
 		ErrorCode: toolapi.CodeOutcomeUnknown,
-		Output: "The tool server ended while this call ran, so nobody saw how it went: it may have done all of its " +
-			"work, a part, or nothing. It was not run again. Look at the workspace before you decide what to do.",
+		Output: "The tool server ended while this call ran, most often because the sandbox had no memory left. Nobody saw how " +
+			"the call went: it may have done all of its work, a part, or nothing. It was not run again, and what it had started is " +
+			"gone. Look at the workspace before you decide what to do.",
 		Provenance: toolapi.ProvenanceInternal,
 	}
 }
 
 // replay takes in one record of the file.
-func (l *ledger) replay(r record) error {
+func (l *ledger) replay(r record, at span) error {
 	c := l.calls[r.ID]
 	switch {
 	case r.Kind == recordEpoch && r.Epoch > l.epoch:
@@ -102,7 +108,7 @@ func (l *ledger) replay(r record) error {
 	case r.Kind == recordStarted && c == nil:
 		l.calls[r.ID] = newCall(r.ID, r.Digest)
 	case r.Kind == recordFinished && c != nil && c.phase == toolapi.CallRunning && r.Result != nil:
-		c.phase, c.result, c.saved = toolapi.CallFinished, *r.Result, true
+		c.phase, c.at = toolapi.CallFinished, at
 		close(c.done)
 	default:
 		return errors.New("the record does not follow from those before it")
@@ -123,7 +129,7 @@ func (l *ledger) enter(epoch int64) (<-chan struct{}, error) {
 		return nil, errStale
 	}
 	if epoch > l.epoch {
-		if err := l.log.append(record{Kind: recordEpoch, Epoch: epoch, Time: time.Now()}); err != nil {
+		if _, err := l.log.append(record{Kind: recordEpoch, Epoch: epoch, Time: time.Now()}); err != nil {
 			return nil, err
 		}
 		l.epoch = epoch
@@ -150,13 +156,14 @@ func (l *ledger) begin(epoch int64, id, digest string, cancel context.CancelCaus
 	if len(l.calls) >= l.maxCalls || l.log.size+int64(l.running+1)*finishReserve > l.maxBytes {
 		return nil, false, errFull
 	}
-	if err := l.log.append(record{Kind: recordStarted, ID: id, Digest: digest, Epoch: epoch, Time: time.Now()}); err != nil {
+	if _, err := l.log.append(record{Kind: recordStarted, ID: id, Digest: digest, Epoch: epoch, Time: time.Now()}); err != nil {
 		return nil, false, err
 	}
 	c = newCall(id, digest)
 	c.cancel = cancel
 	l.calls[id] = c
 	l.running++
+	l.begun = true
 	return c, true, nil
 }
 
@@ -164,7 +171,7 @@ func (l *ledger) begin(epoch int64, id, digest string, cancel context.CancelCaus
 func (l *ledger) finish(c *call, result toolapi.Result) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.phase, c.result = toolapi.CallFinished, result
+	c.phase, c.result = toolapi.CallFinished, &result
 	l.running--
 	close(c.done)
 	return l.save(c)
@@ -172,11 +179,13 @@ func (l *ledger) finish(c *call, result toolapi.Result) error {
 
 // save puts a result on disk.
 func (l *ledger) save(c *call) error {
-	if c.saved {
+	if c.result == nil {
 		return nil
 	}
-	err := l.log.append(record{Kind: recordFinished, ID: c.id, Time: time.Now(), Result: &c.result})
-	c.saved = err == nil
+	at, err := l.log.append(record{Kind: recordFinished, ID: c.id, Time: time.Now(), Result: c.result})
+	if err == nil {
+		c.at, c.result = at, nil
+	}
 	return err
 }
 
@@ -200,14 +209,21 @@ func (l *ledger) state(epoch int64, id string, c *call) (toolapi.CallState, erro
 		return state, nil
 	}
 	state.Phase = c.phase
-	if c.phase == toolapi.CallRunning {
+	switch c.phase {
+	case toolapi.CallRunning:
 		return state, nil
+	case toolapi.CallUnknown:
+		state.Result = outcomeUnknown()
+		return state, nil
+	default:
 	}
-	if err := l.save(c); err != nil {
+	err := l.save(c)
+	if err == nil {
+		state.Result, err = l.log.result(c.at)
+	}
+	if err != nil {
 		return toolapi.CallState{}, err
 	}
-	result := c.result
-	state.Result = &result
 	return state, nil
 }
 
@@ -218,12 +234,22 @@ func (l *ledger) used() bool {
 	return len(l.calls) > 0
 }
 
+// busy says whether this process has started a call.
+func (l *ledger) busy() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.begun
+}
+
 // highest is the highest epoch seen, 0 if none.
 func (l *ledger) highest() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.epoch
 }
+
+// damaged is closed when nobody can say any more what the file holds. Another start finds out.
+func (l *ledger) damaged() <-chan struct{} { return l.log.damaged }
 
 func (l *ledger) close() error {
 	l.mu.Lock()

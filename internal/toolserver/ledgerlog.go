@@ -36,25 +36,33 @@ type record struct {
 	Result *toolapi.Result `json:"result,omitempty"`
 }
 
+// span is a part of the ledger's file.
+type span struct{ offset, length int64 }
+
+// errDamaged says that the file may hold something else than what was written to it.
+var errDamaged = errors.New("the ledger is damaged")
+
 // ledgerLog is the file of a ledger: JSON lines that are only ever added. A record counts once its line is complete
 // and synced, and each is synced before the next is written, so only the last line can be torn.
 type ledgerLog struct {
 	file ledgerFile
 	// size is the end of the last record that counts.
 	size int64
-	// broken is set when nobody can say any more what the file holds.
-	broken error
+	// broken is set, and damaged closed, when nobody can say any more what the file holds.
+	broken  error
+	damaged chan struct{}
 }
 
 // ledgerFile is what the log needs of its file, which is opened for appending.
 type ledgerFile interface {
 	io.WriteCloser
+	io.ReaderAt
 	Sync() error
 	Truncate(size int64) error
 }
 
 // openLedgerLog opens the file at path, gives each of its records to replay, and cuts a torn last line off.
-func openLedgerLog(path string, replay func(record) error) (*ledgerLog, error) {
+func openLedgerLog(path string, replay func(record, span) error) (*ledgerLog, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
@@ -69,12 +77,12 @@ func openLedgerLog(path string, replay func(record) error) (*ledgerLog, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the ledger: %w", err), file.Close())
 	}
-	return &ledgerLog{file: file, size: size}, nil
+	return &ledgerLog{file: file, size: size, damaged: make(chan struct{})}, nil
 }
 
 // readLedger gives the end of the last good record. A bad record that is not the last line is an error: records
 // after it would be lost, and with them the knowledge of what was run.
-func readLedger(file *os.File, replay func(record) error) (int64, error) {
+func readLedger(file *os.File, replay func(record, span) error) (int64, error) {
 	// Two servers on one ledger would both run a call.
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return 0, fmt.Errorf("another process holds it: %w", err)
@@ -96,39 +104,60 @@ func readLedger(file *os.File, replay func(record) error) (int64, error) {
 			}
 			return 0, fmt.Errorf("line %d is damaged: %w", n, err)
 		}
-		if err := replay(r); err != nil {
+		if err := replay(r, span{size, int64(len(line))}); err != nil {
 			return 0, fmt.Errorf("line %d: %w", n, err)
 		}
 		size += int64(len(line))
 	}
 }
 
-// append writes one record and returns when it is on disk.
-func (l *ledgerLog) append(r record) error {
+// append writes one record, returns when it is on disk, and says where it is.
+func (l *ledgerLog) append(r record) (span, error) {
 	if l.broken != nil {
-		return l.broken
+		return span{}, l.broken
 	}
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(r); err != nil {
-		return fmt.Errorf("encode a ledger record: %w", err)
+		return span{}, fmt.Errorf("encode a ledger record: %w", err)
 	}
 	if _, err := l.file.Write(line.Bytes()); err != nil {
 		// A part of the line may be there. Without cutting it off, the next record would be written behind it.
 		if truncErr := l.file.Truncate(l.size); truncErr != nil {
-			l.broken = fmt.Errorf("the ledger is damaged: %w", errors.Join(err, truncErr))
-			return l.broken
+			return span{}, l.fail(errors.Join(err, truncErr))
 		}
-		return fmt.Errorf("write the ledger: %w", err)
+		return span{}, fmt.Errorf("write the ledger: %w", err)
 	}
 	if err := l.file.Sync(); err != nil {
 		// After a failed sync the kernel may have dropped the data, and a second sync would report success.
-		l.broken = fmt.Errorf("sync the ledger: %w", err)
-		return l.broken
+		return span{}, l.fail(err)
 	}
-	l.size += int64(line.Len())
-	return nil
+	at := span{l.size, int64(line.Len())}
+	l.size += at.length
+	return at, nil
+}
+
+func (l *ledgerLog) fail(err error) error {
+	l.broken = fmt.Errorf("%w: %w", errDamaged, err)
+	close(l.damaged)
+	return l.broken
+}
+
+// result reads the record of a result again.
+func (l *ledgerLog) result(at span) (*toolapi.Result, error) {
+	line := make([]byte, at.length)
+	if _, err := l.file.ReadAt(line, at.offset); err != nil {
+		return nil, fmt.Errorf("read the ledger: %w", err)
+	}
+	var r record
+	if err := json.Unmarshal(line, &r); err != nil {
+		return nil, fmt.Errorf("read the ledger: %w", err)
+	}
+	if r.Result == nil {
+		return nil, errors.New("read the ledger: there is another record where the result was")
+	}
+	return r.Result, nil
 }
 
 func (l *ledgerLog) close() error { return l.file.Close() }

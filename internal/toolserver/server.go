@@ -40,7 +40,7 @@ import (
 const (
 	// DefaultMaxCalls is how many calls one sandbox serves.
 	DefaultMaxCalls = 4096
-	// DefaultMaxLedgerBytes bounds the ledger on disk and, because it is held in memory too, in memory.
+	// DefaultMaxLedgerBytes bounds the ledger on disk.
 	DefaultMaxLedgerBytes = 64 << 20
 
 	readHeaderTimeout = 5 * time.Second
@@ -76,7 +76,23 @@ type Config struct {
 	// MaxCalls and MaxLedgerBytes bound the ledger; 0 means the defaults.
 	MaxCalls       int
 	MaxLedgerBytes int64
+	// Fault is for tests: it is called at each FaultPoint of a call, with the call's id. Nil does nothing.
+	Fault func(point FaultPoint, id string)
 }
+
+// FaultPoint is a moment of a call at which the end of the server means something of its own.
+type FaultPoint string
+
+const (
+	// FaultBeforeStart: the call came, and nothing is recorded.
+	FaultBeforeStart FaultPoint = "BeforeStart"
+	// FaultAfterStart: the start is recorded, and nothing was done.
+	FaultAfterStart FaultPoint = "AfterStart"
+	// FaultBeforeFinish: everything was done, and the result is not recorded.
+	FaultBeforeFinish FaultPoint = "BeforeFinish"
+	// FaultAfterFinish: the result is recorded, and nobody was told.
+	FaultAfterFinish FaultPoint = "AfterFinish"
+)
 
 // Server serves the tool API of one sandbox.
 type Server struct {
@@ -87,6 +103,7 @@ type Server struct {
 	processes *processes
 	tls       *tls.Config
 	tools     map[string]tool
+	fault     func(FaultPoint, string)
 
 	// lane is held by the one call at a time that may start processes or change files.
 	lane chan struct{}
@@ -109,6 +126,9 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := ws.removeLeftovers(); err != nil {
+		cfg.Logger.Warn("what a former process of the tool server left in the workspace stays there", "error", err)
+	}
 	led, err := openLedger(filepath.Join(cfg.State, "ledger"), cfg.MaxCalls, cfg.MaxLedgerBytes)
 	if err != nil {
 		return nil, errors.Join(err, ws.close())
@@ -128,6 +148,7 @@ func New(cfg Config) (*Server, error) {
 		ledger:    led,
 		processes: procs,
 		tls:       tlsConfig,
+		fault:     cfg.Fault,
 		lane:      make(chan struct{}, 1),
 	}
 	s.tools = s.allTools()
@@ -139,6 +160,9 @@ func New(cfg Config) (*Server, error) {
 func (c Config) complete() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Fault == nil {
+		c.Fault = func(FaultPoint, string) {}
 	}
 	if c.MaxCalls <= 0 {
 		c.MaxCalls = DefaultMaxCalls
@@ -178,7 +202,8 @@ func within(dir, path string) bool {
 // ServerKey is the pin of the server's public key, as clients see it.
 func (s *Server) ServerKey() string { return pinOf(s.tls.Certificates[0].Leaf.RawSubjectPublicKeyInfo) }
 
-// Serve answers requests on ln until ctx ends, then kills what still runs, records it, and returns within a second.
+// Serve answers requests on ln until ctx ends or the ledger cannot be kept any more, then kills what still runs, records
+// it, and returns within a second.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -198,6 +223,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
+	case <-s.ledger.damaged():
+		err = errDamaged // Only another start can read what the file holds.
 	}
 	s.stopCalls()
 	s.waitForCalls(stopCallsTimeout)

@@ -55,6 +55,14 @@ func ParseManagerKeys(list string) ([][]byte, error) {
 // serverTLS makes the TLS configuration: version 1.3, the server's own key, and clients with one of the given keys.
 // There is no CA on either side: each end knows the other's key, so names and dates of certificates mean nothing.
 func serverTLS(state string, clients [][]byte) (*tls.Config, error) {
+	// A server that was killed while it wrote its key has left a part of it.
+	stale, err := filepath.Glob(filepath.Join(state, tempPrefix+"*"))
+	for _, file := range stale {
+		err = errors.Join(err, os.Remove(file))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("clear the state folder: %w", err)
+	}
 	key, err := serverKey(filepath.Join(state, keyFile))
 	if err != nil {
 		return nil, err
@@ -79,6 +87,9 @@ func serverTLS(state string, clients [][]byte) (*tls.Config, error) {
 		},
 	}, nil
 }
+
+// tempPrefix begins the names of files in the state folder that are not whole yet.
+const tempPrefix = "new-"
 
 // serverKey reads the server's key, or makes and keeps one. A key that cannot be read is an error and is not replaced:
 // clients have pinned it, and a new one would look to them like another server.
@@ -123,7 +134,7 @@ func makeServerKey(path string) (*ecdsa.PrivateKey, error) {
 
 // writeDurably writes a file that is there whole after a crash, or not at all.
 func writeDurably(path string, content []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), "new-*") // Mode 0600.
+	temp, err := os.CreateTemp(filepath.Dir(path), tempPrefix+"*") // Mode 0600.
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ const (
 	ownDir = ".motor"
 	// codeDir is where the programs of the code tool are while they run.
 	codeDir = ownDir + "/code"
+	// tempDir is where files are written before they get their place. In a folder of their own, those that a killed
+	// server leaves behind can be found.
+	tempDir = ownDir + "/tmp"
 )
 
 // workspace is the folder that tools work in. All access goes through os.Root: the programs in the sandbox change the
@@ -46,6 +49,25 @@ func openWorkspace(dir string) (*workspace, error) {
 }
 
 func (w *workspace) close() error { return w.root.Close() }
+
+// removeLeftovers removes the server's own files that a call in progress had when the former process was killed. What
+// that call printed stays, as far as it is kept: it may tell how far the call came.
+func (w *workspace) removeLeftovers() error {
+	var errs []error
+	for _, dir := range []string{codeDir, tempDir} {
+		entries, _, err := w.readFolder(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		errs = append(errs, err)
+		for _, e := range entries {
+			if e.Type().IsRegular() { // Anything else was put there by a program, and is its own affair.
+				errs = append(errs, w.root.Remove(path.Join(dir, e.Name())))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // pathError is a path that cannot be meant.
 type pathError struct{ code, message string }
@@ -122,7 +144,10 @@ func (w *workspace) replace(local string, content io.Reader) (err error) {
 	case info.Mode().Type() != fs.ModeSymlink:
 		return errNotRegular
 	}
-	temp := path.Join(path.Dir(local), ".motor-"+strings.ToLower(rand.Text())+".tmp")
+	if err := w.root.MkdirAll(tempDir, 0o755); err != nil {
+		return err
+	}
+	temp := path.Join(tempDir, rand.Text())
 	file, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -145,7 +170,22 @@ func (w *workspace) replace(local string, content io.Reader) (err error) {
 	if err == nil {
 		err = w.root.Rename(temp, local)
 	}
+	if err == nil {
+		err = w.syncFolder(path.Dir(local))
+	}
 	return err
+}
+
+// syncFolder puts a folder's entries on disk. One that may be written and not read cannot be opened, and is left alone.
+func (w *workspace) syncFolder(local string) error {
+	dir, err := w.root.OpenFile(local, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // create makes a new file with the folders above it, in place of whatever has its name.

@@ -14,7 +14,8 @@ import (
 )
 
 const wholeSpec = `{task: a, tools: [read], domains: [example.org], files: [{path: a, content: x}], model: {name: m},
-  limits: {maxIterations: 5, maxTokens: 1000}, sandbox: {runtimeClassName: r, resources: {cpu: "1"}}}`
+  limits: {maxIterations: 5, maxTokens: 1000}, sandbox: {runtimeClassName: r, resources: {cpu: "1"}},
+  approval: {onUnknown: Model}, maxAttempts: 2, priority: 5}`
 
 func TestSpecNeverChanges(t *testing.T) {
 	t.Parallel()
@@ -39,7 +40,16 @@ func TestSpecNeverChanges(t *testing.T) {
 		"limits to the default": {"spec.limits", `{"spec":{"limits":null}}`},
 		"runtime class":         {"spec.sandbox", `{"spec":{"sandbox":{"runtimeClassName":null}}}`},
 		"resources":             {"spec.sandbox", `{"spec":{"sandbox":{"resources":{"cpu":"2"}}}}`},
+		"resource added":        {"spec.sandbox", `{"spec":{"sandbox":{"resources":{"memory":"1Gi"}}}}`},
+		"resources removed":     {"spec.sandbox", `{"spec":{"sandbox":{"resources":null}}}`},
 		"sandbox removed":       {"spec.sandbox", `{"spec":{"sandbox":null}}`},
+		"retry window":          {"spec.limits", `{"spec":{"limits":{"retryWindowSeconds":60}}}`},
+		"approval":              {"spec.approval", `{"spec":{"approval":{"onUnknown":"Person"}}}`},
+		"approval removed":      {"spec.approval", `{"spec":{"approval":null}}`},
+		"attempts raised":       {"spec.maxAttempts", `{"spec":{"maxAttempts":3}}`},
+		"attempts removed":      {"spec.maxAttempts", `{"spec":{"maxAttempts":null}}`},
+		"priority":              {"spec.priority", `{"spec":{"priority":6}}`},
+		"priority removed":      {"spec.priority", `{"spec":{"priority":null}}`},
 	}
 	run := runYAML(t, ns, "run", wholeSpec)
 	must(t, admin.Create(ctx, run))
@@ -53,12 +63,50 @@ func TestSpecNeverChanges(t *testing.T) {
 	}
 	for field, value := range map[string]string{
 		"tools": `["read"]`, "domains": `["example.org"]`, "files": `[{"path":"a","content":"x"}]`, "model": `{"name":"m"}`,
-		"sandbox": `{"runtimeClassName":"r"}`,
+		"sandbox": `{"runtimeClassName":"r"}`, "approval": `{"onUnknown":"Person"}`, "maxAttempts": `1`, "priority": `1`,
 	} {
 		t.Run(field+" added later", func(t *testing.T) {
 			t.Parallel()
 			wantRefused(t, mergePatch(ctx, bare.DeepCopy(), fmt.Sprintf(`{"spec":{%q:%s}}`, field, value)), "spec."+field)
 		})
+	}
+}
+
+// A Go client that reads a run and writes it back leaves out what is empty, and writes quantities in its own way. That is no change.
+func TestGoClientWritesAnyRunBack(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	for name, spec := range map[string]string{
+		"whole":      wholeSpec,
+		"bare":       `{task: a}`,
+		"empty":      `{task: a, tools: [], domains: [], files: [], priority: 0, suspend: false, cancel: false, approval: {}, sandbox: {resources: {}}}`,
+		"quantities": `{task: a, sandbox: {resources: {cpu: 1000m, memory: 1.5Gi, workspace: 1048576}}}`,
+		"answered":   `{task: a, retries: [{attempt: 1}, {attempt: 2, guidance: g}], responses: [{id: q, answer: a}], ttlSecondsAfterFinished: 0}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			must(t, admin.Create(ctx, runYAML(t, ns, name, spec)))
+			var run v1alpha1.MotorRun
+			must(t, admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, &run))
+			run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: "q9", Answer: "b"})
+			must(t, admin.Update(ctx, &run))
+		})
+	}
+}
+
+func TestWhatMayChange(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	run := createRun(ctx, t, newNamespace(ctx, t))
+	for _, patch := range []string{
+		`{"spec":{"suspend":true}}`, `{"spec":{"suspend":false}}`, `{"spec":{"suspend":true}}`, `{"spec":{"suspend":null}}`,
+		`{"spec":{"ttlSecondsAfterFinished":60}}`, `{"spec":{"ttlSecondsAfterFinished":0}}`, `{"spec":{"ttlSecondsAfterFinished":null}}`,
+		`{"spec":{"cancel":true}}`, `{"spec":{"suspend":true}}`, `{"spec":{"ttlSecondsAfterFinished":1}}`,
+	} {
+		if err := mergePatch(ctx, run, patch); err != nil {
+			t.Errorf("%s: %v", patch, err)
+		}
 	}
 }
 

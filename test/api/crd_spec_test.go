@@ -5,6 +5,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -58,6 +59,25 @@ func TestBadRunsAreRefused(t *testing.T) {
 		"no workspace":                 {spec: `{task: a, sandbox: {resources: {workspace: 0Mi}}}`, want: []string{"spec.sandbox.resources.workspace"}},
 		"a quantity that is none":      {spec: `{task: a, sandbox: {resources: {workspace: big}}}`, want: []string{"spec.sandbox.resources.workspace"}},
 		"the same response twice":      {spec: `{task: a, responses: [{id: a, answer: x}, {id: a, answer: y}]}`, want: []string{"spec.responses[1]"}},
+		"response of nobody":           {spec: `{task: a, responses: [{id: a, answer: x, respondedBy: ""}]}`, want: []string{"spec.responses[0].respondedBy"}},
+		"no attempt":                   {spec: `{task: a, maxAttempts: 0}`, want: []string{"spec.maxAttempts"}},
+		"9 attempts":                   {spec: `{task: a, maxAttempts: 9}`, want: []string{"spec.maxAttempts"}},
+		"retry of the first attempt":   {spec: `{task: a, retries: [{attempt: 0}]}`, want: []string{"spec.retries[0].attempt"}},
+		"retry 10":                     {spec: `{task: a, retries: [{attempt: 10}]}`, want: []string{"spec.retries[0].attempt"}},
+		"retry without a number":       {spec: `{task: a, retries: [{guidance: g}]}`, want: []string{"spec.retries[0].attempt"}},
+		"the same retry twice":         {spec: `{task: a, retries: [{attempt: 1}, {attempt: 1, guidance: g}]}`, want: []string{"spec.retries[1]"}},
+		"empty guidance":               {spec: `{task: a, retries: [{attempt: 1, guidance: ""}]}`, want: []string{"spec.retries[0].guidance"}},
+		"too much guidance":            {spec: `{task: a, retries: [{attempt: 1, guidance: ` + strings.Repeat("g", 4097) + `}]}`, want: []string{"spec.retries[0].guidance"}},
+		"retry that adds a domain":     {spec: `{task: a, retries: [{attempt: 1, addDomains: [example.org]}]}`, want: []string{"spec.retries[0].addDomains", "leave addDomains out"}},
+		"retry that adds no domain":    {spec: `{task: a, retries: [{attempt: 1, addDomains: []}]}`, want: []string{"spec.retries[0].addDomains", "leave addDomains out"}},
+		"unknown policy":               {spec: `{task: a, approval: {onUnknown: Retry}}`, want: []string{"spec.approval.onUnknown", "Person", "Model"}},
+		"priority too high":            {spec: `{task: a, priority: 1001}`, want: []string{"spec.priority"}},
+		"priority too low":             {spec: `{task: a, priority: -1001}`, want: []string{"spec.priority"}},
+		"no retry window":              {spec: `{task: a, limits: {retryWindowSeconds: 0}}`, want: []string{"spec.limits.retryWindowSeconds"}},
+		"retry window over a day":      {spec: `{task: a, limits: {retryWindowSeconds: 86401}}`, want: []string{"spec.limits.retryWindowSeconds"}},
+		"removed before its end":       {spec: `{task: a, ttlSecondsAfterFinished: -1}`, want: []string{"spec.ttlSecondsAfterFinished"}},
+		"kept over ten years":          {spec: `{task: a, ttlSecondsAfterFinished: 315360001}`, want: []string{"spec.ttlSecondsAfterFinished"}},
+		"suspended with a word":        {spec: `{task: a, suspend: later}`, want: []string{"spec.suspend"}},
 		"empty answer":                 {spec: `{task: a, responses: [{id: a, answer: ""}]}`, want: []string{"spec.responses[0].answer"}},
 		"name over 48 characters":      {name: strings.Repeat("n", 49), spec: "{task: a}", want: []string{"at most 48 characters"}},
 		"domain that is a URL":         {spec: `{task: a, domains: ["https://example.org/x"]}`, want: []string{"spec.domains[0]", "not a URL"}},
@@ -107,35 +127,38 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
-	limits := map[string]any{"maxIterations": int64(20), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800)}
+	limits := map[string]any{"maxIterations": int64(20), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1800)}
+	// What is stored is what was written, and these.
+	defaults := map[string]any{
+		"mode": "Agentic", "limits": limits, "maxAttempts": int64(3), "priority": int64(0), "retries": []any{}, "responses": []any{},
+	}
 	tests := map[string]struct {
 		spec string
 		want map[string]any
 	}{
-		"the least": {spec: `{task: a}`, want: map[string]any{
-			"task": "a", "mode": "Agentic", "limits": limits, "responses": []any{},
+		"the least": {spec: `{task: a}`, want: map[string]any{"task": "a"}},
+		"a limit of its own": {spec: `{task: a, limits: {maxIterations: 50, retryWindowSeconds: 1}}`, want: map[string]any{
+			"task":   "a",
+			"limits": map[string]any{"maxIterations": int64(50), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1)},
 		}},
-		"a limit of its own": {spec: `{task: a, limits: {maxIterations: 50}}`, want: map[string]any{
-			"task": "a", "mode": "Agentic", "responses": []any{},
-			"limits": map[string]any{"maxIterations": int64(50), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800)},
-		}},
-		"null is the default": {spec: `{task: a, limits: null, mode: null, responses: null}`, want: map[string]any{
-			"task": "a", "mode": "Agentic", "limits": limits, "responses": []any{},
-		}},
+		"null is the default": {
+			spec: `{task: a, limits: null, mode: null, responses: null, retries: null, maxAttempts: null, priority: null}`,
+			want: map[string]any{"task": "a"},
+		},
 		"Oneshot": {spec: `{mode: Oneshot, code: {language: javascript, source: "1"}}`, want: map[string]any{
-			"mode": "Oneshot", "code": map[string]any{"language": "javascript", "source": "1"}, "limits": limits, "responses": []any{},
+			"mode": "Oneshot", "code": map[string]any{"language": "javascript", "source": "1"},
 		}},
 		"domains": {
 			spec: `{task: a, domains: [example.org, "*.example.org", "a-b.c1.example.org:8443", "xn--exmple-cua.org:1", "e.co:65535"]}`,
 			want: map[string]any{
-				"task": "a", "mode": "Agentic", "limits": limits, "responses": []any{},
+				"task":    "a",
 				"domains": []any{"example.org", "*.example.org", "a-b.c1.example.org:8443", "xn--exmple-cua.org:1", "e.co:65535"},
 			},
 		},
 		"files": {
 			spec: `{task: a, files: [{path: "data/März 2024.csv", content: ""}, {path: .hidden, configMapKeyRef: {name: c, key: k}}, {path: a..b/.motor, content: x}]}`,
 			want: map[string]any{
-				"task": "a", "mode": "Agentic", "limits": limits, "responses": []any{},
+				"task": "a",
 				"files": []any{
 					map[string]any{"path": "data/März 2024.csv", "content": ""},
 					map[string]any{"path": ".hidden", "configMapKeyRef": map[string]any{"name": "c", "key": "k"}},
@@ -146,11 +169,24 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 		"every tool, a sandbox, a model": {
 			spec: `{task: a, tools: [bash, code, read, write, list, ask_user], model: {name: m}, sandbox: {runtimeClassName: gvisor, resources: {cpu: 500m, memory: 1.5Gi, workspace: 1048576}}}`,
 			want: map[string]any{
-				"task": "a", "mode": "Agentic", "limits": limits, "responses": []any{}, "model": map[string]any{"name": "m"},
+				"task": "a", "model": map[string]any{"name": "m"},
 				"tools":   []any{"bash", "code", "read", "write", "list", "ask_user"},
 				"sandbox": map[string]any{"runtimeClassName": "gvisor", "resources": map[string]any{"cpu": "500m", "memory": "1.5Gi", "workspace": int64(1048576)}},
 			},
 		},
+		"a person decides": {spec: `{task: a, approval: {}}`, want: map[string]any{
+			"task": "a", "approval": map[string]any{"onUnknown": "Person"},
+		}},
+		"attempts, turn and end": {
+			spec: `{task: a, approval: {onUnknown: Model}, maxAttempts: 8, priority: -1000, suspend: true, ttlSecondsAfterFinished: 0}`,
+			want: map[string]any{
+				"task": "a", "approval": map[string]any{"onUnknown": "Model"}, "maxAttempts": int64(8), "priority": int64(-1000),
+				"suspend": true, "ttlSecondsAfterFinished": int64(0),
+			},
+		},
+		"retries in advance": {spec: `{task: a, retries: [{attempt: 1}, {attempt: 9, guidance: g}]}`, want: map[string]any{
+			"task": "a", "retries": []any{map[string]any{"attempt": int64(1)}, map[string]any{"attempt": int64(9), "guidance": "g"}},
+		}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +195,9 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 			must(t, admin.Create(ctx, o, client.DryRunAll))
 			got, _, err := unstructured.NestedMap(o.Object, "spec")
 			must(t, err)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			want := maps.Clone(defaults)
+			maps.Copy(want, tt.want)
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("spec as stored (-want +got):\n%s", diff)
 			}
 		})
@@ -174,8 +212,8 @@ func TestTypedRunIsAcceptedAndRoundTrips(t *testing.T) {
 		r.Spec = v1alpha1.MotorRunSpec{Task: "a"}
 	})
 	want := v1alpha1.MotorRunSpec{
-		Mode: v1alpha1.ModeAgentic, Task: "a", Responses: []v1alpha1.Response{},
-		Limits: v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800},
+		Mode: v1alpha1.ModeAgentic, Task: "a", MaxAttempts: 3, Retries: []v1alpha1.Retry{}, Responses: []v1alpha1.Response{},
+		Limits: v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800},
 	}
 	if diff := cmp.Diff(want, run.Spec); diff != "" {
 		t.Errorf("spec as stored (-want +got):\n%s", diff)
@@ -204,6 +242,14 @@ func TestMotorCortexSpecs(t *testing.T) {
 		"address with a user":    {spec: `{models: {motor: {model: m, baseURL: "https://user:pass@example.org/v1"}}}`, want: "spec.models.motor.baseURL"},
 		"address with a query":   {spec: `{models: {motor: {model: m, baseURL: "https://example.org/v1?key=1"}}}`, want: "spec.models.motor.baseURL"},
 		"address with a blank":   {spec: `{models: {motor: {model: m, baseURL: "https://example.org/v 1"}}}`, want: "spec.models.motor.baseURL"},
+		"bounds":                 {spec: `{concurrency: {maxActive: 1000, whenBusy: Reject}, retention: {succeededSeconds: 0, failedSeconds: 315360000, maxSucceeded: 0, maxFailed: 10000}}`},
+		"no place":               {spec: `{concurrency: {maxActive: 0}}`, want: "spec.concurrency.maxActive"},
+		"too many places":        {spec: `{concurrency: {maxActive: 1001}}`, want: "spec.concurrency.maxActive"},
+		"unknown when busy":      {spec: `{concurrency: {whenBusy: Wait}}`, want: "spec.concurrency.whenBusy"},
+		"kept a negative time":   {spec: `{retention: {failedSeconds: -1}}`, want: "spec.retention.failedSeconds"},
+		"kept over ten years":    {spec: `{retention: {succeededSeconds: 315360001}}`, want: "spec.retention.succeededSeconds"},
+		"fewer than none kept":   {spec: `{retention: {maxSucceeded: -1}}`, want: "spec.retention.maxSucceeded"},
+		"too many kept":          {spec: `{retention: {maxFailed: 10001}}`, want: "spec.retention.maxFailed"},
 		"Secret without a key":   {spec: `{models: {motor: {model: m, apiKeySecretRef: {name: s}}}}`, want: "spec.models.motor.apiKeySecretRef.key"},
 	}
 	for name, tt := range tests {

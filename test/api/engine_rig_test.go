@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -61,6 +63,10 @@ type engineRig struct {
 	workspace string
 	ip        string
 	podUID    string
+	// pin is the manager's key as the tool server knows it, state and temp are folders of the tool server.
+	pin, state, temp string
+	// sandbox is the tool server that runs.
+	sandbox   *exec.Cmd
 	cert      engine.Config
 	model     *stubModel
 	forbidden []toolapi.ProbeTarget
@@ -109,18 +115,26 @@ func newEngineRig(t *testing.T, model *stubModel, change ...func(*v1alpha1.Motor
 // startSandbox starts a tool server and ends it with the test.
 func (r *engineRig) startSandbox(pin string) {
 	r.t.Helper()
+	r.pin, r.state, r.temp = pin, r.t.TempDir(), r.t.TempDir()
+	r.restartSandbox()
+}
+
+// restartSandbox starts a tool server in the folders of the one before, as a kubelet does in the same Pod.
+func (r *engineRig) restartSandbox() {
+	r.t.Helper()
 	binary, err := toolserverBinary()
 	must(r.t, err)
 	cmd := exec.CommandContext(r.t.Context(), binary, "-listen", net.JoinHostPort(r.ip, strconv.Itoa(toolapi.Port)))
 	cmd.Env = []string{
-		"MOTOR_WORKSPACE=" + r.workspace, "MOTOR_STATE=" + r.t.TempDir(), "TMPDIR=" + r.t.TempDir(),
-		"MOTOR_POD_UID=" + r.podUID, "MOTOR_MANAGER_KEY=" + pin, "PATH=" + os.Getenv("PATH"),
+		"MOTOR_WORKSPACE=" + r.workspace, "MOTOR_STATE=" + r.state, "TMPDIR=" + r.temp,
+		"MOTOR_POD_UID=" + r.podUID, "MOTOR_MANAGER_KEY=" + r.pin, "PATH=" + os.Getenv("PATH"),
 	}
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	must(r.t, cmd.Start())
+	r.sandbox = cmd
 	r.t.Cleanup(func() {
 		_ = cmd.Wait()
 		if r.t.Failed() {
@@ -129,11 +143,21 @@ func (r *engineRig) startSandbox(pin string) {
 	})
 }
 
+// killSandbox ends the tool server without a word, and what its tools have started goes on.
+func (r *engineRig) killSandbox() {
+	r.t.Helper()
+	must(r.t, r.sandbox.Process.Kill())
+	_ = r.sandbox.Wait()
+}
+
 // giveTo plays the controller: it gives the run to a worker, with its sandbox ready.
 func (r *engineRig) giveTo(worker string, epoch int64) {
 	r.t.Helper()
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 		st.Worker, st.Epoch = worker, epoch
+		if len(st.Attempts) == 0 {
+			st.Attempts = []v1alpha1.AttemptStatus{{Index: 0, Cause: v1alpha1.CauseFirst}}
+		}
 		st.Sandbox = &v1alpha1.SandboxStatus{PodName: "run-sandbox", PodUID: r.podUID, PodIP: r.ip}
 		st.Conditions = []metav1.Condition{{
 			Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSandboxReady, LastTransitionTime: metav1.Now(),
@@ -152,6 +176,16 @@ func (r *engineRig) changeStatus(change func(*v1alpha1.MotorRunStatus)) {
 // startEngine starts an engine as its own manager process would. The returned function stops it and waits for its end.
 func (r *engineRig) startEngine(worker string, wrap func(client.Client) client.Client) (stop func()) {
 	r.t.Helper()
+	return r.startEngineWith(worker, func(e *engine.Engine) {
+		if wrap != nil {
+			e.Client = wrap(e.Client)
+		}
+	})
+}
+
+// startEngineWith is startEngine for an engine with something changed.
+func (r *engineRig) startEngineWith(worker string, change func(*engine.Engine)) (stop func()) {
+	r.t.Helper()
 	cfg := rest.CopyConfig(adminConfig)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: managerUser, Groups: []string{"system:authenticated"}}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
@@ -160,20 +194,23 @@ func (r *engineRig) startEngine(worker string, wrap func(client.Client) client.C
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	must(r.t, err)
-	c := mgr.GetClient()
-	if wrap != nil {
-		c = wrap(c)
-	}
+	leases, err := coordinationv1client.NewForConfig(cfg)
+	must(r.t, err)
 	e := &engine.Engine{
-		Client: c, Live: mgr.GetAPIReader(), Now: r.now, Logger: slog.New(slog.DiscardHandler),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Leases: leases, Now: r.now, Logger: slog.New(slog.DiscardHandler),
 		Models: modelref.Resolver{
 			Cortex: manager, Secrets: countedReads{manager, &r.resolved}, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"},
 		},
 		NewModel: func(modelref.Endpoint) (motorloop.Model, error) { return r.model, nil },
 		Config: engine.Config{
-			Worker: worker, ClientCert: r.cert.ClientCert, Forbidden: r.forbidden,
+			// The Leases of all tests are in one namespace, in which the manager may have them.
+			Worker: worker, LeaseNamespace: managerNamespace, PodName: worker + "-" + r.run.Namespace,
+			ClientCert: r.cert.ClientCert, Forbidden: r.forbidden,
 			IsolationTimeout: 300 * time.Millisecond, ConnectTimeout: 5 * time.Second,
 		},
+	}
+	if change != nil {
+		change(e)
 	}
 	must(r.t, e.SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -225,17 +262,39 @@ func journalEnded(steps []v1alpha1.MotorStep) bool {
 // stubModel gives the answer that follows as many answers as the conversation has.
 type stubModel struct {
 	answers []motorloop.Answer
+	// retry are the answers of an attempt that was told of the ones before it.
+	retry []motorloop.Answer
+	// reply, if set, decides instead of both.
+	reply func(motorloop.Request) motorloop.Answer
 	// hold, if set, keeps every request until it is closed or the request is given up.
-	hold  chan struct{}
-	asked atomic.Int32
+	hold chan struct{}
+	// asked counts the requests for a next step, asides those for anything else.
+	asked, asides atomic.Int32
 	// panics is how many of the first requests panic.
 	panics int32
+
+	mu sync.Mutex
+	// prompt is the last system prompt.
+	prompt string
+}
+
+func (m *stubModel) lastPrompt() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.prompt
 }
 
 func (m *stubModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+	if len(r.Tools) == 0 {
+		m.asides.Add(1)
+		return motorloop.Answer{Model: "model-0", Content: "in short", Usage: motorloop.Usage{PromptTokens: 10, CompletionTokens: 2}}, nil
+	}
 	if m.asked.Add(1) <= m.panics {
 		panic("the model's client is broken")
 	}
+	m.mu.Lock()
+	m.prompt = r.Messages[0].Content
+	m.mu.Unlock()
 	if m.hold != nil {
 		select {
 		case <-m.hold:
@@ -243,16 +302,23 @@ func (m *stubModel) Complete(ctx context.Context, r motorloop.Request) (motorloo
 			return motorloop.Answer{}, ctx.Err()
 		}
 	}
+	if m.reply != nil {
+		return m.reply(r), nil
+	}
 	said := 0
 	for _, msg := range r.Messages {
 		if msg.Role == motorloop.RoleAssistant {
 			said++
 		}
 	}
-	if said >= len(m.answers) {
+	answers := m.answers
+	if strings.Contains(r.Messages[0].Content, "<recovery_context>") {
+		answers = m.retry
+	}
+	if said >= len(answers) {
 		return motorloop.Answer{}, fmt.Errorf("the conversation has %d answers already", said)
 	}
-	return m.answers[said], nil
+	return answers[said], nil
 }
 
 func says(content string, calls ...motorloop.Call) motorloop.Answer {

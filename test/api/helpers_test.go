@@ -126,8 +126,12 @@ func respond(ctx context.Context, t *testing.T, run *v1alpha1.MotorRun, id, answ
 	must(t, jsonPatch(ctx, run.DeepCopy(), `[{"op":"add","path":"/spec/responses/-","value":`+string(value)+`}]`))
 }
 
-// turn is what a model decided: calls are written as "tool:arguments".
+// turn is what a model decided in the first attempt: calls are written as "tool:arguments".
 func turn(index int32, content string, calls ...string) *motorloop.Turn {
+	return turnOf(0, index, content, calls...)
+}
+
+func turnOf(attempt, index int32, content string, calls ...string) *motorloop.Turn {
 	t := &motorloop.Turn{
 		Index: index, Model: "model-1", Content: content, ModelDuration: 1500 * time.Millisecond,
 		Usage:        motorloop.Usage{PromptTokens: 100, CompletionTokens: 20, CachedTokens: 50},
@@ -136,7 +140,7 @@ func turn(index int32, content string, calls ...string) *motorloop.Turn {
 	}
 	for i, c := range calls {
 		tool, arguments, _ := strings.Cut(c, ":")
-		id := motorloop.CallID(0, index, i)
+		id := motorloop.CallID(attempt, index, i)
 		t.Calls = append(t.Calls, motorloop.Call{ID: id, ModelID: "m-" + id, Tool: tool, Arguments: arguments})
 	}
 	return t

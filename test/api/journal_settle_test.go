@@ -59,7 +59,7 @@ func TestSettlePhases(t *testing.T) {
 		"none yet":              {[]*toolapi.Result{nil, nil}, v1alpha1.StepInFlight, "0/2"},
 		"the second only":       {[]*toolapi.Result{nil, okResult("", 1)}, v1alpha1.StepInFlight, "1/2"},
 		"a failed one":          {[]*toolapi.Result{failed, okResult("", 1)}, v1alpha1.StepSettled, "1/2"},
-		"an unknown one":        {[]*toolapi.Result{unknown, okResult("", 1)}, v1alpha1.StepOutcomeUnknown, "1/2"},
+		"an unknown one":        {[]*toolapi.Result{unknown, okResult("", 1)}, v1alpha1.StepSettled, "1/2"},
 		"unknown and in flight": {[]*toolapi.Result{unknown, nil}, v1alpha1.StepInFlight, "0/2"},
 	}
 	for name, tt := range tests {
@@ -87,7 +87,7 @@ func TestSettleMeasuresPeople(t *testing.T) {
 	run := createRun(ctx, t, newNamespace(ctx, t))
 	now := time.Now()
 	load := func() *journal.Log {
-		l, err := journal.Load(ctx, manager, manager, run, claim1, func() time.Time { return now })
+		l, err := journal.Load(ctx, manager, manager, run, 0, claim1, func() time.Time { return now })
 		must(t, err)
 		return l
 	}

@@ -23,7 +23,7 @@ var claim1 = journal.Claim{Epoch: 1, Worker: "worker-1"}
 
 func loadLog(ctx context.Context, t *testing.T, c client.Client, run *v1alpha1.MotorRun, claim journal.Claim) *journal.Log {
 	t.Helper()
-	l, err := journal.Load(ctx, c, manager, run, claim, time.Now)
+	l, err := journal.Load(ctx, c, manager, run, 0, claim, time.Now)
 	must(t, err)
 	return l
 }
@@ -95,7 +95,10 @@ func TestJournalEnd(t *testing.T) {
 		t.Error("the attempt has ended before its end")
 	}
 	f := &motorloop.Failure{Category: motorloop.ToolFailure, Reason: "Why", Message: strings.Repeat("ü", 5000), Retryable: true}
-	must(t, l.End(ctx, f))
+	extra := motorloop.Outcome{
+		Partial: strings.Repeat("ä", 50_000), Hint: strings.Repeat("ö", 1000), Usage: motorloop.Usage{PromptTokens: 5, CompletionTokens: 2}, ModelDuration: time.Second,
+	}
+	must(t, l.End(ctx, f, extra))
 	got := loadLog(ctx, t, manager, run, claim1)
 	if !got.Ended() || len(got.Steps()) != 2 || len(got.Turns()) != 1 {
 		t.Fatalf("ended %t with %d steps and %d turns", got.Ended(), len(got.Steps()), len(got.Turns()))
@@ -104,8 +107,15 @@ func TestJournalEnd(t *testing.T) {
 	if o.Category != v1alpha1.CategoryToolFailure || o.Reason != "Why" || !o.Retryable || len(o.Message) > 4096 || !strings.HasSuffix(o.Message, "ü…") {
 		t.Errorf("outcome %s %s %t, %d bytes", o.Category, o.Reason, o.Retryable, len(o.Message))
 	}
+	end := got.Steps()[1].Spec
+	if len(end.Content) > 64<<10 || !strings.HasSuffix(end.Content, "ä…") || len(o.Hint) > 1024 || !strings.HasSuffix(o.Hint, "ö…") {
+		t.Errorf("%d bytes of partial result, %d of hint", len(end.Content), len(o.Hint))
+	}
+	if end.Usage != (v1alpha1.Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}) || end.ModelMs != 1000 {
+		t.Errorf("the end took %+v and %d ms", end.Usage, end.ModelMs)
+	}
 	// Another loop of the same claim that comes to the same end is not stale, and writes no second one.
-	must(t, l.End(ctx, f))
+	must(t, l.End(ctx, f, extra))
 }
 
 func TestJournalAppend(t *testing.T) {
@@ -144,25 +154,33 @@ func TestJournalAppend(t *testing.T) {
 	}
 }
 
-// lossy carries out the next call and loses its answer.
-func lossy(t *testing.T, once *bool) client.Client {
-	lost := errors.New("the answer was lost")
+// lossy carries out the next write, or does not, and loses its answer.
+func lossy(t *testing.T, committed bool, left *int) client.Client {
+	lose := func(write func() error) error {
+		if *left == 0 {
+			return write()
+		}
+		*left--
+		if committed {
+			must(t, write())
+		}
+		return errors.New("the answer was lost")
+	}
 	return interceptor.NewClient(manager, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			err := c.Create(ctx, o.DeepCopyObject().(client.Object), opts...)
-			if err == nil && *once {
-				*once = false
-				return lost
-			}
-			return err
+			return lose(func() error {
+				created := o
+				if *left > 0 {
+					created = o.DeepCopyObject().(client.Object)
+				}
+				return c.Create(ctx, created, opts...)
+			})
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-			if !*once {
+			if *left == 0 {
 				return c.SubResource(sub).Patch(ctx, o, p, opts...)
 			}
-			*once = false
-			must(t, c.SubResource(sub).Patch(ctx, o.DeepCopyObject().(client.Object), p, opts...))
-			return lost
+			return lose(func() error { return c.SubResource(sub).Patch(ctx, o.DeepCopyObject().(client.Object), p, opts...) })
 		},
 		// A manager's client reads from a cache that keeps the heads of steps only. The journal must not look there.
 		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
@@ -172,30 +190,54 @@ func lossy(t *testing.T, once *bool) client.Client {
 	})
 }
 
+// What the model said is not thrown away because a write had no answer.
 func TestJournalSurvivesLostAnswers(t *testing.T) {
+	t.Parallel()
+	for name, committed := range map[string]bool{"carried out": true, "not carried out": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := testContext(t)
+			run := createRun(ctx, t, newNamespace(ctx, t))
+			lose := 1
+			l := loadLog(ctx, t, lossy(t, committed, &lose), run, claim1)
+			turn1 := turn(1, "said", "bash:{}")
+			must(t, l.Append(ctx, turn1))
+			if lose != 0 || len(l.Steps()) != 1 || l.Steps()[0].UID == "" {
+				t.Errorf("%d answers were not lost, the steps are %+v", lose, l.Steps())
+			}
+			lose = 1
+			turn1.Results[0] = okResult("out", 5)
+			must(t, l.Settle(ctx, turn1))
+			must(t, l.Append(ctx, turn(2, "", "read:{}")))
+			got := loadLog(ctx, t, manager, run, claim1).Steps()
+			if len(got) != 2 || got[0].Status.OK != "1/1" {
+				t.Errorf("the journal is %+v", got)
+			}
+		})
+	}
+}
+
+// The API server does not come back so soon. A loop that starts again finds what was carried out.
+func TestJournalGivesUp(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	run := createRun(ctx, t, newNamespace(ctx, t))
-	lose := true
-	l := loadLog(ctx, t, lossy(t, &lose), run, claim1)
+	lose := 100
+	l := loadLog(ctx, t, lossy(t, false, &lose), run, claim1)
 	turn1 := turn(1, "said", "bash:{}")
-	if err := l.Append(ctx, turn1); err == nil || len(l.Steps()) != 0 {
-		t.Fatalf("append gave %v and %d steps", err, len(l.Steps()))
+	if err := l.Append(ctx, turn1); err == nil || len(l.Steps()) != 0 || l.Writes() != 0 {
+		t.Fatalf("append gave %v, %d steps and %d writes", err, len(l.Steps()), l.Writes())
 	}
+	if lose != 95 {
+		t.Errorf("tried %d times", 100-lose)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := l.Append(ended, turn1); err == nil || lose != 94 {
+		t.Errorf("after the end of its context: %v, tried %d times", err, 95-lose)
+	}
+	lose = 0
 	must(t, l.Append(ctx, turn1))
-	if l.Steps()[0].UID == "" {
-		t.Error("the adopted step has no UID, so the id of its question would be wrong")
-	}
-	lose = true
-	turn1.Results[0] = okResult("out", 5)
-	if err := l.Settle(ctx, turn1); err == nil {
-		t.Fatal("settle did not lose its answer")
-	}
-	must(t, l.Settle(ctx, turn1))
-	must(t, l.Append(ctx, turn(2, "", "read:{}")))
-	if n := len(loadLog(ctx, t, manager, run, claim1).Steps()); n != 2 {
-		t.Errorf("%d steps, want 2", n)
-	}
 }
 
 func TestJournalOfAnEarlierRunOfThatName(t *testing.T) {
@@ -208,7 +250,7 @@ func TestJournalOfAnEarlierRunOfThatName(t *testing.T) {
 	run := createRun(ctx, t, ns)
 	l := loadLog(ctx, t, manager, run, claim1)
 	must(t, straggler.Append(ctx, turn(1, "", "bash:{}")))
-	if _, err := journal.Load(ctx, manager, manager, run, claim1, time.Now); !errors.Is(err, journal.ErrNotYetGone) {
+	if _, err := journal.Load(ctx, manager, manager, run, 0, claim1, time.Now); !errors.Is(err, journal.ErrNotYetGone) {
 		t.Fatalf("load gives %v, want ErrNotYetGone", err)
 	}
 	if err := l.Append(ctx, turn(1, "", "bash:{}")); !errors.Is(err, journal.ErrNotYetGone) {
@@ -245,7 +287,7 @@ func TestJournalStepThatIsNotTaken(t *testing.T) {
 	turn1.Results[0] = okResult("", 1)
 	turn1.Results[0].OutputFile = strings.Repeat("x", 2000)
 	f := wantInternalError(t, l.Settle(ctx, turn1), "run-a0-s1", "outputFile")
-	must(t, l.End(ctx, f))
+	must(t, l.End(ctx, f, motorloop.Outcome{}))
 }
 
 func TestJournalWithAGapIsRefused(t *testing.T) {
@@ -260,9 +302,9 @@ func TestJournalWithAGapIsRefused(t *testing.T) {
 		t.Error("step 5 was appended after step 3")
 	}
 	must(t, admin.Delete(ctx, &l.Steps()[1]))
-	gap, err := journal.Load(ctx, manager, manager, run, claim1, time.Now)
+	gap, err := journal.Load(ctx, manager, manager, run, 0, claim1, time.Now)
 	f := wantInternalError(t, err, "run-a0-s2", "deleted")
-	must(t, gap.End(ctx, f))
+	must(t, gap.End(ctx, f, motorloop.Outcome{}))
 	got := loadLog(ctx, t, manager, run, claim1)
 	if last := got.Steps()[2]; !got.Ended() || last.Name != "run-a0-s4" || last.Spec.Outcome == nil {
 		t.Errorf("ended %t with %s", got.Ended(), last.Name)

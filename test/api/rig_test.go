@@ -4,6 +4,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,10 +51,11 @@ func newRig(t *testing.T, change ...func(*v1alpha1.MotorRun)) *rig {
 		Client: manager, Live: manager, Recorder: r,
 		Models: modelref.Resolver{Cortex: manager, Secrets: manager, Default: endpoint},
 		Config: controller.Config{
-			Sandbox: sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: managerNamespace},
-			Worker:  "replica-1", SandboxStartTimeout: startTimeout,
+			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: managerNamespace},
+			SandboxStartTimeout: startTimeout,
 		},
-		Now: func() time.Time { return r.now },
+		Workers: workers{"replica-1"},
+		Now:     func() time.Time { return r.now },
 	}
 	run := createRun(ctx, t, r.ns, change...)
 	r.key = client.ObjectKeyFromObject(run)
@@ -82,6 +84,19 @@ func (r *rig) step() ctrl.Result {
 		r.t.Errorf("reconciling again told of %v", r.events[events:])
 	}
 	return res
+}
+
+// settle reconciles until a pass changes nothing, and gives its result.
+func (r *rig) settle() ctrl.Result {
+	r.t.Helper()
+	for range 10 {
+		before := r.versions()
+		if res := r.once(); cmp.Equal(before, r.versions()) {
+			return res
+		}
+	}
+	r.t.Fatal("each pass changes something")
+	return ctrl.Result{}
 }
 
 func (r *rig) once() ctrl.Result {
@@ -169,7 +184,11 @@ func (r *rig) ready() {
 func (r *rig) log() *journal.Log {
 	r.t.Helper()
 	run := r.run()
-	l, err := journal.Load(r.ctx, manager, manager, run, journal.Claim{Epoch: max(1, run.Status.Epoch), Worker: "replica-1"}, func() time.Time { return r.now })
+	attempt := int32(0)
+	if n := len(run.Status.Attempts); n > 0 {
+		attempt = run.Status.Attempts[n-1].Index
+	}
+	l, err := journal.Load(r.ctx, manager, manager, run, attempt, journal.Claim{Epoch: max(1, run.Status.Epoch), Worker: "replica-1"}, func() time.Time { return r.now })
 	must(r.t, err)
 	if pod := r.pod(); pod != nil {
 		l.UseSandbox(v1alpha1.StepSandbox{PodUID: string(pod.UID), ServerKey: "sha256:key", IsolationTries: 3, IsolationMs: 40})
@@ -210,6 +229,45 @@ func (r *rig) used(answer string) {
 	last.Results[0] = okResult(answer, 0)
 	last.Results[0].Provenance = "user"
 	must(r.t, l.Settle(r.ctx, last))
+}
+
+// failed has the loop end the attempt for a reason that another attempt may overcome.
+func (r *rig) failed(reason string, out ...motorloop.Outcome) {
+	r.t.Helper()
+	out = append(out, motorloop.Outcome{})
+	must(r.t, r.log().End(r.ctx, &motorloop.Failure{Category: motorloop.ToolFailure, Reason: reason, Message: "It failed.", Retryable: true}, out[0]))
+}
+
+// retry asks for another attempt as the design tells people to.
+func (r *rig) retry(attempt int, guidance string) {
+	r.t.Helper()
+	value, err := json.Marshal(v1alpha1.Retry{Attempt: int32(attempt), Guidance: guidance})
+	must(r.t, err)
+	must(r.t, jsonPatch(r.ctx, r.run(), `[{"op":"add","path":"/spec/retries/-","value":`+string(value)+`}]`))
+}
+
+// attempts are "Cause Reason" of each attempt, the reason empty while it is open.
+func (r *rig) attempts() []string {
+	r.t.Helper()
+	var list []string
+	for i, a := range r.run().Status.Attempts {
+		if int(a.Index) != i || a.StartedAt == nil || (a.Failure != nil) != (a.FinishedAt != nil) && a.Failure != nil {
+			r.t.Errorf("attempt %d: %+v", i, a)
+		}
+		s := string(a.Cause)
+		if a.Failure != nil {
+			s += " " + a.Failure.Reason
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func (r *rig) wantAttempts(want ...string) {
+	r.t.Helper()
+	if got := r.attempts(); !slices.Equal(got, want) {
+		r.t.Errorf("attempts %q, want %q", got, want)
+	}
 }
 
 // conditions are "Status Reason" by type.
@@ -254,7 +312,8 @@ func (r *rig) wantEnd(phase v1alpha1.RunPhase, reason string) *v1alpha1.MotorRun
 	if st.Result.OK != (phase == v1alpha1.PhaseCompleted) {
 		r.t.Errorf("result is ok: %t", st.Result.OK)
 	}
-	if failed := phase == v1alpha1.PhaseFailed; len(st.Attempts) != 1 || (st.Attempts[0].Failure != nil) != failed {
+	last := st.Attempts[len(st.Attempts)-1]
+	if last.FinishedAt == nil || phase == v1alpha1.PhaseFailed && last.Failure == nil || phase == v1alpha1.PhaseCompleted && last.Failure != nil {
 		r.t.Errorf("attempts %+v", st.Attempts)
 	}
 	if stalled := apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionStalled); stalled == (phase == v1alpha1.PhaseCompleted) {

@@ -135,10 +135,10 @@ func TestSandboxThatDoesNotStart(t *testing.T) {
 				r.step()
 			})
 			r.now = r.pod().CreationTimestamp.Add(startTimeout)
-			r.step()
-			run := r.wantEnd(v1alpha1.PhaseFailed, "SandboxStartTimeout")
-			if !strings.Contains(run.Status.Message, tt.message) {
-				t.Errorf("message %q does not say why: %s", run.Status.Message, tt.message)
+			r.once()
+			r.wantAttempts("First SandboxStartTimeout", "Infrastructure")
+			if m := r.run().Status.Attempts[0].Failure.Message; !strings.Contains(m, tt.message) {
+				t.Errorf("message %q does not say why: %s", m, tt.message)
 			}
 		})
 	}
@@ -159,8 +159,8 @@ func TestSandboxStartTimeoutIsExact(t *testing.T) {
 	}
 	r.want(v1alpha1.PhaseCreated, "Finished False Running")
 	r.now = r.now.Add(time.Second)
-	r.step()
-	r.wantEnd(v1alpha1.PhaseFailed, "SandboxStartTimeout")
+	r.once()
+	r.wantAttempts("First SandboxStartTimeout", "Infrastructure")
 }
 
 func TestForeignPodOfThatName(t *testing.T) {

@@ -17,21 +17,19 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 func ended(reason string, code int32) func(*corev1.PodStatus) {
 	return container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code}})
 }
 
+// An attempt that is lost with its sandbox is made again in a new one. A Pod that is still there must be gone before.
 func TestSandboxThatEnds(t *testing.T) {
 	tests := map[string]struct {
 		happen          func(*rig)
 		reason, message string
 	}{
-		"out of memory": {func(r *rig) {
-			r.play(func(st *corev1.PodStatus) { st.Phase = corev1.PodFailed; ended("OOMKilled", 137)(st) })
-		}, "SandboxOOMKilled", "spec.sandbox.resources.memory"},
-		"out of memory, the phase behind": {func(r *rig) { r.play(ended("OOMKilled", 137)) }, "SandboxOOMKilled", "spec.sandbox.resources.memory"},
 		"evicted": {func(r *rig) {
 			r.play(func(st *corev1.PodStatus) {
 				st.Phase, st.Reason, st.Message = corev1.PodFailed, "Evicted", "Pod ephemeral local storage usage\nexceeds the total limit of containers"
@@ -40,19 +38,16 @@ func TestSandboxThatEnds(t *testing.T) {
 		"its deadline": {func(r *rig) {
 			r.play(func(st *corev1.PodStatus) { st.Phase, st.Reason = corev1.PodFailed, "DeadlineExceeded" })
 		}, "Timeout", "its own deadline"},
-		"crashed": {func(r *rig) {
-			r.play(func(st *corev1.PodStatus) { st.Phase = corev1.PodFailed; ended("Error", 2)(st) })
-		}, "SandboxLost", "ended with status 2"},
+		"crashed too often": {func(r *rig) {
+			r.play(func(st *corev1.PodStatus) {
+				ended("OOMKilled", 137)(st)
+				st.ContainerStatuses[0].RestartCount = sandbox.MaxRestarts
+			})
+		}, "SandboxCrashed", "spec.sandbox.resources.memory"},
 		"ended well": {func(r *rig) {
 			r.play(func(st *corev1.PodStatus) { st.Phase = corev1.PodSucceeded; ended("Completed", 0)(st) })
 		}, "SandboxLost", "ended with status 0"},
 		"deleted": {func(r *rig) { must(r.t, admin.Delete(r.ctx, r.pod())) }, "SandboxLost", "was deleted before the run ended"},
-		"being deleted": {func(r *rig) {
-			pod := r.pod()
-			pod.Finalizers = []string{"example.org/hold"}
-			must(r.t, admin.Update(r.ctx, pod))
-			must(r.t, admin.Delete(r.ctx, pod))
-		}, "SandboxLost", "being deleted by somebody else"},
 		"replaced by another one": {func(r *rig) {
 			pod := r.pod()
 			must(r.t, admin.Delete(r.ctx, pod))
@@ -65,40 +60,70 @@ func TestSandboxThatEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.ready()
+			lost := r.pod().UID
 			tt.happen(r)
-			r.step()
-			run := r.wantEnd(v1alpha1.PhaseFailed, tt.reason)
-			if !strings.Contains(run.Status.Message, tt.message) {
-				t.Errorf("message %q does not say %q", run.Status.Message, tt.message)
+			r.once()
+			r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxReplaced", "Finished False Running", "AwaitingInput False NothingAsked")
+			r.wantAttempts("First "+tt.reason, "Infrastructure")
+			run := r.run()
+			if sb := run.Status.Sandbox; sb.PodUID != string(lost) && name != "replaced by another one" || sb.PodIP != "" {
+				t.Errorf("the status names the sandbox %+v before there is another one", sb)
 			}
-			if f := run.Status.Attempts[0].Failure; f.Category != v1alpha1.CategoryInfraFailure || !f.Retryable || f.Reason != tt.reason {
+			f := run.Status.Attempts[0].Failure
+			if f.Category != v1alpha1.CategoryInfraFailure || !f.Retryable || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance || !strings.Contains(f.Message, tt.message) {
 				t.Errorf("failure %+v", f)
 			}
-			if pod := r.pod(); pod != nil && len(pod.Finalizers) > 0 {
-				pod.Finalizers = nil
-				must(t, admin.Update(r.ctx, pod))
+			if c := run.Status.Attempts[1].RecoveryContext; !strings.Contains(c, "The workspace was lost") {
+				t.Errorf("the model is told %q", c)
 			}
+			r.settle()
+			r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxStarting", "IsolationVerified Unknown NotTriedYet")
+			if pod := r.pod(); pod == nil || pod.UID == lost || r.run().Status.Sandbox.PodUID != string(pod.UID) {
+				t.Errorf("the new Pod is %v", pod)
+			}
+			wantEvents := []string{"Normal SandboxReady", "Warning AttemptFailed", "Normal AttemptStarted", "Warning SandboxReplaced", "Normal SandboxStarting"}
+			if diff := cmp.Diff(wantEvents, r.events[3:]); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			r.play(running)
+			r.step()
+			r.said(turnOf(1, 1, "done"))
+			r.step()
+			r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
+			r.wantAttempts("First "+tt.reason, "Infrastructure")
 		})
 	}
 }
 
-// The node says why the tool server ended within seconds, or never.
-func TestNodeThatDoesNotSayWhy(t *testing.T) {
+// A tool server that ended comes up again in the same Pod, and the run goes on where it was; or it does not.
+func TestToolServerIsStartedAgain(t *testing.T) {
 	r := newRig(t)
 	r.ready()
 	r.asked(1, `{"question":"Which?"}`)
+	uid := r.pod().UID
 	finished := metav1.NewTime(r.now.Truncate(time.Second))
 	r.play(container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 137, FinishedAt: finished}}))
-	r.now = finished.Add(29 * time.Second)
+	r.step()
+	r.want(v1alpha1.PhaseAwaitingInput, "SandboxReady False SandboxRestarting", "Stalled ", "Finished False Running")
+	r.play(running)
+	r.step()
+	r.want(v1alpha1.PhaseAwaitingInput, "SandboxReady True SandboxReady")
+
+	r.play(container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 137, FinishedAt: finished}}))
+	r.now = finished.Add(startTimeout - time.Second)
 	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > time.Second+100*time.Millisecond {
 		t.Errorf("comes back after %s, the time is over in 1 s", res.RequeueAfter)
 	}
-	r.want(v1alpha1.PhaseAwaitingInput, "Finished False Running")
+	r.wantAttempts("First")
 	r.now = r.now.Add(time.Second)
-	r.step()
-	run := r.wantEnd(v1alpha1.PhaseFailed, "SandboxLost")
-	if !strings.Contains(run.Status.Message, "did not say why") {
-		t.Errorf("message %q", run.Status.Message)
+	r.settle()
+	r.wantAttempts("First SandboxLost", "Infrastructure")
+	r.want(v1alpha1.PhaseCreated, "AwaitingInput False Answered", "SandboxReady False SandboxStarting")
+	if m := r.run().Status.Attempts[0].Failure.Message; !strings.Contains(m, "did not come up again within 3m0s") {
+		t.Errorf("message %q", m)
+	}
+	if r.pod().UID == uid {
+		t.Error("the Pod was not replaced")
 	}
 }
 
@@ -160,7 +185,7 @@ func TestLoopFails(t *testing.T) {
 	failure := &motorloop.Failure{
 		Category: motorloop.InfraFailure, Reason: motorloop.ReasonIsolationUnverified, Message: "After 10s the sandbox still reached the API server.",
 	}
-	must(t, r.log().End(r.ctx, failure))
+	must(t, r.log().End(r.ctx, failure, motorloop.Outcome{}))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseFailed, "IsolationUnverified")
 	if run.Status.Message != failure.Message || run.Status.Result.Summary != failure.Message {
@@ -173,7 +198,7 @@ func TestLoopFailsBeforeIsolationWasVerified(t *testing.T) {
 	r.ready()
 	l := r.log()
 	l.UseSandbox(v1alpha1.StepSandbox{})
-	must(t, l.End(r.ctx, &motorloop.Failure{Category: motorloop.InfraFailure, Reason: motorloop.ReasonIsolationUnverified, Message: "It reached."}))
+	must(t, l.End(r.ctx, &motorloop.Failure{Category: motorloop.InfraFailure, Reason: motorloop.ReasonIsolationUnverified, Message: "It reached."}, motorloop.Outcome{}))
 	r.step()
 	r.want(v1alpha1.PhaseFailed, "IsolationVerified False Reachable")
 	r.wantEnd(v1alpha1.PhaseFailed, "IsolationUnverified")
@@ -190,8 +215,8 @@ func TestFinishedRunNeverChanges(t *testing.T) {
 
 	r.patchSpec(`{"cancel":true}`)
 	respond(r.ctx, t, before, "never-asked", "late")
-	r.now = r.now.Add(48 * time.Hour)
-	r.rec.Config.Worker = "replica-2"
+	r.now = r.now.Add(12 * time.Hour)
+	r.rec.Workers = workers{"replica-2"}
 	late := bareStep(r.ns, "run-a0-s2", func(s *v1alpha1.MotorStepSpec) {
 		s.Index, s.Type, s.Outcome = 2, v1alpha1.StepEnd, &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Late"}
 	})
@@ -242,7 +267,6 @@ func TestManagerHasNoOtherRights(t *testing.T) {
 	wantRefused(t, manager.Patch(ctx, run.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"cancel":true}}`))), "forbidden")
 	wantRefused(t, manager.Create(ctx, newRun(ns, func(r *v1alpha1.MotorRun) { r.Name = "mine" })), "forbidden")
 	wantRefused(t, manager.List(ctx, &corev1.SecretList{}, client.InNamespace(ns)), "forbidden")
-	wantRefused(t, manager.Delete(ctx, bareStep(ns, "any")), "forbidden")
 	must(t, manager.Create(ctx, &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Name: "told", Namespace: ns}, Reason: "Completed", Action: "Finish", Type: "Normal", EventTime: metav1.NowMicro(),
 		ReportingController: "motorcortex", ReportingInstance: "motorcortex-1", Note: strings.Repeat("n", 1000),

@@ -41,15 +41,46 @@ func (r *rig) lag(hidden func(client.Object) bool) {
 func isPod(o client.Object) bool  { _, ok := o.(*corev1.Pod); return ok }
 func isStep(o client.Object) bool { _, ok := o.(*v1alpha1.MotorStep); return ok }
 
-func TestCacheWithoutThePodDoesNotEndTheRun(t *testing.T) {
+func TestCacheWithoutThePodDoesNotEndTheAttempt(t *testing.T) {
 	r := newRig(t)
 	r.ready()
 	r.lag(isPod)
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "Finished False Running")
+	r.wantAttempts("First")
 	must(t, admin.Delete(r.ctx, r.pod()))
+	r.once()
+	r.wantAttempts("First SandboxLost", "Infrastructure")
+}
+
+// The new Pod of an attempt is found although no status names it yet, and the old one is not taken for it.
+func TestCacheWithoutTheNewPodFindsIt(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	old := r.pod()
+	r.play(func(st *corev1.PodStatus) { st.Phase, st.Reason = corev1.PodFailed, "Evicted" })
+	r.once()
+	r.wantAttempts("First SandboxEvicted", "Infrastructure")
+	// The cache has neither the old Pod nor the new one: what is in the way is looked at live.
+	r.lag(isPod)
+	r.once()
+	if r.pod() != nil {
+		t.Fatal("the Pod of the former attempt is still there")
+	}
+	r.once()
+	pod := r.pod()
+	if pod == nil || pod.UID == old.UID {
+		t.Fatalf("the new Pod is %v", pod)
+	}
+	run := r.run()
+	base := run.DeepCopy()
+	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: old.Name, PodUID: string(old.UID)}
+	must(t, manager.Status().Patch(r.ctx, run, client.MergeFrom(base)))
 	r.step()
-	r.wantEnd(v1alpha1.PhaseFailed, "SandboxLost")
+	if got := r.run().Status.Sandbox.PodUID; got != string(pod.UID) || r.pod().UID != pod.UID {
+		t.Errorf("the sandbox is %s, want %s", got, pod.UID)
+	}
+	r.wantAttempts("First SandboxEvicted", "Infrastructure")
 }
 
 func TestCacheWithoutThePodFindsItsOwn(t *testing.T) {
@@ -116,7 +147,7 @@ func TestStaleRunDoesNotCostTheSandbox(t *testing.T) {
 	r.want(v1alpha1.PhaseRunning, "Finished False Running", "AwaitingInput False Answered")
 }
 
-// The reason of an end survives the first try to write it.
+// The reason for which an attempt ended survives the first try to write it.
 func TestReasonSurvivesAFailedWrite(t *testing.T) {
 	r := newRig(t)
 	r.ready()
@@ -133,9 +164,12 @@ func TestReasonSurvivesAFailedWrite(t *testing.T) {
 	if len(r.events) != events {
 		t.Errorf("told of what was not written: %v", r.events[events:])
 	}
+	if r.pod() == nil {
+		t.Error("the Pod was deleted before that was written")
+	}
 	r.rec.Client = manager
-	r.step()
-	r.wantEnd(v1alpha1.PhaseFailed, "SandboxOOMKilled")
+	r.once()
+	r.wantAttempts("First SandboxOOMKilled", "Infrastructure")
 }
 
 // A Pod of that name that goes between the create and the look at it must not leave the run without a next pass.

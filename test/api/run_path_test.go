@@ -132,7 +132,7 @@ func TestNewWorkerTakesOver(t *testing.T) {
 	r := newRig(t)
 	r.ready()
 	for i, worker := range []string{"replica-2", "replica-3", "replica-1"} {
-		r.rec.Config.Worker = worker
+		r.rec.Workers = workers{worker}
 		r.step()
 		if st := r.run().Status; st.Worker != worker || st.Epoch != int64(i)+2 {
 			t.Errorf("worker %s, epoch %d; want %s, %d", st.Worker, st.Epoch, worker, i+2)
@@ -154,4 +154,21 @@ func TestRunThatIsGoneOrGoing(t *testing.T) {
 	run.Finalizers = nil
 	must(t, admin.Update(r.ctx, run))
 	r.step()
+}
+
+// Whoever holds back a run that is being deleted does not keep its sandbox.
+func TestRunThatIsHeldBackLosesItsSandbox(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	run := r.run()
+	run.Finalizers = []string{"example.org/hold"}
+	must(t, admin.Update(r.ctx, run))
+	must(t, admin.Delete(r.ctx, run))
+	r.step()
+	if r.pod() != nil {
+		t.Error("the sandbox of a run that is being deleted is still there")
+	}
+	run = r.run()
+	run.Finalizers = nil
+	must(t, admin.Update(r.ctx, run))
 }

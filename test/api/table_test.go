@@ -88,7 +88,7 @@ func TestPrintedColumns(t *testing.T) {
 	_, row = table(ctx, t, ns, "motorsteps")
 	want = map[string]any{
 		"Name": "run-a0-s1", "Step": 1.0, "Tools": "bash,read", "OK": "1/2", "Model-ms": 12.0, "Tool-ms": 56.0, "Tokens": 34.0,
-		"Phase": "Settled", "Run": "run", "Attempt": 0.0, "Outcome": "Why",
+		"Type": "Outcome", "Phase": "Settled", "Run": "run", "Attempt": 0.0, "Outcome": "Why",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
 		t.Errorf("row of a MotorStep (-want +got):\n%s", diff)

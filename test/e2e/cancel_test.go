@@ -20,6 +20,7 @@ func TestCancelEndsARunWithinSecondsInAnyPhase(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		script string
+		change func(*v1alpha1.MotorRun)
 		// until waits for the moment to cancel at.
 		until func(*testing.T, *v1alpha1.MotorRun)
 	}{
@@ -27,11 +28,22 @@ func TestCancelEndsARunWithinSecondsInAnyPhase(t *testing.T) {
 		"while a tool runs":        {script: "sleep", until: func(t *testing.T, r *v1alpha1.MotorRun) { awaitCommand(t, r) }},
 		"while it waits":           {script: "ask", until: func(t *testing.T, r *v1alpha1.MotorRun) { awaitQuestion(t, r) }},
 		"while the model is quiet": {script: "hang", until: func(t *testing.T, r *v1alpha1.MotorRun) { awaitModelCall(t, "hang", 0, 0) }},
+		"while it is suspended": {script: "sleep", until: func(t *testing.T, r *v1alpha1.MotorRun) {
+			awaitCommand(t, r)
+			suspend(t, r)
+		}},
+		"while it waits for a retry": {
+			script: "fails", change: withAttempts(2), until: func(t *testing.T, r *v1alpha1.MotorRun) { wantRetryQuestion(t, r, 1) },
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := startRun(t, tt.script)
+			change := tt.change
+			if change == nil {
+				change = withAttempts(1)
+			}
+			run := startRun(t, tt.script, change)
 			tt.until(t, run)
 			cancel(t, run)
 			ended := wantEnd(t, run, cancelWithin, v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled)

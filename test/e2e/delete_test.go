@@ -29,6 +29,10 @@ func TestDeletingARunAtAnyTimeLeavesNothing(t *testing.T) {
 		"at once":           {"answer", func(*testing.T, *v1alpha1.MotorRun) {}},
 		"while a tool runs": {"sleep", func(t *testing.T, r *v1alpha1.MotorRun) { awaitCommand(t, r) }},
 		"while it waits":    {"ask", func(t *testing.T, r *v1alpha1.MotorRun) { awaitQuestion(t, r) }},
+		"while it is suspended": {"sleep", func(t *testing.T, r *v1alpha1.MotorRun) {
+			awaitCommand(t, r)
+			suspend(t, r)
+		}},
 		"when it has ended": {"answer", func(t *testing.T, r *v1alpha1.MotorRun) { wantCompleted(t, r, soon) }},
 	}
 	for name, tt := range tests {

@@ -61,12 +61,3 @@ func TestWaitingForAPersonTakesNoTimeOfTheRun(t *testing.T) {
 	}
 	wantWholeJournal(t, done)
 }
-
-func TestARunWithoutStepsLeftEnds(t *testing.T) {
-	t.Parallel()
-	run := startRun(t, "once", withLimits(v1alpha1.RunLimits{MaxIterations: 1}))
-	ended := wantEnd(t, run, soon, v1alpha1.PhaseFailed, "MaxIterations")
-	if ended.Status.Result.Stats.Iterations != 1 {
-		t.Errorf("a run of one iteration had %d", ended.Status.Result.Stats.Iterations)
-	}
-}

@@ -6,7 +6,7 @@
 // the loss of, and reads what a user can read. `make test-e2e` runs it.
 //
 // Environment: KUBECONFIG of a cluster on which the operator is installed, KUBECTL (the program), SANDBOX_IMAGE and
-// MODELSERVER_IMAGE as the cluster knows them.
+// MODELSERVER_IMAGE as the cluster knows them; DEVCLUSTER (the program) if it is the development cluster.
 package e2e_test
 
 import (
@@ -23,6 +23,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -44,6 +45,8 @@ var suite struct {
 	kubectl      string
 	sandboxImage string
 	modelImage   string
+	// devcluster is the program of the development cluster, "" on another one.
+	devcluster string
 	// namespace holds the model servers and every run that needs no namespace of its own.
 	namespace string
 	// key is what the second model server demands; wrongKey is what a test sends instead.
@@ -57,6 +60,13 @@ var suite struct {
 	managers map[string]int32
 	// logs are those of the managers that a test deleted.
 	logs map[string]string
+
+	// ended is how the runs ended of which a test saw the end.
+	ended map[types.UID]verdict
+
+	shellMu sync.Mutex
+	// shells are Pods that see the processes of a node, by the node's name.
+	shells map[string]client.ObjectKey
 }
 
 func TestMain(m *testing.M) {
@@ -102,6 +112,9 @@ func afterwards(ctx context.Context) int {
 		run  func(context.Context) error
 	}{
 		{"NoSandboxIsLeft", noSandboxIsLeft},
+		{"NoStepIsLeft", noStepIsLeft},
+		{"NoLeaseIsLeft", noLeaseIsLeft},
+		{"NoEndChanged", noEndChanged},
 		{"NoManagerRestarted", noManagerRestarted},
 		{"NoManagerPanickedOrLoggedASecret", noManagerPanickedOrLoggedASecret},
 	} {
@@ -144,7 +157,8 @@ func configure() error {
 	}
 	suite.clientset, err = kubernetes.NewForConfig(cfg)
 	suite.id = rand.String(5)
-	suite.logs = map[string]string{}
+	suite.devcluster = os.Getenv("DEVCLUSTER")
+	suite.logs, suite.shells, suite.ended = map[string]string{}, map[string]client.ObjectKey{}, map[types.UID]verdict{}
 	return err
 }
 

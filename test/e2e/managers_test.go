@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +17,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
 const (
@@ -31,6 +32,7 @@ var (
 	managerDeployment = types.NamespacedName{Namespace: managerNamespace, Name: "motorcortex-manager"}
 	leaderLease       = types.NamespacedName{Namespace: managerNamespace, Name: "manager.motorcortex.dev"}
 	managerLabels     = client.MatchingLabels{"app.kubernetes.io/name": "motorcortex", "app.kubernetes.io/component": "manager"}
+	workerLabels      = client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentWorker}
 )
 
 func managerPods(ctx context.Context) ([]corev1.Pod, error) {
@@ -58,7 +60,8 @@ func leader(ctx context.Context) (*corev1.Pod, error) {
 	return &pod, nil
 }
 
-// managersAreReady waits until all replicas run and one of them leads.
+// managersAreReady waits until all replicas run, one of them leads, and the Leases of workers are theirs: a run that is
+// given to a dead one stands still until its Lease is over.
 func managersAreReady(ctx context.Context) error {
 	if err := deploymentIsAvailable(ctx, managerDeployment); err != nil {
 		return fmt.Errorf("deployment %s: %w", managerDeployment.Name, err)
@@ -70,7 +73,29 @@ func managersAreReady(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("no manager leads: %w", err)
 	}
+	workers := []client.ListOption{client.InNamespace(managerNamespace), workerLabels}
+	if err := await(ctx, time.Minute, &coordinationv1.LeaseList{}, workers, workersAreManagers); err != nil {
+		return fmt.Errorf("the Leases of workers are not those of the managers: %w", err)
+	}
 	return nil
+}
+
+func workersAreManagers(ctx context.Context) (bool, error) {
+	var leases coordinationv1.LeaseList
+	if err := suite.client.List(ctx, &leases, client.InNamespace(managerNamespace), workerLabels); err != nil {
+		return false, err
+	}
+	pods, err := managerPods(ctx)
+	if err != nil || len(leases.Items) != len(pods) {
+		return false, err
+	}
+	for i := range leases.Items {
+		holder := leases.Items[i].Spec.HolderIdentity
+		if holder == nil || !slices.ContainsFunc(pods, func(p corev1.Pod) bool { return strings.HasPrefix(*holder, p.Name+"-") }) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func rememberManagers(ctx context.Context) error {
@@ -150,62 +175,48 @@ func removeAllManagers(t *testing.T) (bringBack func()) {
 	return func() { must(t, scaleManagers(t.Context(), suite.replicas)) }
 }
 
-// startKiller starts a Pod that sees the processes of the leader's node. The function that it gives ends the process of
-// a manager so that it can do nothing more, which no request to the API server does.
-func startKiller(t *testing.T) (kill func(*testing.T, *corev1.Pod)) {
+// killManager ends the process of a manager so that it can do nothing more, which no request to the API server does.
+func killManager(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
-	ns, err := createNamespace(t.Context(), "node", privileged)
-	must(t, err)
-	victim, err := leader(t.Context())
-	must(t, err)
-	killer := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "killer"},
-		Spec: corev1.PodSpec{
-			NodeName: victim.Spec.NodeName, HostPID: true, RestartPolicy: corev1.RestartPolicyNever,
-			AutomountServiceAccountToken: new(false), TerminationGracePeriodSeconds: new(int64(0)),
-			Containers: []corev1.Container{{
-				Name: "killer", Image: suite.sandboxImage, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"sleep", "600"},
-				SecurityContext: &corev1.SecurityContext{RunAsUser: new(int64(0)), Capabilities: &corev1.Capabilities{
-					Drop: []corev1.Capability{"ALL"}, Add: []corev1.Capability{"KILL"},
-				}},
-			}},
-		},
+	keepLog(t, pod)
+	signalPod(t, pod, "KILL")
+	suite.mu.Lock()
+	defer suite.mu.Unlock()
+	suite.managers[pod.Name] = restarts(pod) + 1
+}
+
+// isOn says whether the manager in that Pod carries the run on. A worker is a process; it is named after its Pod.
+func isOn(run *v1alpha1.MotorRun, pod *corev1.Pod) bool {
+	return strings.HasPrefix(run.Status.Worker, pod.Name+"-")
+}
+
+// otherManager gives a Pod of the managers that does not lead them.
+func otherManager(ctx context.Context) (*corev1.Pod, error) {
+	first, err := leader(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if err := suite.client.Create(t.Context(), killer); apierrors.IsForbidden(err) {
-		t.Skipf("this cluster lets no Pod see the processes of a node: %v", err)
-	} else {
-		must(t, err)
+	if first == nil {
+		return nil, errors.New("nobody leads the managers")
 	}
-	t.Cleanup(func() {
-		if err := suite.client.Delete(context.WithoutCancel(t.Context()), killer); err != nil {
-			t.Errorf("remove the Pod that sees the node's processes: %v", err)
-		}
-	})
-	kubectl(t, "-n", ns, "wait", "--for=condition=Ready", "--timeout=60s", "pod/killer")
-	return func(t *testing.T, pod *corev1.Pod) {
-		t.Helper()
-		if pod.Name != victim.Name {
-			t.Fatalf("the leader was %s and is %s", victim.Name, pod.Name)
-		}
-		_, id, found := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
-		if !found || len(id) < 32 {
-			t.Fatalf("the manager's container has the id %q", id)
-		}
-		keepLog(t, pod)
-		// A process belongs to the container whose id is in the name of its control group.
-		said := kubectl(t, "-n", ns, "exec", "killer", "--", "bash", "-c",
-			`for p in /proc/[0-9]*; do if grep -qF "$1" $p/cgroup 2>/dev/null; then kill -KILL ${p#/proc/} && echo killed; fi; done`, "-", id)
-		if said != "killed\n" {
-			t.Fatalf("the manager is one process; the killer said %q", said)
-		}
-		suite.mu.Lock()
-		defer suite.mu.Unlock()
-		suite.managers[pod.Name] = restarts(pod) + 1
+	pods, err := managerPods(ctx)
+	if err != nil {
+		return nil, err
 	}
+	for i := range pods {
+		if pods[i].Name != first.Name && pods[i].DeletionTimestamp == nil {
+			return &pods[i], nil
+		}
+	}
+	return nil, fmt.Errorf("%s is the only manager", first.Name)
 }
 
 func managerLog(ctx context.Context, pod string) (string, error) {
-	raw, err := suite.clientset.CoreV1().Pods(managerNamespace).GetLogs(pod, &corev1.PodLogOptions{}).DoRaw(ctx)
+	return containerLog(ctx, pod, &corev1.PodLogOptions{})
+}
+
+func containerLog(ctx context.Context, pod string, o *corev1.PodLogOptions) (string, error) {
+	raw, err := suite.clientset.CoreV1().Pods(managerNamespace).GetLogs(pod, o).DoRaw(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read the log of %s: %w", pod, err)
 	}
@@ -213,7 +224,7 @@ func managerLog(ctx context.Context, pod string) (string, error) {
 }
 
 func noManagerRestarted(ctx context.Context) error {
-	if err := managersAreReady(ctx); err != nil {
+	if err := managersAreReady(ctx); err != nil || managersMayRestart {
 		return err
 	}
 	pods, err := managerPods(ctx)
@@ -247,6 +258,13 @@ func noManagerPanickedOrLoggedASecret(ctx context.Context) error {
 	for _, p := range pods {
 		log, err := managerLog(ctx, p.Name)
 		if err != nil {
+			return err
+		}
+		suite.logs[p.Name] += log
+		if restarts(&p) == 0 {
+			continue
+		}
+		if log, err = containerLog(ctx, p.Name, &corev1.PodLogOptions{Previous: true}); err != nil {
 			return err
 		}
 		suite.logs[p.Name] += log

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -128,14 +129,21 @@ func deploymentIsAvailable(ctx context.Context, key types.NamespacedName) error 
 	})
 }
 
+// kindTurn is the kind of a request for the next turn of a script.
+const kindTurn = "turn"
+
 // modelCall is a line of the model server's log.
 type modelCall struct {
-	Seq     int64  `json:"seq"`
-	Script  string `json:"script"`
-	Turn    int    `json:"turn"`
-	Status  int    `json:"status"`
-	Fault   string `json:"fault"`
-	Outcome string `json:"outcome"`
+	Seq int64 `json:"seq"`
+	// Kind is turn, or an aside: summary, partial, hint.
+	Kind         string `json:"kind"`
+	Script       string `json:"script"`
+	Turn         int    `json:"turn"`
+	Conversation string `json:"conversation"`
+	PromptTokens int    `json:"promptTokens"`
+	Status       int    `json:"status"`
+	Fault        string `json:"fault"`
+	Outcome      string `json:"outcome"`
 }
 
 // modelCalls gives the calls for a script that came after the call with that number.
@@ -190,6 +198,7 @@ func wantModelCalls(t *testing.T, script string, after int64, turns, extra int) 
 	calls, err := modelCalls(t.Context(), script, after)
 	must(t, err)
 	asked := map[int]int{}
+	calls = slices.DeleteFunc(calls, func(c modelCall) bool { return c.Kind != kindTurn })
 	for _, c := range calls {
 		asked[c.Turn]++
 	}

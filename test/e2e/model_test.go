@@ -118,3 +118,11 @@ func TestModelFaultsThatPassAreRiddenOut(t *testing.T) {
 	// Two of 429, two of 500, one without JSON and one cut off.
 	wantModelCalls(t, "faults", mark, 3, 6)
 }
+
+func TestFaultsOfTheModelHaveNoEffectTwice(t *testing.T) {
+	t.Parallel()
+	c := newCheck(t, "modelfaults")
+	wantCompleted(t, c.start("0"), 2*soon)
+	c.extra = 6 // 429, 529, half an answer, truncated JSON, a broken connection and no choices.
+	c.wantInvariants(t)
+}

@@ -5,7 +5,7 @@
 package e2e_test
 
 import (
-	"strings"
+	"context"
 	"testing"
 	"time"
 
@@ -17,37 +17,58 @@ import (
 
 // The tests of this file take the managers away from all runs, so none of them runs beside others.
 
-// takeoverWithin is the time of a Lease that nobody gave back, a new Pod's start, and the rest of the work.
-const takeoverWithin = 90 * time.Second
+const (
+	// takeoverWithin is the time of a Lease that nobody gave back, a new Pod's start, and the rest of the work.
+	takeoverWithin = 90 * time.Second
+	// handoverWithin is how soon a manager that is told to stop has its runs go on elsewhere.
+	handoverWithin = 5 * time.Second
+	// lapsedWithin is how soon the runs of a manager that is gone go on elsewhere: after its Lease.
+	lapsedWithin = 15 * time.Second
+	// leaderlessWithin is that for the leader: another one has to be found who sees the Lease lapse.
+	leaderlessWithin = 25 * time.Second
+)
 
-func TestRunsSurviveALeaderThatIsDeleted(t *testing.T) {
-	runsSurvive(t, func(t *testing.T, pod *corev1.Pod) { deleteManager(t, pod) })
-}
-
-func TestRunsSurviveALeaderThatIsDeletedAtOnce(t *testing.T) {
-	runsSurvive(t, func(t *testing.T, pod *corev1.Pod) { deleteManager(t, pod, client.GracePeriodSeconds(0)) })
-}
-
-func TestRunsSurviveALeaderThatIsKilled(t *testing.T) {
-	must(t, managersAreReady(t.Context()))
-	runsSurvive(t, startKiller(t))
-}
-
-// runsSurvive removes the leader while one run is in the middle of a tool call and another in the middle of a model
-// call.
-func runsSurvive(t *testing.T, remove func(*testing.T, *corev1.Pod)) {
-	t.Helper()
-	must(t, managersAreReady(t.Context()))
-	s := startSurvivors(t)
-	old, err := leader(t.Context())
-	must(t, err)
-	if old == nil || !strings.HasPrefix(s.acting.Status.Worker, old.Name+"-") {
-		t.Fatalf("the run is carried on by %s, which is not the leader %v", s.acting.Status.Worker, old)
+func TestRunsSurviveAManagerThatIsTakenAway(t *testing.T) {
+	remove := func(how ...client.DeleteOption) func(*testing.T, *corev1.Pod) {
+		return func(t *testing.T, pod *corev1.Pod) { deleteManager(t, pod, how...) }
 	}
-	remove(t, old)
-	removed := time.Now()
-	s.wantSurvived(t)
-	t.Logf("both runs were done %s after the leader was removed", time.Since(removed).Round(100*time.Millisecond))
+	tests := []struct {
+		name   string
+		who    func(context.Context) (*corev1.Pod, error)
+		take   func(*testing.T, *corev1.Pod)
+		within time.Duration
+	}{
+		{"the leader is deleted", leader, remove(), handoverWithin},
+		{"the leader is killed", leader, killManager, leaderlessWithin},
+		{"another is deleted", otherManager, remove(), handoverWithin},
+		{"another is deleted at once", otherManager, remove(client.GracePeriodSeconds(0)), lapsedWithin},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "the leader is killed" {
+				needNodeShell(t)
+			}
+			must(t, managersAreReady(t.Context()))
+			s := startSurvivors(t)
+			pod, err := tt.who(t.Context())
+			must(t, err)
+			moved := s.on(pod)
+			if len(moved) == 0 {
+				t.Fatalf("none of two runs was given to %s: they are with %s and %s", pod.Name, s.acting.Status.Worker, s.thinking.Status.Worker)
+			}
+			tt.take(t, pod)
+			taken := time.Now()
+			for _, run := range moved {
+				awaitRun(t, run, soon, "another worker", func(r *v1alpha1.MotorRun) bool { return r.Status.Epoch > run.Status.Epoch })
+				took := time.Since(taken)
+				t.Logf("%s went on elsewhere %s after its manager was taken away", run.Name, took.Round(100*time.Millisecond))
+				if took > tt.within {
+					t.Errorf("that is more than %s", tt.within)
+				}
+			}
+			s.wantSurvived(t, pod)
+		})
+	}
 }
 
 func TestRunsSurviveATimeWithoutManagers(t *testing.T) {
@@ -63,10 +84,10 @@ func TestRunsSurviveATimeWithoutManagers(t *testing.T) {
 	bringBack()
 	back := time.Now()
 
-	s.wantSurvived(t)
+	s.wantSurvived(t, nil)
 	answered := wantCompleted(t, awaiting, takeoverWithin)
 	t.Logf("all runs were done %s after managers were started again", time.Since(back).Round(100*time.Millisecond))
-	wantSurvived(t, asked, answered, "ask-between", s.mark, 5, "before\nafter")
+	wantSurvived(t, asked, answered, nil, "ask-between", s.mark, 5, "before\nafter")
 }
 
 // survivors are two runs that are in the middle of something.
@@ -87,31 +108,46 @@ func startSurvivors(t *testing.T) survivors {
 	return s
 }
 
-// wantSurvived waits until both runs are done.
-func (s survivors) wantSurvived(t *testing.T) {
-	t.Helper()
-	acted, thought := wantCompleted(t, s.acting, takeoverWithin), wantCompleted(t, s.thinking, takeoverWithin)
-	wantSurvived(t, s.acting, acted, "once", s.mark, 5, "first\nsecond\nthird")
-	wantSurvived(t, s.thinking, thought, "slow", s.mark, 4, "first\nsecond")
+// on gives those that the manager in that Pod carries on.
+func (s survivors) on(pod *corev1.Pod) (runs []*v1alpha1.MotorRun) {
+	for _, run := range []*v1alpha1.MotorRun{s.acting, s.thinking} {
+		if isOn(run, pod) {
+			runs = append(runs, run)
+		}
+	}
+	return runs
 }
 
-// wantSurvived fails unless the run was given to another worker and went on in the same sandbox, every effect of it
-// happened once, and no more than one model call was made twice.
-func wantSurvived(t *testing.T, before, after *v1alpha1.MotorRun, script string, mark int64, turns int, effects string) {
+// wantSurvived waits until both runs are done. gone is the manager that was taken away, nil if all were.
+func (s survivors) wantSurvived(t *testing.T, gone *corev1.Pod) {
+	t.Helper()
+	acted, thought := wantCompleted(t, s.acting, takeoverWithin), wantCompleted(t, s.thinking, takeoverWithin)
+	wantSurvived(t, s.acting, acted, gone, "once", s.mark, 5, "first\nsecond\nthird")
+	wantSurvived(t, s.thinking, thought, gone, "slow", s.mark, 4, "first\nsecond")
+}
+
+// wantSurvived fails unless the run was given to another worker, if its own was taken away, and went on in the same
+// sandbox, every effect of it happened once, and no more than one model call was made twice.
+func wantSurvived(t *testing.T, before, after *v1alpha1.MotorRun, gone *corev1.Pod, script string, mark int64, turns int, effects string) {
 	t.Helper()
 	if got := after.Status.Result.Summary; got != effects {
 		t.Errorf("%s: the effects were %q, want each once: %q", script, got, effects)
 	}
 	was, is := before.Status, after.Status
-	if is.Epoch <= was.Epoch || is.Worker == was.Worker {
+	moved := gone == nil || isOn(before, gone)
+	if moved != (is.Epoch > was.Epoch) || moved != (is.Worker != was.Worker) {
 		t.Errorf("%s: worker %s in epoch %d after %s in epoch %d", script, is.Worker, is.Epoch, was.Worker, was.Epoch)
 	}
-	if is.Sandbox.PodUID != was.Sandbox.PodUID {
-		t.Errorf("%s: the run went on in another sandbox", script)
+	if is.Sandbox.PodUID != was.Sandbox.PodUID || len(is.Attempts) != 1 {
+		t.Errorf("%s: the run went on in another sandbox or attempt: %+v", script, is.Attempts)
 	}
 	if journal := wantWholeJournal(t, after); len(journal) != turns {
 		t.Errorf("%s: the run has %d steps, want %d", script, len(journal), turns)
 	}
-	wantModelCalls(t, script, mark, turns, 1)
+	extra := 0
+	if moved {
+		extra = 1
+	}
+	wantModelCalls(t, script, mark, turns, extra)
 	podIsGone(t, after, soon)
 }

@@ -28,8 +28,8 @@ const soon = time.Minute
 
 var runs atomic.Int32
 
-// newRun describes a run that plays a script. Its task is like no other, so that the faults of the script are counted
-// for it alone.
+// newRun describes a run that plays a script, in one attempt. Its task is like no other, so that the faults of the script
+// are counted for it alone.
 func newRun(script string, change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
 	name := fmt.Sprintf("%s-%d", script, runs.Add(1))
 	run := &v1alpha1.MotorRun{
@@ -38,6 +38,8 @@ func newRun(script string, change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRu
 			Task:  "Play your part as " + name + ".",
 			Tools: []v1alpha1.ToolName{"bash", "code", "read", "write", "list"},
 			Model: &v1alpha1.RunModel{Name: "scripted/" + script},
+			// A run that fails is to end, and not to wait for somebody who has it try again.
+			MaxAttempts: 1,
 		},
 	}
 	for _, c := range change {
@@ -121,7 +123,9 @@ func awaitRun(t *testing.T, run *v1alpha1.MotorRun, within time.Duration, what s
 // awaitEnd waits until the run has ended, whichever way.
 func awaitEnd(t *testing.T, run *v1alpha1.MotorRun, within time.Duration) *v1alpha1.MotorRun {
 	t.Helper()
-	return awaitRun(t, run, within, "its end", func(r *v1alpha1.MotorRun) bool { return isTrue(r, v1alpha1.ConditionFinished) })
+	ended := awaitRun(t, run, within, "its end", func(r *v1alpha1.MotorRun) bool { return isTrue(r, v1alpha1.ConditionFinished) })
+	rememberEnd(ended)
+	return ended
 }
 
 // wantCompleted waits until the run has ended and fails unless it succeeded.
@@ -198,28 +202,42 @@ func steps(ctx context.Context, run *v1alpha1.MotorRun) ([]v1alpha1.MotorStep, e
 	return list.Items, err
 }
 
-// wantWholeJournal fails unless the run's steps have no gap and every call of them has its result. It gives the steps.
+// wantWholeJournal fails unless the steps of every attempt have no gap and every call of them has its result, but for
+// the call in which an attempt was broken off. It gives the steps.
 func wantWholeJournal(t *testing.T, run *v1alpha1.MotorRun) []v1alpha1.MotorStep {
 	t.Helper()
 	list, err := steps(t.Context(), run)
 	must(t, err)
 	var epoch int64
-	for i, s := range list {
-		if want := fmt.Sprintf("%s-a0-s%d", run.Name, i+1); s.Name != want {
+	index := map[int32]int32{}
+	for i := range list {
+		s := &list[i]
+		index[s.Spec.Attempt]++
+		if want := fmt.Sprintf("%s-a%d-s%d", run.Name, s.Spec.Attempt, index[s.Spec.Attempt]); s.Name != want {
 			t.Fatalf("step %d is %s, want %s", i+1, s.Name, want)
 		}
 		if s.Spec.Epoch < epoch {
 			t.Errorf("step %s has the epoch %d after %d", s.Name, s.Spec.Epoch, epoch)
 		}
 		epoch = s.Spec.Epoch
-		if len(s.Spec.ToolCalls) == 0 {
-			continue
-		}
-		if s.Status.Phase != v1alpha1.StepSettled || len(s.Status.Results) != len(s.Spec.ToolCalls) {
+		settled := s.Status.Phase == v1alpha1.StepSettled && len(s.Status.Results) == len(s.Spec.ToolCalls)
+		if len(s.Spec.ToolCalls) > 0 && !settled && !brokenOff(run, list[i:]) {
 			t.Errorf("step %s is %q with %d results of %d calls", s.Name, s.Status.Phase, len(s.Status.Results), len(s.Spec.ToolCalls))
 		}
 	}
 	return list
+}
+
+// brokenOff says whether the first of these steps is the last turn of an attempt that did not succeed.
+func brokenOff(run *v1alpha1.MotorRun, rest []v1alpha1.MotorStep) bool {
+	attempt := rest[0].Spec.Attempt
+	for _, s := range rest[1:] {
+		if s.Spec.Attempt == attempt && s.Spec.Type == v1alpha1.StepTurn {
+			return false
+		}
+	}
+	last := attempt == run.Status.Attempts[len(run.Status.Attempts)-1].Index
+	return !last || run.Status.Phase != v1alpha1.PhaseCompleted
 }
 
 // podIsGone waits until the run's sandbox Pod does not exist.

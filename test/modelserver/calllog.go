@@ -10,17 +10,28 @@ import (
 // logSize bounds the log; older entries are forgotten.
 const logSize = 10_000
 
+// Kinds of an entry beside the names of the asides.
+const (
+	kindTurn  = "turn"
+	kindOther = "other"
+)
+
 // entry is one completion request and what it was answered.
 type entry struct {
 	Seq  int64     `json:"seq"`
 	Time time.Time `json:"time"`
+	// Kind is turn, summary, partial or hint, and other if the request got no further.
+	Kind string `json:"kind"`
 	// Script is empty and Turn -1 if the request got no further.
+	// Turn is -1 in an aside too.
 	Script   string `json:"script"`
 	Turn     int    `json:"turn"`
 	TurnName string `json:"turnName,omitempty"`
 	Model    string `json:"model"`
 	Stream   bool   `json:"stream"`
 	Messages int    `json:"messages"`
+	// PromptTokens is an estimate from the length of the request, whatever usage the script reports.
+	PromptTokens int `json:"promptTokens"`
 	// Conversation is the same for all requests that began alike.
 	Conversation  string `json:"conversation,omitempty"`
 	RequestSHA256 string `json:"requestSHA256"`

@@ -12,10 +12,16 @@
 //   - GET /v1/models: the scripts.
 //   - GET /healthz: 200.
 //   - GET /log: the last 10,000 completion requests as a JSON list, oldest
-//     first, each with what it was answered. seq counts on over a reset. An
+//     first, each with what it was answered. kind tells the turns of a
+//     conversation from the requests for a summary, a partial result or a hint,
+//     which are no turns of the script. seq counts on over a reset. An
 //     entry stands there before the first byte of its answer is sent, so that
 //     who counts model calls never counts too few.
-//   - POST /reset: empties the log and forgets which faults were used up.
+//   - POST /effects?id=ID: counts that a tool did something, and answers with how
+//     often it did it by now. GET /effects?prefix=P: what was counted, as JSON.
+//     Neither needs a key, and no fault of a script touches them.
+//   - POST /reset: empties the log and the effects, and forgets which faults were
+//     used up.
 //
 // The same request gets the same bytes, on every start, until a fault with
 // `times` is used up; that count is all the state there is. Like the real

@@ -85,6 +85,16 @@ func TestFaults(t *testing.T) {
 			shape{Status: 200, JSON: true, Text: text},
 			shape{Status: 200, JSON: true, Done: true, Text: text}, outcomeSent,
 		},
+		"late": {
+			"kind: late, delay: 1s",
+			shape{Status: 200, JSON: true, Text: text},
+			shape{Status: 200, JSON: true, Done: true, Text: text}, outcomeSent,
+		},
+		"529 for a while": {
+			"kind: status, status: 529, retryAfterSeconds: 7",
+			shape{Status: 529, RetryAfter: "7", JSON: true, Text: "The script answers with status 529 here."},
+			shape{Status: 529, RetryAfter: "7", JSON: true, Text: "The script answers with status 529 here."}, outcomeSent,
+		},
 		"hang":       {"kind: hang, delay: 1s", shape{Broken: true}, shape{Broken: true}, outcomeCut},
 		"disconnect": {"kind: disconnect", shape{Broken: true}, shape{Broken: true}, outcomeCut},
 		"cutStream": {
@@ -249,6 +259,41 @@ func TestClientGivesUp(t *testing.T) {
 				t.Errorf("log = %+v", log)
 			}
 		})
+	}
+}
+
+// An answer that comes after the client gave up is sent into the void, and the next try gets its own.
+func TestLateAnswer(t *testing.T) {
+	r := newRig(t, "turns: [{content: a, fault: {kind: late, delay: 10m, times: 1}}]")
+	waiting, over := make(chan struct{}), make(chan struct{})
+	r.wait = func(ctx context.Context, _ time.Duration) error {
+		close(waiting)
+		<-over
+		return ctx.Err()
+	}
+	ctx, giveUp := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.http.URL+"/v1/chat/completions", strings.NewReader(hello))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-waiting
+		giveUp()
+	}()
+	res, err := r.http.Client().Do(req)
+	if err == nil {
+		_ = res.Body.Close()
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("response %v, err %v", res, err)
+	}
+	if again := shapeOf(r.complete(t, hello), false); again.Text != "a" {
+		t.Errorf("the next try got %+v", again)
+	}
+	close(over)
+	r.http.Close() // Returns when no handler runs any more.
+	if log := r.log.list(); len(log) != 2 || log[0].Outcome != outcomeClientGone || log[0].Fault != "late" || log[1].Outcome != outcomeSent {
+		t.Errorf("log = %+v", log)
 	}
 }
 

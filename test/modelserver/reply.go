@@ -16,6 +16,8 @@ import (
 type reply struct {
 	// wait passes before anything is sent.
 	wait time.Duration
+	// late sends it also if the client has given up by then.
+	late bool
 	// status 0 sends nothing at all.
 	status int
 	header map[string]string
@@ -95,10 +97,10 @@ func (s said) broken(f script.Fault, stream bool) reply {
 		r = s.cut(stream)
 	case script.FaultEndStream, script.FaultTruncatedJSON, script.FaultMalformedJSON:
 		r = s.garbled(f.Kind, stream)
-	default: // Slow, which is the delay below and nothing else.
+	default: // Slow and late, which are the delay below and nothing else.
 		r = s.whole(stream, true)
 	}
-	r.wait = f.Delay
+	r.wait, r.late = f.Delay, f.Kind == script.FaultLate
 	return r
 }
 
@@ -156,7 +158,11 @@ const (
 // itself if they did not go out.
 func (r reply) deliver(w http.ResponseWriter, req *http.Request, wait waiter, report func(string)) (abort bool) {
 	if r.wait > 0 {
-		if err := wait(req.Context(), r.wait); err != nil {
+		ctx := req.Context()
+		if r.late {
+			ctx = context.WithoutCancel(ctx)
+		}
+		if err := wait(ctx, r.wait); err != nil {
 			report(outcomeClientGone)
 			return true
 		}

@@ -163,6 +163,14 @@ func (r *chatRequest) conversation() []script.Message {
 	return out
 }
 
+// aside says which aside the request is, or "" for a turn of the conversation.
+func (r *chatRequest) aside() script.Aside {
+	if len(r.Tools) > 0 {
+		return ""
+	}
+	return script.AsideOf(r.conversation())
+}
+
 // promptChars is the length of all that a model would have to read.
 func (r *chatRequest) promptChars() int {
 	chars := 0

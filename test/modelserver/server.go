@@ -28,6 +28,7 @@ type server struct {
 	scripts map[string]*script.Script
 	key     string // Empty lets everybody in.
 	log     *callLog
+	effects *effects
 	faults  *counters
 	now     func() time.Time
 	wait    waiter
@@ -36,9 +37,10 @@ type server struct {
 func newServer(scripts map[string]*script.Script, key string) *server {
 	return &server{
 		scripts: scripts, key: key,
-		log:    &callLog{size: logSize},
-		faults: &counters{seen: map[string]int{}},
-		now:    time.Now, wait: waitTimer,
+		log:     &callLog{size: logSize},
+		effects: &effects{counts: map[string]int{}, size: maxEffects},
+		faults:  &counters{seen: map[string]int{}},
+		now:     time.Now, wait: waitTimer,
 	}
 }
 
@@ -52,9 +54,12 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /log", func(w http.ResponseWriter, _ *http.Request) {
 		send(w, jsonReply(http.StatusOK, append(mustJSON(s.log.list()), '\n')))
 	})
+	mux.HandleFunc("POST /effects", s.addEffect)
+	mux.HandleFunc("GET /effects", s.listEffects)
 	mux.HandleFunc("POST /reset", func(w http.ResponseWriter, _ *http.Request) {
 		s.log.reset()
 		s.faults.reset()
+		s.effects.reset()
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +107,7 @@ func (s *server) models(w http.ResponseWriter, r *http.Request) {
 
 // complete answers one completion request: decide, log, send.
 func (s *server) complete(w http.ResponseWriter, r *http.Request) {
-	e := entry{Time: s.now().UTC(), Turn: -1, Outcome: outcomeWaiting}
+	e := entry{Time: s.now().UTC(), Kind: kindOther, Turn: -1, Outcome: outcomeWaiting}
 	rep := s.decide(w, r, &e)
 	e.Status = rep.status
 	if rep.header != nil {
@@ -136,12 +141,20 @@ func (s *server) decide(w http.ResponseWriter, r *http.Request, e *entry) reply 
 	if apiErr != nil {
 		return fail(apiErr)
 	}
-	e.Model, e.Stream, e.Messages = req.Model, req.Stream, len(req.Messages)
+	e.Model, e.Stream, e.Messages, e.PromptTokens = req.Model, req.Stream, len(req.Messages), tokens(req.promptChars())
 	sc, ok := s.scripts[strings.TrimPrefix(req.Model, modelPrefix)]
 	if !ok {
 		return fail(modelNotFound(req.Model))
 	}
-	play, err := sc.Play(req.conversation())
+	var play *script.Play
+	var err error
+	if aside := req.aside(); aside != "" {
+		e.Kind = string(aside)
+		play, err = sc.Aside(aside, req.conversation())
+	} else {
+		e.Kind = kindTurn
+		play, err = sc.Play(req.conversation())
+	}
 	e.Script, e.Turn, e.TurnName, e.Conversation = sc.Name, play.Turn, play.TurnName, play.Conversation
 	if err != nil {
 		return fail(playError(err))

@@ -185,7 +185,7 @@ func TestLog(t *testing.T) {
 	r := newRig(t, "turns: [{name: first, content: hi}]")
 	r.complete(t, helloStream)
 	want := []entry{{
-		Seq: 1, Time: epoch, Script: "play", Turn: 0, TurnName: "first", Model: "play", Stream: true, Messages: 1,
+		Seq: 1, Time: epoch, Kind: "turn", PromptTokens: 3, Script: "play", Turn: 0, TurnName: "first", Model: "play", Stream: true, Messages: 1,
 		Status: 200, Answered: "text: hi", Outcome: outcomeSent,
 	}}
 	list := r.entries(t)

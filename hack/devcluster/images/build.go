@@ -168,13 +168,13 @@ func (b *builder) compile(ctx context.Context, d definition) (string, error) {
 	}
 	program := filepath.Join(temporary, d.Name)
 	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-buildvcs=false",
-		"-tags=", "-ldflags=-s -w", "-o", program, d.Package)
+		"-tags="+d.Tags, "-ldflags=-s -w", "-o", program, d.Package)
 	cmd.Dir = b.product
 	cmd.Env = component.BuildEnv(os.Environ(), false)
 	component.KillGroup(cmd)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	err = b.out.During("building "+d.Package, cmd.Run)
+	err = b.out.During("building image "+d.Name+"'s program", cmd.Run)
 	if err != nil {
 		_ = os.RemoveAll(temporary) // the error that is returned matters more
 		return "", fmt.Errorf("build %s: %w\n%s", d.Package, err, output.String())

@@ -66,6 +66,7 @@ func TestChoose(t *testing.T) {
 	}{
 		"all":     {want: []string{"manager", "modelserver", "sandbox"}},
 		"one":     {names: []string{"sandbox"}, want: []string{"sandbox"}},
+		"variant": {names: []string{"manager-faults"}, want: []string{"manager-faults"}},
 		"unknown": {names: []string{"sandbox", "nothing"}, bad: true},
 	}
 	for name, tc := range cases {

@@ -14,6 +14,9 @@ type definition struct {
 	Name string
 	// Package is the program in it, a path from the root of the repository.
 	Package string
+	// Tags are build tags of the program. An image with tags is a variant for tests: it is built when it is named, and
+	// never with "all".
+	Tags string
 	// Sandbox puts the program on top of a Debian root file system; without it there is nothing but
 	// the program.
 	Sandbox bool
@@ -22,19 +25,26 @@ type definition struct {
 // table lists the images in the order that they are built in.
 var table = []definition{
 	{Name: "manager", Package: "./cmd/manager"},
+	{Name: "manager-faults", Package: "./cmd/manager", Tags: "faults"},
 	{Name: "modelserver", Package: "./test/modelserver"},
 	{Name: "sandbox", Package: "./cmd/toolserver", Sandbox: true},
 }
 
 // variable is the name of the image's line in images.env.
-func (d definition) variable() string { return strings.ToUpper(d.Name) + "_IMAGE" }
+func (d definition) variable() string {
+	return strings.ToUpper(strings.ReplaceAll(d.Name, "-", "_")) + "_IMAGE"
+}
 
-// choose picks images by name, or all.
+// choose picks images by name, or all that are no variants.
 func choose(all []definition, names []string) ([]definition, error) {
-	if len(names) == 0 {
-		return all, nil
-	}
 	var chosen []definition
+	if len(names) == 0 {
+		for _, d := range all {
+			if d.Tags == "" {
+				chosen = append(chosen, d)
+			}
+		}
+	}
 	for _, name := range names {
 		at := slices.IndexFunc(all, func(d definition) bool { return d.Name == name })
 		if at < 0 {

@@ -54,6 +54,7 @@ func (c *checker) compile(raw rawScript) *Script {
 		end := c.answer(field{"pastEnd"}, *raw.PastEnd)
 		s.pastEnd = &end
 	}
+	s.asides = c.asides(raw.Asides)
 	c.gotos(s, raw)
 	return s
 }

@@ -45,8 +45,11 @@
 //     made up, which still works when the client shortened the history. callID
 //     excludes goto.
 //   - anyTurn: answers with a when, tried before the turn's own, at any point.
-//     They do not use up a turn. For requests that are not part of the plan:
-//     summaries, hints, "you are out of steps".
+//     They do not use up a turn. For requests that are not part of the plan.
+//   - asides: answers by name, for requests that are no turns of the
+//     conversation: summary, partial, hint. Such a request has no tools and
+//     retells the conversation in one message; which it is shows in its system
+//     prompt (see asideSigns). Each has a sensible default.
 //   - pastEnd: the answer after the last turn; without it that is an error.
 //   - failureMatches: regexp for lastToolOK, see below.
 //
@@ -75,7 +78,13 @@
 //
 // text/template, with a missing key as an error. Data: .Last (last tool output),
 // .LastJSON (the JSON in it, numbers as they were written), .Tool "NAME" (latest
-// output of the tool or call id NAME), .Turn, .Messages. Functions: json,
+// output of the tool or call id NAME), .Task (the first user message, in which a
+// test puts values), .System (all system messages), .Attempt
+// and .Turn (from 0), .Messages, in an aside .Answers (how many answers it
+// retells), .Value "NAME" ["DEFAULT"] (VALUE where the task says NAME=VALUE), and
+// .Effect ["PART"...] (a bash command that has an effect which is counted at
+// /effects as RUN.aATTEMPT.tTURN.PART; the task has to say "as RUN" and
+// counter=IP:PORT). Functions: json,
 // fromJSON, lines, line N, after "M", before "M", trim, regexFind "RE" (the
 // first group, or all), matches "RE", and the built-in ones. line counts from 1,
 // or from the end with -1. What is not found is an error, never an empty string:
@@ -90,7 +99,8 @@
 // first system and first user message, so two runs that need separate counts
 // need separate tasks.
 //   - status: that HTTP status, an error body, perhaps Retry-After
-//   - slow: the answer, after delay
+//   - slow: the answer, after delay, if the client is still there
+//   - late: the answer, after delay, also to a client that has given up
 //   - hang: nothing, until the client leaves or delay (default 5m) is over
 //   - disconnect: the connection is closed before any answer
 //   - cutStream, cutBody: half the answer, then the connection breaks

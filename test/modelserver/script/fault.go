@@ -11,6 +11,7 @@ type FaultKind string
 const (
 	FaultStatus        FaultKind = "status"
 	FaultSlow          FaultKind = "slow"
+	FaultLate          FaultKind = "late"
 	FaultHang          FaultKind = "hang"
 	FaultDisconnect    FaultKind = "disconnect"
 	FaultCutStream     FaultKind = "cutStream"
@@ -37,6 +38,7 @@ const (
 var faultUsesAnswer = map[FaultKind]bool{
 	FaultStatus:        false,
 	FaultSlow:          true,
+	FaultLate:          true,
 	FaultHang:          false,
 	FaultDisconnect:    false,
 	FaultCutStream:     true,

@@ -13,6 +13,8 @@ type rawScript struct {
 	AnyTurn        []rawAnswer `yaml:"anyTurn"`
 	Turns          []rawTurn   `yaml:"turns"`
 	PastEnd        *rawAnswer  `yaml:"pastEnd"`
+	// Asides is by name; the order of what is wrong in it is not that of the file.
+	Asides map[string]rawAnswer `yaml:"asides"`
 }
 
 type rawTurn struct {

@@ -47,6 +47,11 @@ func (s *Script) Play(messages []Message) (*Play, error) {
 	if err != nil {
 		return play, s.wrap(play, err)
 	}
+	return play, s.say(play, chosen, data{Turn: play.Turn, Messages: talk})
+}
+
+// say fills in what is answered.
+func (s *Script) say(play *Play, chosen *answer, d data) error {
 	play.FinishReason, play.Usage, play.Faults = chosen.finishReason, chosen.usage, chosen.faults
 	if play.FinishReason == "" {
 		play.FinishReason = "stop"
@@ -54,10 +59,10 @@ func (s *Script) Play(messages []Message) (*Play, error) {
 			play.FinishReason = "tool_calls"
 		}
 	}
-	if err := play.speak(chosen, data{Turn: play.Turn, Messages: talk}); err != nil {
-		return play, s.wrap(play, fmt.Errorf("%w: %w", ErrTemplate, err))
+	if err := play.speak(chosen, d); err != nil {
+		return s.wrap(play, fmt.Errorf("%w: %w", ErrTemplate, err))
 	}
-	return play, nil
+	return nil
 }
 
 func (s *Script) wrap(play *Play, err error) error {

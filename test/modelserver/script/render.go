@@ -22,6 +22,19 @@ type data struct {
 	Messages []Message
 }
 
+// Task gives the first user message, which is where a test puts values for the script.
+func (d data) Task() string {
+	for _, m := range d.Messages {
+		if m.Role == RoleUser {
+			return m.Content
+		}
+	}
+	return ""
+}
+
+// System gives all system messages.
+func (d data) System() string { return systemText(d.Messages) }
+
 // Last gives the last tool message's content, or nothing before the first tool ran.
 func (d data) Last() string {
 	output, _, _ := lastTool(d.Messages)

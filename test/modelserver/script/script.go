@@ -17,6 +17,7 @@ type Script struct {
 	anyTurn  []answer
 	turns    []turn
 	pastEnd  *answer
+	asides   map[Aside]answer
 	position map[string]int
 }
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// FailureCategory is the kind of a failure.
+// +kubebuilder:validation:Enum=ToolFailure;ModelFailure;InfraFailure;BudgetExhausted;InvalidTask;Unknown
+type FailureCategory string
+
+const (
+	CategoryToolFailure     FailureCategory = "ToolFailure"
+	CategoryModelFailure    FailureCategory = "ModelFailure"
+	CategoryInfraFailure    FailureCategory = "InfraFailure"
+	CategoryBudgetExhausted FailureCategory = "BudgetExhausted"
+	CategoryInvalidTask     FailureCategory = "InvalidTask"
+	CategoryUnknown         FailureCategory = "Unknown"
+)
+
+// AttemptCause is why an attempt was made.
+// +kubebuilder:validation:Enum=First;Retry;Infrastructure
+type AttemptCause string
+
+const (
+	// CauseFirst: it is the first one.
+	CauseFirst AttemptCause = "First"
+	// CauseRetry: somebody asked for it in spec.retries.
+	CauseRetry AttemptCause = "Retry"
+	// CauseInfrastructure: the operator made it by itself, because the one before was lost with its sandbox.
+	CauseInfrastructure AttemptCause = "Infrastructure"
+)
+
+// SuggestedAction is what to do about an attempt that failed.
+// +kubebuilder:validation:Enum=RetryWithGuidance;AskUser;Stop
+type SuggestedAction string
+
+const (
+	// ActionRetryWithGuidance: try again, and say what to do differently.
+	ActionRetryWithGuidance SuggestedAction = "RetryWithGuidance"
+	// ActionAskUser: a person has to change or decide something first.
+	ActionAskUser SuggestedAction = "AskUser"
+	// ActionStop: another attempt would fail like this one.
+	ActionStop SuggestedAction = "Stop"
+)
+
+// AttemptStatus is one attempt at the task.
+type AttemptStatus struct {
+	// index counts the attempts from 0.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=9
+	// +required
+	Index int32 `json:"index"`
+	// cause says why it was made.
+	// +optional
+	Cause AttemptCause `json:"cause,omitempty"`
+	// recoveryContext is what the model is told of the attempts before, in its system prompt.
+	// +kubebuilder:validation:MaxLength=16384
+	// +optional
+	RecoveryContext string `json:"recoveryContext,omitempty"`
+	// startedAt is when the attempt began.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// finishedAt is when it ended.
+	// +optional
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+	// iterations is how many answers the model gave in it.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Iterations int32 `json:"iterations,omitempty"`
+	// usage of its model calls.
+	// +optional
+	Usage Usage `json:"usage,omitempty,omitzero"`
+	// lastCalls are its last tool calls, the newest last.
+	// +kubebuilder:validation:MaxItems=5
+	// +listType=atomic
+	// +optional
+	LastCalls []CallHead `json:"lastCalls,omitempty"`
+	// failure says why it ended without success.
+	// +optional
+	Failure *FailureSummary `json:"failure,omitempty"`
+}
+
+// CallHead is the head of a tool call and its result.
+type CallHead struct {
+	// id of the call.
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	ID string `json:"id"`
+	// tool that was called.
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Tool string `json:"tool"`
+	// ok is false if the tool failed.
+	// +required
+	OK bool `json:"ok"`
+	// errorCode is a word for programs.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	ErrorCode string `json:"errorCode,omitempty"`
+	// durationMs is how long the call took, in milliseconds.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	DurationMs int64 `json:"durationMs,omitempty"`
+	// head is the beginning of the output.
+	// +kubebuilder:validation:MaxLength=200
+	// +optional
+	Head string `json:"head,omitempty"`
+}
+
+// FailureSummary says why an attempt failed.
+type FailureSummary struct {
+	// category is the kind of failure.
+	// +required
+	Category FailureCategory `json:"category"`
+	// reason is a CamelCase word for programs.
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Reason string `json:"reason"`
+	// message is for people.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+	// lastStep is the last step before the failure, by name.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	LastStep string `json:"lastStep,omitempty"`
+	// retryable says whether another attempt may succeed although nothing was changed.
+	// +optional
+	Retryable bool `json:"retryable,omitempty"`
+	// suggestedAction is what to do about it.
+	// +optional
+	SuggestedAction SuggestedAction `json:"suggestedAction,omitempty"`
+	// hint is a model's guess at the cause and the cure, and not more than that.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Hint string `json:"hint,omitempty"`
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"motorcortex.dev/motorcortex/internal/archive"
+	"motorcortex.dev/motorcortex/internal/archive/bucket"
+	"motorcortex.dev/motorcortex/internal/controller"
+)
+
+// bucketCheck bounds how long the manager's start waits for a bucket that does not answer.
+const bucketCheck = 10 * time.Second
+
+// setupArchive has the steps of finished runs archived if there is a bucket for them.
+func setupArchive(ctx context.Context, mgr ctrl.Manager, url string, log *slog.Logger) error {
+	if url == "" {
+		return nil
+	}
+	b, err := openBucket(ctx, url, log)
+	if err != nil {
+		return fmt.Errorf("--archive-bucket: %w", err)
+	}
+	reconciler := &controller.ArchiveReconciler{
+		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
+		Recorder: mgr.GetEventRecorder("motorcortex"),
+		Archive:  b,
+		Now:      time.Now,
+	}
+	if err := reconciler.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("set up the archive's controller: %w", err)
+	}
+	return nil
+}
+
+// openBucket refuses what somebody wrote wrong. A bucket that cannot be reached now is no reason not to start: runs do
+// not need it, and their steps wait.
+func openBucket(ctx context.Context, url string, log *slog.Logger) (*bucket.Bucket, error) {
+	b, err := bucket.Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, bucketCheck)
+	defer cancel()
+	err = b.Check(ctx)
+	if errors.Is(err, archive.ErrNotFound) {
+		return nil, errors.Join(err, b.Close())
+	}
+	if err != nil {
+		log.Warn("the archive's bucket cannot be listed; runs are archived when it can be written", "error", err)
+	}
+	return b, nil
+}

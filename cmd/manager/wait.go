@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// apiServerPause lies between two tries to reach the API server, apiServerTimeout bounds each.
+	apiServerPause   = time.Second
+	apiServerTimeout = 5 * time.Second
+)
+
+// awaitAPIServer waits until the API server answers. A manager that ended instead would be started again by its node
+// after pauses that grow to five minutes, and its runs would stand still for that long after the API server is back.
+func awaitAPIServer(ctx context.Context, cfg *rest.Config, healthAddress string, log *slog.Logger) error {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Timeout = apiServerTimeout
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("make a client of the API server: %w", err)
+	}
+	if answers(client) == nil {
+		return nil
+	}
+	stop, err := serveWaiting(ctx, healthAddress)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return wait.PollUntilContextCancel(ctx, apiServerPause, true, func(context.Context) (bool, error) {
+		err := answers(client)
+		if err != nil {
+			log.Warn("waiting for the API server", "error", err)
+		}
+		return err == nil, nil
+	})
+}
+
+// answers says why the API server does not answer. One that refuses does.
+func answers(client discovery.ServerVersionInterface) error {
+	_, err := client.ServerVersion()
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		return nil
+	}
+	return err
+}
+
+// serveWaiting answers the probes of a manager that waits: it is alive, and not ready. The node would end it otherwise.
+func serveWaiting(ctx context.Context, address string) (stop func(), err error) {
+	if address == "0" || address == "" {
+		return func() {}, nil
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for probes: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "the API server does not answer", http.StatusServiceUnavailable)
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: apiServerTimeout}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	return func() {
+		_ = server.Close()
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			slog.Error("serve probes", "error", err)
+		}
+	}, nil
+}

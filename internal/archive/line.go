@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The bytes between the values of a line.
+const (
+	beforeSeq    = `{"seq":`
+	beforePrev   = `,"prev":"`
+	beforeKind   = `","kind":"`
+	beforeObject = `","object":`
+	beforeDigest = `,"digest":"`
+	lineEnd      = `"}`
+)
+
+// line is one link of the chain.
+type line struct {
+	seq    int
+	prev   string
+	kind   string
+	object []byte
+	digest string
+}
+
+// appendLine writes a link and gives its digest.
+func appendLine(b []byte, seq int, prev, kind string, object []byte) (_ []byte, digest string) {
+	start := len(b)
+	b = fmt.Appendf(b, `%s%d%s%s%s%s%s`, beforeSeq, seq, beforePrev, prev, beforeKind, kind, beforeObject)
+	b = append(b, object...)
+	digest = digestOf(b[start:])
+	b = fmt.Appendf(b, "%s%s%s\n", beforeDigest, digest, lineEnd)
+	return b, digest
+}
+
+// parseLine takes a line apart, its line feed left out, and checks that it has the digest that it says. It reads exactly what
+// appendLine writes: a line that means the same and is spelled differently is none.
+func parseLine(b []byte) (line, error) {
+	var l line
+	tail := len(b) - len(beforeDigest) - digestLength - len(lineEnd)
+	if tail < 0 {
+		return l, errNoLine
+	}
+	body, rest := b[:tail], string(b[tail:])
+	l.digest = strings.TrimSuffix(strings.TrimPrefix(rest, beforeDigest), lineEnd)
+	if rest != beforeDigest+l.digest+lineEnd || !IsDigest(l.digest) {
+		return l, errNoLine
+	}
+	if digestOf(body) != l.digest {
+		return l, errChanged
+	}
+	seq, body, ok := between(body, beforeSeq, beforePrev, 8)
+	if !ok {
+		return l, errNoLine
+	}
+	n, err := strconv.Atoi(seq)
+	if err != nil || strconv.Itoa(n) != seq {
+		return l, errNoLine
+	}
+	l.seq = n
+	if l.prev, body, ok = between(body, "", beforeKind, digestLength); !ok || !IsDigest(l.prev) {
+		return l, errNoLine
+	}
+	if l.kind, body, ok = between(body, "", beforeObject, 16); !ok {
+		return l, errNoLine
+	}
+	if len(body) == 0 || body[0] != '{' {
+		return l, errNoLine
+	}
+	l.object = body
+	return l, nil
+}
+
+// between gives what stands after one text and before another, at most that long, and what comes then.
+func between(b []byte, before, after string, most int) (value string, rest []byte, ok bool) {
+	b, ok = bytes.CutPrefix(b, []byte(before))
+	if !ok {
+		return "", nil, false
+	}
+	at := bytes.Index(b[:min(len(b), most+len(after))], []byte(after))
+	if at < 0 {
+		return "", nil, false
+	}
+	return string(b[:at]), b[at+len(after):], true
+}
+
+type lineError string
+
+func (e lineError) Error() string { return string(e) }
+
+const (
+	errNoLine  = lineError("it is not written as the lines of an archive are: it was changed or put here")
+	errChanged = lineError("its content does not have the digest that it carries: it was changed")
+)
+
+// heading is what is looked at of the objects.
+type heading struct {
+	Kind     string `json:"kind"`
+	Metadata struct {
+		Name            string `json:"name"`
+		Namespace       string `json:"namespace"`
+		UID             string `json:"uid"`
+		OwnerReferences []struct {
+			UID string `json:"uid"`
+		} `json:"ownerReferences"`
+	} `json:"metadata"`
+	Spec struct {
+		Attempt int32 `json:"attempt"`
+		Index   int32 `json:"index"`
+	} `json:"spec"`
+}
+
+// guess reads from a line that does not hold what it is about.
+func guess(b []byte) (kind, name string) {
+	var l struct {
+		Kind   string  `json:"kind"`
+		Object heading `json:"object"`
+	}
+	if json.Unmarshal(b, &l) != nil {
+		return "", ""
+	}
+	return printable(l.Kind), printable(l.Object.Metadata.Name)
+}
+
+// printable makes a name from a file fit for a terminal.
+func printable(s string) string {
+	const most = 253
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+	return s[:min(len(s), most)]
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// Key is the name of a run's archive in a bucket: <namespace>/<run>/<uid>.jsonl.
+func Key(run *v1alpha1.MotorRun) string {
+	return segment(run.Namespace) + "/" + segment(run.Name) + "/" + segment(string(run.UID)) + ".jsonl"
+}
+
+// segment keeps a name from reaching into another folder. Names and UIDs as the API server gives them pass unchanged.
+func segment(s string) string {
+	s = url.PathEscape(s)
+	if strings.HasPrefix(s, ".") {
+		s = "%2E" + s[1:]
+	}
+	return s
+}
+
+// encode gives the bytes of an object. Markup is not escaped, which would take up to six times the room.
+func encode(o any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(o); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// encodeRun leaves out what goes on changing after the run has ended: the same run must give the same bytes, or a
+// manager that was killed before it could note the archive would not know its own again.
+func encodeRun(run *v1alpha1.MotorRun) ([]byte, error) {
+	o := *run
+	o.TypeMeta = typeMeta(KindRun)
+	o.ObjectMeta = lasting(&run.ObjectMeta)
+	o.Status.Archive = nil
+	o.Status.ObservedGeneration = 0
+	o.Status.Conditions = slices.Clone(o.Status.Conditions)
+	for i := range o.Status.Conditions {
+		o.Status.Conditions[i].ObservedGeneration = 0
+	}
+	return encode(&o)
+}
+
+func encodeStep(step *v1alpha1.MotorStep) ([]byte, error) {
+	o := *step
+	o.TypeMeta = typeMeta(KindStep)
+	o.ObjectMeta = lasting(&step.ObjectMeta)
+	return encode(&o)
+}
+
+// StepDigest is what a Manifest has of a step.
+func StepDigest(step *v1alpha1.MotorStep) (string, error) {
+	object, err := encodeStep(step)
+	return digestOf(object), err
+}
+
+func typeMeta(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind}
+}
+
+// lasting is what the metadata says about the object, and not about how it is stored.
+func lasting(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	l := metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, CreationTimestamp: m.CreationTimestamp,
+		Labels: m.Labels, OwnerReferences: m.OwnerReferences,
+	}
+	if len(m.Annotations) > 0 {
+		l.Annotations = maps.Clone(m.Annotations)
+		// kubectl's copy of the whole spec.
+		delete(l.Annotations, corev1.LastAppliedConfigAnnotation)
+	}
+	return l
+}
+
+// Same says whether the archive that was found is of what should be in it. It is nil, or wraps ErrDifferent and says
+// what differs first.
+func (m *Manifest) Same(found *Manifest) error {
+	if !sameRun(m.Run, found.Run) {
+		return fmt.Errorf("%w: its first line is another run, or another end of this one", ErrDifferent)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Steps)) {
+		if digest, ok := found.Steps[name]; !ok || digest != m.Steps[name] {
+			return fmt.Errorf("%w: step %s is not in it as it is in the cluster", ErrDifferent, name)
+		}
+	}
+	if len(found.Steps) != len(m.Steps) {
+		return fmt.Errorf("%w: it has %d steps, and the run has %d", ErrDifferent, len(found.Steps), len(m.Steps))
+	}
+	return nil
+}
+
+// sameRun lets pass that somebody wrote, after the run had ended, what may be written then.
+func sameRun(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var runs [2]v1alpha1.MotorRun
+	for i, data := range [][]byte{a, b} {
+		r := &runs[i]
+		if json.Unmarshal(data, r) != nil {
+			return false
+		}
+		r.Labels, r.Annotations, r.OwnerReferences = nil, nil, nil
+		r.Spec.Responses, r.Spec.Retries = nil, nil
+		r.Spec.Cancel, r.Spec.Suspend, r.Spec.TTLSecondsAfterFinished = false, false, nil
+	}
+	return equality.Semantic.DeepEqual(runs[0], runs[1])
+}
+
+// order is that of the steps in a chain.
+func order(a, b heading) int {
+	return cmp.Or(cmp.Compare(a.Spec.Attempt, b.Spec.Attempt), cmp.Compare(a.Spec.Index, b.Spec.Index),
+		cmp.Compare(a.Metadata.Name, b.Metadata.Name))
+}

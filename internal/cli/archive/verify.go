@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/archive"
+	"motorcortex.dev/motorcortex/internal/archive/bucket"
+)
+
+// stdin in the place of a bucket's URL.
+const stdin = "-"
+
+// target is the archive to verify and what is known about it.
+type target struct {
+	bucket, key string
+	head        string
+	// run is what the cluster says about it, nil if it was not asked.
+	run *v1alpha1.MotorRun
+}
+
+func (c Command) verify(ctx context.Context, args []string) int {
+	fs := pflag.NewFlagSet("verify", pflag.ContinueOnError)
+	var at Cluster
+	at.bind(fs)
+	head := fs.String("head", "", "head of the chain as it was recorded, status.archive.head")
+	run := fs.String("run", "", "[NAMESPACE/]NAME of the run, whose status has key and head")
+	if code, goOn := c.parse(fs, args); !goOn {
+		return code
+	}
+	t, err := targetOf(fs.Args(), *head, *run)
+	if err != nil {
+		return c.fail(err, true)
+	}
+	if *run != "" {
+		if err := c.ask(ctx, at, *run, &t); err != nil {
+			return c.fail(err, false)
+		}
+	}
+	in, err := c.open(ctx, t)
+	if err != nil {
+		return c.fail(err, false)
+	}
+	defer in.Close()
+	held, err := archive.Read(in, t.head)
+	if err == nil {
+		err = t.compare(held)
+	}
+	var broken *archive.BrokenLink
+	switch {
+	case errors.As(err, &broken), errors.Is(err, archive.ErrDifferent):
+		fmt.Fprintf(c.Out, "broken: %v\n", err)
+		return ExitBroken
+	case err != nil:
+		return c.fail(err, false)
+	}
+	fmt.Fprintf(c.Out, "ok: MotorRun %s/%s, %d steps, head %s\n", held.Namespace, held.Name, len(held.Steps), held.Head)
+	if t.head == "" {
+		fmt.Fprintln(c.Err, "note: without --head or --run, a file that was written anew as a whole is not noticed")
+	}
+	return ExitOK
+}
+
+// targetOf reads the arguments.
+func targetOf(args []string, head, run string) (target, error) {
+	t := target{head: head}
+	if head != "" && !archive.IsDigest(head) {
+		return t, fmt.Errorf("--head %q is not sha256: and 64 hexadecimal digits", head)
+	}
+	if head != "" && run != "" {
+		return t, errors.New("give --head or --run: the run's status has the head")
+	}
+	if len(args) == 0 {
+		return t, errors.New("the bucket's URL is missing, or - for what comes by standard input")
+	}
+	t.bucket = args[0]
+	keys := 1
+	if t.bucket == stdin || run != "" {
+		keys = 0
+	}
+	switch rest := args[1:]; {
+	case len(rest) < keys:
+		return t, errors.New("the key of the archive is missing: give it, or --run")
+	case len(rest) > keys:
+		return t, fmt.Errorf("too many arguments: %s", strings.Join(rest[keys:], " "))
+	case keys == 1:
+		t.key = rest[0]
+	}
+	return t, nil
+}
+
+// ask reads key and head from the run's status.
+func (c Command) ask(ctx context.Context, at Cluster, run string, t *target) error {
+	namespace, name, found := strings.Cut(run, "/")
+	if !found {
+		namespace, name = "", run
+	}
+	if name == "" || strings.Contains(name, "/") {
+		return fmt.Errorf("--run %q is not [NAMESPACE/]NAME", run)
+	}
+	r, err := c.ReadRun(ctx, at, namespace, name)
+	if err != nil {
+		return err
+	}
+	if r.Status.Archive == nil {
+		return fmt.Errorf("MotorRun %s/%s has no archive: its status.archive is not set", r.Namespace, r.Name)
+	}
+	t.run, t.key, t.head = r, r.Status.Archive.Key, r.Status.Archive.Head
+	return nil
+}
+
+func (c Command) open(ctx context.Context, t target) (io.ReadCloser, error) {
+	if t.bucket == stdin {
+		return io.NopCloser(c.In), nil
+	}
+	b, err := bucket.Open(ctx, t.bucket)
+	if err != nil {
+		return nil, err
+	}
+	in, err := b.Read(ctx, t.key)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return in, nil
+}
+
+// compare looks whether the archive is that of the run. With the head of the run's status it can be no other, unless
+// the status was given to the wrong run.
+func (t target) compare(held archive.Manifest) error {
+	if t.run == nil {
+		return nil
+	}
+	if held.UID != string(t.run.UID) || len(held.Steps) != int(t.run.Status.Archive.Steps) {
+		return fmt.Errorf("%w: it is of the run with the UID %q and has %d steps, the MotorRun %s/%s has the UID %s and %d archived steps",
+			archive.ErrDifferent, held.UID, len(held.Steps), t.run.Namespace, t.run.Name, t.run.UID, t.run.Status.Archive.Steps)
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// admit gives the run one of the namespace's places, and with it accepts the run. It keeps its place until it ends.
+func (r *MotorRunReconciler) admit(ctx context.Context, s *scope) (bool, error) {
+	if isAccepted(s.run) {
+		return true, nil
+	}
+	turn, err := r.takeTurn(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	switch turn.Verdict {
+	case runpolicy.Wait:
+		s.block(v1alpha1.ConditionAccepted, v1alpha1.ReasonQueued, waitMessage(s.run, turn), false)
+		// The end of a holder wakes the run. This is for when the one that was woken instead does not take the place.
+		s.wake(s.now.Add(s.pause()))
+		return false, nil
+	case runpolicy.Reject:
+		e := busy(s.run, turn)
+		s.set(v1alpha1.ConditionAccepted, metav1.ConditionFalse, e.Reason, e.Message)
+		end(s, e)
+		return false, nil
+	case runpolicy.Admit:
+	}
+	s.set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "The run can be carried out.")
+	return true, nil
+}
+
+// takeTurn decides by the cache that a run waits, because the end of what it waits for wakes it. What cannot be taken
+// back is decided by what the API server itself says of the bound and of the runs, by one pass of the namespace at a time,
+// until its status is written: two runs must not take the same place, and none be rejected for a run that has ended.
+func (r *MotorRunReconciler) takeTurn(ctx context.Context, s *scope) (runpolicy.Turn, error) {
+	if s.run.Spec.Mode == v1alpha1.ModeOneshot {
+		return runpolicy.Turn{Verdict: runpolicy.Admit}, nil
+	}
+	cortex, err := r.cortex(ctx, r.Client, s.run.Namespace)
+	if err != nil {
+		return runpolicy.Turn{}, err
+	}
+	runs, err := r.runsOf(ctx, s.run.Namespace)
+	if err != nil {
+		return runpolicy.Turn{}, err
+	}
+	since := r.lookingSince()
+	if turn := runpolicy.TakeTurn(s.run, cortex.Spec.Concurrency, runs, since, s.now); turn.Verdict == runpolicy.Wait {
+		return turn, nil
+	}
+	if cortex, err = r.cortex(ctx, r.Live, s.run.Namespace); err != nil || cortex.Spec.Concurrency == nil {
+		return runpolicy.Turn{Verdict: runpolicy.Admit}, err
+	}
+	s.held = append(s.held, r.admissions.lock(s.run.Namespace))
+	runs, err = r.runHeads(ctx, s.run.Namespace)
+	if err != nil {
+		return runpolicy.Turn{}, err
+	}
+	return runpolicy.TakeTurn(s.run, cortex.Spec.Concurrency, runs, since, s.now), nil
+}
+
+// lookingSince is when this reconciler first asked whose turn it is, which it does for the first time as the leader.
+func (r *MotorRunReconciler) lookingSince() time.Time {
+	r.looking.Do(func() { r.since = r.Now() })
+	return r.since
+}
+
+// headsPage bounds how many runs are in memory with everything that is in them.
+const headsPage = 50
+
+// runHeads lists, past the cache, what the queue needs to know of a namespace's runs: the whole of them may not fit into
+// the manager's memory.
+func (r *MotorRunReconciler) runHeads(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
+	var heads []v1alpha1.MotorRun
+	for next := ""; ; {
+		var page v1alpha1.MotorRunList
+		if err := r.Live.List(ctx, &page, client.InNamespace(namespace), client.Limit(headsPage), client.Continue(next)); err != nil {
+			return nil, fmt.Errorf("list runs: %w", err)
+		}
+		for i := range page.Items {
+			run := &page.Items[i]
+			heads = append(heads, v1alpha1.MotorRun{
+				ObjectMeta: metav1.ObjectMeta{Name: run.Name, CreationTimestamp: run.CreationTimestamp, DeletionTimestamp: run.DeletionTimestamp},
+				Spec:       v1alpha1.MotorRunSpec{Mode: run.Spec.Mode, Priority: run.Spec.Priority, Suspend: run.Spec.Suspend, Cancel: run.Spec.Cancel},
+				Status:     v1alpha1.MotorRunStatus{Conditions: run.Status.Conditions},
+			})
+		}
+		if next = page.Continue; next == "" {
+			return heads, nil
+		}
+	}
+}
+
+// cortex gives the namespace's MotorCortex, an empty one if there is none.
+func (r *MotorRunReconciler) cortex(ctx context.Context, reader client.Reader, namespace string) (*v1alpha1.MotorCortex, error) {
+	cortex := &v1alpha1.MotorCortex{}
+	err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, cortex)
+	if apierrors.IsNotFound(err) {
+		return &v1alpha1.MotorCortex{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get MotorCortex: %w", err)
+	}
+	return cortex, nil
+}
+
+// waitMessage keeps naming the run that it named before while that is in the way: each change of the message is a write.
+func waitMessage(run *v1alpha1.MotorRun, turn runpolicy.Turn) string {
+	say := func(other string) string {
+		if turn.Full {
+			return fmt.Sprintf("Every place of the namespace is taken, one of them by the run %s. The run waits for its turn.", other)
+		}
+		return fmt.Sprintf("The run %s comes first. This one waits for its turn.", other)
+	}
+	if c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionAccepted); c != nil {
+		for _, other := range turn.Holders {
+			if c.Message == say(other) {
+				return c.Message
+			}
+		}
+	}
+	return say(turn.Holders[0])
+}
+
+func busy(run *v1alpha1.MotorRun, turn runpolicy.Turn) *runpolicy.End {
+	message := fmt.Sprintf("Namespace %s is busy: run %s is being carried out, and there is no place for another one (spec.concurrency of the "+
+		"MotorCortex). Create the run again when it has ended.", run.Namespace, turn.Holders[0])
+	return &runpolicy.End{Phase: v1alpha1.PhaseFailed, Reason: v1alpha1.ReasonBusy, Message: message, Failure: &v1alpha1.FailureSummary{
+		Category: v1alpha1.CategoryBudgetExhausted, Reason: v1alpha1.ReasonBusy, Message: message, Retryable: true,
+	}}
+}
+
+func isAccepted(run *v1alpha1.MotorRun) bool {
+	return apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionAccepted)
+}
+
+// leavesQueue lets through what may give a waiting run its turn: another one has given back its place, or does not come
+// first any more.
+func leavesQueue() predicate.Predicate {
+	holds := func(o client.Object) bool { run, ok := o.(*v1alpha1.MotorRun); return ok && runpolicy.HoldsPlace(run) }
+	waits := func(o client.Object) bool {
+		run, ok := o.(*v1alpha1.MotorRun)
+		return ok && runpolicy.WaitsForPlace(run)
+	}
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		DeleteFunc:  func(e event.DeleteEvent) bool { return holds(e.Object) || waits(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return (holds(e.ObjectOld) || waits(e.ObjectOld)) && !holds(e.ObjectNew) && !waits(e.ObjectNew)
+		},
+	}
+}
+
+// nextTurns maps a run that has left the queue, or its place, to those whose turn it is now.
+func (r *MotorRunReconciler) nextTurns(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.chosen(ctx, o, func(cortex *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
+		return runpolicy.NextTurns(cortex.Spec.Concurrency, runs, r.lookingSince(), r.Now())
+	})
+}
+
+// chosen asks for a pass over those of a namespace's runs that are chosen by what its MotorCortex says.
+func (r *MotorRunReconciler) chosen(
+	ctx context.Context, o client.Object, choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
+) []reconcile.Request {
+	cortex, err := r.cortex(ctx, r.Client, o.GetNamespace())
+	var runs []v1alpha1.MotorRun
+	if err == nil {
+		runs, err = r.runsOf(ctx, o.GetNamespace())
+	}
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "find the runs that another one concerns", "namespace", o.GetNamespace(), "run", o.GetName())
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, run := range choose(cortex, runs) {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
+	}
+	return requests
+}
+
+// stripes are locks, one for many namespaces: their number must not grow with that of the namespaces.
+type stripes [64]sync.Mutex
+
+// lock locks a namespace. The function that it gives unlocks it.
+func (l *stripes) lock(namespace string) (unlock func()) {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(namespace))
+	m := &l[h.Sum32()%uint32(len(l))]
+	m.Lock()
+	return m.Unlock
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// retire deletes a finished run when its time is over, or when there are enough newer ones. Its Pod and steps go with it.
+func (r *MotorRunReconciler) retire(ctx context.Context, s *scope) error {
+	cortex, err := r.cortex(ctx, r.Client, s.run.Namespace)
+	if err != nil {
+		return err
+	}
+	keep := cortex.Spec.Retention
+	var runs []v1alpha1.MotorRun
+	if keep.MaxSucceeded != nil || keep.MaxFailed != nil {
+		if runs, err = r.runsOf(ctx, s.run.Namespace); err != nil {
+			return err
+		}
+	}
+	at := runpolicy.RemoveAt(s.run, keep, runs, r.Config.Archive)
+	if at.IsZero() || s.now.Before(at) {
+		s.wake(at)
+		return nil
+	}
+	// The version: whoever has just asked for it to be kept longer must not find it gone.
+	uid, version := s.run.UID, s.run.ResourceVersion
+	err = r.Delete(ctx, s.run, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete the run after its end: %w", err)
+	}
+	return nil
+}
+
+// hasEnded lets through a run that has just finished.
+func hasEnded() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*v1alpha1.MotorRun)
+			after, also := e.ObjectNew.(*v1alpha1.MotorRun)
+			return ok && also && !isFinished(before) && isFinished(after)
+		},
+	}
+}
+
+// surplus maps a run that has finished to those that are one too many now.
+func (r *MotorRunReconciler) surplus(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.chosen(ctx, o, func(cortex *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
+		return runpolicy.Surplus(cortex.Spec.Retention, runs)
+	})
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// suspend keeps a run that was not accepted from beginning while its spec says so. One that has begun keeps what it has:
+// its engine stops by itself, and nothing new is created for it.
+func (r *MotorRunReconciler) suspend(_ context.Context, s *scope) (bool, error) {
+	if s.run.Spec.Suspend {
+		s.set(v1alpha1.ConditionSuspended, metav1.ConditionTrue, v1alpha1.ReasonSuspended, suspendedMessage)
+		return isAccepted(s.run), nil
+	}
+	if apimeta.IsStatusConditionTrue(s.run.Status.Conditions, v1alpha1.ConditionSuspended) {
+		s.set(v1alpha1.ConditionSuspended, metav1.ConditionFalse, v1alpha1.ReasonResumed, "The run goes on.")
+	}
+	return true, nil
+}
+
+const suspendedMessage = "The run is suspended. It goes on when spec.suspend is taken back."

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// Workers tells which replicas of the manager can be given runs.
+type Workers interface {
+	// Live are the replicas that live now.
+	Live() []runpolicy.Worker
+}
+
+// leaseWorkers judges by their Leases which replicas live. It watches them in every replica: who becomes the leader must
+// know since when the former one was not heard of, or each failover would take a second term.
+type leaseWorkers struct {
+	informers cache.Informers
+	namespace string
+	now       func() time.Time
+
+	mu    sync.Mutex
+	beats runpolicy.Heartbeats
+	// synced is closed when every Lease was seen once. Before that, somebody who lives may be missing.
+	synced chan struct{}
+	// turned has room for one word that there is something new to look at.
+	turned chan struct{}
+}
+
+func newLeaseWorkers(informers cache.Informers, namespace string, now func() time.Time) *leaseWorkers {
+	return &leaseWorkers{informers: informers, namespace: namespace, now: now, synced: make(chan struct{}), turned: make(chan struct{}, 1)}
+}
+
+// Live are the replicas that live now, none before all Leases were seen.
+func (w *leaseWorkers) Live() []runpolicy.Worker {
+	live, _ := w.look()
+	return live
+}
+
+// look also tells when the first of them will not live any more unless it renews its Lease.
+func (w *leaseWorkers) look() (live []runpolicy.Worker, lapse time.Time) {
+	select {
+	case <-w.synced:
+	default:
+		return nil, time.Time{}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	return w.beats.Live(now), w.beats.NextLapse(now)
+}
+
+// NeedLeaderElection is false: see leaseWorkers.
+func (w *leaseWorkers) NeedLeaderElection() bool { return false }
+
+// Start watches the Leases until the manager ends.
+func (w *leaseWorkers) Start(ctx context.Context) error {
+	informer, err := w.informers.GetInformer(ctx, &coordinationv1.Lease{})
+	if err != nil {
+		return err
+	}
+	handler, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    w.observe,
+		UpdateFunc: func(_, o any) { w.observe(o) },
+		DeleteFunc: w.forget,
+	})
+	if err != nil {
+		return err
+	}
+	if toolscache.WaitForCacheSync(ctx.Done(), handler.HasSynced) {
+		close(w.synced)
+		w.turn()
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (w *leaseWorkers) observe(o any) {
+	lease, ok := o.(*coordinationv1.Lease)
+	if !ok || !w.isWorkers(lease) {
+		return
+	}
+	beat := runpolicy.Heartbeat{}
+	if lease.Spec.HolderIdentity != nil {
+		beat.Holder = *lease.Spec.HolderIdentity
+	}
+	if lease.Spec.RenewTime != nil {
+		beat.Renewed = lease.Spec.RenewTime.Time
+	}
+	if lease.Spec.LeaseDurationSeconds != nil {
+		beat.Term = time.Duration(*lease.Spec.LeaseDurationSeconds) * time.Second
+	}
+	w.change(func(now time.Time) { w.beats.Observe(lease.Name, beat, now) })
+}
+
+func (w *leaseWorkers) forget(o any) {
+	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = gone.Obj
+	}
+	if lease, ok := o.(*coordinationv1.Lease); ok && w.isWorkers(lease) {
+		w.change(func(time.Time) { w.beats.Forget(lease.Name) })
+	}
+}
+
+// isWorkers keeps out what the cache should not have: whoever could write such a Lease could have runs given to nobody.
+func (w *leaseWorkers) isWorkers(lease *coordinationv1.Lease) bool {
+	return lease.Namespace == w.namespace && lease.Labels[v1alpha1.LabelComponent] == v1alpha1.ComponentWorker
+}
+
+// change makes a change and tells of it if others live than before, or the first lapse is earlier.
+func (w *leaseWorkers) change(change func(now time.Time)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	before, lapse := w.beats.Live(now), w.beats.NextLapse(now)
+	change(now)
+	if !sameWorkers(before, w.beats.Live(now)) || w.beats.NextLapse(now).Before(lapse) {
+		w.turn()
+	}
+}
+
+func (w *leaseWorkers) turn() {
+	select {
+	case w.turned <- struct{}{}:
+	default:
+	}
+}
+
+func sameWorkers(a, b []runpolicy.Worker) bool {
+	return slices.EqualFunc(a, b, func(a, b runpolicy.Worker) bool { return a.ID == b.ID })
+}
+
+// lostRuns brings to the leader's controller, each time others live than before, the runs whose worker does not.
+type lostRuns struct {
+	workers *leaseWorkers
+	runs    client.Reader
+}
+
+// Start looks for them until the controller ends.
+func (l *lostRuns) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	go l.watch(ctx, queue)
+	return nil
+}
+
+// WaitForSync keeps the controller from placing a run before it can see who lives.
+func (l *lostRuns) WaitForSync(ctx context.Context) error {
+	select {
+	case <-l.workers.synced:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// retryPause is how soon a look that failed is tried again.
+const retryPause = time.Second
+
+func (l *lostRuns) watch(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	var known []runpolicy.Worker
+	for {
+		live, lapse := l.workers.look()
+		if !sameWorkers(known, live) {
+			if err := l.enqueue(ctx, queue, live); err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "list the runs of lost workers")
+				lapse = l.workers.now().Add(retryPause)
+			} else {
+				known = live
+			}
+		}
+		if !l.wait(ctx, lapse) {
+			return
+		}
+	}
+}
+
+// wait waits until others may live than before, and says whether to go on. Renewals are not told of, so that what was to
+// lapse often has not when it is over.
+func (l *lostRuns) wait(ctx context.Context, lapse time.Time) bool {
+	var lapsed <-chan time.Time
+	if !lapse.IsZero() {
+		timer := time.NewTimer(max(lapse.Sub(l.workers.now()), 0) + time.Millisecond)
+		defer timer.Stop()
+		lapsed = timer.C
+	}
+	select {
+	case <-l.workers.turned:
+	case <-lapsed:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+func (l *lostRuns) enqueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request], live []runpolicy.Worker) error {
+	var runs v1alpha1.MotorRunList
+	if err := l.runs.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range runs.Items {
+		run := &runs.Items[i]
+		if isAccepted(run) && !isFinished(run) && !runpolicy.Lives(run.Status.Worker, live) {
+			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// DefaultLeaseDuration is how long the runs of a manager that was killed stand still.
+const DefaultLeaseDuration = 10 * time.Second
+
+// renewals is how many times the Lease is renewed, or tried to be, in its duration. Each try may take its share of it.
+const renewals = 5
+
+// keep renews the Lease until ctx ends, and has the loops stand still for as long as that does not succeed.
+//
+//	no Lease ── renewed ──► held ── not renewed for its duration, or another process holds it ──► no Lease
+//	no loop runs            loops run                                                            loops are cancelled
+func (e *Engine) keep(ctx context.Context, l *lease) {
+	lapse := time.AfterFunc(l.duration, e.lapse)
+	defer lapse.Stop()
+	every := l.duration / renewals
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		// A process that was frozen for longer than its Lease has lost its runs, whatever it can renew now.
+		e.lapse()
+		sent := e.Now()
+		err := l.renew(ctx, sent, every)
+		switch {
+		case err == nil:
+			// Others count from when they see the renewal, which is later.
+			e.hold(sent.Add(l.duration))
+			lapse.Reset(sent.Add(l.duration).Sub(e.Now()))
+		case ctx.Err() == nil:
+			e.Logger.Warn("the Lease of this replica was not renewed", "lease", l.name, "error", err)
+			if l.lost() {
+				e.lose()
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// held says whether this replica may carry runs on.
+func (e *Engine) held() bool { return e.Now().Before(e.heldUntil) }
+
+// hold lets loops run until then.
+func (e *Engine) hold(until time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	waited := !e.held()
+	e.heldUntil = until
+	if waited && len(e.queue) > 0 {
+		waiting := slices.Clone(e.queue)
+		e.wg.Go(func() { e.notify(waiting) })
+	}
+}
+
+// lapse ends the loops if the Lease has run out. Until it is renewed the runs may have been given to others.
+func (e *Engine) lapse() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.held() {
+		e.endLoops()
+	}
+}
+
+// lose ends the loops because the Lease is another process's.
+func (e *Engine) lose() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.endLoops()
+}
+
+func (e *Engine) endLoops() {
+	if e.heldUntil.IsZero() {
+		return
+	}
+	e.heldUntil = time.Time{}
+	e.Logger.Error("this replica has no Lease any more, so its loops stand still until it has one", "running", e.running)
+	for _, l := range e.loops {
+		if l.running && !l.stopped {
+			l.stop(true)
+		}
+	}
+}
+
+// errNoLease says that nothing may be decided, because others may carry the run on.
+var errNoLease = errors.New("this replica has no Lease")
+
+// mayDecide says whether this replica may decide now how a run goes on. A process that was frozen can come here before its
+// loops are ended.
+func (e *Engine) mayDecide() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.held()
+}
+
+// leasedJournal takes no new step without a Lease. What became of the calls of a step is true whoever writes it.
+type leasedJournal struct {
+	motorloop.Journal
+	engine *Engine
+}
+
+// Append records a step.
+func (j leasedJournal) Append(ctx context.Context, t *motorloop.Turn) error {
+	if !j.engine.mayDecide() {
+		return errNoLease
+	}
+	return j.Journal.Append(ctx, t)
+}
+
+func (e *Engine) newLease() *lease {
+	return &lease{
+		client:   e.Leases.Leases(e.Config.LeaseNamespace),
+		name:     LeaseName(e.Config.PodName),
+		worker:   e.Config.Worker,
+		owner:    podOwner(e.Config.PodName, e.Config.PodUID),
+		duration: cmp.Or(e.Config.LeaseDuration, DefaultLeaseDuration),
+	}
+}

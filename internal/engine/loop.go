@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// loop is one loop that runs, or what is known of how it ended. There is never more than one goroutine for a run: two
+// under the same claim would do nothing twice, but ask the model twice.
+type loop struct {
+	task   task
+	cancel context.CancelFunc
+	// running is false from the end of the goroutine on.
+	running bool
+	// stopped says that the goroutine was told to end; again, that the run is to be looked at when it has.
+	stopped, again bool
+	// over says that nothing is left to do of this task.
+	over bool
+	// waitingFor is the id of the question without whose answer the loop need not be started again.
+	waitingFor string
+	history
+	// retryAt is when to try again after a failure.
+	retryAt time.Time
+}
+
+// task is what a loop carries on: an attempt of a run in a sandbox, under a claim.
+type task struct {
+	run     types.UID
+	epoch   int64
+	attempt int32
+	podUID  string
+}
+
+func taskOf(run *v1alpha1.MotorRun) task {
+	t := task{run: run.UID, epoch: run.Status.Epoch, attempt: attemptOf(run).Index}
+	if run.Status.Sandbox != nil {
+		t.podUID = run.Status.Sandbox.PodUID
+	}
+	return t
+}
+
+// attemptOf is the attempt that the run is at.
+func attemptOf(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
+	if n := len(run.Status.Attempts); n > 0 {
+		return run.Status.Attempts[n-1]
+	}
+	return v1alpha1.AttemptStatus{}
+}
+
+// stop tells the goroutine to end; again has the run looked at when it has.
+func (l *loop) stop(again bool) {
+	l.cancel()
+	l.stopped, l.again = true, again
+}
+
+// idle says whether there is nothing to do for a loop that does not run, and if that changes by itself, when.
+func (l *loop) idle(run *v1alpha1.MotorRun, now time.Time) (wait time.Duration, idle bool) {
+	if l.over || l.waitingFor != "" && !runpolicy.Answered(run, &v1alpha1.PendingInput{ID: l.waitingFor}) {
+		return 0, true
+	}
+	wait = max(0, l.retryAt.Sub(now))
+	return wait, wait > 0
+}
+
+// history is what one start of a loop leaves to the next. Only the goroutine of the loop changes it while there is one.
+type history struct {
+	// failures in a row, and the panics in a row among them.
+	failures, panics int
+	// missingSince is when something that the run needs was first found missing, zero if nothing is.
+	missingSince time.Time
+	// unrecorded are the last answers of models; see thriftyModel.
+	unrecorded []unrecordedAnswer
+}
+
+// gotFurther forgets what ended the loop before: whatever ends it now is something else.
+func (h *history) gotFurther() { *h = history{unrecorded: h.unrecorded} }
+
+// missingFor is how long something that was there when the run was accepted may be missing: a Secret can be changed by
+// deleting it and creating it again, and a tool server that ended is started again.
+const missingFor = time.Minute
+
+// mayComeBack says whether to wait for what is missing now.
+func (h *history) mayComeBack(now time.Time) bool {
+	if h.missingSince.IsZero() {
+		h.missingSince = now
+	}
+	return now.Sub(h.missingSince) < missingFor
+}
+
+// note adds how a start of the loop ended.
+func (h *history) note(err error) {
+	if err == nil {
+		*h = history{}
+		return
+	}
+	h.failures++
+	if _, ok := errors.AsType[*motorloop.Panic](err); ok {
+		h.panics++
+		// It may be the answer that cannot be borne.
+		h.unrecorded = nil
+	} else if h.panics < maxPanics {
+		// From maxPanics on nothing is tried but to end the run, however often that fails.
+		h.panics = 0
+	}
+	if !errors.Is(err, errMissing) {
+		h.missingSince = time.Time{}
+	}
+}
+
+// drive runs the loop once and notes how it ended. The journal has every result; what is noted here is only when
+// the loop is worth starting again.
+func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *loop, run *v1alpha1.MotorRun) {
+	log := e.Logger.With("namespace", run.Namespace, "run", run.Name, "attempt", l.task.attempt, "epoch", l.task.epoch)
+	waitingFor, err := e.guarded(ctx, l, run, log)
+	l.cancel()
+
+	e.mu.Lock()
+	l.running = false
+	e.running--
+	lookAt := slices.Clone(e.queue)
+	lookAgain := !l.stopped || l.again
+	if l.stopped {
+		if !l.again {
+			delete(e.loops, key)
+		}
+		l.stopped, l.again = false, false
+	} else if !e.isStopping() {
+		e.note(l, waitingFor, err, log)
+	}
+	e.mu.Unlock()
+	if lookAgain {
+		// What it waits for may have come while it was ending, when Reconcile still saw it running.
+		lookAt = append(lookAt, run)
+	}
+	e.notify(lookAt)
+}
+
+// note decides by how the loop ended when it is started again.
+func (e *Engine) note(l *loop, waitingFor string, err error, log *slog.Logger) {
+	l.note(err)
+	switch {
+	case err == nil:
+		l.waitingFor, l.over = waitingFor, waitingFor == ""
+	case errors.Is(err, motorloop.ErrStale):
+		log.Info("another worker carries the run on, or another attempt has begun")
+		l.over = true
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		log.Info("the namespace is being deleted, and the run with it")
+		l.over = true
+	case errors.Is(err, journal.ErrMovedOn):
+		l.retryAt = e.Now().Add(backoff(l.failures))
+		log.Info("the former holder of the run has written in its journal, which is read again")
+	default:
+		l.retryAt = e.Now().Add(backoff(l.failures))
+		log.Error("the loop stopped and will be started again", "error", err, "failures", l.failures, "after", backoff(l.failures))
+	}
+}
+
+// guarded is carryOn, but a panic is an error: one run must not end the loops of all others of this manager.
+func (e *Engine) guarded(ctx context.Context, l *loop, run *v1alpha1.MotorRun, log *slog.Logger) (waitingFor string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = motorloop.NewPanic(v)
+		}
+	}()
+	return e.carryOn(ctx, l, run, log)
+}
+
+// backoff is 0.5 s, 1 s, 2 s … 30 s.
+func backoff(failures int) time.Duration {
+	return min(30*time.Second, 500*time.Millisecond<<min(failures-1, 6))
+}

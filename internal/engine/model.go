@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+func isMissing(p *modelref.Problem) bool {
+	return p.Reason == v1alpha1.ReasonModelSecretNotFound || p.Reason == v1alpha1.ReasonModelSecretKeyMissing
+}
+
+// openModel makes the model of the run's loop. A *motorloop.Failure says that there is none.
+func (e *Engine) openModel(ctx context.Context, l *loop, run *v1alpha1.MotorRun) (motorloop.Model, error) {
+	endpoint, err := e.Models.Resolve(ctx, run)
+	if p, ok := modelref.AsProblem(err); ok {
+		if isMissing(p) && l.mayComeBack(e.Now()) {
+			return nil, fmt.Errorf("resolve the model: %w: %w", errMissing, err)
+		}
+		// It was there when the run was accepted. Nobody who waits for the run would learn why it stands still.
+		return nil, &motorloop.Failure{Category: motorloop.InvalidTask, Reason: p.Reason, Message: p.Message, Retryable: true}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resolve the model: %w", err)
+	}
+	model, err := e.NewModel(endpoint)
+	if err != nil {
+		return nil, &motorloop.Failure{
+			Category: motorloop.ModelFailure, Reason: v1alpha1.ReasonModelNotConfigured,
+			Message: fmt.Sprintf("The model's endpoint cannot be used: %v. Correct spec.models of the MotorCortex.", err),
+		}
+	}
+	return model, nil
+}
+
+// patientModel is a model that is asked for no step before the sandbox is ready.
+type patientModel struct {
+	motorloop.Model
+	prepared <-chan struct{}
+}
+
+// Complete asks the model.
+func (m patientModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+	if len(r.Tools) == 0 {
+		// What there is to show at the end of an attempt needs no sandbox, and none may be made ready for it any more.
+		return m.Model.Complete(ctx, r)
+	}
+	select {
+	case <-m.prepared:
+		return m.Model.Complete(ctx, r)
+	case <-ctx.Done():
+		return motorloop.Answer{}, ctx.Err()
+	}
+}
+
+// thriftyModel does not ask again what was answered and could not be recorded. An API server that can be read and does not
+// take a step, for a webhook that is away or a quota that is used up, would otherwise cost an answer at each new start of
+// the loop. It goes by the whole request, which is another one as soon as a step is recorded.
+type thriftyModel struct {
+	motorloop.Model
+	history *history
+}
+
+// unrecordedAnswer is an answer that may not be in the journal.
+type unrecordedAnswer struct {
+	requestDigest string
+	answer        motorloop.Answer
+}
+
+// maxUnrecorded is how many answers can be lost at once: those about the end of an attempt, which are recorded together.
+const maxUnrecorded = 2
+
+// Complete asks the model, unless it has answered.
+func (m thriftyModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+	digest := motorloop.RequestDigest(r)
+	for _, u := range m.history.unrecorded {
+		if u.requestDigest == digest {
+			return u.answer, nil
+		}
+	}
+	answer, err := m.Model.Complete(ctx, r)
+	if err != nil {
+		return motorloop.Answer{}, err
+	}
+	kept := m.history.unrecorded
+	kept = kept[max(0, len(kept)-maxUnrecorded+1):]
+	m.history.unrecorded = append(slices.Clone(kept), unrecordedAnswer{digest, answer})
+	return answer, nil
+}
+
+// hintModel is the model of the fast role. It is looked for when it is asked, which most runs never do.
+type hintModel struct {
+	engine    *Engine
+	namespace string
+	log       *slog.Logger
+}
+
+// Complete asks the model. That there is none is an error like any other: then there is no hint.
+func (m hintModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+	model, err := m.open(ctx)
+	if err != nil {
+		m.log.Info("there is no hint, because its model cannot be had", "error", err)
+		return motorloop.Answer{}, err
+	}
+	return model.Complete(ctx, r)
+}
+
+func (m hintModel) open(ctx context.Context) (motorloop.Model, error) {
+	endpoint, err := m.engine.Models.ResolveFast(ctx, m.namespace)
+	if err != nil {
+		return nil, fmt.Errorf("resolve the fast model: %w", err)
+	}
+	return m.engine.NewModel(endpoint)
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// countingModel answers each request with its own number.
+type countingModel struct {
+	asked int
+	err   error
+}
+
+func (m *countingModel) Complete(context.Context, motorloop.Request) (motorloop.Answer, error) {
+	m.asked++
+	return motorloop.Answer{Content: fmt.Sprint("answer ", m.asked)}, m.err
+}
+
+func request(task string) motorloop.Request {
+	return motorloop.Request{Messages: []motorloop.Message{{Role: motorloop.RoleUser, Content: task}}}
+}
+
+// A step that the API server refuses for an hour costs one answer, not one for each start of the loop.
+func TestAnAnswerThatIsNotRecordedIsNotPaidAgain(t *testing.T) {
+	t.Parallel()
+	var h history
+	model := &countingModel{}
+	ask := func(task, want string) {
+		t.Helper()
+		a, err := thriftyModel{model, &h}.Complete(t.Context(), request(task))
+		if err != nil || a.Content != want {
+			t.Fatalf("got %q, %v, want %q", a.Content, err, want)
+		}
+	}
+	refused := errors.New("create step: quota exceeded")
+	for range 5 {
+		ask("step 1", "answer 1")
+		h.note(refused)
+	}
+	// It is recorded at last, and the answer after it is not.
+	for range 5 {
+		ask("step 2", "answer 2")
+		h.gotFurther()
+		h.note(refused)
+	}
+	// The end of an attempt has two.
+	for range 5 {
+		ask("partial", "answer 3")
+		ask("hint", "answer 4")
+		h.note(refused)
+	}
+	if len(h.unrecorded) > maxUnrecorded {
+		t.Errorf("%d answers are kept", len(h.unrecorded))
+	}
+	h.note(motorloop.NewPanic("x"))
+	ask("hint", "answer 5")
+	h.note(nil)
+	ask("hint", "answer 6")
+	// What failed is no answer.
+	model.err = errors.New("no answer")
+	for n := 7; n < 10; n++ {
+		if _, err := (thriftyModel{model, &h}).Complete(t.Context(), request("more")); err == nil || model.asked != n {
+			t.Fatalf("asked %d times, %v", model.asked, err)
+		}
+	}
+}
+
+// Only a step needs a sandbox: nobody makes one ready for what is asked at the end of an attempt.
+func TestAPatientModelWaitsWithStepsOnly(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := patientModel{&countingModel{}, make(chan struct{})}
+	if a, err := m.Complete(ctx, request("partial")); err != nil || a.Content != "answer 1" {
+		t.Fatalf("got %q, %v", a.Content, err)
+	}
+	cancel()
+	step := request("step")
+	step.Tools = motorloop.Definitions(nil)
+	if _, err := m.Complete(ctx, step); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// writes counts what comes through to the journal.
+type writes struct {
+	motorloop.Journal
+	n int
+}
+
+func (w *writes) Append(context.Context, *motorloop.Turn) error { w.n++; return nil }
+
+// A process that was frozen decides nothing any more when it thaws, not even before its loops are ended.
+func TestNoStepWithoutALease(t *testing.T) {
+	t.Parallel()
+	e := testEngine(t, 0, io.Discard, hang)
+	w := &writes{}
+	j := leasedJournal{w, e}
+	if err := j.Append(t.Context(), nil); err != nil || w.n != 1 {
+		t.Fatalf("with a Lease: %v", err)
+	}
+	e.hold(time.Now())
+	if err := j.Append(t.Context(), nil); !errors.Is(err, errNoLease) || w.n != 1 {
+		t.Fatalf("without a Lease: %v, %d steps", err, w.n)
+	}
+}

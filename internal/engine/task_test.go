@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+func condition(name string) metav1.Condition {
+	return metav1.Condition{Type: name, Status: metav1.ConditionTrue}
+}
+
+// readyRun is a run that worker-1 has something to do for.
+func readyRun() *v1alpha1.MotorRun {
+	run := testRun("ns", "run")
+	run.CreationTimestamp = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	run.Spec.Limits = v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600}
+	run.Status.Worker = "worker-1"
+	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}}
+	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.1"}
+	run.Status.Conditions = []metav1.Condition{condition(v1alpha1.ConditionSandboxReady)}
+	return run
+}
+
+func TestShouldRun(t *testing.T) {
+	t.Parallel()
+	asks := func(kind v1alpha1.InputKind) func(*v1alpha1.MotorRun) {
+		return func(r *v1alpha1.MotorRun) { r.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: kind} }
+	}
+	answered := func(kind v1alpha1.InputKind) func(*v1alpha1.MotorRun) {
+		return func(r *v1alpha1.MotorRun) {
+			asks(kind)(r)
+			r.Spec.Responses = []v1alpha1.Response{{ID: "id", Answer: "yes"}}
+		}
+	}
+	for name, tt := range map[string]struct {
+		change func(*v1alpha1.MotorRun)
+		want   bool
+	}{
+		"ready":                {func(*v1alpha1.MotorRun) {}, true},
+		"being deleted":        {func(r *v1alpha1.MotorRun) { r.DeletionTimestamp = new(metav1.Now()) }, false},
+		"cancelled":            {func(r *v1alpha1.MotorRun) { r.Spec.Cancel = true }, false},
+		"suspended":            {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, false},
+		"another's":            {func(r *v1alpha1.MotorRun) { r.Status.Worker = "worker-2" }, false},
+		"nobody's":             {func(r *v1alpha1.MotorRun) { r.Status.Worker = "" }, false},
+		"without an attempt":   {func(r *v1alpha1.MotorRun) { r.Status.Attempts = nil }, false},
+		"without a sandbox":    {func(r *v1alpha1.MotorRun) { r.Status.Sandbox = nil }, false},
+		"without an address":   {func(r *v1alpha1.MotorRun) { r.Status.Sandbox.PodIP = "" }, false},
+		"the sandbox restarts": {func(r *v1alpha1.MotorRun) { r.Status.Conditions[0].Status = metav1.ConditionFalse }, false},
+		"finished": {func(r *v1alpha1.MotorRun) {
+			r.Status.Conditions = append(r.Status.Conditions, condition(v1alpha1.ConditionFinished))
+		}, false},
+		"asks":                       {asks(v1alpha1.InputQuestion), false},
+		"is answered":                {answered(v1alpha1.InputQuestion), true},
+		"asks about an outcome":      {asks(v1alpha1.InputOutcomeUnknown), false},
+		"is answered about it":       {answered(v1alpha1.InputOutcomeUnknown), true},
+		"awaits a retry":             {asks(v1alpha1.InputRetry), false},
+		"a response starts no retry": {answered(v1alpha1.InputRetry), false},
+		"its next attempt has begun": {func(r *v1alpha1.MotorRun) {
+			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
+		}, true},
+		"an answer to something else": {func(r *v1alpha1.MotorRun) { answered(v1alpha1.InputQuestion)(r); r.Spec.Responses[0].ID = "other" }, false},
+	} {
+		run := readyRun()
+		tt.change(run)
+		e := &Engine{Config: Config{Worker: "worker-1"}}
+		if got := e.shouldRun(run); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func TestLoopConfig(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 5, 0, 0, time.UTC)
+	config := func(change func(*v1alpha1.MotorRun)) motorloop.Config {
+		run := readyRun()
+		change(run)
+		entries, err := journal.Load(t.Context(), nil, stubReader{list: func(context.Context) error { return nil }}, run, attemptOf(run).Index,
+			journal.Claim{Epoch: 1}, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loopConfig(run, entries, now)
+	}
+	first := motorloop.Config{
+		MaxIterations: 20, OnUnknown: motorloop.UnknownPerson, Deadline: time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC),
+	}
+	if diff := cmp.Diff(first, config(func(*v1alpha1.MotorRun) {})); diff != "" {
+		t.Errorf("the first attempt (-want +got):\n%s", diff)
+	}
+	retry := func(run *v1alpha1.MotorRun) {
+		run.Spec.Task, run.Spec.Tools = "do it", []v1alpha1.ToolName{"bash"}
+		run.Spec.Files = []v1alpha1.InputFile{{Path: "a"}}
+		run.Spec.Limits.MaxTokens = new(int64(5))
+		run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
+		run.Status.Paused.Seconds = 60
+		run.Status.Attempts = append(run.Status.Attempts, v1alpha1.AttemptStatus{Index: 1, RecoveryContext: "it failed"})
+	}
+	want := motorloop.Config{
+		Attempt: 1, Task: "do it", Tools: []string{"bash"}, Files: []string{"a"}, MaxIterations: 15, MaxTokens: 5,
+		OnUnknown: motorloop.UnknownModel, RecoveryContext: "it failed", Deadline: time.Date(2026, 1, 1, 0, 11, 0, 0, time.UTC),
+	}
+	if diff := cmp.Diff(want, config(retry)); diff != "" {
+		t.Errorf("a retry (-want +got):\n%s", diff)
+	}
+	for limit, want := range map[int32]int32{1: 1, 2: 1, 4: 3, 20: 15, 50: 37} {
+		if got := maxIterations(limit, 2); got != want {
+			t.Errorf("a retry may have %d of %d answers, want %d", got, limit, want)
+		}
+	}
+}
+
+func TestTaskOf(t *testing.T) {
+	t.Parallel()
+	run := readyRun()
+	for name, change := range map[string]func(*v1alpha1.MotorRun){
+		"run":   func(r *v1alpha1.MotorRun) { r.UID = "other" },
+		"epoch": func(r *v1alpha1.MotorRun) { r.Status.Epoch++ },
+		"attempt": func(r *v1alpha1.MotorRun) {
+			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
+		},
+		"sandbox": func(r *v1alpha1.MotorRun) { r.Status.Sandbox.PodUID = "other" },
+	} {
+		other := run.DeepCopy()
+		change(other)
+		if taskOf(run) == taskOf(other) {
+			t.Errorf("another %s is the same task", name)
+		}
+	}
+	if same := run.DeepCopy(); taskOf(run) != taskOf(same) {
+		t.Error("the same is another task")
+	}
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// Append creates the step of a turn. It is safe to repeat after an error: a step that this claim wrote for the same
+// request counts as written. It fails with motorloop.ErrStale if a later claim wrote the step, and with ErrMovedOn if
+// an earlier one did.
+func (l *Log) Append(ctx context.Context, t *motorloop.Turn) error {
+	return l.create(ctx, l.newStep(t.Index, turnSpec(t)))
+}
+
+// End records that the attempt ended without success, and what else came of that: the partial result, the hint, and what
+// the model calls for them took.
+func (l *Log) End(ctx context.Context, f *motorloop.Failure, extra motorloop.Outcome) error {
+	return l.create(ctx, l.newStep(l.next(), endSpec(f, extra)))
+}
+
+func (l *Log) create(ctx context.Context, s *v1alpha1.MotorStep) error {
+	if s.Spec.Index != l.next() {
+		return fmt.Errorf("step %s does not follow step %d", s.Name, l.next()-1)
+	}
+	err := l.persist(ctx, func() error {
+		created := s.DeepCopy()
+		err := l.client.Create(ctx, created)
+		switch {
+		case apierrors.IsAlreadyExists(err):
+			return l.adopt(ctx, s)
+		case err == nil:
+			s = created
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("create step %s: %w", s.Name, refused(s, err))
+	}
+	l.steps = append(l.steps, *s)
+	return nil
+}
+
+// adopt decides whose the step is that stands where s was to be: ours, if an earlier create was carried out and its
+// answer got lost.
+func (l *Log) adopt(ctx context.Context, s *v1alpha1.MotorStep) error {
+	var found v1alpha1.MotorStep
+	if err := l.live.Get(ctx, client.ObjectKeyFromObject(s), &found); err != nil {
+		return err
+	}
+	switch {
+	case !metav1.IsControlledBy(&found, l.run):
+		return ErrNotYetGone
+	case found.Spec.Epoch > l.claim.Epoch:
+		return motorloop.ErrStale
+	case !equality.Semantic.DeepEqual(found.Spec, s.Spec):
+		// A former holder of the run wrote it before it was fenced off. What it decided stands, and is carried on here.
+		return ErrMovedOn
+	}
+	*s = found
+	return nil
+}
+
+// Settle writes what has become of the turn's calls so far into its step: results, and executions of unknown outcome.
+// What is there already stays, and the turn has it afterwards.
+func (l *Log) Settle(ctx context.Context, t *motorloop.Turn) error {
+	if int(t.Index) > len(l.steps) {
+		return fmt.Errorf("step %d was never appended", t.Index)
+	}
+	s := &l.steps[t.Index-1]
+	err := l.persist(ctx, func() error {
+		for {
+			base := s.DeepCopy()
+			settle(s, t, l.now())
+			err := l.client.Status().Patch(ctx, s, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+			if err == nil {
+				return nil
+			}
+			*s = *base
+			if !apierrors.IsConflict(err) {
+				return err
+			}
+			// Somebody settled the step meanwhile, or an earlier try of ours was carried out and its answer got lost.
+			var found v1alpha1.MotorStep
+			if err := l.live.Get(ctx, client.ObjectKeyFromObject(s), &found); err != nil {
+				return fmt.Errorf("read it again: %w", err)
+			}
+			*s = found
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("settle step %s: %w", s.Name, refused(s, err))
+	}
+	adoptStatus(t, s)
+	return nil
+}
+
+const (
+	// tries is how many times a write is tried before the loop is given up, and with it an answer of the model that was
+	// paid for.
+	tries = 5
+	// firstPause between two tries; each further one is four times as long, the last 3.2 s.
+	firstPause = 50 * time.Millisecond
+)
+
+// persist carries out a write, and again if it failed in a way that may pass at once. The write must be one that can be
+// repeated.
+func (l *Log) persist(ctx context.Context, write func() error) error {
+	pause := firstPause
+	for n := 1; ; n++ {
+		err := write()
+		if err == nil {
+			l.writes++
+			return nil
+		}
+		if n == tries || !passes(err) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+			pause *= 4
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// passes says whether the same request may succeed when it is sent again: it did not reach the API server or had no
+// answer, or the server had no time for it.
+func passes(err error) bool {
+	switch apierrors.ReasonForError(err) { //nolint:exhaustive // all other reasons are answers
+	case metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonTooManyRequests,
+		metav1.StatusReasonInternalError, metav1.StatusReasonServiceUnavailable:
+		return true
+	case metav1.StatusReasonUnknown:
+		return !errors.Is(err, motorloop.ErrStale) && !errors.Is(err, ErrMovedOn) && !errors.Is(err, ErrNotYetGone)
+	}
+	return false
+}
+
+// refused is err, or a Failure if the API server calls the step invalid: it would do so whenever the same is written.
+func refused(s *v1alpha1.MotorStep, err error) error {
+	if !apierrors.IsInvalid(err) {
+		return err
+	}
+	return internalError("The API server does not take the MotorStep %s: %v. "+
+		"Check that the CustomResourceDefinitions are those of the manager's version.", s.Name, err)
+}
+
+func internalError(format string, args ...any) *motorloop.Failure {
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure, Reason: motorloop.ReasonInternalError, Message: fmt.Sprintf(format, args...),
+	}
+}
+
+func (l *Log) newStep(index int32, spec v1alpha1.MotorStepSpec) *v1alpha1.MotorStep {
+	spec.Attempt, spec.Index, spec.Epoch, spec.Worker = l.attempt, index, l.claim.Epoch, l.claim.Worker
+	if l.sandbox.PodUID != "" {
+		spec.Sandbox = new(l.sandbox)
+	}
+	return &v1alpha1.MotorStep{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      StepName(l.run.Name, l.attempt, index),
+			Namespace: l.run.Namespace,
+			Labels: map[string]string{
+				v1alpha1.LabelRun:       l.run.Name,
+				v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,
+			},
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(l.run, v1alpha1.GroupVersion.WithKind("MotorRun")),
+			},
+		},
+		Spec: spec,
+	}
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode"
+)
+
+const (
+	// partialTimeout and hintTimeout bound what the end of an attempt waits for. Neither call may keep a failed attempt
+	// from failing.
+	partialTimeout = 60 * time.Second
+	hintTimeout    = 20 * time.Second
+	// maxPartial and maxHint are in bytes, as such and as JSON.
+	maxPartial = 4096
+	maxHint    = 1024
+)
+
+// conclude adds to a failure what models have to say about it. It is called right before Run returns and records
+// nothing: if the end is not recorded after it, both calls are made once more and no others. What broke the sandbox, the
+// endpoint or the journal never comes here.
+func (r *run) conclude(ctx context.Context, out Outcome) (Outcome, error) {
+	if out.Failure == nil {
+		return out, nil
+	}
+	if out.Failure.Reason == ReasonMaxIterations {
+		said, err := r.askAside(ctx, &out, "partial result", r.model, partialRequest(r.cfg, r.turns), partialTimeout)
+		if err != nil {
+			return Outcome{}, err
+		}
+		out.Partial = cut(printable(said), maxPartial, maxPartial, "…")
+	}
+	if r.hintModel != nil && out.Failure.Category != ModelFailure {
+		said, err := r.askAside(ctx, &out, "hint", r.hintModel, hintRequest(r.cfg, r.turns, out.Failure), hintTimeout)
+		if err != nil {
+			return Outcome{}, err
+		}
+		out.Hint = cut(strings.Join(strings.Fields(printable(said)), " "), maxHint, maxHint, "…")
+	}
+	return out, nil
+}
+
+// askAside makes one model call for text that nothing depends on, "" if it cannot be had. The only error is that of ctx.
+func (r *run) askAside(
+	ctx context.Context, out *Outcome, what string, m Model, req Request, timeout time.Duration,
+) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	askCtx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	start := r.now()
+	a, err := m.Complete(askCtx, req)
+	took := max(r.now().Sub(start), 0)
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return "", ctxErr
+	}
+	out.ModelDuration += took
+	out.Usage.PromptTokens += tokens(a.Usage.PromptTokens)
+	out.Usage.CompletionTokens += tokens(a.Usage.CompletionTokens)
+	out.Usage.CachedTokens += tokens(a.Usage.CachedTokens)
+	r.log.LogAttrs(ctx, slog.LevelInfo, "model was asked about a failure",
+		slog.String("for", what), slog.Bool("answered", err == nil && a.Content != ""), slog.Duration("took", took))
+	if err != nil {
+		// Nothing depends on the answer: the failure that it was to explain stands without it.
+		return "", nil
+	}
+	return a.Content, nil
+}
+
+// printable makes a model's text fit to be shown to a person on a terminal: without control characters, and without those
+// that turn the direction of text.
+func printable(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	return strings.TrimSpace(strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t':
+			return c
+		case unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c):
+			return -1
+		}
+		return c
+	}, s))
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// answeringModel answers everything the same way.
+type answeringModel struct {
+	answer Answer
+	err    error
+	within time.Duration
+	asked  int
+}
+
+func (m *answeringModel) Complete(ctx context.Context, _ Request) (Answer, error) {
+	m.asked++
+	if deadline, ok := ctx.Deadline(); ok {
+		m.within = time.Until(deadline)
+	}
+	return m.answer, m.err
+}
+
+// What is asked about the ends of an attempt, and what comes of it.
+func TestPartialAndHint(t *testing.T) {
+	failing := func(toolapi.Call) toolapi.Result { return toolapi.Result{ErrorCode: "exit_1", Output: "no"} }
+	lost := &Failure{Category: InfraFailure, Reason: ReasonSandboxLost, Message: "gone"}
+	away := &Failure{Category: ModelFailure, Reason: ReasonModelUnavailable, Message: "away"}
+	calls := func(n int) (script []Answer) {
+		for i := range n {
+			script = append(script, says("", bash(strings.Repeat("x", i+1))))
+		}
+		return script
+	}
+	cases := map[string]struct {
+		cfg           Config
+		script        []Answer
+		behave        func(toolapi.Call) toolapi.Result
+		broken        fault
+		reason        string
+		partial, hint string
+		asked         int
+	}{
+		"completed":       {script: []Answer{says("done")}},
+		"max iterations":  {cfg: Config{MaxIterations: 2}, script: calls(2), reason: ReasonMaxIterations, partial: "the partial", hint: "a hint", asked: 1},
+		"max tokens":      {cfg: Config{MaxTokens: 22}, script: calls(2), reason: ReasonMaxTokens, hint: "a hint", asked: 1},
+		"tool failure":    {script: calls(3), behave: failing, reason: ReasonRepeatedToolFailure, hint: "a hint", asked: 1},
+		"empty answers":   {script: []Answer{says(""), says(""), says("")}, reason: ReasonEmptyAnswers},
+		"model failure":   {broken: failAt("model: before", away), reason: ReasonModelUnavailable},
+		"sandbox failure": {script: calls(1), broken: failAt("tool: before", lost), reason: ReasonSandboxLost},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tc.cfg, tc.behave, tc.script...)
+			if tc.broken != nil {
+				w.setFault(tc.broken)
+			}
+			hints := &answeringModel{answer: says("a hint")}
+			w.loop.HintModel = hints
+			out := mustRun(t, w, nil)
+			reason := ""
+			if out.Failure != nil {
+				reason = out.Failure.Reason
+			}
+			if reason != tc.reason || out.Partial != tc.partial || out.Hint != tc.hint || hints.asked != tc.asked {
+				t.Errorf("got %+v, %v, asked %d times for a hint", out, out.Failure, hints.asked)
+			}
+			if hints.asked > 0 && (hints.within <= 0 || hints.within > hintTimeout) {
+				t.Errorf("%s for a hint", hints.within)
+			}
+			want := int64(10 * (hints.asked + w.model.asked[forPartial]))
+			if out.Usage.PromptTokens != want || (w.model.asked[forPartial] > 0) != (tc.partial != "") {
+				t.Errorf("usage %+v, asked %v", out.Usage, w.model.asked)
+			}
+		})
+	}
+}
+
+// Nothing that goes wrong with a hint or a partial result keeps an attempt from failing, except the end of the loop.
+func TestAsidesThatFail(t *testing.T) {
+	away := &Failure{Category: ModelFailure, Reason: ReasonModelUnavailable, Message: "away"}
+	world := func(t *testing.T) *world {
+		return newWorld(t, Config{MaxIterations: 1}, nil, says("", bash("a")))
+	}
+	t.Run("an error", func(t *testing.T) {
+		w := world(t)
+		w.model.fault = func(context.Context, string) error {
+			if w.model.asked[forPartial] > 0 {
+				return away
+			}
+			return nil
+		}
+		w.loop.HintModel = &answeringModel{err: errors.New("odd")}
+		out := mustRun(t, w, nil)
+		if out.Failure.Reason != ReasonMaxIterations || out.Partial != "" || out.Hint != "" {
+			t.Errorf("got %+v", out)
+		}
+	})
+	t.Run("no hint model", func(t *testing.T) {
+		w := world(t)
+		if out := mustRun(t, w, nil); out.Partial != "the partial" || out.Hint != "" {
+			t.Errorf("got %+v", out)
+		}
+	})
+	t.Run("calls instead of text", func(t *testing.T) {
+		w := world(t)
+		w.model.aside = func(string) Answer { return says("", bash("b")) }
+		if out := mustRun(t, w, nil); out.Partial != "" || len(w.sandbox.executed) != 1 {
+			t.Errorf("got %+v, executed %v", out, w.sandbox.executedIDs())
+		}
+	})
+	for _, kind := range []string{forPartial, forHint} {
+		t.Run("the loop is ended: "+kind, func(t *testing.T) {
+			w := world(t)
+			w.loop.HintModel = w.model
+			ctx, cancel := context.WithCancel(t.Context())
+			w.model.fault = func(ctx context.Context, _ string) error {
+				if w.model.asked[kind] > 0 {
+					cancel()
+					return ctx.Err()
+				}
+				return nil
+			}
+			if _, err := w.run(ctx, nil); !errors.Is(err, context.Canceled) {
+				t.Fatalf("got %v", err)
+			}
+			w.model.fault = noFault
+			if out := mustRun(t, w, nil); out.Partial != "the partial" || out.Hint != "the hint" {
+				t.Errorf("got %+v", out)
+			}
+			if w.model.asked[forPartial] > 2 || w.model.asked[forHint] > 2 {
+				t.Errorf("asked %v", w.model.asked)
+			}
+		})
+	}
+}
+
+func TestAsidesAreBoundedAndClean(t *testing.T) {
+	hostile := "\x1b[2Jone\r\ntwo\u202e \x00\xff\tthree" + strings.Repeat(" <b> more", 2000)
+	w := newWorld(t, Config{MaxIterations: 1}, nil, says("", bash("a")))
+	w.model.aside = func(string) Answer { return says(hostile) }
+	w.loop.HintModel = w.model
+	out := mustRun(t, w, nil)
+	if !strings.HasPrefix(out.Partial, "[2Jone\ntwo \uFFFD\tthree <b>") || encodedLen(out.Partial) > maxPartial {
+		t.Errorf("%d bytes: %q", len(out.Partial), out.Partial)
+	}
+	if !strings.HasPrefix(out.Hint, "[2Jone two \uFFFD three <b>") || encodedLen(out.Hint) > maxHint || strings.Contains(out.Hint, "\n") {
+		t.Errorf("%d bytes: %q", len(out.Hint), out.Hint)
+	}
+}

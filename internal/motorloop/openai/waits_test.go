@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// The clock in this test is synctest's, so the waits take no time.
+func TestWaits(t *testing.T) {
+	cases := map[string]struct {
+		header   http.Header
+		min, max time.Duration
+	}{
+		"seconds":            {http.Header{"Retry-After": {"7"}}, 7 * time.Second, 7 * time.Second},
+		"milliseconds":       {http.Header{"Retry-After-Ms": {"1500"}, "Retry-After": {"7"}}, 1500 * time.Millisecond, 1500 * time.Millisecond},
+		"date":               {http.Header{"Retry-After": {"Sat, 01 Jan 2000 00:00:20 GMT"}}, 20 * time.Second, 20 * time.Second},
+		"a day is bounded":   {http.Header{"Retry-After": {"86400"}}, time.Minute, time.Minute},
+		"huge":               {http.Header{"Retry-After": {"1e300"}}, time.Minute, time.Minute},
+		"nonsense is ours":   {http.Header{"Retry-After": {"soon"}}, 500 * time.Millisecond, 1500 * time.Millisecond},
+		"negative is ours":   {http.Header{"Retry-After": {"-5"}}, 500 * time.Millisecond, 1500 * time.Millisecond},
+		"no header is ours":  {http.Header{}, 500 * time.Millisecond, 1500 * time.Millisecond},
+		"not a number":       {http.Header{"Retry-After": {"NaN"}}, 500 * time.Millisecond, 1500 * time.Millisecond},
+		"a date in the past": {http.Header{"Retry-After": {"Fri, 31 Dec 1999 00:00:00 GMT"}}, 500 * time.Millisecond, 1500 * time.Millisecond},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, 529} {
+				if took := waitedAfter(t, status, tc.header); took < tc.min || took > tc.max {
+					t.Errorf("waited %s after a %d, want %s to %s", took, status, tc.min, tc.max)
+				}
+			}
+		})
+	}
+}
+
+// waitedAfter is how long the client waits between a first answer with the status and header, and its second try.
+func waitedAfter(t *testing.T, status int, header http.Header) (took time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		c, err := New(Endpoint{BaseURL: "http://model.test/v1", Model: "m"}, Options{HTTPClient: &http.Client{
+			Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				n++
+				if n == 1 {
+					return response(status, header, ""), nil
+				}
+				return response(200, http.Header{}, okBody), nil
+			}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if _, err := ask(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		took = time.Since(start)
+	})
+	return took
+}
+
+func TestCancelWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Endpoint{BaseURL: "http://model.test", Model: "m"}, Options{HTTPClient: &http.Client{
+			Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				return response(503, http.Header{"Retry-After": {"30"}}, ""), nil
+			}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if _, err := ask(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("went on waiting for %s", took-time.Second)
+		}
+	})
+}
+
+func response(status int, h http.Header, body string) *http.Response {
+	h = h.Clone()
+	h.Set("Content-Type", "application/json")
+	return &http.Response{
+		StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+}

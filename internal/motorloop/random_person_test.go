@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// randomPerson answers too early, too late, and to questions that were not asked.
+type randomPerson struct {
+	*play
+	answers map[string]string // what the loop is given
+	said    map[string]string // the first answer to each question, which counts
+}
+
+// soFar is what a loop is given: later answers do not reach it.
+func (p *randomPerson) soFar() map[string]string {
+	return maps.Clone(p.answers)
+}
+
+func (p *randomPerson) say(id string) {
+	if _, ok := p.answers[id]; ok {
+		return
+	}
+	answer := []string{" Retry\n", "retry", "DONE", "skip", "answer"}[p.rng.IntN(5)]
+	p.seen["answer "+strings.ToLower(strings.TrimSpace(answer))]++
+	if answer == "answer" {
+		answer = fmt.Sprintf("answer %d", p.rng.IntN(1000))
+	}
+	p.answers[id], p.said[id] = answer, answer
+}
+
+func (p *randomPerson) answerEarly(attempt int32) {
+	for range 10 {
+		p.say(ExecutionID(CallID(attempt, int32(1+p.rng.IntN(6)), p.rng.IntN(4)), p.rng.IntN(2)))
+	}
+}
+
+func (p *randomPerson) maybeAnswer() {
+	for _, turn := range p.w.journal.load() {
+		for i, c := range turn.Calls {
+			if turn.Results[i] == nil && c.Tool == toolapi.ToolAskUser && p.rng.IntN(2) == 0 {
+				p.say(c.ID)
+			}
+		}
+		for _, u := range turn.Unknown {
+			if u.Policy == UnknownPerson && p.rng.IntN(2) == 0 {
+				p.say(u.Execution)
+			}
+		}
+	}
+}
+
+// waitedFor checks that the run waits for what is open, for a call of unknown outcome before everything after it and for
+// a question when nothing else is open, and answers it, perhaps only later.
+func (p *randomPerson) waitedFor(c *Call) {
+	turns := p.w.journal.load()
+	last := turns[len(turns)-1]
+	found := false
+	for i, other := range last.Calls {
+		open := last.Results[i] == nil
+		asksItself := other.Tool == toolapi.ToolAskUser
+		switch {
+		case open && c.Tool == toolapi.ToolAskUser && !asksItself:
+			p.t.Fatalf("asks %s while %s has no result", c.ID, other.ID)
+		case open && other.ID == c.ID && asksItself:
+			found = true
+		case open && !asksItself && !found:
+			if !strings.HasPrefix(c.ID, other.ID) || last.Unknown[len(last.Unknown)-1].Execution != c.ID {
+				p.t.Fatalf("waits for %s; first in line is %s of %+v", c.ID, other.ID, last.Unknown)
+			}
+			found = true
+		}
+	}
+	if _, answered := p.answers[c.ID]; !found || answered {
+		p.t.Fatalf("waits for %+v, which is not open or was answered", c)
+	}
+	if p.rng.IntN(3) > 0 {
+		p.say(c.ID)
+	}
+}

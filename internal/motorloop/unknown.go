@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// CodeSkipped is the error code of a call of unknown outcome that a person decided not to make again.
+const CodeSkipped = "skipped"
+
+// MaxExecutions is how many times one call is started at most. A call that takes the tool server down each time would
+// otherwise do so for ever.
+const MaxExecutions = 4
+
+// What a person can say about a call of unknown outcome. Anything else means that it is not made again.
+const (
+	answerRetry = "retry"
+	answerDone  = "done"
+)
+
+// ExecutionID is the id under which a call is executed of which n executions are unknown. The sandbox runs an id at most
+// once, so a call that is made again needs another one, and it must be the same after a restart.
+func ExecutionID(callID string, n int) string {
+	if n == 0 {
+		return callID
+	}
+	return fmt.Sprintf("%s-r%d", callID, n)
+}
+
+// prospect is what comes next of a call that has no result. One of its fields is set.
+type prospect struct {
+	// execution is the id under which the call is to be executed.
+	execution string
+	// waiting is the call as a person is asked about it.
+	waiting *Call
+	result  *toolapi.Result
+}
+
+// prospect decides what comes next of a call that has no result. It depends on the recorded turn and the answers only:
+// a loop that goes on after a restart comes to the same decision.
+//
+//	execution ──► result
+//	  ▲   │
+//	  │   ▼
+//	  │ unknown ── Model, "done", "skip", started too often ──► result
+//	  │   │
+//	  └───┴── Redo, "retry"                 Person, no answer ──► Awaiting
+func (r *run) prospect(t *Turn, c *Call) prospect {
+	n := 0
+	var last Unknown
+	for _, u := range t.Unknown {
+		if u.CallID == c.ID {
+			n, last = n+1, u
+		}
+	}
+	switch {
+	case n == 0:
+		return prospect{execution: c.ID}
+	case last.Policy == UnknownModel || n >= MaxExecutions:
+		return prospect{result: unknownResult(n)}
+	case last.Policy == UnknownRedo:
+		return prospect{execution: ExecutionID(c.ID, n)}
+	}
+	answer, ok := r.answers[last.Execution]
+	if !ok {
+		asked := *c
+		asked.ID = last.Execution
+		return prospect{waiting: &asked}
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case answerRetry:
+		return prospect{execution: ExecutionID(c.ID, n)}
+	case answerDone:
+		return prospect{result: &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}}
+	default:
+		return prospect{result: &toolapi.Result{
+			ErrorCode:  CodeSkipped,
+			Output:     cut(strings.ToValidUTF8(answer, "\uFFFD"), toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
+			Provenance: toolapi.ProvenanceUser,
+		}}
+	}
+}
+
+const doneText = "Nobody saw this call end, and its output is lost. The person looked: it did what it was meant to do."
+
+func unknownResult(n int) *toolapi.Result {
+	text := "The tool server ended while this call ran"
+	if n > 1 {
+		text += fmt.Sprintf(", each of the %d times that it was made", n)
+	}
+	return &toolapi.Result{
+		ErrorCode: toolapi.CodeOutcomeUnknown,
+		Output: text + ". It may have done all of its work, a part, or nothing, and it is not made again by itself. " +
+			"Look at what it changed before you decide whether to make it again.",
+		Provenance: toolapi.ProvenanceInternal,
+	}
+}
+
+// unknownPolicy says who deals with execution n (from 1) of a call, whose end nobody saw. After the last one that a call
+// may have there is nothing to be decided.
+func (r *run) unknownPolicy(tool string, n int) UnknownPolicy {
+	switch {
+	case n >= MaxExecutions:
+		return UnknownModel
+	case toolapi.ReadOnly(tool):
+		return UnknownRedo
+	case r.cfg.OnUnknown == UnknownModel:
+		return UnknownModel
+	default:
+		return UnknownPerson
+	}
+}
+
+// foundUnknown records that nobody saw the execution end, before anything is done about it: what is decided afterwards
+// must be decided about the same executions whoever carries the run on.
+func (r *run) foundUnknown(ctx context.Context, t *Turn, c *Call, execution string) error {
+	n := 1
+	for _, u := range t.Unknown {
+		if u.CallID == c.ID {
+			n++
+		}
+	}
+	u := Unknown{Execution: execution, CallID: c.ID, FoundAt: r.now(), Policy: r.unknownPolicy(c.Tool, n)}
+	t.Unknown = append(t.Unknown, u)
+	r.log.LogAttrs(ctx, slog.LevelInfo, "nobody saw the tool call end",
+		slog.String("call", execution), slog.String("tool", c.Tool), slog.String("policy", string(u.Policy)))
+	return r.journal.Settle(ctx, t)
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// lostUntil gives results like a tool server that goes down in the first n executions of every call whose arguments name
+// a file called "lost".
+func lostUntil(n int) func(toolapi.Call) toolapi.Result {
+	times := 0
+	return func(c toolapi.Call) toolapi.Result {
+		if strings.Contains(string(c.Arguments), "lost") {
+			if times++; times <= n {
+				return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown, Output: "unknown", Provenance: toolapi.ProvenanceInternal}
+			}
+		}
+		return toolapi.Result{OK: true, Output: "did it", Provenance: toolapi.ProvenanceInternal}
+	}
+}
+
+func TestExecutionID(t *testing.T) {
+	for n, want := range []string{"a0-s1-c0", "a0-s1-c0-r1", "a0-s1-c0-r2"} {
+		if got := ExecutionID("a0-s1-c0", n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// What becomes of a call that is lost some times, with everything that a person may say about it.
+func TestUnknownOutcomes(t *testing.T) {
+	const first, second, third, fourth = "a0-s1-c1", "a0-s1-c1-r1", "a0-s1-c1-r2", "a0-s1-c1-r3"
+	cases := map[string]struct {
+		call     Call
+		policy   UnknownPolicy
+		lost     int
+		answers  map[string]string
+		waiting  string // the execution that is waited for; "" if the run completes
+		executed string // of the call, in order
+		code     string // of its result, "ok" if it succeeded
+		says     string // its output contains it
+	}{
+		"a call that only reads is made again": {
+			call: read("lost"), lost: 1, executed: first + " " + second, code: "ok", says: "did it",
+		},
+		"whatever the policy": {
+			call: read("lost"), policy: UnknownModel, lost: 3, executed: first + " " + second + " " + third + " " + fourth, code: "ok",
+		},
+		"four times at most": {
+			call: read("lost"), lost: 9, executed: first + " " + second + " " + third + " " + fourth,
+			code: toolapi.CodeOutcomeUnknown, says: "each of the 4 times",
+		},
+		"the model is told": {
+			call: bash("lost"), policy: UnknownModel, lost: 9, executed: first, code: toolapi.CodeOutcomeUnknown, says: "Look at what it changed",
+		},
+		"a person is asked": {
+			call: bash("lost"), policy: UnknownPerson, lost: 9, executed: first, waiting: first,
+		},
+		"also if nobody said who": {
+			call: bash("lost"), lost: 9, executed: first, waiting: first,
+			answers: map[string]string{second: "retry", "a0-s1-c0": "retry", "a1-s1-c1": "retry"},
+		},
+		"retry": {
+			call: bash("lost"), lost: 1, executed: first + " " + second, code: "ok", says: "did it",
+			answers: map[string]string{first: "\n Retry "},
+		},
+		"retry is about one execution": {
+			call: bash("lost"), lost: 2, executed: first + " " + second, waiting: second,
+			answers: map[string]string{first: "retry"},
+		},
+		"retry, then done": {
+			call: bash("lost"), lost: 2, executed: first + " " + second, code: "ok", says: "The person looked",
+			answers: map[string]string{first: "retry", second: "DONE"},
+		},
+		"retry for ever": {
+			call: bash("lost"), lost: 9, executed: first + " " + second + " " + third + " " + fourth,
+			code: toolapi.CodeOutcomeUnknown, says: "each of the 4 times",
+			answers: map[string]string{first: "retry", second: "retry", third: "retry", fourth: "retry"},
+		},
+		"skip": {
+			call: bash("lost"), lost: 1, executed: first, code: CodeSkipped, says: "skip", answers: map[string]string{first: "skip"},
+		},
+		"anything else": {
+			call: bash("lost"), lost: 1, executed: first, code: CodeSkipped, says: "retry it by hand: \uFFFD",
+			answers: map[string]string{first: "retry it by hand: \xff"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			found := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			w := newWorld(t, Config{OnUnknown: tc.policy}, lostUntil(tc.lost),
+				says("", bash("before"), tc.call, bash("after"), question("all well?")), says("done"))
+			w.loop.Now = func() time.Time { return found }
+			answers := maps.Clone(tc.answers)
+			if answers == nil {
+				answers = map[string]string{}
+			}
+			answers["a0-s1-c3"] = "yes"
+			out := mustRun(t, w, answers)
+			turn := w.journal.load()[0]
+
+			want := "a0-s1-c0 " + tc.executed
+			if tc.waiting == "" {
+				want += " a0-s1-c2"
+			}
+			if got := strings.Join(w.sandbox.executedIDs(), " "); got != want {
+				t.Errorf("executed %s\nwant     %s", got, want)
+			}
+			for i, u := range turn.Unknown {
+				if u.Execution != ExecutionID(first, i) || u.CallID != first || !u.FoundAt.Equal(found) {
+					t.Errorf("unknown %d: %+v", i, u)
+				}
+			}
+			if tc.waiting != "" {
+				if out.Kind != Awaiting || out.Waiting.ID != tc.waiting || out.Waiting.Tool != tc.call.Tool {
+					t.Fatalf("got %+v", out)
+				}
+				if turn.Results[0] == nil || turn.Results[1] != nil || turn.Results[2] != nil || turn.Results[3] != nil {
+					t.Errorf("while a person is asked: %+v", turn.Results)
+				}
+				return
+			}
+			res := turn.Results[1]
+			if out.Kind != Completed || (tc.code == "ok") != res.OK || !res.OK && res.ErrorCode != tc.code || !strings.Contains(res.Output, tc.says) {
+				t.Errorf("got %+v, %+v", out, res)
+			}
+			if (res.Provenance == toolapi.ProvenanceUser) != (res.ErrorCode == CodeSkipped || res.Output == doneText) {
+				t.Errorf("provenance %s of %+v", res.Provenance, res)
+			}
+		})
+	}
+}
+
+// That an execution is unknown is written before anything follows from it, and what follows is the same for a loop that
+// knows no more than what is written.
+func TestUnknownIsWrittenFirst(t *testing.T) {
+	w := newWorld(t, Config{}, lostUntil(1), says("", bash("lost")), says("done"))
+	broken := errors.New("broken")
+	w.journal.fault = failAt("settle: after", broken)
+	if _, err := w.run(t.Context(), map[string]string{"a0-s1-c0": "retry"}); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	want := []Unknown{{Execution: "a0-s1-c0", CallID: "a0-s1-c0", Policy: UnknownPerson}}
+	got := w.journal.load()[0].Unknown
+	got[0].FoundAt = time.Time{}
+	if d := cmp.Diff(want, got); d != "" || len(w.sandbox.executed) != 1 {
+		t.Errorf("%s, executed %v", d, w.sandbox.executedIDs())
+	}
+	w.journal.fault = noFault
+	if out := mustRun(t, w, nil); out.Kind != Awaiting || out.Waiting.ID != "a0-s1-c0" {
+		t.Errorf("got %+v", out)
+	}
+	if out := mustRun(t, w, map[string]string{"a0-s1-c0": "retry"}); out.Kind != Completed {
+		t.Errorf("got %+v", out)
+	}
+	if got := strings.Join(w.sandbox.executedIDs(), " "); got != "a0-s1-c0 a0-s1-c0-r1" {
+		t.Errorf("executed %s", got)
+	}
+}

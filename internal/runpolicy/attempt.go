@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+const (
+	// maxAttempts is the most attempts of a run, whoever asked for them: as many as the status takes.
+	maxAttempts = 10
+	// maxOperatorAttempts is how many of them the operator makes by itself.
+	maxOperatorAttempts = 2
+)
+
+// Next is an attempt that begins.
+type Next struct {
+	Index int32
+	Cause v1alpha1.AttemptCause
+	// RecoveryContext is what the model is told of the attempts before.
+	RecoveryContext string
+	// NewSandbox says that the attempt needs another Pod than the one before.
+	NewSandbox bool
+}
+
+// current is the attempt that is being made, or waits for the next one.
+func current(o Observation) v1alpha1.AttemptStatus {
+	if n := len(o.Run.Status.Attempts); n > 0 {
+		return o.Run.Status.Attempts[n-1]
+	}
+	return v1alpha1.AttemptStatus{Index: o.Progress.Attempt}
+}
+
+// afterFailure decides what follows an attempt that failed:
+//
+//	no further attempt possible ─► the run ends
+//	cancelled                   ─► the run ends
+//	an entry in spec.retries    ─► the next attempt
+//	lost with its sandbox       ─► the next attempt, if it costs nobody anything
+//	otherwise                   ─► wait for an entry, until the window is over
+func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Decision {
+	cur := current(o)
+	d := Decision{Failure: f, FinishedAt: metav1.NewTime(now.Truncate(time.Second))}
+	if cur.FinishedAt != nil {
+		d.FinishedAt = *cur.FinishedAt
+	}
+	retry, own := mayRetry(o, f), mayMakeOwn(o, f)
+	if !retry && !own {
+		return Decision{End: failedForGood(o, f)}
+	}
+	if e := cancelled(o, now); e != nil {
+		return Decision{End: e}
+	}
+	switch entry := retryOf(o.Run, cur.Index+1); {
+	case retry && entry != nil:
+		d.Next = next(o, f, now, v1alpha1.CauseRetry, entry.Guidance)
+		return d
+	case own:
+		d.Next = next(o, f, now, v1alpha1.CauseInfrastructure, "")
+		return d
+	}
+	window := o.Run.Spec.Limits.RetryWindowSeconds
+	expires := d.FinishedAt.Add(time.Duration(window) * time.Second)
+	if !now.Before(expires) {
+		e := failedForGood(o, f)
+		e.Message += fmt.Sprintf(" Nobody asked for another attempt within %d s (spec.limits.retryWindowSeconds).", window)
+		return Decision{End: e}
+	}
+	d.Retry, d.WakeAt = retryInput(o, f, d.FinishedAt, expires), expires
+	return d
+}
+
+// failedForGood ends the run with its last attempt. If the sandbox was lost in the middle of a call, nobody is asked about
+// it any more, so the end says that its outcome is unknown.
+func failedForGood(o Observation, f *v1alpha1.FailureSummary) *End {
+	e := failed(f)
+	if calls := callsInFlight(o); lostSandbox(f) && len(calls) > 0 {
+		e.Message += " Nobody can tell whether these calls took effect: " + strings.Join(calls, "; ") + "."
+	}
+	return e
+}
+
+// callsInFlight names the calls that do more than read and have no result.
+func callsInFlight(o Observation) []string {
+	var calls []string
+	for _, c := range o.Progress.Unknown {
+		if c.InFlight {
+			calls = append(calls, callText(c.Tool, c.Arguments))
+		}
+	}
+	return calls
+}
+
+// mayRetry says whether somebody may ask for another attempt.
+func mayRetry(o Observation, f *v1alpha1.FailureSummary) bool {
+	worth := f.Retryable || f.SuggestedAction == v1alpha1.ActionRetryWithGuidance
+	asked, all := countAttempts(o.Run)
+	return worth && asked < max(1, o.Run.Spec.MaxAttempts) && all < maxAttempts
+}
+
+// mayMakeOwn says whether the operator makes another attempt by itself. It decides that at once or never: what waits for
+// a person is not taken out of their hands.
+func mayMakeOwn(o Observation, f *v1alpha1.FailureSummary) bool {
+	asked, all := countAttempts(o.Run)
+	return current(o).Failure == nil && lostSandbox(f) && all-asked < maxOperatorAttempts && all < maxAttempts && !heldBack(o)
+}
+
+// countAttempts counts the attempts that were asked for, the first one included, and all.
+func countAttempts(run *v1alpha1.MotorRun) (asked, all int32) {
+	for _, a := range run.Status.Attempts {
+		if a.Cause != v1alpha1.CauseInfrastructure {
+			asked++
+		}
+	}
+	return max(asked, 1), max(int32(len(run.Status.Attempts)), 1)
+}
+
+// lostSandbox says whether the attempt failed because its sandbox did.
+func lostSandbox(f *v1alpha1.FailureSummary) bool {
+	if f.Category != v1alpha1.CategoryInfraFailure {
+		return false
+	}
+	switch f.Reason {
+	case v1alpha1.ReasonSandboxLost, v1alpha1.ReasonSandboxEvicted, v1alpha1.ReasonSandboxCrashed, v1alpha1.ReasonSandboxOOMKilled,
+		v1alpha1.ReasonSandboxStartTimeout, v1alpha1.ReasonTimeout:
+		return true
+	}
+	return false
+}
+
+// heldBack says whether a person has to decide about another attempt, because a call may have taken effect that another
+// attempt would make again.
+func heldBack(o Observation) bool {
+	return onUnknown(o.Run) == v1alpha1.UnknownAskPerson && slices.ContainsFunc(o.Progress.Unknown, inFlight)
+}
+
+func inFlight(c CallRef) bool { return c.InFlight }
+
+func onUnknown(run *v1alpha1.MotorRun) v1alpha1.UnknownPolicy {
+	if run.Spec.Approval == nil || run.Spec.Approval.OnUnknown == "" {
+		return v1alpha1.UnknownAskPerson
+	}
+	return run.Spec.Approval.OnUnknown
+}
+
+func retryOf(run *v1alpha1.MotorRun, attempt int32) *v1alpha1.Retry {
+	for i := range run.Spec.Retries {
+		if run.Spec.Retries[i].Attempt == attempt {
+			return &run.Spec.Retries[i]
+		}
+	}
+	return nil
+}
+
+func next(o Observation, f *v1alpha1.FailureSummary, now time.Time, cause v1alpha1.AttemptCause, guidance string) *Next {
+	n := &Next{Index: current(o).Index + 1, Cause: cause, NewSandbox: lostSandbox(f) || isUnusable(o, now)}
+	n.RecoveryContext = recoveryContext(o, f, n, guidance)
+	return n
+}
+
+// isUnusable says whether the sandbox is lost although the attempt failed for another reason: it may have waited long.
+func isUnusable(o Observation, now time.Time) bool {
+	return o.SandboxGone || o.Sandbox != nil && o.Sandbox.Phase == sandbox.Ended || sandboxNotStarted(o, now) != nil
+}
+
+// retryInput says how to have another attempt made.
+func retryInput(o Observation, f *v1alpha1.FailureSummary, failedAt metav1.Time, expires time.Time) *v1alpha1.PendingInput {
+	cur, run := current(o).Index, o.Run
+	var b strings.Builder
+	fmt.Fprintf(&b, "Attempt %d failed (%s): %s", cur, f.Reason, f.Message)
+	if f.Hint != "" {
+		fmt.Fprintf(&b, "\nA model's guess: %s", f.Hint)
+	}
+	if calls := callsInFlight(o); len(calls) > 0 {
+		b.WriteString("\nNobody can tell whether these calls took effect:\n- " + strings.Join(calls, "\n- "))
+	}
+	how := fmt.Sprintf("\nTo try again, add an entry to spec.retries before %s:\n"+
+		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/retries/-","value":{"attempt":%d,"guidance":"…"}}]'`+
+		"\nOtherwise the run ends; spec.cancel ends it at once.", expires.UTC().Format(time.RFC3339), run.Namespace, run.Name, cur+1)
+	return &v1alpha1.PendingInput{
+		ID:        fmt.Sprintf("retry-%d", cur+1),
+		Kind:      v1alpha1.InputRetry,
+		Title:     Title(fmt.Sprintf("Attempt %d failed: %s", cur, f.Reason)),
+		Question:  CutEncoded(b.String(), maxRetryQuestion-encodedSize(how)) + how,
+		Step:      f.LastStep,
+		Attempt:   new(cur + 1),
+		AskedAt:   failedAt,
+		ExpiresAt: metav1.NewTime(expires),
+	}
+}
+
+// maxRetryQuestion is the most bytes of what is said about a retry.
+const maxRetryQuestion = 4096
+
+// SuggestedAction is what to do about a failure.
+func SuggestedAction(c v1alpha1.FailureCategory, reason string, retryable bool) v1alpha1.SuggestedAction {
+	switch {
+	case reason == v1alpha1.ReasonModeUnsupported, reason == v1alpha1.ReasonEgressUnsupported:
+		return v1alpha1.ActionStop
+	case reason == v1alpha1.ReasonIsolationRefused, reason == v1alpha1.ReasonUserResponseTimeout,
+		reason == v1alpha1.ReasonTimeout && c == v1alpha1.CategoryBudgetExhausted:
+		// They end the run: somebody has to see to the network, to answer in time, or to give another run more time.
+		return v1alpha1.ActionAskUser
+	case c == v1alpha1.CategoryInvalidTask:
+		// A file, a Secret or a ConfigMap is not as the run needs it.
+		return v1alpha1.ActionAskUser
+	case c == v1alpha1.CategoryModelFailure && !retryable:
+		// What does not pass is the key, the name or the address of the model, or a request that it does not take.
+		return v1alpha1.ActionAskUser
+	case c == v1alpha1.CategoryInfraFailure && !retryable:
+		return v1alpha1.ActionStop
+	}
+	return v1alpha1.ActionRetryWithGuidance
+}
+
+// InvalidRetry is an entry of spec.retries that starts no attempt.
+type InvalidRetry struct {
+	// Reason is a reason of the condition RetriesValid.
+	Reason string
+	// Entry names it.
+	Entry string
+}
+
+// InvalidRetries finds the entries of spec.retries that started no attempt and cannot start one any more.
+func InvalidRetries(run *v1alpha1.MotorRun) []InvalidRetry {
+	var invalid []InvalidRetry
+	asked, all := countAttempts(run)
+	left := max(1, run.Spec.MaxAttempts) - asked
+	last := min(maxAttempts-1, all-1+left+maxOperatorAttempts-(all-asked))
+	for i, r := range run.Spec.Retries {
+		entry := fmt.Sprintf("spec.retries[%d].attempt %d", i, r.Attempt)
+		switch {
+		case r.Attempt < all:
+			if int(r.Attempt) < len(run.Status.Attempts) && run.Status.Attempts[r.Attempt].Cause != v1alpha1.CauseRetry {
+				invalid = append(invalid, InvalidRetry{v1alpha1.ReasonRetryTooLate, entry})
+			}
+		case left <= 0 || r.Attempt > last:
+			invalid = append(invalid, InvalidRetry{v1alpha1.ReasonRetryOverLimit, entry})
+		}
+	}
+	return invalid
+}
+
+// Fail writes into the status that the current attempt is over.
+func Fail(st *v1alpha1.MotorRunStatus, f *v1alpha1.FailureSummary, at metav1.Time) {
+	if len(st.Attempts) == 0 {
+		return
+	}
+	a := &st.Attempts[len(st.Attempts)-1]
+	if a.Failure == nil {
+		a.Failure, a.FinishedAt = f, &at
+	}
+}
+
+// Begin writes the next attempt into the status. Of those before, only the current one's recovery context is needed.
+func Begin(st *v1alpha1.MotorRunStatus, n *Next, now time.Time) {
+	for i := range st.Attempts {
+		st.Attempts[i].RecoveryContext = ""
+	}
+	st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{
+		Index: n.Index, Cause: n.Cause, RecoveryContext: n.RecoveryContext, StartedAt: new(metav1.NewTime(now)),
+	})
+	st.PendingInput = nil
+	if n.NewSandbox && st.Sandbox != nil {
+		Replace(st)
+	}
+}
+
+// Replace notes that the Pod which the status names is done with. Until another one exists, the status says which one
+// must be gone before.
+func Replace(st *v1alpha1.MotorRunStatus) {
+	st.Sandbox = &v1alpha1.SandboxStatus{PodName: st.Sandbox.PodName, PodUID: st.Sandbox.PodUID}
+}
+
+// Replaced says whether the status names a Pod that is done with, and not the present one, of which it knows the creation.
+func Replaced(sb *v1alpha1.SandboxStatus) bool { return sb != nil && sb.CreatedAt == nil }
+
+// AttemptsOf gives the run's attempts up to the current one, which the journal may know alone if the status was lost.
+func AttemptsOf(st *v1alpha1.MotorRunStatus, p Progress, now time.Time) []v1alpha1.AttemptStatus {
+	attempts := st.Attempts
+	for i := int32(len(attempts)); i <= p.Attempt; i++ {
+		a := v1alpha1.AttemptStatus{Index: i, Cause: v1alpha1.CauseFirst, StartedAt: new(metav1.NewTime(now))}
+		if i > 0 {
+			a.Cause = v1alpha1.CauseRetry
+		}
+		attempts = append(attempts, a)
+	}
+	return attempts
+}

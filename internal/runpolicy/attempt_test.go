@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+const (
+	first = v1alpha1.CauseFirst
+	retry = v1alpha1.CauseRetry
+	infra = v1alpha1.CauseInfrastructure
+)
+
+// attemptRun may have three attempts and waits 50 s for a retry.
+func attemptRun(causes ...v1alpha1.AttemptCause) *v1alpha1.MotorRun {
+	run := withAttempts(testRun(), causes...)
+	run.Spec.MaxAttempts, run.Spec.Limits.RetryWindowSeconds = 3, 50
+	return run
+}
+
+func retryable(reason string) *v1alpha1.StepOutcome {
+	return &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: reason, Message: "It failed.", Retryable: true}
+}
+
+// lost is a step's outcome that says that the sandbox is gone.
+func lost() *v1alpha1.StepOutcome {
+	return &v1alpha1.StepOutcome{Category: v1alpha1.CategoryInfraFailure, Reason: v1alpha1.ReasonSandboxLost, Message: "Gone.", Retryable: true}
+}
+
+func bashInFlight(o *Observation) {
+	o.Progress.Unknown = []CallRef{{ID: "a0-s1-c0", Tool: "bash", Arguments: `{"command":"pay"}`, InFlight: true}}
+}
+
+func TestAfterAFailure(t *testing.T) {
+	t.Parallel()
+	type want struct {
+		end   string
+		next  v1alpha1.AttemptCause
+		fresh bool
+		waits bool
+	}
+	tests := map[string]struct {
+		run    *v1alpha1.MotorRun
+		change func(*Observation)
+		want   want
+	}{
+		"a failure that another attempt may overcome": {attemptRun(first), func(o *Observation) { o.Progress.Failure = retryable("Why") }, want{waits: true}},
+		"not by itself, but with guidance": {
+			attemptRun(first), func(o *Observation) { o.Progress.Failure = retryable("Why"); o.Progress.Failure.Retryable = false }, want{waits: true},
+		},
+		"the answers are used up": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryBudgetExhausted, Reason: "MaxIterations"}
+		}, want{waits: true}},
+		"the key is refused": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryModelFailure, Reason: "ModelUnauthorized"}
+		}, want{end: "ModelUnauthorized"}},
+		"a Secret that came away": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryInvalidTask, Reason: "ModelSecretNotFound", Retryable: true}
+		}, want{waits: true}},
+		"a fault of the manager": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryInfraFailure, Reason: v1alpha1.ReasonInternalError}
+		}, want{end: v1alpha1.ReasonInternalError}},
+		"isolation": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryInfraFailure, Reason: v1alpha1.ReasonIsolationRefused}
+		}, want{end: v1alpha1.ReasonIsolationRefused}},
+		"a retry": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Retries = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}
+		}, want{next: retry}},
+		"a retry for another attempt": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Retries = retryable("Why"), []v1alpha1.Retry{{Attempt: 2}}
+		}, want{waits: true}},
+		"a retry in a run that is suspended": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Retries, o.Run.Spec.Suspend = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, true
+		}, want{next: retry}},
+		"a retry of a cancelled run": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Retries, o.Run.Spec.Cancel = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, true
+		}, want{end: v1alpha1.ReasonCancelled}},
+		"a retry when the sandbox is gone": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Retries, o.Sandbox, o.SandboxGone = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, nil, true
+		}, want{next: retry, fresh: true}},
+		"a retry when the sandbox has ended": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Retries, o.Sandbox = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, endedPod
+		}, want{next: retry, fresh: true}},
+		"a retry when the tool server has been down too long": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Retries, o.Sandbox, o.SandboxStartTimeout = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, restartingPod, -sec
+		}, want{next: retry, fresh: true}},
+		"a retry while the tool server is down": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Retries, o.Sandbox = retryable("Why"), []v1alpha1.Retry{{Attempt: 1}}, restartingPod
+		}, want{next: retry}},
+		"the last attempt":        {attemptRun(first, retry, retry), func(o *Observation) { o.Progress.Failure = retryable("Why") }, want{end: "Why"}},
+		"operator's do not count": {attemptRun(first, infra, infra, retry), func(o *Observation) { o.Progress.Failure = retryable("Why") }, want{waits: true}},
+		"the only attempt":        {attemptRun(first), func(o *Observation) { o.Run.Spec.MaxAttempts, o.Progress.Failure = 1, retryable("Why") }, want{end: "Why"}},
+		"the Pod is gone":         {attemptRun(first), func(o *Observation) { o.Sandbox, o.SandboxGone = nil, true }, want{next: infra, fresh: true}},
+		"the Pod is gone, in the only attempt": {attemptRun(first), func(o *Observation) {
+			o.Run.Spec.MaxAttempts, o.Sandbox, o.SandboxGone = 1, nil, true
+		}, want{next: infra, fresh: true}},
+		"the Pod has ended":        {attemptRun(first, retry), func(o *Observation) { o.Sandbox = endedPod }, want{next: infra, fresh: true}},
+		"the tool server is lost":  {attemptRun(first), func(o *Observation) { o.Progress.Failure = lost() }, want{next: infra, fresh: true}},
+		"lost for the second time": {attemptRun(first, infra), func(o *Observation) { o.Progress.Failure = lost() }, want{next: infra, fresh: true}},
+		"lost for the third time":  {attemptRun(first, infra, infra), func(o *Observation) { o.Progress.Failure = lost() }, want{waits: true}},
+		"lost in a run that is cancelled": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Cancel = lost(), true
+		}, want{end: v1alpha1.ReasonCancelled}},
+		"lost, and a retry is there": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Retries = lost(), []v1alpha1.Retry{{Attempt: 1}}
+		}, want{next: retry, fresh: true}},
+		"lost in the middle of a call": {attemptRun(first), func(o *Observation) { o.Progress.Failure = lost(); bashInFlight(o) }, want{waits: true}},
+		"lost in the middle of a call, the model is told": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure, o.Run.Spec.Approval = lost(), &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
+			bashInFlight(o)
+		}, want{next: infra, fresh: true}},
+		"lost after a call of unknown outcome was dealt with": {attemptRun(first), func(o *Observation) {
+			o.Progress.Failure = lost()
+			bashInFlight(o)
+			o.Progress.Unknown[0].InFlight = false
+		}, want{next: infra, fresh: true}},
+		"lost in the middle of a call, in the only attempt": {attemptRun(first), func(o *Observation) {
+			o.Run.Spec.MaxAttempts, o.Progress.Failure = 1, lost()
+			bashInFlight(o)
+		}, want{end: v1alpha1.ReasonSandboxLost}},
+		"a person waits, and the call turns out to have ended": {attemptRun(first), func(o *Observation) {
+			Fail(&o.Run.Status, o.failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxLost, "Gone.", true), metav1.NewTime(after(10*sec)))
+			o.Sandbox, o.SandboxGone = nil, true
+		}, want{waits: true}},
+		"ten attempts": {attemptRun(first, retry, retry, retry, retry, retry, retry, retry, infra, infra), func(o *Observation) {
+			o.Run.Spec.MaxAttempts, o.Progress.Failure = 99, retryable("Why")
+		}, want{end: "Why"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := Observation{Run: tt.run, Sandbox: runningPod, SandboxStartTimeout: time.Hour}
+			o.Progress.Attempt = int32(len(tt.run.Status.Attempts) - 1)
+			tt.change(&o)
+			d := Decide(o, after(20*sec))
+			got := want{waits: d.Retry != nil}
+			if d.End != nil {
+				got.end = d.End.Reason
+			}
+			if d.Next != nil {
+				got.next, got.fresh = d.Next.Cause, d.Next.NewSandbox
+				if d.Next.Index != o.Progress.Attempt+1 || d.Next.RecoveryContext == "" {
+					t.Errorf("attempt %d with context %q", d.Next.Index, d.Next.RecoveryContext)
+				}
+			}
+			if got != tt.want {
+				t.Fatalf("got %+v, want %+v", got, tt.want)
+			}
+			if (d.Failure != nil) != (d.Next != nil || d.Retry != nil) {
+				t.Errorf("failure %+v", d.Failure)
+			}
+		})
+	}
+}
+
+func TestTheWindowOfARetry(t *testing.T) {
+	t.Parallel()
+	o := Observation{Run: attemptRun(first), Sandbox: runningPod, Progress: Progress{Failure: retryable("Why"), LastStep: "run-a0-s7"}}
+	o.Progress.Failure.Hint = "Use another port."
+	d := Decide(o, after(20*sec+300*time.Millisecond))
+	want := &v1alpha1.PendingInput{
+		ID: "retry-1", Kind: v1alpha1.InputRetry, Title: "Attempt 0 failed: Why", Question: d.Retry.Question, Step: "run-a0-s7", Attempt: new(int32(1)),
+		AskedAt: metav1.NewTime(after(20 * sec)), ExpiresAt: metav1.NewTime(after(70 * sec)),
+	}
+	if diff := cmp.Diff(want, d.Retry); diff != "" || !d.WakeAt.Equal(after(70*sec)) || !d.FinishedAt.Time.Equal(after(20*sec)) {
+		t.Errorf("wakes at %s, finished at %s, retry (-want +got):\n%s", d.WakeAt, d.FinishedAt, diff)
+	}
+	for _, part := range []string{"It failed.", "Use another port.", "spec.retries", `"attempt":1`, "-n ns", "motorrun run", "spec.cancel", "2025-03-01T12:01:10Z"} {
+		if !strings.Contains(d.Retry.Question, part) {
+			t.Errorf("the question does not say %q: %s", part, d.Retry.Question)
+		}
+	}
+	Fail(&o.Run.Status, d.Failure, d.FinishedAt)
+	if f := o.Run.Status.Attempts[0].Failure; f.LastStep != "run-a0-s7" || f.Hint != "Use another port." || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance {
+		t.Errorf("failure %+v", f)
+	}
+	// The journal of a failed attempt that is read in part must not change what was decided.
+	o.Progress.Failure = nil
+	if again := Decide(o, after(69*sec)); again.Retry == nil || cmp.Diff(want.ExpiresAt, again.Retry.ExpiresAt) != "" || !again.WakeAt.Equal(after(70*sec)) {
+		t.Errorf("later: %+v", again)
+	}
+	e := Decide(o, after(70*sec)).End
+	if e == nil || e.Reason != "Why" || e.Phase != v1alpha1.PhaseFailed || !strings.Contains(e.Message, "within 50 s (spec.limits.retryWindowSeconds)") {
+		t.Errorf("in the end: %+v", e)
+	}
+	o.Run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1}}
+	if late := Decide(o, after(71*sec)); late.Next == nil {
+		t.Errorf("a retry that came in time and is seen late: %+v", late)
+	}
+	o.Progress.Final = new("It worked after all.")
+	if e := Decide(o, after(71*sec)).End; e == nil || e.Phase != v1alpha1.PhaseCompleted {
+		t.Errorf("completed after all: %+v", e)
+	}
+}
+
+// Whom nobody asks any more is told.
+func TestTheEndNamesCallsThatWereLost(t *testing.T) {
+	t.Parallel()
+	o := Observation{Run: attemptRun(first), SandboxGone: true}
+	o.Run.Spec.MaxAttempts = 1
+	bashInFlight(&o)
+	e := Decide(o, after(20*sec)).End
+	if e == nil || !strings.Contains(e.Message, `Nobody can tell whether these calls took effect: bash {"command":"pay"}.`) {
+		t.Errorf("the only attempt: %+v", e)
+	}
+	o.Run.Spec.MaxAttempts = 3
+	Fail(&o.Run.Status, Decide(o, after(20*sec)).Failure, metav1.NewTime(after(20*sec)))
+	if e := Decide(o, after(70*sec)).End; e == nil || !strings.Contains(e.Message, `bash {"command":"pay"}. Nobody asked`) {
+		t.Errorf("nobody asks for a retry: %+v", e)
+	}
+}
+
+func TestTheQuestionNamesCallsInFlight(t *testing.T) {
+	t.Parallel()
+	o := Observation{Run: attemptRun(first), SandboxGone: true}
+	bashInFlight(&o)
+	o.Progress.Unknown = append(o.Progress.Unknown, CallRef{Tool: "write", Arguments: "settled long ago"})
+	d := Decide(o, after(20*sec))
+	if q := d.Retry.Question; !strings.Contains(q, "whether these calls took effect:\n- bash {\"command\":\"pay\"}\n") || strings.Contains(q, "settled") {
+		t.Errorf("the question is %q", q)
+	}
+}
+
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	st := &attemptRun(first).Status
+	st.Attempts[0].RecoveryContext = "old"
+	st.PendingInput = &v1alpha1.PendingInput{ID: "retry-1"}
+	st.Sandbox = &v1alpha1.SandboxStatus{PodName: "p", PodUID: "u", PodIP: "ip", NodeName: "n", CreatedAt: new(metav1.NewTime(t0))}
+	Begin(st, &Next{Index: 1, Cause: retry, RecoveryContext: "new"}, after(30*sec))
+	if st.PendingInput != nil || st.Attempts[0].RecoveryContext != "" || st.Attempts[1].RecoveryContext != "new" || Replaced(st.Sandbox) {
+		t.Errorf("status %+v", st)
+	}
+	Begin(st, &Next{Index: 2, Cause: infra, NewSandbox: true}, after(40*sec))
+	if diff := cmp.Diff(&v1alpha1.SandboxStatus{PodName: "p", PodUID: "u"}, st.Sandbox); diff != "" || !Replaced(st.Sandbox) {
+		t.Errorf("the sandbox (-want +got):\n%s", diff)
+	}
+	if Replaced(nil) {
+		t.Error("no sandbox is none to be replaced")
+	}
+}
+
+func TestInvalidRetries(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		causes  []v1alpha1.AttemptCause
+		retries []int32
+		want    []string
+	}{
+		"none":                              {[]v1alpha1.AttemptCause{first}, nil, nil},
+		"in advance":                        {[]v1alpha1.AttemptCause{first}, []int32{1, 2}, nil},
+		"perhaps, if the operator adds two": {[]v1alpha1.AttemptCause{first}, []int32{4}, nil},
+		"never":                             {[]v1alpha1.AttemptCause{first}, []int32{5}, []string{"OverMaxAttempts spec.retries[0].attempt 5"}},
+		"used":                              {[]v1alpha1.AttemptCause{first, retry}, []int32{1}, nil},
+		"the operator was faster":           {[]v1alpha1.AttemptCause{first, infra}, []int32{1, 2}, []string{"AttemptBegan spec.retries[0].attempt 1"}},
+		"one more, the operator's counted":  {[]v1alpha1.AttemptCause{first, infra, infra}, []int32{3, 4, 5}, []string{"OverMaxAttempts spec.retries[2].attempt 5"}},
+		"all attempts are made":             {[]v1alpha1.AttemptCause{first, retry, retry}, []int32{3}, []string{"OverMaxAttempts spec.retries[0].attempt 3"}},
+	}
+	for name, tt := range tests {
+		run := attemptRun(tt.causes...)
+		for _, n := range tt.retries {
+			run.Spec.Retries = append(run.Spec.Retries, v1alpha1.Retry{Attempt: n})
+		}
+		var got []string
+		for _, i := range InvalidRetries(run) {
+			got = append(got, i.Reason+" "+i.Entry)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestSuggestedAction(t *testing.T) {
+	t.Parallel()
+	for want, cases := range map[v1alpha1.SuggestedAction][]struct {
+		category  v1alpha1.FailureCategory
+		reason    string
+		retryable bool
+	}{
+		v1alpha1.ActionRetryWithGuidance: {
+			{v1alpha1.CategoryToolFailure, "RepeatedToolFailure", false}, {v1alpha1.CategoryBudgetExhausted, "MaxTokens", true},
+			{v1alpha1.CategoryUnknown, "Any", false}, {v1alpha1.CategoryModelFailure, "ModelUnavailable", true},
+			{v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxLost, true}, {v1alpha1.CategoryInfraFailure, v1alpha1.ReasonTimeout, true},
+		},
+		v1alpha1.ActionAskUser: {
+			{v1alpha1.CategoryModelFailure, "ModelUnauthorized", false}, {v1alpha1.CategoryModelFailure, "ModelNotFound", false},
+			{v1alpha1.CategoryModelFailure, "ModelRefusedRequest", false}, {v1alpha1.CategoryInvalidTask, "InputFile", false},
+			{v1alpha1.CategoryInvalidTask, "ModelSecretNotFound", true}, {v1alpha1.CategoryInfraFailure, v1alpha1.ReasonIsolationRefused, false},
+			{v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonTimeout, true}, {v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, true},
+		},
+		v1alpha1.ActionStop: {
+			{v1alpha1.CategoryInfraFailure, v1alpha1.ReasonInternalError, false}, {v1alpha1.CategoryInvalidTask, v1alpha1.ReasonModeUnsupported, false},
+			{v1alpha1.CategoryInvalidTask, v1alpha1.ReasonEgressUnsupported, false},
+		},
+	} {
+		for _, c := range cases {
+			if got := SuggestedAction(c.category, c.reason, c.retryable); got != want {
+				t.Errorf("%s %s %t: %s, want %s", c.category, c.reason, c.retryable, got, want)
+			}
+		}
+	}
+}
+
+func TestAttemptsOfALostStatus(t *testing.T) {
+	t.Parallel()
+	got := AttemptsOf(&v1alpha1.MotorRunStatus{}, Progress{Attempt: 1}, t0)
+	if len(got) != 2 || got[0].Cause != first || got[1].Cause != retry || got[1].Index != 1 {
+		t.Errorf("attempts %+v", got)
+	}
+	run := attemptRun(first, infra)
+	if got := AttemptsOf(&run.Status, Progress{}, t0); len(got) != 2 || got[1].Cause != infra {
+		t.Errorf("attempts %+v", got)
+	}
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// MaxStatusBytes is the most that the status of a run has in JSON. It leaves room below 32 KiB for what is added to a
+// finished run.
+const MaxStatusBytes = 30 << 10
+
+// Fit makes a status small enough to be written, whatever a model, a tool or a person put into it. It takes away the
+// least needed first, and never what somebody goes by: conditions and their reasons, ids, numbers, times, and what the
+// model of the current attempt is told.
+func Fit(st *v1alpha1.MotorRunStatus) {
+	for _, shrink := range []func(*v1alpha1.MotorRunStatus){
+		shortenFormer, dropRecoveryOfEnded, shortenTexts, shortenAll,
+	} {
+		if statusSize(st) <= MaxStatusBytes {
+			return
+		}
+		shrink(st)
+	}
+}
+
+func statusSize(st *v1alpha1.MotorRunStatus) int {
+	b, err := json.Marshal(st)
+	if err != nil {
+		// There is nothing in it that JSON has no form for.
+		panic(err)
+	}
+	return len(b)
+}
+
+// shortenFormer keeps of the attempts before the current one how they failed.
+func shortenFormer(st *v1alpha1.MotorRunStatus) {
+	for i := range st.Attempts[:max(0, len(st.Attempts)-1)] {
+		a := &st.Attempts[i]
+		a.LastCalls, a.RecoveryContext = nil, ""
+		shortenFailure(a, 200)
+	}
+}
+
+func shortenFailure(a *v1alpha1.AttemptStatus, size int) {
+	if a.Failure == nil {
+		return
+	}
+	f := *a.Failure
+	f.Message, f.Hint = CutEncoded(f.Message, size), CutEncoded(f.Hint, size)
+	a.Failure = &f
+}
+
+// dropRecoveryOfEnded drops what the model of an attempt was told that is over.
+func dropRecoveryOfEnded(st *v1alpha1.MotorRunStatus) {
+	for i := range st.Attempts {
+		if st.Attempts[i].FinishedAt != nil {
+			st.Attempts[i].RecoveryContext = ""
+		}
+	}
+}
+
+// shortenTexts shortens what can be read in full elsewhere: in the steps, or in another field.
+func shortenTexts(st *v1alpha1.MotorRunStatus) {
+	for i := range st.Conditions {
+		st.Conditions[i].Message = CutEncoded(st.Conditions[i].Message, 300)
+	}
+	for i := range st.Attempts {
+		for j := range st.Attempts[i].LastCalls {
+			c := &st.Attempts[i].LastCalls[j]
+			c.Head = CutEncoded(c.Head, 60)
+		}
+	}
+	if p := st.PendingInput; p != nil {
+		short := *p
+		short.Options = nil
+		for _, o := range p.Options {
+			short.Options = append(short.Options, CutEncoded(o, 200))
+		}
+		short.Default = CutEncoded(p.Default, 200)
+		st.PendingInput = &short
+	}
+}
+
+// shortenAll leaves of every text no more than what fits in any case.
+func shortenAll(st *v1alpha1.MotorRunStatus) {
+	st.Message = CutEncoded(st.Message, 300)
+	for i := range st.Conditions {
+		st.Conditions[i].Message = CutEncoded(st.Conditions[i].Message, 100)
+	}
+	for i := range st.Attempts {
+		st.Attempts[i].LastCalls = nil
+		shortenFailure(&st.Attempts[i], 150)
+	}
+	if p := st.PendingInput; p != nil && p.Kind != v1alpha1.InputRetry {
+		// How to have another attempt made stands at the end; and then there is no recovery context that takes the room.
+		p.Question = CutEncoded(p.Question, 1024)
+		for i := range p.Options {
+			p.Options[i] = CutEncoded(p.Options[i], 100)
+		}
+		p.Default = CutEncoded(p.Default, 100)
+	}
+	if r := st.Result; r != nil {
+		r.Partial = CutEncoded(r.Partial, 2048)
+	}
+}

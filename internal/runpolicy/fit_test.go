@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// fullStatus has every field as large as the operator may make it.
+func fullStatus() *v1alpha1.MotorRunStatus {
+	text := func(size int) string { return CutEncoded(strings.Repeat("<漢\"\n", size), size) }
+	at := new(metav1.NewTime(t0))
+	st := &v1alpha1.MotorRunStatus{
+		ObservedGeneration: 1 << 40, Phase: v1alpha1.PhaseAwaitingInput, Message: text(1000), Worker: strings.Repeat("w", 253), Epoch: 1 << 40,
+		Model: strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{Since: at, Seconds: 1 << 40}, StartedAt: at,
+		Sandbox: &v1alpha1.SandboxStatus{
+			PodName: strings.Repeat("p", 60), PodUID: strings.Repeat("u", 36), PodIP: strings.Repeat("i", 39), NodeIP: strings.Repeat("i", 39),
+			NodeName: strings.Repeat("n", 253), CreatedAt: at,
+		},
+		PendingInput: &v1alpha1.PendingInput{
+			ID: strings.Repeat("i", 64), Kind: v1alpha1.InputQuestion, Title: strings.Repeat("<", 40), Question: text(4096), Default: text(512),
+			Step: strings.Repeat("s", 60), AskedAt: *at, ExpiresAt: *at,
+		},
+	}
+	for range 10 {
+		st.PendingInput.Options = append(st.PendingInput.Options, text(512))
+	}
+	for _, t := range []string{
+		v1alpha1.ConditionAccepted, v1alpha1.ConditionSandboxReady, v1alpha1.ConditionUserNamespace, v1alpha1.ConditionIsolationVerified,
+		v1alpha1.ConditionAwaitingInput, v1alpha1.ConditionResponsesValid, v1alpha1.ConditionRetriesValid, v1alpha1.ConditionSuspended,
+		v1alpha1.ConditionSucceeded, v1alpha1.ConditionFinished, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled,
+	} {
+		st.Conditions = append(st.Conditions, metav1.Condition{
+			Type: t, Status: metav1.ConditionFalse, Reason: strings.Repeat("R", 30), Message: text(1000), LastTransitionTime: *at, ObservedGeneration: 1 << 40,
+		})
+	}
+	for i := range int32(10) {
+		a := v1alpha1.AttemptStatus{
+			Index: i, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: text(maxRecovery + maxGuidance), StartedAt: at, Iterations: 50, Usage: bigUsage(),
+		}
+		for range maxLastCalls {
+			a.LastCalls = append(a.LastCalls, v1alpha1.CallHead{
+				ID: strings.Repeat("i", 20), Tool: text(maxTool), ErrorCode: strings.Repeat("e", 64), DurationMs: 1 << 40, Head: text(maxHead),
+			})
+		}
+		if i < 9 {
+			a.FinishedAt = at
+			a.Failure = &v1alpha1.FailureSummary{
+				Category: v1alpha1.CategoryBudgetExhausted, Reason: strings.Repeat("R", 30), Message: text(1024), Hint: text(1024),
+				LastStep: strings.Repeat("s", 60), SuggestedAction: v1alpha1.ActionRetryWithGuidance,
+			}
+		}
+		st.Attempts = append(st.Attempts, a)
+	}
+	return st
+}
+
+func bigUsage() v1alpha1.Usage {
+	return v1alpha1.Usage{PromptTokens: 1 << 40, CompletionTokens: 1 << 40, CachedTokens: 1 << 40, TotalTokens: 1 << 40}
+}
+
+func TestFit(t *testing.T) {
+	t.Parallel()
+	at := new(metav1.NewTime(t0))
+	fail := func(st *v1alpha1.MotorRunStatus) {
+		last := &st.Attempts[9]
+		last.FinishedAt, last.Failure = at, new(*st.Attempts[8].Failure)
+	}
+	tests := map[string]func(*v1alpha1.MotorRunStatus){
+		"it asks, in the last attempt": func(*v1alpha1.MotorRunStatus) {},
+		"it waits for a retry": func(st *v1alpha1.MotorRunStatus) {
+			st.PendingInput.Kind, st.PendingInput.Options = v1alpha1.InputRetry, nil
+			fail(st)
+		},
+		"it has ended": func(st *v1alpha1.MotorRunStatus) {
+			st.PendingInput = nil
+			fail(st)
+			st.FinishedAt = at
+			text := CutEncoded(strings.Repeat("<", 10_000), 8192)
+			st.Result = &v1alpha1.RunResult{Summary: text, Partial: CutEncoded(text, 4096), Stats: v1alpha1.RunStats{DurationMs: 1 << 40, Tokens: 1 << 40}}
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := fullStatus()
+			change(st)
+			whole := st.DeepCopy()
+			Fit(st)
+			if n := statusSize(st); n > MaxStatusBytes {
+				t.Errorf("%d bytes", n)
+			}
+			again := st.DeepCopy()
+			Fit(again)
+			if diff := cmp.Diff(st, again); diff != "" {
+				t.Errorf("what fits was made smaller:\n%s", diff)
+			}
+			if p := st.PendingInput; p != nil && p.Kind == v1alpha1.InputRetry && p.Question != whole.PendingInput.Question {
+				t.Error("how to try again was cut")
+			}
+			if st.Attempts[9].FinishedAt == nil && st.Attempts[9].RecoveryContext != whole.Attempts[9].RecoveryContext {
+				t.Error("what the model of the current attempt is told was cut")
+			}
+			for i := range st.Conditions {
+				st.Conditions[i].Message = whole.Conditions[i].Message
+			}
+			if diff := cmp.Diff(whole.Conditions, st.Conditions); diff != "" {
+				t.Errorf("a condition lost more than words:\n%s", diff)
+			}
+			for i := range st.Attempts {
+				if f := st.Attempts[i].Failure; f != nil && (f.Reason != whole.Attempts[i].Failure.Reason || f.Message == "") {
+					t.Errorf("attempt %d failed with %+v", i, f)
+				}
+			}
+		})
+	}
+}
+
+// A status of the usual size stays as it is.
+func TestFitLeavesAloneWhatFits(t *testing.T) {
+	t.Parallel()
+	st := fullStatus()
+	st.Attempts = st.Attempts[8:9]
+	st.Attempts[0].RecoveryContext = ""
+	st.PendingInput.Options = nil
+	before := st.DeepCopy()
+	if Fit(st); cmp.Diff(before, st) != "" {
+		t.Errorf("a status of %d bytes was changed", statusSize(before))
+	}
+}

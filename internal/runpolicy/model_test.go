@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// world is a run with everybody who acts on it: people, its engine, its Pod, the clock. What the controller does in a
+// pass is done as the controller does it, with this package's functions.
+type world struct {
+	t     *testing.T
+	r     *rand.Rand
+	seed  uint64
+	log   []string
+	run   *v1alpha1.MotorRun
+	steps []v1alpha1.MotorStep
+	now   time.Time
+	// pod is the run's Pod, nil if there is none. Its former one can still be there.
+	pod     *sandbox.State
+	created time.Time
+	former  bool
+	// missing says that the Pod which the status names does not exist.
+	missing bool
+	end     *End
+	wakeAt  time.Time
+	// idle is how long the run stood still, as the world saw it.
+	idle   time.Duration
+	paused time.Duration
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 3)), run: testRun(), now: t0, pod: runningPod, created: t0}
+	w.run.Spec.MaxAttempts = 1 + w.r.Int32N(4)
+	w.run.Spec.Limits.RetryWindowSeconds = 1 + w.r.Int32N(100)
+	w.run.Spec.Limits.TimeoutSeconds = 50 + w.r.Int32N(500)
+	if w.r.IntN(2) == 0 {
+		w.run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
+	}
+	return w
+}
+
+func (w *world) fail(format string, args ...any) {
+	w.t.Helper()
+	w.t.Fatalf("seed %d: %s\n%s\nattempts %+v", w.seed, fmt.Sprintf(format, args...), w.log, w.run.Status.Attempts)
+}
+
+// pass is what the controller does when something has changed, until nothing does.
+func (w *world) pass() {
+	for range 10 {
+		if w.end != nil || !w.once() {
+			return
+		}
+	}
+	w.fail("the passes do not come to an end")
+}
+
+// once says whether it changed something that another pass has to look at.
+func (w *world) once() bool {
+	st := &w.run.Status
+	p := ReadJournal(w.run, w.steps)
+	st.Attempts = AttemptsOf(st, p, w.now)
+	o := Observation{Run: w.run, Progress: p, Sandbox: w.pod, SandboxCreatedAt: w.created, SandboxGone: w.missing, SandboxStartTimeout: 60 * sec}
+	if w.former {
+		o.Former = "It is still there."
+	}
+	d := Decide(o, w.now)
+	w.checkDecision(d)
+	w.wakeAt = d.WakeAt
+	if d.End != nil {
+		w.end = d.End
+		CountPause(&st.Paused, false, w.now)
+		w.checkEnd(p)
+		return false
+	}
+	st.PendingInput = nil
+	if d.Failure != nil {
+		Fail(st, d.Failure, d.FinishedAt)
+		st.PendingInput = d.Retry
+	}
+	if d.Next != nil {
+		w.begin(d.Next)
+		p = ReadJournal(w.run, w.steps)
+	}
+	changed := d.Next != nil || w.showSuspension()
+	if p.Pending != nil && !Answered(w.run, p.Pending) && st.PendingInput == nil {
+		st.PendingInput = p.Pending
+	}
+	CountPause(&st.Paused, Paused(w.run, p), w.now)
+	if !w.run.Spec.Suspend && st.PendingInput == nil && w.pod == nil && !w.former && !w.missing {
+		w.pod, w.created = startingPod, w.now
+		changed = true
+	}
+	Fit(st)
+	w.check()
+	return changed
+}
+
+func (w *world) begin(n *Next) {
+	st := &w.run.Status
+	w.log = append(w.log, fmt.Sprintf("attempt %d %s", n.Index, n.Cause))
+	Begin(st, n, w.now)
+	if n.NewSandbox {
+		// The Pod, if it is still there, takes its time to go.
+		w.former, w.pod, w.missing = w.pod != nil, nil, false
+	}
+}
+
+func (w *world) showSuspension() bool {
+	st, status := &w.run.Status, metav1.ConditionFalse
+	if w.run.Spec.Suspend {
+		status = metav1.ConditionTrue
+	}
+	i := slices.IndexFunc(st.Conditions, func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionSuspended })
+	if i < 0 && w.run.Spec.Suspend {
+		st.Conditions = append(st.Conditions, metav1.Condition{Type: v1alpha1.ConditionSuspended, Status: status, LastTransitionTime: metav1.NewTime(w.now)})
+		return true
+	}
+	if i < 0 || st.Conditions[i].Status == status {
+		return false
+	}
+	st.Conditions[i].Status, st.Conditions[i].LastTransitionTime = status, metav1.NewTime(w.now)
+	return true
+}
+
+func (w *world) checkDecision(d Decision) {
+	if d.End != nil {
+		return
+	}
+	if (d.Failure != nil) != (d.Next != nil || d.Retry != nil) || d.Next != nil && d.Retry != nil {
+		w.fail("decision %+v", d)
+	}
+	stands := stopped(w.run)
+	if d.Next == nil && !stands && !d.WakeAt.After(w.now) {
+		w.fail("nothing wakes the run: %+v", d)
+	}
+	if n := d.Next; n != nil && n.Cause == v1alpha1.CauseRetry && retryOf(w.run, n.Index) == nil {
+		w.fail("nobody asked for attempt %d", n.Index)
+	}
+}
+
+// check looks at what must be true between passes.
+func (w *world) check() {
+	asked, own := int32(0), 0
+	for i, a := range w.run.Status.Attempts {
+		last := i == len(w.run.Status.Attempts)-1
+		if int(a.Index) != i || !last && (a.Failure == nil || a.FinishedAt == nil || a.RecoveryContext != "") {
+			w.fail("attempt %d: %+v", i, a)
+		}
+		if i > 0 && a.RecoveryContext == "" && last {
+			w.fail("attempt %d knows nothing of those before", i)
+		}
+		if a.Cause == v1alpha1.CauseInfrastructure {
+			own++
+		} else {
+			asked++
+		}
+	}
+	if asked > w.run.Spec.MaxAttempts || own > maxOperatorAttempts {
+		w.fail("%d attempts asked for, %d the operator's", asked, own)
+	}
+	paused := pausedFor(w.run.Status.Paused, w.now)
+	if paused < w.paused || paused > w.now.Sub(t0)+time.Duration(len(w.log)+1)*sec {
+		w.fail("paused for %s after %s", paused, w.paused)
+	}
+	w.paused = paused
+}
+
+func (w *world) checkEnd(p Progress) {
+	w.log = append(w.log, "end "+w.end.Reason)
+	if w.end.Reason == v1alpha1.ReasonTimeout && p.Pending == nil {
+		// The times between which a question was open are whole seconds.
+		rounding := 2 * sec * time.Duration(len(w.run.Status.Attempts))
+		budget := time.Duration(w.run.Spec.Limits.TimeoutSeconds)*sec - rounding
+		if active := w.now.Sub(t0) - w.idle; active < budget {
+			w.fail("timed out after %s of work, the budget is %s", active, budget)
+		}
+	}
+	if (w.end.Phase == v1alpha1.PhaseCompleted) != (p.Final != nil) {
+		w.fail("ended with %s, the journal says %v", w.end.Phase, p.Final)
+	}
+}
+
+// wait has time pass.
+func (w *world) wait(d time.Duration) {
+	p := ReadJournal(w.run, w.steps)
+	if stopped(w.run) || awaitsRetry(w.run) || p.Pending != nil {
+		w.idle += d
+	}
+	w.now = w.now.Add(d)
+}
+
+// works says whether the engine has something to do.
+func (w *world) works() bool {
+	st := &w.run.Status
+	a := st.Attempts[len(st.Attempts)-1]
+	p := st.PendingInput
+	return !w.run.Spec.Suspend && w.pod == runningPod && !w.missing && a.FinishedAt == nil && (p == nil || Answered(w.run, p))
+}
+
+// engine does the next thing that an engine would, if it may do something.
+func (w *world) engine() {
+	if !w.works() {
+		return
+	}
+	attempt := w.run.Status.Attempts[len(w.run.Status.Attempts)-1].Index
+	own := slices.DeleteFunc(slices.Clone(w.steps), func(s v1alpha1.MotorStep) bool { return s.Spec.Attempt != attempt })
+	if n := len(own); n > 0 {
+		if last := own[n-1].Spec; last.Final || last.Type == v1alpha1.StepEnd {
+			return
+		}
+		if w.settle(&w.steps[len(w.steps)-1]) {
+			return
+		}
+	}
+	options := []stepOption{ask("Which?"), call("bash", "{}"), call("read", "{}"), done("bash", true, 1000, "out"), final("done"), outcome("Why"), outcome("Why")}
+	s := testStep(attempt, int32(len(own))+1, options[w.r.IntN(len(options))])
+	if s.Spec.Type == v1alpha1.StepEnd && w.r.IntN(3) == 0 {
+		s.Spec.Outcome = lost()
+	}
+	s.CreationTimestamp = metav1.NewTime(w.now.Truncate(sec))
+	w.log = append(w.log, s.Name)
+	w.steps = append(w.steps, s)
+}
+
+// settle gives the step's call a result, or finds out that it has none. It says whether there was something to settle.
+func (w *world) settle(s *v1alpha1.MotorStep) bool {
+	if len(s.Spec.ToolCalls) == len(s.Status.Results) {
+		return false
+	}
+	c := s.Spec.ToolCalls[0]
+	r := v1alpha1.ToolResult{CallID: c.ID, OK: true, DurationMs: 500}
+	answers := Answers(w.run, w.steps)
+	u := lastUnknown(s, c.ID)
+	switch {
+	case c.Tool == "ask_user":
+		if _, ok := answers[c.ID]; !ok {
+			return true
+		}
+		r.DurationMs = w.now.Sub(s.CreationTimestamp.Time).Milliseconds()
+	case u != nil && u.Policy == "Person":
+		if _, ok := answers[u.Execution]; !ok {
+			return true
+		}
+		r.WaitedMs = w.now.Sub(u.FoundAt.Time).Milliseconds()
+	case c.Tool == "bash" && u == nil && w.r.IntN(3) == 0:
+		s.Status.Unknown = append(s.Status.Unknown, v1alpha1.UnknownExecution{
+			Execution: c.ID, CallID: c.ID, FoundAt: metav1.NewTime(w.now.Truncate(sec)), Policy: string(onUnknown(w.run)),
+		})
+		return true
+	}
+	w.log = append(w.log, "settled "+s.Name)
+	s.Status.Results = append(s.Status.Results, r)
+	return true
+}
+
+// act has somebody do something.
+func (w *world) act() {
+	st := &w.run.Status
+	switch w.r.IntN(12) {
+	case 0, 1, 2, 3:
+		w.engine()
+	case 4, 5:
+		w.wait(time.Duration(w.r.IntN(40_000)) * time.Millisecond)
+	case 6:
+		if w.r.IntN(3) == 0 {
+			w.run.Spec.Suspend = !w.run.Spec.Suspend
+			w.log = append(w.log, fmt.Sprintf("suspend %t", w.run.Spec.Suspend))
+		}
+	case 7:
+		if p := st.PendingInput; p != nil && p.Kind != v1alpha1.InputRetry && !Answered(w.run, p) {
+			w.run.Spec.Responses = append(w.run.Spec.Responses, v1alpha1.Response{ID: p.ID, Answer: "done"})
+		}
+	case 8:
+		attempt := int32(len(st.Attempts)) + w.r.Int32N(2)
+		if retryOf(w.run, attempt) == nil && w.r.IntN(2) == 0 {
+			w.log = append(w.log, fmt.Sprintf("retry %d", attempt))
+			w.run.Spec.Retries = append(w.run.Spec.Retries, v1alpha1.Retry{Attempt: attempt, Guidance: "again"})
+		}
+	case 9:
+		w.happenToPod()
+	case 10:
+		if w.former && w.r.IntN(2) == 0 {
+			w.former = false
+		} else if w.pod != nil && w.pod != endedPod {
+			w.pod = runningPod
+		}
+	case 11:
+		if w.r.IntN(40) == 0 {
+			w.log = append(w.log, "cancel")
+			w.run.Spec.Cancel = true
+		}
+	}
+}
+
+func (w *world) happenToPod() {
+	if w.pod == nil || w.r.IntN(3) > 0 {
+		return
+	}
+	switch w.r.IntN(3) {
+	case 0:
+		w.log = append(w.log, "Pod deleted")
+		w.pod, w.missing = nil, true
+	case 1:
+		w.log = append(w.log, "Pod ended")
+		w.pod = endedPod
+	case 2:
+		w.log = append(w.log, "tool server down")
+		w.pod = &sandbox.State{Phase: sandbox.Restarting, Reason: v1alpha1.ReasonSandboxRestarting, Message: "Down.", FinishedAt: w.now}
+	}
+}
+
+// Whatever happens in whatever order, a run comes to its end, in no more attempts than it may have, and no time is taken
+// from it in which it stood still.
+func TestRunsComeToAnEnd(t *testing.T) {
+	t.Parallel()
+	reasons := map[string]int{}
+	attempts := map[int]int{}
+	for seed := range uint64(2000) {
+		w := newWorld(t, seed)
+		w.pass()
+		for n := 0; n < 120 && w.end == nil; n++ {
+			w.act()
+			w.pass()
+		}
+		// Nobody does anything any more.
+		w.run.Spec.Suspend = false
+		w.pass()
+		for wakes := 0; w.end == nil; wakes++ {
+			if wakes > 60 {
+				w.fail("the run never ends")
+			}
+			if w.wakeAt.IsZero() {
+				w.fail("nothing wakes the run")
+			}
+			w.wait(max(0, w.wakeAt.Sub(w.now)))
+			w.pass()
+		}
+		reasons[w.end.Reason]++
+		attempts[len(w.run.Status.Attempts)]++
+	}
+	t.Logf("ends %v, attempts %v", reasons, attempts)
+	for _, reason := range []string{
+		v1alpha1.ReasonCompleted, v1alpha1.ReasonCancelled, v1alpha1.ReasonTimeout, v1alpha1.ReasonUserResponseTimeout, v1alpha1.ReasonSandboxLost, "Why",
+	} {
+		if reasons[reason] == 0 {
+			t.Errorf("no run ended with %s", reason)
+		}
+	}
+	if attempts[4] == 0 {
+		t.Error("no run had four attempts")
+	}
+}

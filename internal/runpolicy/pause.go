@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// Paused says whether the time passes now that status.paused counts. While the run has an open question, the journal
+// counts it, suspended or not: the same time must not be given to the run twice.
+func Paused(run *v1alpha1.MotorRun, p Progress) bool {
+	return queued(run) || awaitsRetry(run) || run.Spec.Suspend && p.Pending == nil
+}
+
+func queued(run *v1alpha1.MotorRun) bool {
+	c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionAccepted)
+	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == v1alpha1.ReasonQueued
+}
+
+func awaitsRetry(run *v1alpha1.MotorRun) bool {
+	p := run.Status.PendingInput
+	return p != nil && p.Kind == v1alpha1.InputRetry
+}
+
+// stopped says whether the run's own time stands still now, so that it cannot be over. A run that was told to go on is
+// stopped until its status says when that was.
+func stopped(run *v1alpha1.MotorRun) bool {
+	return run.Spec.Suspend || has(run, v1alpha1.ConditionSuspended) || queued(run)
+}
+
+// CountPause brings the count of pauses up to now. It rounds in favour of the run: times are written in whole seconds.
+func CountPause(st *v1alpha1.PauseStatus, paused bool, now time.Time) {
+	switch {
+	case paused && st.Since == nil:
+		st.Since = new(metav1.NewTime(now.Truncate(time.Second)))
+	case !paused && st.Since != nil:
+		st.Seconds = int64(pausedFor(*st, now) / time.Second)
+		st.Since = nil
+	}
+}
+
+// pausedFor is the time of all pauses, in whole seconds.
+func pausedFor(st v1alpha1.PauseStatus, now time.Time) time.Duration {
+	total := time.Duration(st.Seconds) * time.Second
+	if st.Since != nil {
+		// A clock that was set back must not take away what was counted.
+		total += max(0, now.Sub(st.Since.Time)+time.Second-1).Truncate(time.Second)
+	}
+	return total
+}
+
+// Deadline is when the run's own time is over, pauses and waits until now included. It is zero, for never, during a
+// pause that status.paused counts, because then it moves with the clock; the pass that ends the pause sets it. While a
+// question is open it is as if the answer took all the time that it may take: see Answering.
+func Deadline(run *v1alpha1.MotorRun, p Progress) time.Time {
+	if stopped(run) || run.Status.Paused.Since != nil {
+		return time.Time{}
+	}
+	return deadline(run, p, time.Duration(run.Status.Paused.Seconds)*time.Second)
+}
+
+// Answering is the progress as it will be when the answer to the open question is used now.
+func (p Progress) Answering(now time.Time) Progress {
+	if p.Pending != nil {
+		p.Waited += max(0, now.Sub(p.Pending.AskedAt.Time))
+		p.Pending = nil
+	}
+	return p
+}
+
+// deadline adds to the run's time what people and pauses took. How long a person took for an answer is known when the
+// answer was used; until then the whole time for it is added, because a run must not time out between an answer and its
+// use. An answer that came while the run was suspended is used when the run goes on.
+func deadline(run *v1alpha1.MotorRun, p Progress, paused time.Duration) time.Time {
+	budget := time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second
+	at := run.CreationTimestamp.Add(budget + p.Waited + paused)
+	if p.Pending != nil {
+		until := p.Pending.ExpiresAt.Time
+		if resumed := resumedAt(run); resumed.After(until) {
+			until = resumed
+		}
+		at = at.Add(until.Sub(p.Pending.AskedAt.Time))
+	}
+	return at
+}
+
+// resumedAt is when the run was last suspended no more, zero if it never was.
+func resumedAt(run *v1alpha1.MotorRun) time.Time {
+	c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSuspended)
+	if c == nil || c.Status == metav1.ConditionTrue {
+		return time.Time{}
+	}
+	return c.LastTransitionTime.Time
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// defaultTerm is how long a Lease counts that does not say so itself.
+const defaultTerm = 10 * time.Second
+
+// Worker is a replica of the manager that lives, as far as anybody can see.
+type Worker struct {
+	// ID of its process.
+	ID string
+	// Renewed says that its Lease was seen to be renewed, so that it does not live by the benefit of the doubt alone.
+	Renewed bool
+}
+
+// Lives says whether the worker of that id is among them.
+func Lives(id string, workers []Worker) bool {
+	return slices.ContainsFunc(workers, func(w Worker) bool { return w.ID == id })
+}
+
+// Place chooses a run's worker: the one that it has while that lives, else the one with the fewest runs. It gives "" if
+// none lives. load counts the runs by worker.
+func Place(current string, workers []Worker, load map[string]int) string {
+	if Lives(current, workers) {
+		return current
+	}
+	candidates := workers
+	if renewed := slices.DeleteFunc(slices.Clone(workers), func(w Worker) bool { return !w.Renewed }); len(renewed) > 0 {
+		candidates = renewed
+	}
+	if len(candidates) == 0 {
+		return ""
+	}
+	return slices.MinFunc(candidates, func(a, b Worker) int {
+		return cmp.Or(cmp.Compare(load[a.ID], load[b.ID]), cmp.Compare(a.ID, b.ID))
+	}).ID
+}
+
+// Heartbeat is what a Lease says of its holder.
+type Heartbeat struct {
+	// Holder is the worker, "" if it has let go.
+	Holder string
+	// Renewed is when it did so last, by its own clock. It is only compared with what it was before.
+	Renewed time.Time
+	// Term is how long it lives without renewing again.
+	Term time.Duration
+}
+
+// Heartbeats judges by the Leases that were observed which workers live. It goes by when the observer saw a Lease change
+// and by nothing that the Lease says of time, because no two clocks of a cluster agree. It takes one caller at a time.
+type Heartbeats struct {
+	// seen has the last sighting of each Lease, by name.
+	seen map[string]sighting
+}
+
+type sighting struct {
+	Heartbeat
+	// at is when the observer first saw the Lease like this.
+	at      time.Time
+	renewed bool
+}
+
+func (s *sighting) lives(now time.Time) bool {
+	return s.Holder != "" && now.Before(s.lapse())
+}
+
+func (s *sighting) lapse() time.Time { return s.at.Add(s.Term) }
+
+// Observe notes how a Lease is now. One that was not known counts as renewed now: who has just begun to look must not
+// take everything away from everybody.
+func (h *Heartbeats) Observe(lease string, beat Heartbeat, now time.Time) {
+	if beat.Term <= 0 {
+		beat.Term = defaultTerm
+	}
+	was, known := h.seen[lease]
+	if known && was.Holder == beat.Holder && was.Term == beat.Term && was.Renewed.Equal(beat.Renewed) {
+		return
+	}
+	if h.seen == nil {
+		h.seen = map[string]sighting{}
+	}
+	if len(h.Live(now)) == 0 {
+		h.startAnew(now)
+	}
+	h.seen[lease] = sighting{Heartbeat: beat, at: now, renewed: known && was.Holder == beat.Holder}
+}
+
+// startAnew gives everybody another term. When none was seen to live, it is the observer who saw nothing: the API server
+// was away, or the process stood still. The first one to be seen again must not get the runs of all others.
+func (h *Heartbeats) startAnew(now time.Time) {
+	for lease, s := range h.seen {
+		s.at, s.renewed = now, false
+		h.seen[lease] = s
+	}
+}
+
+// Forget notes that a Lease is gone, and its holder with it.
+func (h *Heartbeats) Forget(lease string) { delete(h.seen, lease) }
+
+// Live are the workers that live, ordered by id.
+func (h *Heartbeats) Live(now time.Time) []Worker {
+	var workers []Worker
+	for _, s := range h.seen {
+		if s.lives(now) {
+			workers = append(workers, Worker{ID: s.Holder, Renewed: s.renewed})
+		}
+	}
+	slices.SortFunc(workers, func(a, b Worker) int { return cmp.Compare(a.ID, b.ID) })
+	return workers
+}
+
+// NextLapse is when the first of those that live will not any more unless it is seen to renew, zero if none lives.
+func (h *Heartbeats) NextLapse(now time.Time) time.Time {
+	var next time.Time
+	for _, s := range h.seen {
+		if s.lives(now) && (next.IsZero() || s.lapse().Before(next)) {
+			next = s.lapse()
+		}
+	}
+	return next
+}

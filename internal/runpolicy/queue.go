@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// unseenFor is how long a run that nobody has looked at yet keeps its turn, from its creation or from when somebody is
+// there to look. It bounds what one costs the others that cannot be looked at, because something that it needs cannot be
+// read.
+const unseenFor = 10 * time.Second
+
+// Verdict is what becomes of a run that asks for a place.
+type Verdict int
+
+const (
+	// Admit: it has a place.
+	Admit Verdict = iota
+	// Wait: it waits for its turn.
+	Wait
+	// Reject: it ends.
+	Reject
+)
+
+// Turn is what becomes of a run that asks for a place, and because of whom.
+type Turn struct {
+	Verdict Verdict
+	// Holders are the names of the runs that have the places, or, if places are free, of those whose turn is before: the
+	// oldest first.
+	Holders []string
+	// Full says that no place is free.
+	Full bool
+}
+
+// TakeTurn decides about a run that asks for a place among the runs of its namespace. since is when the one who asks began
+// to look at runs: those that were created while nobody did keep their order too.
+func TakeTurn(run *v1alpha1.MotorRun, c *v1alpha1.Concurrency, runs []v1alpha1.MotorRun, since, now time.Time) Turn {
+	if c == nil || run.Spec.Mode == v1alpha1.ModeOneshot {
+		return Turn{Verdict: Admit}
+	}
+	var active, before []*v1alpha1.MotorRun
+	for i := range runs {
+		other := &runs[i]
+		switch {
+		case other.Name == run.Name:
+		case HoldsPlace(other):
+			active = append(active, other)
+		case waits(other, since, now) && byTurn(other, run) < 0:
+			before = append(before, other)
+		}
+	}
+	free := places(c) - len(active)
+	switch {
+	case free <= 0 && c.WhenBusy == v1alpha1.BusyReject:
+		return Turn{Verdict: Reject, Holders: names(active), Full: true}
+	case free <= 0:
+		return Turn{Verdict: Wait, Holders: names(active), Full: true}
+	case len(before) >= free && c.WhenBusy != v1alpha1.BusyReject:
+		return Turn{Verdict: Wait, Holders: names(before)}
+	}
+	return Turn{Verdict: Admit}
+}
+
+// NextTurns are the runs that can be given the places that are free, the first one in any case: what it sees may be
+// behind, and the run looks again for itself.
+func NextTurns(c *v1alpha1.Concurrency, runs []v1alpha1.MotorRun, since, now time.Time) []*v1alpha1.MotorRun {
+	if c == nil {
+		return nil
+	}
+	var waiting []*v1alpha1.MotorRun
+	free := places(c)
+	for i := range runs {
+		switch r := &runs[i]; {
+		case HoldsPlace(r):
+			free--
+		case waits(r, since, now):
+			waiting = append(waiting, r)
+		}
+	}
+	slices.SortFunc(waiting, byTurn)
+	return waiting[:min(len(waiting), max(free, 1))]
+}
+
+// HoldsPlace says whether the run has one of the namespace's places. One that is being deleted is not carried on.
+func HoldsPlace(run *v1alpha1.MotorRun) bool {
+	return run.Spec.Mode != v1alpha1.ModeOneshot && run.DeletionTimestamp.IsZero() && has(run, v1alpha1.ConditionAccepted) && !hasFinished(run)
+}
+
+// WaitsForPlace says whether the run waits for its turn, or was not looked at yet. One that cannot begin, because it is
+// suspended or something that it needs is missing, does not: it would keep everybody else waiting.
+func WaitsForPlace(run *v1alpha1.MotorRun) bool {
+	if run.Spec.Mode == v1alpha1.ModeOneshot || run.Spec.Suspend || run.Spec.Cancel || !run.DeletionTimestamp.IsZero() || hasFinished(run) {
+		return false
+	}
+	return queued(run) || unseen(run)
+}
+
+func waits(run *v1alpha1.MotorRun, since, now time.Time) bool {
+	if created := run.CreationTimestamp.Time; created.After(since) {
+		since = created
+	}
+	return WaitsForPlace(run) && (queued(run) || now.Before(since.Add(unseenFor)))
+}
+
+func unseen(run *v1alpha1.MotorRun) bool {
+	return apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionAccepted) == nil
+}
+
+func hasFinished(run *v1alpha1.MotorRun) bool { return has(run, v1alpha1.ConditionFinished) }
+
+func has(run *v1alpha1.MotorRun, condition string) bool {
+	return apimeta.IsStatusConditionTrue(run.Status.Conditions, condition)
+}
+
+func places(c *v1alpha1.Concurrency) int { return int(max(1, c.MaxActive)) }
+
+// byTurn orders by priority, then age. The name decides among runs of the same second.
+func byTurn(a, b *v1alpha1.MotorRun) int {
+	return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), byAge(a, b))
+}
+
+func byAge(a, b *v1alpha1.MotorRun) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+}
+
+func names(runs []*v1alpha1.MotorRun) []string {
+	slices.SortFunc(runs, byAge)
+	list := make([]string, 0, len(runs))
+	for _, r := range runs {
+		list = append(list, r.Name)
+	}
+	return list
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+const (
+	// keepSucceeded and keepFailed are for runs and namespaces that say nothing themselves. Who failed is asked about later.
+	keepSucceeded = 24 * time.Hour
+	keepFailed    = 7 * 24 * time.Hour
+	// archiveWait is how long a run waits for its archive, which may be broken for good.
+	archiveWait = time.Hour
+)
+
+// RemoveAt is when a finished run is to be deleted, zero if that is not known. runs are those of its namespace, archived
+// says that steps are archived, which comes first.
+func RemoveAt(run *v1alpha1.MotorRun, keep v1alpha1.Retention, runs []v1alpha1.MotorRun, archived bool) time.Time {
+	finished := finishedAt(run)
+	if finished.IsZero() {
+		return finished
+	}
+	at := finished.Add(kept(run, keep))
+	if slices.ContainsFunc(Surplus(keep, runs), func(r *v1alpha1.MotorRun) bool { return r.UID == run.UID }) {
+		at = finished
+	}
+	if wait := finished.Add(archiveWait); archived && run.Status.Archive == nil && at.Before(wait) {
+		at = wait
+	}
+	return at
+}
+
+// Surplus are the finished runs that are more than are kept: all but the newest.
+func Surplus(keep v1alpha1.Retention, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
+	var succeeded, failed []*v1alpha1.MotorRun
+	for i := range runs {
+		r := &runs[i]
+		switch {
+		case !hasFinished(r), !r.DeletionTimestamp.IsZero():
+		case has(r, v1alpha1.ConditionSucceeded):
+			succeeded = append(succeeded, r)
+		default:
+			failed = append(failed, r)
+		}
+	}
+	return append(beyond(keep.MaxSucceeded, succeeded), beyond(keep.MaxFailed, failed)...)
+}
+
+func beyond(limit *int32, runs []*v1alpha1.MotorRun) []*v1alpha1.MotorRun {
+	if limit == nil || len(runs) <= int(*limit) {
+		return nil
+	}
+	slices.SortFunc(runs, func(a, b *v1alpha1.MotorRun) int {
+		return cmp.Or(finishedAt(b).Compare(finishedAt(a)), cmp.Compare(a.Name, b.Name))
+	})
+	return runs[*limit:]
+}
+
+// kept is how long the run is kept after its end.
+func kept(run *v1alpha1.MotorRun, keep v1alpha1.Retention) time.Duration {
+	seconds, otherwise := keep.FailedSeconds, keepFailed
+	if has(run, v1alpha1.ConditionSucceeded) {
+		seconds, otherwise = keep.SucceededSeconds, keepSucceeded
+	}
+	if own := run.Spec.TTLSecondsAfterFinished; own != nil {
+		seconds = own
+	}
+	if seconds == nil {
+		return otherwise
+	}
+	return time.Duration(*seconds) * time.Second
+}
+
+func finishedAt(run *v1alpha1.MotorRun) time.Time {
+	if run.Status.FinishedAt == nil {
+		return time.Time{}
+	}
+	return run.Status.FinishedAt.Time
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxTitle = 40
+	// maxHead is the most characters of an output, or of arguments, that are shown.
+	maxHead = 200
+)
+
+// Title is the beginning of a text in one line, for a column.
+func Title(s string) string { return Cut(strings.Join(strings.Fields(s), " "), maxTitle) }
+
+// Cut shortens a text to at most max characters, the last of them "…" if anything was left out.
+func Cut(s string, max int) string {
+	if utf8.RuneCountInString(s) <= max {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:max-1]) + "…"
+}
+
+// CutEncoded shortens a text until it takes at most max bytes in JSON, the last character "…" if anything was left out.
+// It is what keeps a status below its bound: one character can take six bytes.
+func CutEncoded(s string, max int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	size, end := 0, 0
+	for i, r := range s {
+		if size += encodedLen(r); size > max {
+			return s[:end] + "…"
+		}
+		if size <= max-len("…") {
+			end = i + utf8.RuneLen(r)
+		}
+	}
+	return s
+}
+
+// encodedLen is how many bytes a character takes in JSON as encoding/json writes it.
+func encodedLen(r rune) int {
+	switch {
+	case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+		return 2
+	case r < 0x20 || r == '<' || r == '>' || r == '&' || r == 0x2028 || r == 0x2029:
+		return 6
+	default:
+		return utf8.RuneLen(r)
+	}
+}
+
+// encodedSize is how many bytes a text takes in JSON, without the quotes.
+func encodedSize(s string) int {
+	n := 0
+	for _, r := range s {
+		n += encodedLen(r)
+	}
+	return n
+}
+
+// oneLine is the beginning of a text that somebody else wrote, in one line and without control characters.
+func oneLine(s string, max int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(Cut(s, max), "\uFFFD"))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// data writes a text that somebody else wrote as a JSON string, which cannot end before its end: no line break, no quote
+// and no tag of it gets out.
+func data(s string, max int) string {
+	b, err := json.Marshal(CutEncoded(s, max))
+	if err != nil {
+		// CutEncoded gives valid UTF-8, and every such string has a JSON form.
+		panic(err)
+	}
+	return string(b)
+}

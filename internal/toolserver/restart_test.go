@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+// A server that was killed leaves parts of files. The next one removes its own, and touches nothing else.
+func TestRestartClearsUp(t *testing.T) {
+	s := newSandbox(t)
+	s.run(toolapi.ToolWrite, toolapi.WriteArgs{Path: "kept", Content: "kept"})
+	s.bash("seq 100000")
+	key := s.server.ServerKey()
+	s.stop()
+	for _, file := range []string{codeDir + "/a.py", tempDir + "/XYZ", tempDir + "/folder/file", "own.tmp"} {
+		s.write(file, "x")
+	}
+	if err := os.Symlink("../../kept", s.workspace+"/"+tempDir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.state+"/"+tempPrefix+"1", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.temp+"/scratch", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	for file, want := range map[string]bool{
+		s.workspace + "/" + codeDir + "/a.py": false, s.workspace + "/" + tempDir + "/XYZ": false, s.state + "/" + tempPrefix + "1": false,
+		s.workspace + "/kept": true, s.workspace + "/own.tmp": true, s.temp + "/scratch": true,
+		s.workspace + "/" + tempDir + "/folder/file": true, s.workspace + "/" + tempDir + "/link": true,
+	} {
+		if _, err := os.Lstat(file); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %t", file, err, want)
+		}
+	}
+	if outputs, err := filepath.Glob(s.workspace + "/" + toolapi.OutputDir + "/*"); err != nil || len(outputs) != 1 {
+		t.Errorf("kept outputs: %v %v", outputs, err)
+	}
+	if s.server.ServerKey() != key {
+		t.Error("the server has another key")
+	}
+}
+
+// What clears up must not be led out of the workspace, or be stopped, by what a program put there.
+func TestRestartWithHostileLeftovers(t *testing.T) {
+	for name, command := range map[string]string{
+		"links":     "rm -rf .motor; mkdir .motor; ln -s ../../tmp .motor/tmp; ln -s /etc .motor/code",
+		"no folder": "rm -rf .motor; touch .motor",
+		"closed":    "mkdir -p .motor/tmp .motor/code; touch .motor/tmp/x; chmod 0 .motor/tmp .motor",
+		"a pipe":    "rm -rf .motor; mkdir .motor; mkfifo .motor/tmp .motor/code",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSandbox(t)
+			if err := os.WriteFile(s.temp+"/scratch", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if r := s.bash(command); !r.OK {
+				t.Fatalf("%+v", r)
+			}
+			s.restart()
+			if _, err := os.Stat(s.temp + "/scratch"); err != nil {
+				t.Error(err)
+			}
+			if r := s.bash("chmod 700 .motor; rm -rf .motor; echo well"); r.Output != "well\n" {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// Hello tells a server that has just started from one in which hostile programs may have run.
+func TestHelloSaysWhetherACallRan(t *testing.T) {
+	s := newSandbox(t)
+	want := func(when string, used bool) {
+		t.Helper()
+		if h, err := s.client(1).Hello(testContext(t)); err != nil || h.Used != used {
+			t.Errorf("%s: %+v %v, want used %t", when, h, err, used)
+		}
+	}
+	want("at first", false)
+	call := newCallOf(t, "a", toolapi.ToolBash, toolapi.BashArgs{Command: "true"})
+	s.runCall(call)
+	want("after a call", true)
+	s.restart()
+	s.runCall(call)
+	want("after a restart and a result from the ledger", false)
+	s.bash("true")
+	want("after another call", true)
+}
+
+// A server whose ledger cannot be kept any more ends, so that another start reads what is there. Nobody is told that a
+// call failed: it may have been started.
+func TestServerEndsWithItsLedger(t *testing.T) {
+	s := stoppedSandbox(t)
+	server, err := New(s.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.ledger.log.file = &faultyFile{File: server.ledger.log.file.(*os.File), sync: syscall.EIO}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.address = ln.Addr().String()
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(context.Background(), ln) }()
+	call := newCallOf(t, "a", toolapi.ToolBash, toolapi.BashArgs{Command: "echo run >> runs"})
+	ctx, giveUp := context.WithCancel(testContext(t))
+	answer := make(chan error, 1)
+	go func() { _, err := s.client(0).Call(ctx, call); answer <- err }()
+	if err := <-ended; !errors.Is(err, errDamaged) {
+		t.Errorf("Serve ended with %v", err)
+	}
+	giveUp()
+	if remote, ok := errors.AsType[*toolclient.RemoteError](<-answer); ok {
+		t.Errorf("the client was told %v", remote)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	s.start()
+	if state, err := s.client(0).State(testContext(t), "a"); err != nil || state.Phase != toolapi.CallUnknown {
+		t.Errorf("%+v %v", state, err)
+	}
+	s.wantRuns(0)
+}
+
+// Results do not add up in memory, or a small sandbox would die of its own ledger, again at every start.
+func TestLedgerKeepsResultsOnDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger")
+	l := mustOpen(t, path)
+	for _, id := range []string{"a", "b"} {
+		if err := l.finish(mustBegin(t, l, 0, id), toolapi.Result{OK: true, Output: strings.Repeat(id, 100)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(l *ledger) {
+		t.Helper()
+		for _, id := range []string{"a", "b"} {
+			if l.find(id).result != nil {
+				t.Errorf("the result of %s is in memory", id)
+			}
+			if state := stateOf(t, l, id); state.Result.Output != strings.Repeat(id, 100) {
+				t.Errorf("%s: %+v", id, state.Result)
+			}
+		}
+	}
+	check(l)
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	check(mustOpen(t, path))
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+func attempts(n int32) func(*v1alpha1.MotorRun) {
+	return func(run *v1alpha1.MotorRun) { run.Spec.MaxAttempts = n }
+}
+
+func TestRetry(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.said(turn(1, "", "bash:{}"))
+	r.step()
+	r.failed("RepeatedToolFailure", motorloop.Outcome{Hint: "Use port 8080.", Usage: motorloop.Usage{PromptTokens: 10}, ModelDuration: time.Second})
+	failedAt := metav1.NewTime(r.now.Truncate(time.Second))
+	res := r.step()
+	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True AttemptFailed", "SandboxReady True SandboxReady", "Finished False Running", "Stalled ",
+		"Succeeded Unknown Running", "RetriesValid True AllUsable")
+	r.wantAttempts("First RepeatedToolFailure")
+	run := r.run()
+	p := run.Status.PendingInput
+	if p == nil || p.Kind != v1alpha1.InputRetry || p.ID != "retry-1" || *p.Attempt != 1 || !p.AskedAt.Equal(&failedAt) || p.ExpiresAt.Sub(failedAt.Time) != 1800*time.Second {
+		t.Fatalf("pending %+v", p)
+	}
+	if res.RequeueAfter < 1799*time.Second || res.RequeueAfter > 1801*time.Second {
+		t.Errorf("comes back after %s", res.RequeueAfter)
+	}
+	a := run.Status.Attempts[0]
+	want := v1alpha1.FailureSummary{
+		Category: v1alpha1.CategoryToolFailure, Reason: "RepeatedToolFailure", Message: "It failed.", LastStep: "run-a0-s1", Retryable: true,
+		SuggestedAction: v1alpha1.ActionRetryWithGuidance, Hint: "Use port 8080.",
+	}
+	if diff := cmp.Diff(want, *a.Failure); diff != "" || a.Iterations != 1 || a.Usage.TotalTokens != 130 {
+		t.Errorf("%d iterations, usage %+v, failure (-want +got):\n%s", a.Iterations, a.Usage, diff)
+	}
+	uid := r.pod().UID
+
+	// A person takes longer than the run may.
+	r.now = r.now.Add(1000 * time.Second)
+	r.retry(1, "Use port 9090.")
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "SandboxReady True SandboxReady", "RetriesValid True AllUsable")
+	r.wantAttempts("First RepeatedToolFailure", "Retry")
+	run = r.run()
+	if c := run.Status.Attempts[1].RecoveryContext; !strings.Contains(c, "Use port 9090.") || !strings.Contains(c, "The workspace is the same") || run.Status.PendingInput != nil {
+		t.Errorf("pending %v, the model is told %q", run.Status.PendingInput, c)
+	}
+	if st := run.Status; st.Paused.Seconds != 1000 && st.Paused.Seconds != 1001 || st.Paused.Since != nil || r.pod().UID != uid || st.Sandbox.PodUID != string(uid) || st.Epoch != 1 {
+		t.Errorf("paused %+v, sandbox %+v", st.Paused, st.Sandbox)
+	}
+	r.said(turnOf(1, 1, "done"))
+	r.step()
+	run = r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
+	stats := run.Status.Result.Stats
+	if stats.Iterations != 2 || stats.Tokens != 250 || stats.WaitingMs < 1000_000 || stats.WaitingMs > 1001_000 || stats.OverheadMs > 10_000 {
+		t.Errorf("stats %+v", stats)
+	}
+	wantEvents := []string{"Normal SandboxReady", "Normal AllBlocked", "Warning AttemptFailed", "Normal AttemptStarted", "Normal Answered", "Normal Completed"}
+	if diff := cmp.Diff(wantEvents, slices.DeleteFunc(r.events[3:], func(e string) bool { return e == "Normal Accepted" })); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestRetryIsNotMadeTwice(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.failed("Why")
+	r.step()
+	r.retry(1, "")
+	// A pass whose reading of the run is old decides the same, and its write is refused.
+	r.stale()
+	old := r.rec.Client
+	r.rec.Client = manager
+	r.step()
+	r.said(turnOf(1, 1, "", "bash:{}"))
+	r.rec.Client = old
+	if res := r.once(); res.RequeueAfter <= 0 || res.RequeueAfter > time.Second {
+		t.Errorf("a conflict comes back after %s", res.RequeueAfter)
+	}
+	r.rec.Client = manager
+	r.step()
+	r.wantAttempts("First Why", "Retry")
+}
+
+func TestRetryWindowExpires(t *testing.T) {
+	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.RetryWindowSeconds = 60 })
+	r.ready()
+	r.failed("Why")
+	r.step()
+	expires := r.run().Status.PendingInput.ExpiresAt
+	r.now = expires.Add(-time.Second)
+	if res := r.step(); res.RequeueAfter < time.Second || res.RequeueAfter > time.Second+100*time.Millisecond {
+		t.Errorf("comes back after %s, the window is over in 1 s", res.RequeueAfter)
+	}
+	r.want(v1alpha1.PhaseAwaitingInput, "Finished False Running")
+	r.now = expires.Time
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseFailed, "Why")
+	if m := run.Status.Message; !strings.Contains(m, "It failed.") || !strings.Contains(m, "60 s (spec.limits.retryWindowSeconds)") {
+		t.Errorf("message %q", m)
+	}
+	if a := run.Status.Attempts[0]; !a.FinishedAt.Before(run.Status.FinishedAt) {
+		t.Errorf("the attempt ended at %s, the run at %s", a.FinishedAt, run.Status.FinishedAt)
+	}
+	if r.pod() != nil {
+		t.Error("the sandbox is still there")
+	}
+}
+
+func TestLastAttemptEndsTheRun(t *testing.T) {
+	r := newRig(t, attempts(2))
+	r.ready()
+	r.failed("First", motorloop.Outcome{Partial: "half"})
+	r.step()
+	r.retry(1, "")
+	r.retry(2, "once more")
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "RetriesValid False OverMaxAttempts")
+	r.failed("Second")
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseFailed, "Second")
+	r.wantAttempts("First First", "Retry Second")
+	if run.Status.Result.Partial != "" {
+		t.Errorf("the partial result of another attempt: %q", run.Status.Result.Partial)
+	}
+}
+
+func TestOnlyAttemptEndsTheRun(t *testing.T) {
+	r := newRig(t, attempts(1))
+	r.ready()
+	must(t, r.log().End(r.ctx, &motorloop.Failure{Category: motorloop.BudgetExhausted, Reason: "MaxIterations", Message: "All used.", Retryable: true},
+		motorloop.Outcome{Partial: "half of it"}))
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseFailed, "MaxIterations")
+	if run.Status.Result.Partial != "half of it" || run.Status.Result.Summary != "All used." {
+		t.Errorf("result %+v", run.Status.Result)
+	}
+	if slices.Contains(r.events, "Warning AttemptFailed") || r.events[len(r.events)-1] != "Warning MaxIterations" {
+		t.Errorf("events %v", r.events)
+	}
+}
+
+func TestBudgetOfAnAttempt(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	must(t, r.log().End(r.ctx, &motorloop.Failure{Category: motorloop.BudgetExhausted, Reason: "MaxIterations", Message: "All used."}, motorloop.Outcome{}))
+	r.step()
+	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True BudgetExhausted")
+}
+
+func TestRetriesGivenInAdvance(t *testing.T) {
+	r := newRig(t, func(run *v1alpha1.MotorRun) {
+		run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1, Guidance: "again"}, {Attempt: 2}}
+	})
+	r.ready()
+	r.failed("Why")
+	r.step()
+	r.wantAttempts("First Why", "Retry")
+	must(t, admin.Delete(r.ctx, r.pod()))
+	r.once()
+	// Somebody asked for it: that counts, and its guidance.
+	r.wantAttempts("First Why", "Retry SandboxLost", "Retry")
+}
+
+func TestRetryThatComesTooLate(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	must(t, admin.Delete(r.ctx, r.pod()))
+	r.settle()
+	r.retry(1, "")
+	r.step()
+	r.want(v1alpha1.PhaseCreated, "RetriesValid False AttemptBegan")
+	if !slices.Contains(r.events, "Warning AttemptBegan") {
+		t.Errorf("events %v", r.events)
+	}
+}
+
+func TestCancelWhileWaitingForARetry(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.failed("Why")
+	r.step()
+	r.patchSpec(`{"cancel":true}`)
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseCancelled, "Cancelled")
+	r.wantAttempts("First Why")
+	if run.Status.Result.OK || r.pod() != nil {
+		t.Errorf("result %+v", run.Status.Result)
+	}
+}
+
+// The failed attempt and the next one are written together, or neither is.
+func TestNextAttemptIsOneWrite(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.failed("Why")
+	r.step()
+	r.retry(1, "")
+	writes := 0
+	r.rec.Client = interceptor.NewClient(manager, interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			writes++
+			return c.SubResource(sub).Patch(ctx, o, p, opts...)
+		},
+	})
+	if _, err := r.rec.Reconcile(r.ctx, ctrl.Request{NamespacedName: r.key}); err != nil || writes != 1 {
+		t.Errorf("%d writes (%v)", writes, err)
+	}
+	r.rec.Client = manager
+	r.wantAttempts("First Why", "Retry")
+}
+
+// Ten attempts whose texts are as long and as costly as they can be.
+func TestStatusOfManyAttemptsIsBounded(t *testing.T) {
+	r := newRig(t, attempts(8), func(run *v1alpha1.MotorRun) { run.Spec.Limits.TimeoutSeconds = 86400 })
+	hard := strings.Repeat("<\"\n\x01漢", 2000)
+	size := func() {
+		t.Helper()
+		b, err := json.Marshal(r.run().Status)
+		must(t, err)
+		if len(b) > 32<<10 {
+			t.Errorf("the status has %d bytes", len(b))
+		}
+	}
+	r.ready()
+	for attempt := range int32(10) {
+		many := turnOf(attempt, 1, "", slices.Repeat([]string{strings.Repeat("t", 128) + ":{}"}, 5)...)
+		for i := range many.Results {
+			many.Results[i] = okResult(hard, 1)
+			many.Results[i].OK, many.Results[i].ErrorCode = false, strings.Repeat("e", 64)
+		}
+		r.said(many)
+		if attempt < 2 {
+			must(t, admin.Delete(r.ctx, r.pod()))
+			r.settle()
+			r.play(running)
+			r.step()
+			size()
+			continue
+		}
+		must(t, r.log().End(r.ctx, &motorloop.Failure{Category: motorloop.ToolFailure, Reason: "Why", Message: hard[:4000], Retryable: true},
+			motorloop.Outcome{Hint: strings.Repeat("<", 1024), Partial: hard}))
+		r.settle()
+		size()
+		if attempt == 9 {
+			break
+		}
+		r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True AttemptFailed")
+		r.retry(int(attempt)+1, strings.Repeat("<é", 2000)[:4000])
+		r.step()
+		size()
+		if c := r.run().Status.Attempts[attempt+1].RecoveryContext; len(c) < 2000 {
+			t.Errorf("the model is told %q", c)
+		}
+	}
+	run := r.wantEnd(v1alpha1.PhaseFailed, "Why")
+	if n := len(run.Status.Attempts); n != 10 {
+		t.Errorf("%d attempts", n)
+	}
+}

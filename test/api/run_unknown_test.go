@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// found records that nobody saw an execution of the last turn's call end.
+func (r *rig) found(call int, execution string, policy motorloop.UnknownPolicy) {
+	r.t.Helper()
+	l := r.log()
+	turns := l.Turns()
+	last := turns[len(turns)-1]
+	last.Unknown = append(last.Unknown, motorloop.Unknown{Execution: execution, CallID: last.Calls[call].ID, FoundAt: r.now, Policy: policy})
+	must(r.t, l.Settle(r.ctx, last))
+}
+
+func TestUnknownOutcomeIsAsked(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.said(turn(1, "", `bash:{"command":"pay"}`, `ask_user:{"question":"Which?"}`))
+	r.found(0, "a0-s1-c0", motorloop.UnknownPerson)
+	r.step()
+	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True OutcomeUnknown", "ResponsesValid True AllAsked")
+	p := r.run().Status.PendingInput
+	foundAt := metav1.NewTime(r.now.Truncate(time.Second))
+	want := &v1alpha1.PendingInput{
+		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"retry", "skip", "done"}, Step: "run-a0-s1",
+		AskedAt: foundAt, ExpiresAt: metav1.NewTime(foundAt.Add(300 * time.Second)),
+	}
+	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a0-s1-c0-") || !strings.Contains(p.Question, `bash {"command":"pay"}`) {
+		t.Errorf("question %q (-want +got):\n%s", p.Question, diff)
+	}
+	respond(r.ctx, t, r.run(), p.ID, "retry")
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "ResponsesValid True AllAsked")
+
+	// It happens again, and is another question.
+	r.now = r.now.Add(20 * time.Second)
+	r.found(0, "a0-s1-c0-r1", motorloop.UnknownPerson)
+	r.step()
+	again := r.run().Status.PendingInput
+	if again == nil || !strings.HasPrefix(again.ID, "a0-s1-c0-r1-") {
+		t.Fatalf("pending %+v", again)
+	}
+	respond(r.ctx, t, r.run(), again.ID, "done")
+	r.step()
+	l := r.log()
+	last := l.Turns()[0]
+	last.Results[0] = okResult("", 0)
+	r.now = r.now.Add(10 * time.Second)
+	must(t, l.Settle(r.ctx, last))
+	r.step()
+	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True Question", "ResponsesValid True AllAsked")
+}
+
+func TestUnknownOutcomeExpires(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.said(turn(1, "", "bash:{}"))
+	r.found(0, "a0-s1-c0", motorloop.UnknownPerson)
+	r.step()
+	r.now = r.run().Status.PendingInput.ExpiresAt.Time
+	r.step()
+	r.wantEnd(v1alpha1.PhaseFailed, "UserResponseTimeout")
+}
+
+func TestUnknownOutcomesThatNobodyIsAskedAbout(t *testing.T) {
+	for _, policy := range []motorloop.UnknownPolicy{motorloop.UnknownModel, motorloop.UnknownRedo} {
+		t.Run(string(policy), func(t *testing.T) {
+			r := newRig(t)
+			r.ready()
+			r.said(turn(1, "", "bash:{}"))
+			r.found(0, "a0-s1-c0", policy)
+			r.step()
+			r.want(v1alpha1.PhaseRunning, "AwaitingInput False NothingAsked")
+		})
+	}
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package docs_test keeps the documentation true to the code, as far as that can be told by a program.
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+const root = "../.."
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// constants gives the string constants of a package whose names begin with the prefix, by name.
+func constants(t *testing.T, dir, prefix string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != len(spec.Names) {
+				return true
+			}
+			for i, name := range spec.Names {
+				value, ok := spec.Values[i].(*ast.BasicLit)
+				if ok && value.Kind == token.STRING && strings.HasPrefix(name.Name, prefix) {
+					found[name.Name], _ = strconv.Unquote(value.Value)
+				}
+			}
+			return true
+		})
+	}
+	if len(found) == 0 {
+		t.Fatalf("%s has no constants %s…", dir, prefix)
+	}
+	return found
+}
+
+func TestEveryReasonIsDocumented(t *testing.T) {
+	t.Parallel()
+	reference, trouble := read(t, "docs/api.md"), read(t, "docs/troubleshooting.md")
+	for _, of := range []struct{ dir, prefix string }{
+		{"api/v1alpha1", "Condition"}, {"api/v1alpha1", "Reason"}, {"internal/motorloop", "Reason"},
+	} {
+		for name, value := range constants(t, of.dir, of.prefix) {
+			if !strings.Contains(reference, "`"+value+"`") {
+				t.Errorf("docs/api.md does not have `%s` (%s of %s)", value, name, of.dir)
+			}
+		}
+	}
+	for name, value := range constants(t, "internal/motorloop", "Reason") {
+		if !strings.Contains(trouble, "`"+value+"`") {
+			t.Errorf("docs/troubleshooting.md does not say what to do about `%s` (%s)", value, name)
+		}
+	}
+}
+
+func TestEveryErrorCodeIsDocumented(t *testing.T) {
+	t.Parallel()
+	reference := read(t, "docs/api.md")
+	for _, dir := range []string{"internal/toolapi", "internal/motorloop"} {
+		for name, value := range constants(t, dir, "Code") {
+			if !strings.Contains(reference, "`"+value) {
+				t.Errorf("docs/api.md does not have the error code `%s` (%s of %s)", value, name, dir)
+			}
+		}
+	}
+}
+
+func TestEveryFieldIsDocumented(t *testing.T) {
+	t.Parallel()
+	reference := read(t, "docs/api.md")
+	for name, o := range map[string]any{
+		"MotorRun": v1alpha1.MotorRun{}, "MotorStep": v1alpha1.MotorStep{}, "MotorCortex": v1alpha1.MotorCortex{},
+	} {
+		for field, path := range fields(reflect.TypeOf(o), name) {
+			if !regexp.MustCompile(`\b` + regexp.QuoteMeta(field) + `\b`).MatchString(reference) {
+				t.Errorf("docs/api.md does not have the field %s", path)
+			}
+		}
+	}
+}
+
+// fields gives the names of all fields of a type of the API, with the path of one field of each name.
+func fields(t reflect.Type, path string) map[string]string {
+	found := map[string]string{}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return fields(t.Elem(), path)
+	case reflect.Struct:
+		if t.PkgPath() != reflect.TypeFor[v1alpha1.MotorRun]().PkgPath() {
+			return found // Conditions, times and quantities are documented elsewhere.
+		}
+	default:
+		return found
+	}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || f.Type == reflect.TypeFor[metav1.ObjectMeta]() {
+			continue
+		}
+		found[name] = path + "." + name
+		maps.Copy(found, fields(f.Type, path+"."+name))
+	}
+	return found
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	fence   = regexp.MustCompile("(?ms)^```.*?^```")
+)
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	var files []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "hack/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(string(content), ""), -1) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			path, fragment, _ := strings.Cut(m[1], "#")
+			target := file
+			if path != "" {
+				target = filepath.Join(filepath.Dir(file), filepath.FromSlash(path))
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: there is no %s", file, m[1])
+				continue
+			}
+			if fragment != "" && !anchors(t, target)[fragment] {
+				t.Errorf("%s: there is no such heading: %s", file, m[1])
+			}
+		}
+	}
+}
+
+// anchors are the fragments by which the headings of a file are linked to.
+func anchors(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(string(content), ""), -1) {
+		found[strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ' || r == '-':
+				return '-'
+			case r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, strings.TrimSpace(m[1]))] = true
+	}
+	return found
+}
+
+// Every test that the table of faults names must exist.
+func TestFaultsThatWereTried(t *testing.T) {
+	t.Parallel()
+	tests := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, m := range testFunc.FindAllStringSubmatch(string(content), -1) {
+			tests[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := testName.FindAllStringSubmatch(read(t, "docs/reliability.md"), -1)
+	for _, m := range named {
+		if !tests[m[1]] {
+			t.Errorf("docs/reliability.md names the test %s, and there is none", m[1])
+		}
+	}
+	if len(named) == 0 {
+		t.Error("docs/reliability.md names no test")
+	}
+}
+
+var (
+	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	testName = regexp.MustCompile("`(Test\\w+)`")
+)

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// retry starts an attempt as the docs tell people to.
+func retry(t *testing.T, run *v1alpha1.MotorRun, attempt int32, guidance string) {
+	t.Helper()
+	value, err := json.Marshal(v1alpha1.Retry{Attempt: attempt, Guidance: guidance})
+	must(t, err)
+	patch(t, run, types.JSONPatchType, fmt.Sprintf(`[{"op":"add","path":"/spec/retries/-","value":%s}]`, value))
+}
+
+// wantRetryQuestion waits until the run asks whether to make that attempt.
+func wantRetryQuestion(t *testing.T, run *v1alpha1.MotorRun, attempt int32) *v1alpha1.MotorRun {
+	t.Helper()
+	asked := awaitRun(t, run, soon, "the question whether to try again", func(r *v1alpha1.MotorRun) bool {
+		p := r.Status.PendingInput
+		return p != nil && p.Kind == v1alpha1.InputRetry && p.Attempt != nil && *p.Attempt == attempt
+	})
+	p := asked.Status.PendingInput
+	if p.ID != fmt.Sprintf("retry-%d", attempt) || p.Question == "" || p.ExpiresAt.IsZero() {
+		t.Errorf("the run waits for %+v", p)
+	}
+	if c := condition(asked, v1alpha1.ConditionAwaitingInput); c.Status != metav1.ConditionTrue ||
+		(c.Reason != v1alpha1.ReasonAttemptFailed && c.Reason != v1alpha1.ReasonBudgetExhausted) {
+		t.Errorf("the condition is %+v", c)
+	}
+	if isTrue(asked, v1alpha1.ConditionFinished) || asked.Status.Phase != v1alpha1.PhaseAwaitingInput {
+		t.Errorf("a run that can be tried again is %s", asked.Status.Phase)
+	}
+	last := asked.Status.Attempts[len(asked.Status.Attempts)-1]
+	if last.Index != attempt-1 || last.Failure == nil || last.FinishedAt == nil {
+		t.Errorf("the attempt before is %+v", last)
+	}
+	return asked
+}
+
+// guidance is what a person tells the model for its second attempt; the script "fails" repeats it.
+const guidance = "write the file before you read it"
+
+func TestARetryWithGuidanceGoesOnInTheSameWorkspace(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "fails", withAttempts(3))
+	asked := wantRetryQuestion(t, run, 1)
+	f := asked.Status.Attempts[0].Failure
+	if f.Category != v1alpha1.CategoryToolFailure || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance || f.LastStep == "" {
+		t.Errorf("the failure is %+v", f)
+	}
+	retry(t, run, 1, guidance)
+	done := wantCompleted(t, run, soon)
+	if len(done.Status.Attempts) != 2 {
+		t.Fatalf("the run has the attempts %+v", done.Status.Attempts)
+	}
+	second := done.Status.Attempts[1]
+	if second.Cause != v1alpha1.CauseRetry || !strings.Contains(second.RecoveryContext, guidance) || !strings.Contains(second.RecoveryContext, f.Reason) {
+		t.Errorf("the second attempt was told: %s", second.RecoveryContext)
+	}
+	if s := done.Status.Result.Summary; s != "It worked. I was told: "+guidance {
+		t.Errorf("summary %q", s)
+	}
+	if done.Status.Sandbox.PodUID != asked.Status.Sandbox.PodUID {
+		t.Error("the second attempt had another Pod")
+	}
+	wantCondition(t, done, v1alpha1.ConditionRetriesValid, metav1.ConditionTrue, "")
+	journal := wantWholeJournal(t, done)
+	if last := journal[len(journal)-1]; last.Spec.Attempt != 1 || !last.Spec.Final {
+		t.Errorf("the last step is %s", last.Name)
+	}
+	podIsGone(t, run, soon)
+}
+
+func TestARetryThatNobodyAsksForEndsTheRun(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "fails", withAttempts(3), withLimits(v1alpha1.RunLimits{RetryWindowSeconds: 4}))
+	asked := wantRetryQuestion(t, run, 1)
+	ended := awaitEnd(t, run, soon)
+	wantCondition(t, ended, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, asked.Status.Attempts[0].Failure.Reason)
+	if late := ended.Status.FinishedAt.Sub(asked.Status.PendingInput.ExpiresAt.Time); late < 0 || late > 5*time.Second {
+		t.Errorf("the run ended %s after the time for a retry was over", late)
+	}
+	if len(ended.Status.Attempts) != 1 || ended.Status.PendingInput != nil {
+		t.Errorf("it has %d attempts and waits for %+v", len(ended.Status.Attempts), ended.Status.PendingInput)
+	}
+	podIsGone(t, run, soon)
+}
+
+func TestAttemptsAreUsedUp(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "endless", withAttempts(2), withLimits(v1alpha1.RunLimits{MaxIterations: 2}))
+	asked := wantRetryQuestion(t, run, 1)
+	wantCondition(t, asked, v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, v1alpha1.ReasonBudgetExhausted)
+	retry(t, run, 5, "")
+	refused := awaitRun(t, run, soon, "a status that knows the retry", func(r *v1alpha1.MotorRun) bool {
+		return condition(r, v1alpha1.ConditionRetriesValid).Status == metav1.ConditionFalse
+	})
+	wantCondition(t, refused, v1alpha1.ConditionRetriesValid, metav1.ConditionFalse, v1alpha1.ReasonRetryOverLimit)
+	retry(t, run, 1, "")
+	ended := wantEnd(t, run, soon, v1alpha1.PhaseFailed, "MaxIterations")
+	if n := len(ended.Status.Attempts); n != 2 || ended.Status.Attempts[1].Failure == nil {
+		t.Errorf("the run ended with %d attempts: %+v", n, ended.Status.Attempts)
+	}
+	if ended.Status.Result.Partial == "" {
+		t.Error("nothing says what the model had to show")
+	}
+	wantWholeJournal(t, ended)
+	podIsGone(t, run, soon)
+}
+
+// While a run waits for a retry its sandbox can be lost too. Then the retry has an empty workspace, and says so.
+func TestARetryAfterItsSandboxIsGone(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "fails", withAttempts(2))
+	asked := wantRetryQuestion(t, run, 1)
+	deleteSandbox(t, run)
+	podIsGone(t, run, soon)
+	retry(t, run, 1, guidance)
+	done := wantCompleted(t, run, soon)
+	if done.Status.Sandbox.PodUID == asked.Status.Sandbox.PodUID || !strings.Contains(done.Status.Attempts[1].RecoveryContext, "workspace") {
+		t.Errorf("the second attempt in Pod %s was told %q", done.Status.Sandbox.PodUID, done.Status.Attempts[1].RecoveryContext)
+	}
+	if s := done.Status.Result.Summary; !strings.HasPrefix(s, "It worked.") {
+		t.Errorf("summary %q", s)
+	}
+}

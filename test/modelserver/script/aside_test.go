@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"testing"
+)
+
+func TestAside(t *testing.T) {
+	ask := func(system, user string) []Message {
+		return []Message{{Role: RoleSystem, Content: system}, {Role: RoleUser, Content: user}}
+	}
+	const record = "# The record\n{\"answer\":11,\"calls\":[]}\n{\"answer\":12,\"said\":\"x\"}\n"
+	own := mustParse(t, "turns: [{content: zero}]\nasides:\n  summary: {content: 'own {{ .Answers }} {{ .Task | line 1 }}'}\n  hint: {fault: {kind: hang}}")
+	plain := mustParse(t, "turns: [{content: zero}]")
+	for name, tc := range map[string]struct {
+		script   *Script
+		messages []Message
+		aside    Aside
+		want     string
+		fault    FaultKind
+	}{
+		"summary":       {plain, ask("Your older answers do not fit any more.", record), AsideSummary, "Answers 1 to 12 went as planned. What they did is in the workspace, and the plan goes on.", ""},
+		"partial":       {plain, ask("You have no answers left.", record+"The summary so far"), AsidePartial, "After 12 answers a part of the plan is done, and the rest is not.", ""},
+		"hint":          {plain, ask("An attempt has failed.", "x"), AsideHint, "What was tried does not work however often it is made. Do it in another way.", ""},
+		"own":           {own, ask("Write a summary.", record), AsideSummary, "own 12 # The record", ""},
+		"own fault":     {own, ask("Give a hint.", ""), AsideHint, "", FaultHang},
+		"nothing of it": {plain, ask("You carry out a task.", "write a summary"), "", "", ""},
+		"in the middle": {plain, append(ask("Write a summary.", ""), assistant("")), "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			aside := AsideOf(tc.messages)
+			if aside != tc.aside {
+				t.Fatalf("it is %q", aside)
+			}
+			if aside == "" {
+				return
+			}
+			play, err := tc.script.Aside(aside, tc.messages)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if play.Content != tc.want || play.Turn != -1 || play.FinishReason != "stop" {
+				t.Errorf("play %+v", play)
+			}
+			if fault, _ := play.Faults.At(0); fault.Kind != tc.fault {
+				t.Errorf("fault %q", fault.Kind)
+			}
+		})
+	}
+}
+
+func TestValuesOfTheTest(t *testing.T) {
+	s := mustParse(t, `turns: [{content: '{{ .Task | regexFind "counter=([^ ]+)" }} {{ .System }}'}]`)
+	if got := said(s, start("Do it. counter=10.0.0.1:80 sleep=1")); got != "10.0.0.1:80 You are a test." {
+		t.Errorf("said %q", got)
+	}
+}
