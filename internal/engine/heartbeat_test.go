@@ -340,6 +340,7 @@ func TestTheEndWaitsForNobodyForEver(t *testing.T) {
 		s := &leaseServer{}
 		r := startReplica(t, s, "manager-0-a")
 		release := make(chan struct{})
+		synctest.Wait() // The loop of the replica's own run has read what is changed now.
 		r.Live = stubReader{list: func(context.Context) error { <-release; return nil }}
 		stuck := testRun("ns", "stuck")
 		r.ensure(stuck)
