@@ -46,6 +46,7 @@ func TestRetriesAreOnlyAdded(t *testing.T) {
 		runName := fmt.Sprintf("run%d", i)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			run := createRun(ctx, t, ns, func(r *v1alpha1.MotorRun) { r.Name = runName })
 			must(t, jsonPatch(ctx, run, `[{"op":"add","path":"/spec/retries/-","value":`+one+`}]`))
 			var err error
@@ -105,6 +106,7 @@ func TestMotorCortexDefaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			o := runYAML(t, ns, v1alpha1.CortexName, tt.spec)
 			o.SetKind("MotorCortex")
 			must(t, admin.Create(ctx, o, client.DryRunAll))
@@ -150,6 +152,7 @@ func TestSummarySteps(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			err := manager.Create(ctx, bareStep(ns, "step", tt.change), client.DryRunAll)
 			if tt.want == "" {
 				must(t, err)

@@ -58,6 +58,7 @@ func TestSpecNeverChanges(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			wantRefused(t, mergePatch(ctx, run.DeepCopy(), tt.patch), tt.field)
 		})
 	}
@@ -67,6 +68,7 @@ func TestSpecNeverChanges(t *testing.T) {
 	} {
 		t.Run(field+" added later", func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			wantRefused(t, mergePatch(ctx, bare.DeepCopy(), fmt.Sprintf(`{"spec":{%q:%s}}`, field, value)), "spec."+field)
 		})
 	}
@@ -86,6 +88,7 @@ func TestGoClientWritesAnyRunBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			must(t, admin.Create(ctx, runYAML(t, ns, name, spec)))
 			var run v1alpha1.MotorRun
 			must(t, admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, &run))
@@ -163,6 +166,7 @@ func TestResponsesAreOnlyAdded(t *testing.T) {
 		runName := fmt.Sprintf("run%d", i)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			run := start(ctx, t, runName)
 			var err error
 			if tt.json != "" {

@@ -101,6 +101,7 @@ func TestBadRunsAreRefused(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			if tt.name == "" {
 				tt.name = "run"
 			}
@@ -191,6 +192,7 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			o := runYAML(t, ns, strings.Repeat("n", 48), tt.spec)
 			must(t, admin.Create(ctx, o, client.DryRunAll))
 			got, _, err := unstructured.NestedMap(o.Object, "spec")
@@ -255,6 +257,7 @@ func TestMotorCortexSpecs(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			o := runYAML(t, ns, "default", tt.spec)
 			o.SetKind("MotorCortex")
 			if tt.name != "" {

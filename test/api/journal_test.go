@@ -30,7 +30,6 @@ func loadLog(ctx context.Context, t *testing.T, c client.Client, run *v1alpha1.M
 
 func TestJournalRoundTrip(t *testing.T) {
 	t.Parallel()
-	ctx := testContext(t)
 	hard := strings.Repeat("\"quoted\\ \x01\x1f <&> 漢字 \u2028\n", toolapi.MaxOutputBytes/30)
 	biggest := turn(1, strings.Repeat("c", 64<<10))
 	for i := range 8 {
@@ -50,6 +49,7 @@ func TestJournalRoundTrip(t *testing.T) {
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			run := createRun(ctx, t, newNamespace(ctx, t))
 			l := loadLog(ctx, t, manager, run, claim1)
 			l.UseSandbox(v1alpha1.StepSandbox{PodUID: "uid", ServerKey: "sha256:key", IsolationTries: 3, IsolationMs: 20})

@@ -61,6 +61,7 @@ func TestStepSpecs(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			err := manager.Create(ctx, bareStep(ns, "step", tt.change), client.DryRunAll)
 			if tt.want == "" {
 				must(t, err)
