@@ -137,8 +137,7 @@ func wantEffects(t *testing.T, run *v1alpha1.MotorRun, effects ...string) {
 	for _, e := range effects {
 		want[run.Name+"."+e]++
 	}
-	raw, err := suite.clientset.CoreV1().Services(suite.namespace).
-		ProxyGet("http", modelServer, "8080", "effects", map[string]string{"prefix": run.Name + "."}).DoRaw(t.Context())
+	raw, err := readModelServer(t.Context(), "effects", map[string]string{"prefix": run.Name + "."})
 	must(t, err)
 	var got struct{ Counts map[string]int }
 	must(t, json.Unmarshal(raw, &got))

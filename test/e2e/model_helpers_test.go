@@ -21,6 +21,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
@@ -146,11 +147,26 @@ type modelCall struct {
 	Outcome      string `json:"outcome"`
 }
 
+// readModelServer reads by way of the API server, which knows no endpoint of a Service for a moment after it was away.
+func readModelServer(ctx context.Context, path string, params map[string]string) (raw []byte, err error) {
+	err = wait.PollUntilContextTimeout(ctx, time.Second, soon, true, func(ctx context.Context) (bool, error) {
+		raw, err = suite.clientset.CoreV1().Services(suite.namespace).ProxyGet("http", modelServer, "8080", path, params).DoRaw(ctx)
+		if apierrors.IsServiceUnavailable(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s of the model server: %w", path, err)
+	}
+	return raw, nil
+}
+
 // modelCalls gives the calls for a script that came after the call with that number.
 func modelCalls(ctx context.Context, script string, after int64) ([]modelCall, error) {
-	raw, err := suite.clientset.CoreV1().Services(suite.namespace).ProxyGet("http", modelServer, "8080", "log", nil).DoRaw(ctx)
+	raw, err := readModelServer(ctx, "log", nil)
 	if err != nil {
-		return nil, fmt.Errorf("read the model server's log: %w", err)
+		return nil, err
 	}
 	var all, calls []modelCall
 	if err := json.Unmarshal(raw, &all); err != nil {
