@@ -155,7 +155,7 @@ func codeTexts() map[string]string {
 		toolapi.CodeOutcomeUnknown:   "the outcome of this call is unknown; check before repeating it",
 		CodeTooManyCalls:             "too many calls in one answer, nothing was done",
 		CodeRepeatedCall:             "nothing was done, because nothing new can come of it",
-		CodeSkipped: "nobody saw this call end, so it may or may not have done its work; " +
+		toolapi.CodeSkipped: "nobody saw this call end, so it may or may not have done its work; " +
 			"the person was asked, and it is not made again. The person said:",
 	}
 }

@@ -11,9 +11,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// CodeSkipped is the error code of a call of unknown outcome that a person decided not to make again.
-const CodeSkipped = "skipped"
-
 // MaxExecutions is how many times one call is started at most. A call that takes the tool server down each time would
 // otherwise do so for ever.
 const MaxExecutions = 4
@@ -80,7 +77,7 @@ func (r *run) prospect(t *Turn, c *Call) prospect {
 		return prospect{result: &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}}
 	default:
 		return prospect{result: &toolapi.Result{
-			ErrorCode:  CodeSkipped,
+			ErrorCode:  toolapi.CodeSkipped,
 			Output:     cut(strings.ToValidUTF8(answer, "\uFFFD"), toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
 			Provenance: toolapi.ProvenanceUser,
 		}}

@@ -87,10 +87,10 @@ func TestUnknownOutcomes(t *testing.T) {
 			answers: map[string]string{first: "retry", second: "retry", third: "retry", fourth: "retry"},
 		},
 		"skip": {
-			call: bash("lost"), lost: 1, executed: first, code: CodeSkipped, says: "skip", answers: map[string]string{first: "skip"},
+			call: bash("lost"), lost: 1, executed: first, code: toolapi.CodeSkipped, says: "skip", answers: map[string]string{first: "skip"},
 		},
 		"anything else": {
-			call: bash("lost"), lost: 1, executed: first, code: CodeSkipped, says: "retry it by hand: \uFFFD",
+			call: bash("lost"), lost: 1, executed: first, code: toolapi.CodeSkipped, says: "retry it by hand: \uFFFD",
 			answers: map[string]string{first: "retry it by hand: \xff"},
 		},
 	}
@@ -133,7 +133,7 @@ func TestUnknownOutcomes(t *testing.T) {
 			if out.Kind != Completed || (tc.code == "ok") != res.OK || !res.OK && res.ErrorCode != tc.code || !strings.Contains(res.Output, tc.says) {
 				t.Errorf("got %+v, %+v", out, res)
 			}
-			if (res.Provenance == toolapi.ProvenanceUser) != (res.ErrorCode == CodeSkipped || res.Output == doneText) {
+			if (res.Provenance == toolapi.ProvenanceUser) != (res.ErrorCode == toolapi.CodeSkipped || res.Output == doneText) {
 				t.Errorf("provenance %s of %+v", res.Provenance, res)
 			}
 		})

@@ -218,9 +218,6 @@ func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, curre
 // maxTool is the most bytes of a tool's name that the status shows: the model can make up any.
 const maxTool = 128
 
-// codeSkipped is the code of a call of unknown outcome that a person decided not to make again.
-const codeSkipped = "skipped"
-
 // unknownCalls are the calls of a step of which nobody can tell whether they took effect. Calls are made one after the
 // other, and their results may be recorded together, so one without a result may have been made.
 func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
@@ -228,7 +225,7 @@ func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
 		r := resultOf(s, c.ID)
-		if !hasEffects(c.Tool) || i >= toolapi.MaxCalls || r != nil && r.ErrorCode != toolapi.CodeOutcomeUnknown && r.ErrorCode != codeSkipped {
+		if !hasEffects(c.Tool) || i >= toolapi.MaxCalls || r != nil && r.ErrorCode != toolapi.CodeOutcomeUnknown && r.ErrorCode != toolapi.CodeSkipped {
 			continue
 		}
 		calls = append(calls, CallRef{ID: c.ID, Tool: c.Tool, Arguments: oneLine(c.Arguments, maxHead), InFlight: r == nil})

@@ -104,6 +104,8 @@ const (
 	CodeInternal         = "internal_error"
 	// CodeOutcomeUnknown is the result of a call that was started and whose end nobody saw.
 	CodeOutcomeUnknown = "outcome_unknown"
+	// CodeSkipped is the result of a call of unknown outcome that a person decided not to make again.
+	CodeSkipped = "skipped"
 )
 
 // CallPhase is how far a call got.

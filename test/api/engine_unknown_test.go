@@ -51,8 +51,8 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 	}{
 		"made again":      {v1alpha1.UnknownRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "internal"}},
 		"it was done":     {v1alpha1.UnknownDone, "effect\n", v1alpha1.ToolResult{OK: true, Provenance: "user"}},
-		"left out":        {v1alpha1.UnknownSkip, "effect\n", v1alpha1.ToolResult{ErrorCode: motorloop.CodeSkipped, Provenance: "user"}},
-		"something else":  {"The file is there, use it.", "effect\n", v1alpha1.ToolResult{ErrorCode: motorloop.CodeSkipped, Provenance: "user", Output: "The file is there, use it."}},
+		"left out":        {v1alpha1.UnknownSkip, "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user"}},
+		"something else":  {"The file is there, use it.", "effect\n", v1alpha1.ToolResult{ErrorCode: toolapi.CodeSkipped, Provenance: "user", Output: "The file is there, use it."}},
 		"by a new holder": {v1alpha1.UnknownRetry, "effect\neffect\n", v1alpha1.ToolResult{OK: true, Provenance: "internal"}},
 	} {
 		t.Run(name, func(t *testing.T) {
