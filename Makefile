@@ -45,13 +45,13 @@ undeploy: ## Remove the operator, and every MotorRun with it.
 ##@ Test it
 
 .PHONY: test
-test: ## Everything: generated code, lint, unit, API-server, end-to-end and fault tests.
+test: ## Everything: generated code, lint, unit, API-server, end-to-end, security and fault tests.
 	@hack/test.sh
 
 .PHONY: test-unit
 test-unit: ## Unit tests, with the race detector.
 	CGO_ENABLED=1 go test -race -timeout 10m $$(go list ./... | grep -v -E '/test/(e2e|api)$$')
-	go vet -tags e2e,faults ./cmd/manager ./test/e2e
+	go vet -tags e2e,faults,security ./cmd/manager ./test/e2e
 
 .PHONY: test-api
 test-api: ## Tests against a real API server.
@@ -65,6 +65,10 @@ test-e2e: ## End-to-end tests on the development cluster (started if it is not u
 test-faults: ## Fault tests on the same: what must survive is killed, frozen, cut off. FAULTS_LONG=1 takes its time.
 	@hack/faults.sh
 
+.PHONY: test-security
+test-security: ## Attacks on a sandbox and its way out, on the development cluster with a stand-in for the Internet.
+	@hack/security.sh
+
 .PHONY: test-devcluster
 test-devcluster: ## Unit tests of the development cluster's own program.
 	go test -C hack/devcluster -timeout 5m ./...
@@ -72,6 +76,10 @@ test-devcluster: ## Unit tests of the development cluster's own program.
 .PHONY: figures
 figures: ## Measure what the README reports.
 	@hack/figures.sh
+
+.PHONY: figures-egress
+figures-egress: ## Measure the egress proxy against tinyproxy and squid (Debian packages, installed if they are missing).
+	@hack/bench-egress.sh
 
 ##@ Change it
 

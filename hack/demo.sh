@@ -16,7 +16,7 @@ if real_model && [ "$DEMO_CLUSTER" = devcluster ]; then
 	DEVCLUSTER_UP_FLAGS=(--uplink)
 fi
 use_cluster
-images=(manager sandbox)
+images=(manager egressproxy sandbox)
 real_model || images+=(modelserver)
 build_images "${images[@]}"
 deploy_operator

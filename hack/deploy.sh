@@ -5,6 +5,6 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 
 use_cluster
-build_images manager sandbox
+build_images manager egressproxy sandbox
 deploy_operator
 say "operator ready; KUBECONFIG=${KUBECONFIG:-the default one}"

@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 
 borrow_cluster
-build_images manager manager-faults sandbox modelserver
+build_images manager manager-faults egressproxy sandbox modelserver
 MANAGER_IMAGE=$MANAGER_FAULTS_IMAGE deploy_operator
 say "operator ready, with faults in it; running the fault tests"
 run_tests faults e2e,faults -run '^TestFault' "$@"

@@ -138,7 +138,8 @@ build_images() {
 	done <<<"$references"
 }
 
-# deploy_operator installs CRDs, rights, policies and the manager with the images of build_images, and waits for it.
+# deploy_operator installs CRDs, rights, policies, the manager and the egress proxy with the images of build_images, and
+# waits for both.
 deploy_operator() {
 	local overlay=$OUT/deploy literals=SANDBOX_IMAGE=$SANDBOX_IMAGE
 	if [ ${#DEVCLUSTER_UP_FLAGS[@]} -gt 0 ]; then
@@ -152,6 +153,7 @@ deploy_operator() {
 		resources: [../../config/default]
 		images:
 		- {name: manager, newName: ${MANAGER_IMAGE%:*}, newTag: ${MANAGER_IMAGE##*:}}
+		- {name: egressproxy, newName: ${EGRESSPROXY_IMAGE%:*}, newTag: ${EGRESSPROXY_IMAGE##*:}}
 		configMapGenerator:
 		- {name: motorcortex-manager, namespace: motorcortex-system, behavior: merge, literals: [$literals]}
 	END
@@ -159,18 +161,22 @@ deploy_operator() {
 	"$KUBECTL" apply --server-side --force-conflicts --field-manager=motorcortex-install -f "$overlay/install.yaml" >"$overlay/apply.log" ||
 		die "the operator was not installed: $(tail -n 3 "$overlay/apply.log")"
 	"$KUBECTL" wait --for=condition=Established --timeout=60s -f "$ROOT/config/crd/bases" >>"$overlay/apply.log"
-	"$KUBECTL" -n motorcortex-system rollout status deployment/motorcortex-manager --timeout=180s >>"$overlay/apply.log" || {
-		"$KUBECTL" -n motorcortex-system get pods,events >&2 || true
-		"$KUBECTL" -n motorcortex-system logs deployment/motorcortex-manager --tail=20 >&2 || true
-		die "the operator did not become ready within 180 s"
-	}
+	# The proxy comes second: it is not ready before the manager told it the cluster's own addresses.
+	local deployment
+	for deployment in motorcortex-manager motorcortex-egressproxy; do
+		"$KUBECTL" -n motorcortex-system rollout status "deployment/$deployment" --timeout=180s >>"$overlay/apply.log" || {
+			"$KUBECTL" -n motorcortex-system get pods,events >&2 || true
+			"$KUBECTL" -n motorcortex-system logs "deployment/$deployment" --tail=20 >&2 || true
+			die "$deployment did not become ready within 180 s"
+		}
+	done
 }
 
 # run_tests runs the tests of test/e2e: run_tests NAME TAGS ARGUMENT… All that they say is in dist/NAME.log.
 run_tests() {
 	local name=$1 tags=$2
 	shift 2
-	export MANAGER_IMAGE SANDBOX_IMAGE MODELSERVER_IMAGE
+	export MANAGER_IMAGE SANDBOX_IMAGE MODELSERVER_IMAGE EGRESSPROXY_IMAGE
 	# Tests that end parts of the cluster need the program that does it.
 	[ "$DEMO_CLUSTER" != devcluster ] || export DEVCLUSTER=$OUT/bin/devcluster
 	go test -tags "$tags" -count=1 -timeout 40m -v ./test/e2e/... "$@" 2>&1 | tee "$OUT/$name.log" |

@@ -20,7 +20,8 @@ part "unit tests" make --no-print-directory test-unit
 part "unit tests of the development cluster" make --no-print-directory test-devcluster
 part "API-server tests" make --no-print-directory test-api
 part "lint" make --no-print-directory lint
-borrow_cluster # Both of the parts below find it up and leave it so.
+borrow_cluster # The parts below find it up and leave it so.
 part "end-to-end tests" make --no-print-directory test-e2e
+part "security tests" make --no-print-directory test-security
 part "fault tests" make --no-print-directory test-faults
 say "everything passed"

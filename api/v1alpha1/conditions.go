@@ -13,6 +13,11 @@ const (
 	ConditionUserNamespace = "UserNamespace"
 	// ConditionIsolationVerified is True when the sandbox was seen to reach none of the addresses that it must not.
 	ConditionIsolationVerified = "IsolationVerified"
+	// ConditionEgressReady is True while the egress proxy lets the sandbox reach the run's domains. A run with
+	// neither domains nor credentials does not have it.
+	ConditionEgressReady = "EgressReady"
+	// ConditionCredentialsExposed is True when the sandbox can read the value of a credential (exposeToSandbox).
+	ConditionCredentialsExposed = "CredentialsExposed"
 	// ConditionAwaitingInput is True while the run waits for a person. status.pendingInput says for what.
 	ConditionAwaitingInput = "AwaitingInput"
 	// ConditionResponsesValid is False when an entry of spec.responses answers nothing that was asked.
@@ -41,8 +46,22 @@ const (
 	ReasonBusy = "Busy"
 	// ReasonModeUnsupported: this version does not carry out runs of that mode.
 	ReasonModeUnsupported = "ModeUnsupported"
-	// ReasonEgressUnsupported: the run asks for domains, and this version gives no run any way out.
-	ReasonEgressUnsupported = "EgressUnsupported"
+	// ReasonEgressUnavailable: the run asks for domains, and there is no egress proxy.
+	ReasonEgressUnavailable = "EgressUnavailable"
+	// ReasonDomainInvalid: an entry of spec.domains is none that a run can be allowed: a public suffix, a cluster's name.
+	ReasonDomainInvalid = "DomainInvalid"
+	// ReasonDomainNotAllowed: the namespace's MotorCortex does not allow its runs one of spec.domains.
+	ReasonDomainNotAllowed = "DomainNotAllowed"
+	// ReasonCredentialSecretNotFound: a Secret that spec.credentials names does not exist, or lacks the key.
+	ReasonCredentialSecretNotFound = "CredentialSecretNotFound"
+	// ReasonCredentialInvalid: the value cannot be used: it is empty, too short to be found where it must not be, or has
+	// characters that no header can carry.
+	ReasonCredentialInvalid = "CredentialInvalid"
+	// ReasonCredentialForbidden: who created the run may not use the Secret, nobody knows who that was, or the Secret is of
+	// a kind that no run may use.
+	ReasonCredentialForbidden = "CredentialForbidden"
+	// ReasonCredentialHostNotAllowed: a credential is bound to a host that is not within spec.domains.
+	ReasonCredentialHostNotAllowed = "CredentialHostNotAllowed"
 	// ReasonModelNotConfigured: neither the namespace's MotorCortex nor the manager names a model endpoint.
 	ReasonModelNotConfigured = "ModelNotConfigured"
 	// ReasonModelSecretNotFound: the Secret with the model's API key does not exist.
@@ -97,10 +116,35 @@ const (
 	ReasonIsolationPending = "NotTriedYet"
 )
 
+// Further reasons of IsolationVerified.
+const (
+	// ReasonIsolationLost: a NetworkPolicy of the sandbox was changed or deleted. It was restored, and the sandbox is tried again
+	// before anything more runs in it.
+	ReasonIsolationLost = "IsolationLost"
+	// ReasonUnenforcedAllowed: an address could be reached, and the manager runs with --allow-unenforced-isolation.
+	ReasonUnenforcedAllowed = "UnenforcedAllowed"
+)
+
+// Reasons of EgressReady and CredentialsExposed.
+const (
+	// ReasonEgressGranted: the proxy was told what the sandbox may reach.
+	ReasonEgressGranted = "Granted"
+	// ReasonEgressPending: the sandbox has no address yet that the proxy could know it by.
+	ReasonEgressPending = "AwaitingSandbox"
+	// ReasonRouteRefused: the API server refused the NetworkPolicy that opens the way to the proxy.
+	ReasonRouteRefused = "RouteRefused"
+	// ReasonCredentialUnavailable: a credential that the run had cannot be used any more. The rest of the grant stands.
+	ReasonCredentialUnavailable = "CredentialUnavailable"
+	// ReasonCredentialsExposed: spec.credentials has an entry with exposeToSandbox.
+	ReasonCredentialsExposed = "ExposedToSandbox"
+)
+
 // Reasons of AwaitingInput.
 const (
 	// ReasonQuestion: the model asked a question.
 	ReasonQuestion = "Question"
+	// ReasonDomainRequest: the model asks for leave to reach one more domain.
+	ReasonDomainRequest = "DomainRequest"
 	// ReasonOutcomeUnknown: a tool call was started and nobody can tell how it ended.
 	ReasonOutcomeUnknown = "OutcomeUnknown"
 	// ReasonAttemptFailed: an attempt failed, and an entry in spec.retries would start the next one.

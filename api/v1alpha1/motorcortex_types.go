@@ -16,6 +16,19 @@ type MotorCortexSpec struct {
 	// retention says how long, and how many, finished runs are kept.
 	// +optional
 	Retention Retention `json:"retention,omitempty,omitzero"`
+	// egress bounds what the runs of this namespace may reach.
+	// +optional
+	Egress *EgressBounds `json:"egress,omitempty"`
+}
+
+// EgressBounds bound what runs may reach.
+type EgressBounds struct {
+	// allowedDomains are the most that a run may be allowed, by its spec or by a person: each of its domains must be within
+	// one of these. An empty list allows none; unset, there is no such bound.
+	// +kubebuilder:validation:MaxItems=256
+	// +listType=set
+	// +optional
+	AllowedDomains []Domain `json:"allowedDomains,omitzero"`
 }
 
 // Concurrency bounds how many runs are carried out at the same time. Oneshot runs are neither counted nor held up.

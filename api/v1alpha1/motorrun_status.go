@@ -74,6 +74,9 @@ type MotorRunStatus struct {
 	// sandbox is where the run's tools work.
 	// +optional
 	Sandbox *SandboxStatus `json:"sandbox,omitempty"`
+	// egress is what the sandbox may reach, unset while it may reach nothing.
+	// +optional
+	Egress *EgressStatus `json:"egress,omitempty"`
 	// steps is how many answers the model has given.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
@@ -159,10 +162,37 @@ type SandboxStatus struct {
 	// createdAt is when the Pod was created.
 	// +optional
 	CreatedAt *metav1.Time `json:"createdAt,omitempty"`
+	// isolationLostAt is when one of its NetworkPolicies was last found changed or gone. No call is made in it before its
+	// isolation was proved again after that.
+	// +optional
+	IsolationLostAt *metav1.Time `json:"isolationLostAt,omitempty"`
+}
+
+// EgressStatus says what the sandbox may reach, and which way.
+type EgressStatus struct {
+	// domains that the egress proxy lets the sandbox reach now.
+	// +kubebuilder:validation:MaxItems=256
+	// +listType=atomic
+	// +optional
+	Domains []Domain `json:"domains,omitempty"`
+	// proxy is the address of the egress proxy, IP:port.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Proxy string `json:"proxy,omitempty"`
+	// credentials are the names of those that the proxy puts in now, or that the sandbox was given (exposeToSandbox).
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=atomic
+	// +optional
+	Credentials []string `json:"credentials,omitempty"`
+	// attempt that the proxy knows the sandbox's token of.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Attempt int32 `json:"attempt,omitempty"`
 }
 
 // InputKind is what a run waits for.
-// +kubebuilder:validation:Enum=Question;OutcomeUnknown;Retry
+// +kubebuilder:validation:Enum=Question;OutcomeUnknown;Retry;DomainRequest
 type InputKind string
 
 const (
@@ -171,6 +201,8 @@ const (
 	// InputOutcomeUnknown asks what to do about a tool call that was started and whose end nobody saw. The answer is one of
 	// the Unknown… words; any other text means UnknownSkip and is given to the model.
 	InputOutcomeUnknown InputKind = "OutcomeUnknown"
+	// InputDomainRequest asks whether the sandbox may reach one more domain. It is answered with a decision.
+	InputDomainRequest InputKind = "DomainRequest"
 	// InputRetry asks whether to try again after an attempt that failed. It is answered in spec.retries, or by spec.cancel.
 	InputRetry InputKind = "Retry"
 )
@@ -208,6 +240,9 @@ type PendingInput struct {
 	// +listType=atomic
 	// +optional
 	Options []string `json:"options,omitempty"`
+	// domain that is asked for, set for kind DomainRequest.
+	// +optional
+	Domain Domain `json:"domain,omitempty"`
 	// default is the answer that the model would choose.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional

@@ -16,7 +16,7 @@ const (
 )
 
 // ToolName is the name of a tool.
-// +kubebuilder:validation:Enum=bash;code;read;write;list;ask_user
+// +kubebuilder:validation:Enum=bash;code;read;write;list;ask_user;request_domain;save_credential
 type ToolName string
 
 // MotorRunSpec is one task to carry out. Only responses, retries, suspend, ttlSecondsAfterFinished and cancel may change
@@ -30,6 +30,8 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="has(self.code) == has(oldSelf.code) && (!has(self.code) || self.code == oldSelf.code)",fieldPath=".code",message="code never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!has(self.tools) || self.tools.size() == 0 ? !has(oldSelf.tools) || oldSelf.tools.size() == 0 : has(oldSelf.tools) && self.tools == oldSelf.tools",fieldPath=".tools",message="tools never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!has(self.domains) || self.domains.size() == 0 ? !has(oldSelf.domains) || oldSelf.domains.size() == 0 : has(oldSelf.domains) && self.domains == oldSelf.domains",fieldPath=".domains",message="domains never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="!has(self.credentials) || self.credentials.size() == 0 ? !has(oldSelf.credentials) || oldSelf.credentials.size() == 0 : has(oldSelf.credentials) && self.credentials == oldSelf.credentials",fieldPath=".credentials",message="credentials never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.requester) == has(oldSelf.requester) && (!has(self.requester) || self.requester == oldSelf.requester)",fieldPath=".requester",message="requester never changes after creation: it is who created the run"
 // +kubebuilder:validation:XValidation:rule="!has(self.files) || self.files.size() == 0 ? !has(oldSelf.files) || oldSelf.files.size() == 0 : has(oldSelf.files) && self.files == oldSelf.files",fieldPath=".files",message="files never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",fieldPath=".model",message="model never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="self.limits == oldSelf.limits",fieldPath=".limits",message="limits never change after creation: create another run"
@@ -67,6 +69,18 @@ type MotorRunSpec struct {
 	// +listType=set
 	// +optional
 	Domains []Domain `json:"domains,omitempty"`
+
+	// credentials are Secrets that the run may use for the hosts that each is bound to. Neither the model nor the sandbox
+	// sees a value: the egress proxy puts it into the requests.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Credentials []Credential `json:"credentials,omitempty"`
+
+	// requester is who created the run. Admission fills it in, where the cluster can, and refuses any other.
+	// +optional
+	Requester *Requester `json:"requester,omitempty"`
 
 	// files are put into the workspace before the first step.
 	// +kubebuilder:validation:MaxItems=64
@@ -161,9 +175,61 @@ type Code struct {
 // +kubebuilder:validation:MinLength=4
 // +kubebuilder:validation:MaxLength=261
 // +kubebuilder:validation:XValidation:rule="!self.contains('/')",message="a domain is a host name such as example.org, not a URL: leave out the scheme and the path"
+// +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9.]+(:[0-9]*)?$|^[0-9a-f:.]*:[0-9a-f:.]*:')",message="a domain is a host name, not an IP address: only hosts with a name can be reached"
 // +kubebuilder:validation:XValidation:rule="self.matches('^([*][.])?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?[.])+[a-z]([a-z0-9-]{0,61}[a-z0-9])?(:[0-9]{1,5})?$')",message="a domain is a lower-case host name with at least two labels, such as example.org, *.example.org or example.org:8443"
-// +kubebuilder:validation:XValidation:rule="!self.matches(':[0-9]{1,5}$') || (int(self.split(':')[1]) >= 1 && int(self.split(':')[1]) <= 65535)",message="the port of a domain is 1 to 65535"
+// +kubebuilder:validation:XValidation:rule="self.split(':')[0].size() <= 253",message="a host name is at most 253 characters long"
+// +kubebuilder:validation:XValidation:rule="!self.matches('[.](local|localhost|localdomain|internal|svc|arpa)(:[0-9]*)?$')",message="a domain is of the Internet, not of the cluster or the local network"
+// +kubebuilder:validation:XValidation:rule="!self.matches(':[0-9]{1,5}$') || (!self.split(':')[1].startsWith('0') && int(self.split(':')[1]) <= 65535)",message="the port of a domain is 1 to 65535"
 type Domain string
+
+// Credential is a Secret that the run may use without seeing it.
+// +kubebuilder:validation:XValidation:rule="has(self.exposeToSandbox) && self.exposeToSandbox ? !has(self.hosts) || self.hosts.size() == 0 : has(self.hosts) && self.hosts.size() > 0",fieldPath=".hosts",message="a credential is bound to at least one host; only one with exposeToSandbox has none"
+type Credential struct {
+	// name by which the model knows it, as <credential:name>. Programs in the sandbox find a stand-in for the value in the
+	// environment variable of that name in upper case.
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*[a-z0-9]$`
+	// +kubebuilder:validation:XValidation:rule="!(self in ['path', 'home', 'user', 'logname', 'shell', 'pwd', 'oldpwd', 'lang', 'language', 'term', 'tmpdir', 'temp', 'tmp', 'ifs', 'env', 'bash_env', 'hostname', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy', 'ftp_proxy', 'ssl_cert_file', 'ssl_cert_dir', 'curl_ca_bundle', 'requests_ca_bundle', 'aws_ca_bundle', 'pip_cert']) && !['ld_', 'motor_', 'node_', 'python', 'git_', 'lc_', 'bash_', 'npm_config_', 'dyld_', 'openssl_'].exists(p, self.startsWith(p))",message="programs give the environment variable of that name a meaning of its own: choose another name, such as service_api_key"
+	// +required
+	Name string `json:"name"`
+	// secretRef is the key of a Secret in this namespace that has the value. Whoever creates the run needs the verb use on
+	// that Secret.
+	// +required
+	SecretRef SecretKeyRef `json:"secretRef"`
+	// hosts are the only ones that the value is sent to. Each must be within domains.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Hosts []Domain `json:"hosts,omitempty"`
+	// slot is where in a request the value belongs: bearer or basic (the header Authorization; for basic the value is
+	// user:password), "header NAME" or "query NAME".
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^(bearer|basic|header [A-Za-z0-9][A-Za-z0-9-]{0,62}|query [A-Za-z0-9_.-]{1,63})$`
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('header ') || !(self.lowerAscii().substring(7) in ['host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'accept-encoding', 'proxy-authorization', 'proxy-connection', 'keep-alive', 'cookie', 'range', 'via', 'forwarded'])",message="that header belongs to the connection, not to a credential"
+	// +default="bearer"
+	// +optional
+	Slot string `json:"slot,omitempty"`
+	// exposeToSandbox puts the value itself into the environment variable, for what is not HTTP. The sandbox, and with it
+	// the model, can read it then. Whoever creates the run needs the verb approve on MotorRuns.
+	// +optional
+	ExposeToSandbox bool `json:"exposeToSandbox,omitempty"`
+}
+
+// Requester is the user who created a run, as the API server knew them.
+type Requester struct {
+	// username of the user.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +required
+	Username string `json:"username"`
+	// groups of the user.
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +listType=atomic
+	// +optional
+	Groups []string `json:"groups,omitempty"`
+}
 
 // InputFile is a file for the workspace.
 // +kubebuilder:validation:XValidation:rule="has(self.content) != has(self.configMapKeyRef)",message="a file has either content or configMapKeyRef"
@@ -276,7 +342,6 @@ const (
 
 // Retry starts one further attempt.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a retry cannot be changed"
-// +kubebuilder:validation:XValidation:rule="!has(self.addDomains)",fieldPath=".addDomains",reason=FieldValueForbidden,message="this version gives no run a way out of its sandbox: leave addDomains out"
 type Retry struct {
 	// attempt that this starts, counted from 0: the first retry is attempt 1. status.pendingInput.attempt says which one
 	// the run waits for.
@@ -289,14 +354,28 @@ type Retry struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Guidance string `json:"guidance,omitempty"`
-	// addDomains are hosts that the sandbox may reach from this attempt on.
+	// addDomains are hosts that the sandbox may reach from this attempt on. Whoever adds them needs the verb approve on the run.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional
 	AddDomains []Domain `json:"addDomains,omitempty"`
 }
 
+// Decision is what a person decided.
+// +kubebuilder:validation:Enum=AllowOnce;AllowRun;Deny
+type Decision string
+
+const (
+	// DecisionAllowOnce allows it for the model's next answer and the tool calls in it.
+	DecisionAllowOnce Decision = "AllowOnce"
+	// DecisionAllowRun allows it until the run ends.
+	DecisionAllowRun Decision = "AllowRun"
+	// DecisionDeny does not allow it.
+	DecisionDeny Decision = "Deny"
+)
+
 // Response answers one question.
+// +kubebuilder:validation:XValidation:rule="has(self.answer) != has(self.decision)",message="a response has either an answer or a decision"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
 type Response struct {
 	// id of the question: status.pendingInput.id.
@@ -307,11 +386,15 @@ type Response struct {
 	// answer is given to the model, word for word.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16384
-	// +required
-	Answer string `json:"answer"`
-	// respondedBy is who answered.
+	// +optional
+	Answer string `json:"answer,omitempty"`
+	// decision about what status.pendingInput of kind DomainRequest asks for. It needs the verb approve on the run, an
+	// answer needs the verb respond.
+	// +optional
+	Decision Decision `json:"decision,omitempty"`
+	// respondedBy is who answered. Admission fills it in, where the cluster can, and refuses any other name.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	RespondedBy string `json:"respondedBy,omitempty"`
 }
@@ -329,6 +412,7 @@ type Response struct {
 // +kubebuilder:printcolumn:name="Pod",type=string,priority=1,JSONPath=`.status.sandbox.podName`
 // +kubebuilder:printcolumn:name="Model",type=string,priority=1,JSONPath=`.status.model`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind == 'Retry' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || has(r.decision) == (self.status.pendingInput.kind == 'DomainRequest'))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), any other question with answer"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 48",message="the name of a MotorRun has at most 48 characters, so that the names of its steps and its Pod fit"
 type MotorRun struct {
 	metav1.TypeMeta   `json:",inline"`

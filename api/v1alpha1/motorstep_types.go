@@ -111,6 +111,15 @@ type StepSandbox struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	IsolationMs int64 `json:"isolationMs,omitempty"`
+	// provedAt is when its isolation was proved last.
+	// +optional
+	ProvedAt *metav1.Time `json:"provedAt,omitempty"`
+	// open names the forbidden addresses that it could reach, where the manager was told to go on all the same.
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=128
+	// +listType=atomic
+	// +optional
+	Open []string `json:"open,omitempty"`
 }
 
 // ToolCall is one tool call that the model decided on.

@@ -47,11 +47,14 @@ func stepHead(o any) (any, error) {
 	s.Spec.Content = runpolicy.Cut(s.Spec.Content, headContent)
 	for i := range s.Spec.ToolCalls {
 		switch c := &s.Spec.ToolCalls[i]; {
-		case c.Tool != toolapi.ToolAskUser:
-			c.Arguments = runpolicy.Cut(c.Arguments, headArguments)
-		case len(c.Arguments) > toolapi.MaxAskUserBytes:
+		case c.Tool == toolapi.ToolAskUser && len(c.Arguments) > toolapi.MaxAskUserBytes,
+			c.Tool == toolapi.ToolRequestDomain && len(c.Arguments) > runpolicy.MaxRequestDomainBytes:
 			// No question that a person is asked is longer.
 			c.Arguments = ""
+		case c.Tool == toolapi.ToolAskUser, c.Tool == toolapi.ToolRequestDomain:
+			// They are asked by the whole of it.
+		default:
+			c.Arguments = runpolicy.Cut(c.Arguments, headArguments)
 		}
 	}
 	for i := range s.Status.Results {

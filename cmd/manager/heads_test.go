@@ -19,6 +19,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
+// longRequest is a request for a domain of so many bytes.
+func longRequest(size int) string {
+	r := `{"domain":"example.org","reason":"it is needed"}`
+	return r + strings.Repeat(" ", size-len(r))
+}
+
 func bigStep(final bool) *v1alpha1.MotorStep {
 	long := strings.Repeat("漢字<\x01", 20_000)
 	return &v1alpha1.MotorStep{
@@ -34,6 +40,8 @@ func bigStep(final bool) *v1alpha1.MotorStep {
 				{ID: "c0", Tool: "bash", Arguments: long},
 				{ID: "c1", Tool: "ask_user", Arguments: `{"question":"Which?","options":["a"]}`},
 				{ID: "c2", Tool: "bash", Arguments: " \n" + long},
+				{ID: "c3", Tool: "request_domain", Arguments: longRequest(runpolicy.MaxRequestDomainBytes)},
+				{ID: "c4", Tool: "request_domain", Arguments: longRequest(runpolicy.MaxRequestDomainBytes + 1)},
 			},
 		},
 		Status: v1alpha1.MotorStepStatus{
@@ -46,7 +54,9 @@ func bigStep(final bool) *v1alpha1.MotorStep {
 // What the controller shows of a run is the same, whether it reads whole steps or their heads.
 func TestStepHeadIsEnoughForTheController(t *testing.T) {
 	t.Parallel()
-	run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Limits: v1alpha1.RunLimits{AwaitingInputSeconds: 30}}}
+	run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{
+		Tools: []v1alpha1.ToolName{"request_domain"}, Limits: v1alpha1.RunLimits{AwaitingInputSeconds: 30},
+	}}
 	for _, final := range []bool{false, true} {
 		whole := bigStep(final)
 		o, err := stepHead(bigStep(final))
@@ -61,6 +71,9 @@ func TestStepHeadIsEnoughForTheController(t *testing.T) {
 		got := runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*head})
 		if got.Final != nil {
 			got.Final = new(runpolicy.CutEncoded(*got.Final, headContent))
+		}
+		if len(got.DomainRequests) != 1 {
+			t.Errorf("final %t: the requests for domains are %+v", final, got.DomainRequests)
 		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("final %t: the head gives another progress (-whole +head):\n%s", final, diff)
@@ -99,6 +112,9 @@ func TestStepHeadIsSmall(t *testing.T) {
 		}
 		if n := utf8.RuneCountInString(s.Spec.ToolCalls[0].Arguments); n != headArguments || !strings.HasSuffix(s.Spec.ToolCalls[1].Arguments, "}") {
 			t.Errorf("%d characters of arguments; the question is %q", n, s.Spec.ToolCalls[1].Arguments)
+		}
+		if whole, tooLong := len(s.Spec.ToolCalls[3].Arguments), len(s.Spec.ToolCalls[4].Arguments); whole != runpolicy.MaxRequestDomainBytes || tooLong != 0 {
+			t.Errorf("%d and %d bytes of the requests for domains", whole, tooLong)
 		}
 		if n := utf8.RuneCountInString(s.Status.Results[0].Output); n != headOutput {
 			t.Errorf("%d characters of output", n)

@@ -57,9 +57,18 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return fmt.Errorf("build the scheme: %w", err)
 	}
+	// Before the manager is made, which takes the address of the probes at once.
+	direct, err := client.New(cfg, client.Options{Scheme: scheme})
+	if err != nil {
+		return fmt.Errorf("make the client of the self-test: %w", err)
+	}
+	test := func(ctx context.Context) error { return selfTest(ctx, direct, o.selfTestNamespaces()) }
+	if err := awaitAdmission(ctx, test, selfTestPause, o.healthAddress, log); err != nil {
+		return err
+	}
 	mgr, err := ctrl.NewManager(withFaults(cfg, log), ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         cacheOptions(o.namespace),
+		Cache:                         cacheOptions(o.namespace, o.namespaces),
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.healthAddress,
@@ -83,19 +92,31 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
+	if err := mgr.Add(&admissionWatch{test: test, period: selfTestPeriod, after: time.After, log: log}); err != nil {
+		return fmt.Errorf("set up the repeated self-test: %w", err)
+	}
 	if err := setup(ctx, mgr, o, log); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
 }
 
-// cacheOptions keep out of the cache what nobody asks it for: foreign Pods, NetworkPolicies and Leases, and the bulk of runs,
+// cacheOptions restrict the cache to the served namespaces, and keep out of the cache what nobody asks it for: foreign Pods, NetworkPolicies and Leases, and the bulk of runs,
 // steps and nodes, which would make the manager's memory grow with the files and transcripts of all runs.
-func cacheOptions(namespace string) cache.Options {
+func cacheOptions(namespace string, served []string) cache.Options {
 	sandboxes := labels.SelectorFromSet(labels.Set{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox})
 	workers := labels.SelectorFromSet(labels.Set{v1alpha1.LabelComponent: v1alpha1.ComponentWorker})
+	var namespaces map[string]cache.Config
+	for _, ns := range served {
+		if namespaces == nil {
+			namespaces = map[string]cache.Config{}
+		}
+		namespaces[ns] = cache.Config{}
+	}
 	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		// Nil means all.
+		DefaultNamespaces: namespaces,
+		DefaultTransform:  cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                 {Label: sandboxes},
 			&networkingv1.NetworkPolicy{}: {Label: sandboxes},

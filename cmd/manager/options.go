@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -28,6 +29,13 @@ type options struct {
 	connectTimeout      time.Duration
 	maxConcurrent       int
 	maxLoops            int
+	egressService       string
+	egressTimeout       time.Duration
+	outside             string
+	forbiddenCIDRs      string
+	watchNamespaces     string
+	allowUnenforced     bool
+	ciliumPolicies      bool
 
 	// worker is this process, not this Pod: a restarted container must not take itself for the former one.
 	worker string
@@ -36,6 +44,10 @@ type options struct {
 	podUID  string
 	podIP   string
 	builtIn modelref.Endpoint
+	// What --isolation-outside, --forbidden-cidrs and --watch-namespaces say.
+	outsideAddresses  []netip.AddrPort
+	forbiddenPrefixes []netip.Prefix
+	namespaces        []string
 }
 
 func (o *options) bind(fs *flag.FlagSet) {
@@ -49,6 +61,13 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.DurationVar(&o.sandboxStartTimeout, "sandbox-start-timeout", 3*time.Minute, "how long a sandbox Pod may take to run")
 	fs.DurationVar(&o.isolationTimeout, "isolation-timeout", 10*time.Second, "how long a new sandbox may take until it reaches nothing")
 	fs.DurationVar(&o.connectTimeout, "connect-timeout", 10*time.Second, "how long a running sandbox's tool server may be unreachable")
+	fs.StringVar(&o.egressService, "egress-service", "motorcortex-egressproxy", "Service of the egress proxy, in the manager's namespace")
+	fs.DurationVar(&o.egressTimeout, "egress-timeout", 15*time.Second, "how long the way from a sandbox to the egress proxy may take to open")
+	fs.StringVar(&o.forbiddenCIDRs, "forbidden-cidrs", "", "further networks that no sandbox may reach through the egress proxy, separated by commas")
+	fs.StringVar(&o.outside, "isolation-outside", "1.1.1.1:443,[2606:4700:4700::1111]:443", "addresses outside of the cluster that each sandbox is tried against, IP:port, separated by commas")
+	fs.BoolVar(&o.allowUnenforced, "allow-unenforced-isolation", false, "carry runs out although their sandboxes reach what they must not, and mark them; for a laptop, never for what you do not trust")
+	fs.BoolVar(&o.ciliumPolicies, "cilium-fqdn-policies", false, "write a CiliumNetworkPolicy for each run with domains, as a second wall around the egress proxy; see config/cilium")
+	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "the only namespaces whose runs are carried out, separated by commas; unset, all")
 	fs.IntVar(&o.maxLoops, "max-loops", 32, "runs that are carried on at the same time, those that wait for a person not counted")
 	fs.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 8, "runs that are reconciled at the same time")
 }
@@ -63,6 +82,14 @@ func (o *options) complete() error {
 	if o.namespace == "" {
 		return errors.New("no namespace: set --namespace or POD_NAMESPACE to the manager's namespace")
 	}
+	var err error
+	if o.outsideAddresses, err = parseEach("isolation-outside", o.outside, netip.ParseAddrPort); err != nil {
+		return err
+	}
+	if o.forbiddenPrefixes, err = parseEach("forbidden-cidrs", o.forbiddenCIDRs, netip.ParsePrefix); err != nil {
+		return err
+	}
+	o.namespaces = splitList(o.watchNamespaces)
 	name := os.Getenv("POD_NAME")
 	if name == "" {
 		host, err := os.Hostname()

@@ -3,13 +3,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
-	"os"
-	"strings"
 	"time"
 
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -21,7 +17,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/sandbox"
-	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
@@ -30,6 +25,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 	key, err := managerKey(ctx, mgr, o.namespace)
 	if err != nil {
 		return err
+	}
+	egress, err := egressKey(key)
+	if err != nil {
+		return fmt.Errorf("derive the key of the sandboxes' tokens: %w", err)
 	}
 	cert, err := toolclient.ClientCertificate(key)
 	if err != nil {
@@ -45,7 +44,13 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 			Sandbox:             sandbox.Config{Image: o.sandboxImage, ManagerKey: toolclient.PublicKeyPin(key), Namespace: o.namespace},
 			SandboxStartTimeout: o.sandboxStartTimeout,
 			MaxConcurrent:       o.maxConcurrent,
-			Archive:             o.archiveBucket != "",
+			EgressKey:           egress,
+			EgressService:       o.egressService,
+			ForbiddenCIDRs:      o.forbiddenPrefixes,
+			CiliumPolicies:      o.ciliumPolicies,
+			// Nodes belong to no namespace, so Roles give no right to them.
+			WithoutNodes: len(o.namespaces) > 0,
+			Archive:      o.archiveBucket != "",
 		},
 		Now: time.Now,
 	}
@@ -69,7 +74,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 		},
 		Config: engine.Config{
 			Worker: o.worker, LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,
-			ClientCert: cert, Forbidden: forbiddenTargets(o),
+			ClientCert: cert, Forbidden: forbiddenTargets(ctx, mgr.GetAPIReader(), o, log), AllowUnenforced: o.allowUnenforced,
+			EgressKey: egress, EgressTimeout: o.egressTimeout,
 			IsolationTimeout: o.isolationTimeout, ConnectTimeout: o.connectTimeout, MaxLoops: o.maxLoops, Fault: faultPoint(),
 		},
 		Logger: log,
@@ -79,42 +85,4 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 		return fmt.Errorf("set up the engine: %w", err)
 	}
 	return nil
-}
-
-// forbiddenTargets are addresses at which something is known to listen and that no sandbox may reach. The node's
-// kubelet is added for each sandbox.
-func forbiddenTargets(o options) []toolapi.ProbeTarget {
-	targets := []toolapi.ProbeTarget{
-		{Name: "the cloud's metadata address", Network: "tcp", Address: "169.254.169.254:80"},
-	}
-	if host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"); host != "" && port != "" {
-		targets = append(targets, toolapi.ProbeTarget{Name: "the API server", Network: "tcp", Address: net.JoinHostPort(host, port)})
-	}
-	if _, port, err := net.SplitHostPort(o.healthAddress); err == nil && o.podIP != "" {
-		targets = append(targets, toolapi.ProbeTarget{Name: "the manager", Network: "tcp", Address: net.JoinHostPort(o.podIP, port)})
-	}
-	for _, server := range nameServers("/etc/resolv.conf") {
-		address := net.JoinHostPort(server, "53")
-		targets = append(targets,
-			toolapi.ProbeTarget{Name: "the cluster's DNS (udp)", Network: "udp", Address: address},
-			toolapi.ProbeTarget{Name: "the cluster's DNS (tcp)", Network: "tcp", Address: address})
-	}
-	return targets
-}
-
-// nameServers reads the name servers of this Pod, which are the cluster's.
-func nameServers(path string) []string {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	var servers []string
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) >= 2 && fields[0] == "nameserver" && net.ParseIP(fields[1]) != nil {
-			servers = append(servers, fields[1])
-		}
-	}
-	return servers
 }

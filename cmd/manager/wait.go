@@ -70,7 +70,7 @@ func serveWaiting(ctx context.Context, address string) (stop func(), err error) 
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "the API server does not answer", http.StatusServiceUnavailable)
+		http.Error(w, "not yet: the log says what the manager waits for", http.StatusServiceUnavailable)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: apiServerTimeout}
 	done := make(chan error, 1)

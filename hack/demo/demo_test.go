@@ -96,7 +96,7 @@ func TestHappyPath(t *testing.T) {
 	d := testDemo(&out)
 	d.c = cluster(t, patches, reads, asks)
 	sandboxed := runWith("SandboxReady=True")
-	sandboxed.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: "portfolio-sandbox"}
+	sandboxed.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: "portfolio-motor-sandbox"}
 	views := make(chan view)
 	done := make(chan error)
 	go func() { done <- d.follow(t.Context(), views) }()

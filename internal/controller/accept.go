@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,9 +28,15 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 		end(s, refusal)
 		return false, nil
 	}
+	if ok, err := r.acceptDomains(ctx, s); err != nil || !ok {
+		return false, err
+	}
 	endpoint, err := r.Models.Resolve(ctx, s.run)
 	if err == nil {
 		err = CheckFiles(ctx, r.Live, s.run)
+	}
+	if err == nil {
+		err = r.checkCredentials(ctx, s.run)
 	}
 	if p, ok := modelref.AsProblem(err); ok {
 		s.block(v1alpha1.ConditionAccepted, p.Reason, p.Message, true)
@@ -42,20 +49,55 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 		return false, err
 	}
 	s.run.Status.Model = endpoint.Model
+	showExposure(s)
 	return true, nil
+}
+
+// acceptDomains checks that the run's domains can be allowed, and that there is a way to them.
+func (r *MotorRunReconciler) acceptDomains(ctx context.Context, s *scope) (bool, error) {
+	if refusal := runpolicy.RefuseDomains(s.run, s.bounds); refusal != nil {
+		s.block(v1alpha1.ConditionAccepted, refusal.Reason, refusal.Message, true)
+		s.wake(s.now.Add(s.pause()))
+		if refusal.Final {
+			end(s, refused(refusal.Reason, refusal.Message))
+		}
+		return false, nil
+	}
+	if len(s.run.Spec.Domains) == 0 {
+		return true, nil
+	}
+	address, err := r.proxyAddress(ctx)
+	if err != nil {
+		return false, err
+	}
+	if address == "" {
+		s.block(v1alpha1.ConditionAccepted, v1alpha1.ReasonEgressUnavailable, r.noProxyMessage(), true)
+		s.wake(s.now.Add(s.pause()))
+	}
+	return address != "", nil
+}
+
+// showExposure marks a run whose sandbox can read a credential.
+func showExposure(s *scope) {
+	var names []string
+	for _, c := range s.run.Spec.Credentials {
+		if c.ExposeToSandbox {
+			names = append(names, c.Name)
+		}
+	}
+	if len(names) > 0 {
+		s.set(v1alpha1.ConditionCredentialsExposed, metav1.ConditionTrue, v1alpha1.ReasonCredentialsExposed, fmt.Sprintf(
+			"The sandbox, and with it the model, can read %s, because of exposeToSandbox in spec.credentials.", strings.Join(names, ", ")))
+	}
 }
 
 // unsupported refuses for good what this version could only pretend to do.
 func unsupported(run *v1alpha1.MotorRun) *runpolicy.End {
-	switch {
-	case run.Spec.Mode != v1alpha1.ModeAgentic:
-		return refused(v1alpha1.ReasonModeUnsupported, fmt.Sprintf(
-			"spec.mode: this version does not carry out %s runs. Create an Agentic run with the tool code.", run.Spec.Mode))
-	case len(run.Spec.Domains) > 0:
-		return refused(v1alpha1.ReasonEgressUnsupported,
-			"spec.domains: this version gives no run a way out of its sandbox. Leave domains out.")
+	if run.Spec.Mode == v1alpha1.ModeAgentic {
+		return nil
 	}
-	return nil
+	return refused(v1alpha1.ReasonModeUnsupported, fmt.Sprintf(
+		"spec.mode: this version does not carry out %s runs. Create an Agentic run with the tool code.", run.Spec.Mode))
 }
 
 func refused(reason, message string) *runpolicy.End {

@@ -17,14 +17,20 @@ import (
 )
 
 // baseline makes sure that the namespace's closing NetworkPolicy stands, as it must be, before any sandbox does. One
-// that was edited or deleted is put right.
+// that was edited or deleted is put right, and the sandboxes that it closes are tried again.
 func (r *MotorRunReconciler) baseline(ctx context.Context, s *scope) (bool, error) {
 	want := sandbox.BaselineNetworkPolicy(s.run.Namespace, r.Config.Sandbox)
-	var have networkingv1.NetworkPolicy
 	// Read past the cache: it holds our label's policies only, and a sandbox must not be created on an old answer.
-	err := r.Live.Get(ctx, client.ObjectKeyFromObject(want), &have)
+	have, err := r.getPolicy(ctx, want.Name, want.Namespace)
+	if err != nil {
+		return false, err
+	}
+	same := have != nil && equality.Semantic.DeepEqual(have.Spec, want.Spec)
+	if r.noteFall(s, r.baselineFell(s, have, same)) {
+		return false, nil
+	}
 	switch {
-	case apierrors.IsNotFound(err):
+	case have == nil:
 		err := r.Create(ctx, want)
 		if apierrors.IsAlreadyExists(err) {
 			// Another run of the namespace was faster; the next pass looks whether it is as it must be.
@@ -34,16 +40,44 @@ func (r *MotorRunReconciler) baseline(ctx context.Context, s *scope) (bool, erro
 		if err != nil {
 			return false, baselineFailed(s, "create", want.Name, err)
 		}
-	case err != nil:
-		return false, fmt.Errorf("get the NetworkPolicy %s: %w", want.Name, err)
-	case !equality.Semantic.DeepEqual(have.Spec, want.Spec) || !hasLabels(&have, want.Labels):
+		have = want
+	case !same || !hasLabels(have, want.Labels):
 		have.Spec = want.Spec
 		have.Labels = labels.Merge(have.Labels, want.Labels)
-		if err := r.Update(ctx, &have); err != nil {
+		if err := r.Update(ctx, have); err != nil {
 			return false, baselineFailed(s, "restore", want.Name, err)
 		}
 	}
+	r.states.of(s.run).build(want.Name, identity(have))
 	return true, nil
+}
+
+// baselineFell says whether the sandbox was open since it was looked at last. The policy is every sandbox's of the namespace,
+// so the pass of another run may have put it right before this one: then it is another one than before, or younger than
+// the Pod.
+func (r *MotorRunReconciler) baselineFell(s *scope, have *networkingv1.NetworkPolicy, same bool) bool {
+	changed, known := r.states.of(s.run).look(sandbox.BaselineName, identity(have))
+	if !s.hasSandbox() {
+		return false
+	}
+	if known || !same {
+		return changed || !known
+	}
+	lost := s.run.Status.Sandbox.IsolationLostAt
+	return have.CreationTimestamp.After(s.pod.CreationTimestamp.Time) && (lost == nil || lost.Before(&have.CreationTimestamp))
+}
+
+// getPolicy reads a NetworkPolicy past the cache. It gives nil if there is none.
+func (r *MotorRunReconciler) getPolicy(ctx context.Context, name, namespace string) (*networkingv1.NetworkPolicy, error) {
+	policy := &networkingv1.NetworkPolicy{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, policy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get the NetworkPolicy %s: %w", name, err)
+	}
+	return policy, nil
 }
 
 // baselineFailed blocks the run on what the API server refused, and gives any other error back. The condition that it

@@ -58,7 +58,11 @@ func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, erro
 	case d.Failure != nil:
 		runpolicy.Fail(&s.run.Status, d.Failure, d.FinishedAt)
 	}
-	showPendingInput(s, d.Retry)
+	if q := s.progress.Pending; d.Retry == nil && q != nil && q.Kind == v1alpha1.InputDomainRequest {
+		s.asksDomain = true
+	} else {
+		showPendingInput(s, d.Retry)
+	}
 	showRetries(s)
 	s.wake(d.WakeAt)
 	// A new sandbox is made when it is written that there has to be one.
@@ -94,7 +98,7 @@ func end(s *scope, e *runpolicy.End) {
 	}
 	st.Phase, st.Message = e.Phase, runpolicy.CutEncoded(e.Message, maxMessage)
 	st.FinishedAt = new(metav1.NewTime(s.now))
-	st.PendingInput = nil
+	st.PendingInput, st.Egress = nil, nil
 	runpolicy.CountPause(&st.Paused, false, s.now)
 	st.Result = result(s, e)
 	endAttempt(st, e)
@@ -103,6 +107,7 @@ func end(s *scope, e *runpolicy.End) {
 	s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
 	for conditionType, reason := range map[string]string{
 		v1alpha1.ConditionSandboxReady: v1alpha1.ReasonSandboxRemoved, v1alpha1.ConditionSuspended: v1alpha1.ReasonRunEnded,
+		v1alpha1.ConditionEgressReady: v1alpha1.ReasonRunEnded,
 	} {
 		if apimeta.FindStatusCondition(st.Conditions, conditionType) != nil {
 			s.set(conditionType, metav1.ConditionFalse, reason, "The run has ended, and its sandbox goes with it.")
@@ -122,7 +127,12 @@ func endAttempt(st *v1alpha1.MotorRunStatus, e *runpolicy.End) {
 	}
 }
 
-func (r *MotorRunReconciler) removePod(ctx context.Context, s *scope) error {
+// tearDown takes away what the run had in the cluster. The grant goes before the Pod, whose address may be another Pod's
+// a moment later.
+func (r *MotorRunReconciler) tearDown(ctx context.Context, s *scope) error {
+	if err := r.closeEgress(ctx, s.run, s.pod != nil || !isFinished(s.before)); err != nil {
+		return err
+	}
 	if s.pod == nil {
 		return nil
 	}

@@ -20,8 +20,10 @@ type transition struct{ kind, reason, action, note string }
 // toldOf are the conditions whose changes are events, with the verb that names the change.
 var toldOf = []struct{ conditionType, action string }{
 	{v1alpha1.ConditionAccepted, "Accept"},
+	{v1alpha1.ConditionCredentialsExposed, "Accept"},
 	{v1alpha1.ConditionSandboxReady, "StartSandbox"},
 	{v1alpha1.ConditionUserNamespace, "StartSandbox"},
+	{v1alpha1.ConditionEgressReady, "GrantEgress"},
 	{v1alpha1.ConditionIsolationVerified, "VerifyIsolation"},
 	{v1alpha1.ConditionAwaitingInput, "AskUser"},
 	{v1alpha1.ConditionResponsesValid, "CheckResponses"},
@@ -58,7 +60,8 @@ func nothingYet(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonAttemptFailed, v1alpha1.ReasonBudgetExhausted:
 		return true
-	case v1alpha1.ReasonRunning, v1alpha1.ReasonNothingAsked, v1alpha1.ReasonIsolationPending, v1alpha1.ReasonRunEnded, v1alpha1.ReasonSandboxRemoved:
+	case v1alpha1.ReasonRunning, v1alpha1.ReasonNothingAsked, v1alpha1.ReasonIsolationPending, v1alpha1.ReasonRunEnded, v1alpha1.ReasonSandboxRemoved,
+		v1alpha1.ReasonEgressPending:
 		return true
 	}
 	return false
@@ -70,6 +73,9 @@ func eventType(conditionType string, c *metav1.Condition, run *v1alpha1.MotorRun
 	case conditionType == v1alpha1.ConditionAwaitingInput, conditionType == v1alpha1.ConditionSuspended, c.Reason == v1alpha1.ReasonSandboxStarting, c.Reason == v1alpha1.ReasonCancelled,
 		c.Reason == v1alpha1.ReasonQueued:
 		good = true
+	case conditionType == v1alpha1.ConditionCredentialsExposed, c.Reason == v1alpha1.ReasonCredentialUnavailable:
+		// They are True, and somebody should know.
+		good = false
 	case conditionType == v1alpha1.ConditionFinished:
 		good = apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionSucceeded)
 	}

@@ -8,6 +8,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -39,13 +41,19 @@ import (
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorcortices,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;update
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
+// Of Secrets outside its own namespace, the manager writes those that a run saves, and no others: an admission policy sees to that.
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;update
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-credentials;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-steps,verbs=get
 // The recorder of the leader election writes events of the old kind.
 // +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=motorcortex-system,resources=leases,verbs=get;list;watch;create;update;delete
-// +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=secrets,verbs=get;create
+// +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=secrets,verbs=get;list;create;update;delete
+// +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=configmaps,verbs=get;create;update
+// +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=services,verbs=get
 
 // Config is what the reconciler is told by the manager's flags.
 type Config struct {
@@ -54,6 +62,17 @@ type Config struct {
 	SandboxStartTimeout time.Duration
 	// MaxConcurrent is how many runs are reconciled at the same time.
 	MaxConcurrent int
+	// EgressKey is what the tokens and handles of sandboxes are derived from. The engine has the same.
+	EgressKey []byte
+	// EgressService is the Service of the egress proxy in Sandbox.Namespace.
+	EgressService string
+	// ForbiddenCIDRs are networks that no sandbox may reach through the egress proxy, beside those of the cluster's own that
+	// the manager finds by itself.
+	ForbiddenCIDRs []netip.Prefix
+	// CiliumPolicies says that a CiliumNetworkPolicy is written for each run with domains.
+	CiliumPolicies bool
+	// WithoutNodes says that the manager may not read nodes, so that no sandbox gets a user namespace of its own.
+	WithoutNodes bool
 	// Archive says that the steps of a finished run are archived, which is waited for before the run is deleted.
 	Archive bool
 }
@@ -70,17 +89,29 @@ type MotorRunReconciler struct {
 	Config  Config
 	Now     func() time.Time
 
+	states     runStates
 	placed     placements
 	admissions stripes
 	looking    sync.Once
 	since      time.Time
+
+	withoutCilium sync.Once
 }
 
 // SetupWithManager registers the reconciler.
 func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	own := r.Config.Sandbox.Namespace
+	for _, leaders := range []manager.Runnable{
+		&Sweep{Client: r.Client, Live: r.Live, Namespace: own},
+		&NetworkFacts{Client: r.Client, Live: r.Live, Namespace: own, Forbidden: r.Config.ForbiddenCIDRs, WithoutNodes: r.Config.WithoutNodes},
+	} {
+		if err := mgr.Add(leaders); err != nil {
+			return err
+		}
+	}
 	b := ctrl.NewControllerManagedBy(mgr)
 	if r.Workers == nil {
-		workers := newLeaseWorkers(mgr.GetCache(), r.Config.Sandbox.Namespace, r.Now)
+		workers := newLeaseWorkers(mgr.GetCache(), own, r.Now)
 		if err := mgr.Add(workers); err != nil {
 			return err
 		}
@@ -96,7 +127,7 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.surplus), builder.WithPredicates(hasEnded())).
 		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.allRuns),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&networkingv1.NetworkPolicy{}, handler.EnqueueRequestsFromMapFunc(r.unfinishedRuns)).
+		Watches(&networkingv1.NetworkPolicy{}, handler.EnqueueRequestsFromMapFunc(r.closedRuns)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: max(1, r.Config.MaxConcurrent),
 			// Not the default's 17 minutes: what kept passes from succeeding may be over, and deadlines pass meanwhile.
@@ -127,6 +158,14 @@ func (r *MotorRunReconciler) unfinishedRuns(ctx context.Context, o client.Object
 	})
 }
 
+// closedRuns maps a NetworkPolicy to the runs whose sandboxes it closes, or opens: one of a run's own to that run.
+func (r *MotorRunReconciler) closedRuns(ctx context.Context, o client.Object) []reconcile.Request {
+	if run := o.GetLabels()[v1alpha1.LabelRun]; run != "" {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
+	}
+	return r.unfinishedRuns(ctx, o)
+}
+
 // runsOf lists the runs of a namespace. They are the cache's own: nobody may change them.
 func (r *MotorRunReconciler) runsOf(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
 	var runs v1alpha1.MotorRunList
@@ -139,8 +178,10 @@ func (r *MotorRunReconciler) runsOf(ctx context.Context, namespace string) ([]v1
 // Reconcile brings one run a step further and writes its status once.
 func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	run := &v1alpha1.MotorRun{}
-	if err := r.Get(ctx, req.NamespacedName, run); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	if err := r.Get(ctx, req.NamespacedName, run); apierrors.IsNotFound(err) {
+		return ctrl.Result{}, r.closeGone(ctx, req.NamespacedName)
+	} else if err != nil {
+		return ctrl.Result{}, err
 	}
 	if !run.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, r.abandon(ctx, run)
@@ -152,8 +193,11 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	if err == nil {
 		err = r.writeStatus(ctx, s)
 	}
+	if err == nil && s.fell {
+		r.states.of(s.run).fell = false
+	}
 	if err == nil && isFinished(s.run) {
-		err = r.removePod(ctx, s)
+		err = r.tearDown(ctx, s)
 	}
 	if err == nil && isFinished(s.run) {
 		err = r.retire(ctx, s)
@@ -171,6 +215,9 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 // abandon removes the sandbox of a run that is being deleted. Pod and steps are owned by the run and go with it, but a
 // finalizer of somebody else's can hold it back, and nobody would end its sandbox for as long.
 func (r *MotorRunReconciler) abandon(ctx context.Context, run *v1alpha1.MotorRun) error {
+	if err := r.closeEgress(ctx, run, true); err != nil {
+		return err
+	}
 	pod, err := getPod(ctx, r.Client, run)
 	if err != nil || pod == nil || !isOwn(pod, run) {
 		return err
@@ -189,7 +236,7 @@ type step struct {
 
 // converge takes the steps in order until one has to wait.
 //
-//	cleanUp → observe → progress → conclude → suspend → accept → admit → baseline → sandbox → place
+//	cleanUp → observe → progress → conclude → suspend → accept → admit → baseline → route → sandbox → grant → place
 func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 	for _, st := range []step{
 		{"cleanUp", r.cleanUp},
@@ -200,7 +247,9 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 		{"accept", r.accept},
 		{"admit", r.admit},
 		{"baseline", r.baseline},
+		{"route", r.route},
 		{"sandbox", r.sandbox},
+		{"grant", r.grant},
 		{"place", r.place},
 	} {
 		goOn, err := st.take(ctx, s)
@@ -211,6 +260,7 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 			break
 		}
 	}
+	showRequest(s)
 	return nil
 }
 

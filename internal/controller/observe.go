@@ -16,8 +16,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// observe reads the journal and the Pod.
+// observe reads the namespace's bounds, the journal and the Pod.
 func (r *MotorRunReconciler) observe(ctx context.Context, s *scope) (bool, error) {
+	cortex, err := r.cortex(ctx, r.Client, s.run.Namespace)
+	if err != nil {
+		return false, err
+	}
+	s.bounds = runpolicy.Bounds(cortex)
 	if err := r.readJournal(ctx, r.Client, s); err != nil {
 		return false, err
 	}

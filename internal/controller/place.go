@@ -18,7 +18,7 @@ import (
 // refused by journal and sandbox.
 //
 // It is the last step: no worker does anything for a run whose sandbox is not ready, and the pass that finds the sandbox
-// ready comes here before anybody else can see that it is.
+// ready comes here before anybody else can see that it is. The same goes for its way out and its credentials.
 func (r *MotorRunReconciler) place(ctx context.Context, s *scope) (bool, error) {
 	st := &s.run.Status
 	live := r.Workers.Live()

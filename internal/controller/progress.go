@@ -27,23 +27,11 @@ func (r *MotorRunReconciler) progress(_ context.Context, s *scope) (bool, error)
 	return true, nil
 }
 
-func showIsolation(s *scope) {
-	if sb := s.progress.Sandbox; sb != nil {
-		s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionTrue, v1alpha1.ReasonIsolationVerified, fmt.Sprintf(
-			"Every forbidden address was blocked %d times in a row, from %d ms after the first try on.", sb.IsolationTries, sb.IsolationMs))
-		return
-	}
-	if f := s.progress.Failure; f != nil && f.Reason == v1alpha1.ReasonIsolationRefused {
-		s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonIsolationUnverified, f.Message)
-		return
-	}
-	s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionUnknown, v1alpha1.ReasonIsolationPending,
-		"The sandbox was not tried yet, and nothing that the model asked for has run in it.")
-}
-
 // showPendingInput shows what the run waits for: that somebody asks for another attempt, or an answer.
 func showPendingInput(s *scope, retry *v1alpha1.PendingInput) {
-	st, pending := &s.run.Status, s.progress.Pending
+	st := &s.run.Status
+	pending, again := runpolicy.ToShow(s.run, s.progress, s.bounds, s.now)
+	s.wake(again)
 	st.PendingInput = nil
 	switch {
 	case retry != nil:
@@ -53,17 +41,29 @@ func showPendingInput(s *scope, retry *v1alpha1.PendingInput) {
 			reason = v1alpha1.ReasonBudgetExhausted
 		}
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, reason, retry.Question)
-	case pending != nil && !runpolicy.Answered(s.run, pending):
+	case pending != nil:
 		st.PendingInput = pending
 		reason := v1alpha1.ReasonQuestion
-		if pending.Kind == v1alpha1.InputOutcomeUnknown {
+		switch pending.Kind {
+		case v1alpha1.InputOutcomeUnknown:
 			reason = v1alpha1.ReasonOutcomeUnknown
+		case v1alpha1.InputDomainRequest:
+			reason = v1alpha1.ReasonDomainRequest
+		case v1alpha1.InputQuestion, v1alpha1.InputRetry:
 		}
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, reason, pending.Question)
 	case len(s.progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered.")
 	default:
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonNothingAsked, "The run has asked nothing.")
+	}
+}
+
+// showRequest shows that the model asks for a domain. That depends on what the sandbox may reach by now, so it comes after
+// the steps that see to that.
+func showRequest(s *scope) {
+	if s.asksDomain && !isFinished(s.run) {
+		showPendingInput(s, nil)
 	}
 }
 

@@ -18,6 +18,13 @@ import (
 // sandbox creates the run's Pod and waits until it runs. A Pod of an earlier attempt must be gone before: it has the same
 // name, and what runs in it must not go on beside the new attempt.
 func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error) {
+	if !s.keepsAddress() {
+		// Before the Pod goes: its address may be another Pod's a moment later.
+		if err := r.withdraw(ctx, s); err != nil {
+			return false, err
+		}
+	}
+	showAwaiting(s)
 	if s.pod == nil && s.former == nil && !standsStill(s.run) {
 		if err := r.createPod(ctx, s); err != nil {
 			return false, err
@@ -37,9 +44,14 @@ func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error
 		return false, nil
 	}
 	st := &s.run.Status
+	var lost *metav1.Time
+	if s.hasSandbox() {
+		lost = st.Sandbox.IsolationLostAt
+	}
 	st.Sandbox = &v1alpha1.SandboxStatus{
 		PodName: s.pod.Name, PodUID: string(s.pod.UID), PodIP: s.pod.Status.PodIP,
 		NodeName: s.pod.Spec.NodeName, NodeIP: s.pod.Status.HostIP, CreatedAt: s.pod.CreationTimestamp.DeepCopy(),
+		IsolationLostAt: lost,
 	}
 	showUserNamespace(s)
 	if s.podState.Phase != sandbox.Running {
@@ -117,19 +129,22 @@ func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
 }
 
 func (r *MotorRunReconciler) buildPod(ctx context.Context, run *v1alpha1.MotorRun) (*corev1.Pod, error) {
+	cfg := r.Config.Sandbox
+	if r.Config.WithoutNodes {
+		return sandbox.Pod(run, cfg), nil
+	}
 	var nodes corev1.NodeList
 	if err := r.List(ctx, &nodes); err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}
-	cfg := r.Config.Sandbox
 	cfg.UserNamespaces = sandbox.SupportsUserNamespaces(nodes.Items)
 	return sandbox.Pod(run, cfg), nil
 }
 
-// isOwn says whether the run controls the Pod. Unlike metav1.IsControlledBy it looks at more than the UID, which anybody
+// isOwn says whether the run controls an object. Unlike metav1.IsControlledBy it looks at more than the UID, which anybody
 // can write under another kind, past the admission policy for owner references to runs.
-func isOwn(pod *corev1.Pod, run *v1alpha1.MotorRun) bool {
-	ref := metav1.GetControllerOfNoCopy(pod)
+func isOwn(o metav1.Object, run *v1alpha1.MotorRun) bool {
+	ref := metav1.GetControllerOfNoCopy(o)
 	if ref == nil || ref.UID != run.UID || ref.Name != run.Name || ref.Kind != "MotorRun" {
 		return false
 	}

@@ -38,6 +38,14 @@ type scope struct {
 	sandboxGone bool
 	// former is the Pod of an earlier attempt, which has to go.
 	former *corev1.Pod
+	// bounds are what the namespace allows its runs to reach, see runpolicy.Bounds.
+	bounds []v1alpha1.Domain
+	// asksDomain says that the open question is about a domain. It is shown last: see showRequest.
+	asksDomain bool
+	// domains are what the run may reach now, leftOut what it asks for and is not given.
+	domains, leftOut []v1alpha1.Domain
+	// fell says that a wall of the sandbox was found open.
+	fell bool
 	// blocked is the condition that keeps the run from going on, for the message.
 	blocked string
 	// stalled says that somebody must change something before the run can go on.

@@ -26,12 +26,14 @@ const maxPanics = 3
 var errMissing = errors.New("missing for now")
 
 // carryOn carries the run's attempt on from where its journal ends, until it ends too or waits for a person; then it
-// gives the id of the question. An error decides nothing: the same can be tried again.
-func (e *Engine) carryOn(ctx context.Context, l *loop, run *v1alpha1.MotorRun, log *slog.Logger) (waitingFor string, err error) {
+// gives the question. An error decides nothing: the same can be tried again.
+func (e *Engine) carryOn(
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger,
+) (waitingFor question, err error) {
 	claim := journal.Claim{Epoch: l.task.epoch, Worker: e.Config.Worker}
 	entries, err := journal.Load(ctx, e.Client, e.Live, run, l.task.attempt, claim, e.Now)
 	if err == nil && entries.Ended() {
-		return "", nil
+		return question{}, nil
 	}
 	var out motorloop.Outcome
 	if err == nil {
@@ -40,32 +42,39 @@ func (e *Engine) carryOn(ctx context.Context, l *loop, run *v1alpha1.MotorRun, l
 				l.gotFurther()
 			}
 		}()
-		out, err = e.runLoop(ctx, l, run, entries, log)
+		out, err = e.runLoop(ctx, l, run, entries, known, log)
 	}
 	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
 		out, err = motorloop.Outcome{Kind: motorloop.Failed, Failure: f}, nil
 	}
 	if err != nil {
-		return "", err
+		return question{}, err
 	}
 	switch out.Kind {
 	case motorloop.Completed:
 		// Its last step says so.
 	case motorloop.Failed:
 		if !e.mayDecide() {
-			return "", errNoLease
+			return question{}, errNoLease
 		}
 		log.Info("the attempt failed", "reason", out.Failure.Reason, "category", string(out.Failure.Category))
-		return "", entries.End(ctx, out.Failure, out)
+		out.Partial, out.Hint = known.hide(out.Partial), known.hide(out.Hint)
+		return question{}, entries.End(ctx, known.hideFailure(out.Failure), out)
 	case motorloop.Awaiting:
 		steps := entries.Steps()
-		return runpolicy.QuestionID(&steps[len(steps)-1], out.Waiting.ID), nil
+		asked := question{id: runpolicy.QuestionID(&steps[len(steps)-1], out.Waiting.ID), kind: v1alpha1.InputQuestion}
+		if out.Waiting.Tool == toolapi.ToolRequestDomain {
+			asked.kind = v1alpha1.InputDomainRequest
+		}
+		return asked, nil
 	}
-	return "", nil
+	return question{}, nil
 }
 
 // runLoop runs the loop from where the journal ends. A *motorloop.Failure says that the attempt cannot be carried on.
-func (e *Engine) runLoop(ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, log *slog.Logger) (motorloop.Outcome, error) {
+func (e *Engine) runLoop(
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, log *slog.Logger,
+) (motorloop.Outcome, error) {
 	if l.panics >= maxPanics {
 		return motorloop.Outcome{}, &motorloop.Failure{
 			Category: motorloop.InfraFailure, Reason: motorloop.ReasonInternalError,
@@ -73,7 +82,20 @@ func (e *Engine) runLoop(ctx context.Context, l *loop, run *v1alpha1.MotorRun, e
 				"The log of the manager %s says where; please report it.", l.panics, e.Config.Worker),
 		}
 	}
-	model, err := e.openModel(ctx, l, run)
+	model, err := e.openModel(ctx, l, run, known)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	// What may be shown to nobody must be known before anything is read that could hold it.
+	way, err := e.openEgress(ctx, l, run, known)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	store := &credentialStore{engine: e, run: run, known: known}
+	if err := store.recall(ctx, entries.AllSteps()); err != nil {
+		return motorloop.Outcome{}, err
+	}
+	domains, err := e.openDomains(ctx, run, entries)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
@@ -82,27 +104,41 @@ func (e *Engine) runLoop(ctx context.Context, l *loop, run *v1alpha1.MotorRun, e
 		return motorloop.Outcome{}, err
 	}
 	defer box.close()
+	box.egress, store.box = way, box
 	if !l.missingSince.IsZero() {
 		// Without what was missing the answer would be asked for in vain again.
 		model = patientModel{model, box.prepared}
 	}
-	model = thriftyModel{model, &l.history}
+	hints := hintModel{engine: e, namespace: run.Namespace, known: known, log: log}
 	turns := entries.Turns()
 	loop := &motorloop.Loop{
-		Config:    loopConfig(run, entries, e.Now()),
-		Model:     model,
-		Tools:     box,
-		Journal:   leasedJournal{entries, e},
-		Ready:     box.ready,
-		HintModel: thriftyModel{hintModel{engine: e, namespace: run.Namespace, log: log}, &l.history},
-		Now:       e.Now,
-		Logger:    log,
+		Config:      loopConfig(run, entries, e.Now()),
+		Model:       discreetModel{thriftyModel{model, &l.history}, known},
+		Tools:       box,
+		Journal:     leasedJournal{entries, e},
+		Domains:     domains,
+		Credentials: store,
+		Ready:       box.ready,
+		HintModel:   discreetModel{thriftyModel{hints, &l.history}, known},
+		Now:         e.Now,
+		Logger:      log,
 	}
 	if e.Config.Fault != nil {
 		faulty := &faultyLoop{fault: e.Config.Fault, run: run, journal: loop.Journal, box: box, step: int32(len(turns))}
 		loop.Tools, loop.Journal = faulty, faulty
 	}
-	return loop.Run(ctx, turns, runpolicy.Answers(run, entries.Steps()))
+	loop.Tools = discreetTools{loop.Tools, known, way.refresh}
+	return loop.Run(ctx, turns, answers(run, entries, known))
+}
+
+// answers are what people said. Who answers with a value that the model must not see has it kept from the model all the
+// same.
+func answers(run *v1alpha1.MotorRun, entries *journal.Log, known *secrets) map[string]string {
+	said := runpolicy.Answers(run, entries.Steps())
+	for id, answer := range said {
+		said[id] = known.hide(answer)
+	}
+	return said
 }
 
 // loopConfig is what the loop is told about the run's attempt.
@@ -128,6 +164,18 @@ func loopConfig(run *v1alpha1.MotorRun, entries *journal.Log, now time.Time) mot
 	}
 	for _, f := range run.Spec.Files {
 		cfg.Files = append(cfg.Files, f.Path)
+	}
+	cfg.RequestDomain = runpolicy.OffersDomainRequest(run)
+	if run.Status.Egress == nil {
+		return cfg
+	}
+	for _, d := range run.Status.Egress.Domains {
+		cfg.Domains = append(cfg.Domains, string(d))
+	}
+	for _, c := range run.Spec.Credentials {
+		if run.Status.Egress.Proxy != "" || c.ExposeToSandbox {
+			cfg.Credentials = append(cfg.Credentials, c.Name)
+		}
 	}
 	return cfg
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -41,10 +42,17 @@ type Config struct {
 	LeaseDuration time.Duration
 	// ClientCert shows the tool servers that this is the manager.
 	ClientCert tls.Certificate
-	// Forbidden are addresses that no sandbox may reach, each with something that listens there.
+	// Forbidden are addresses that no sandbox may reach, each with something that listens there. Those of the sandbox's node
+	// are added for each.
 	Forbidden []toolapi.ProbeTarget
 	// IsolationTimeout is how long a sandbox may take until all of them are blocked.
 	IsolationTimeout time.Duration
+	// AllowUnenforced carries runs out in sandboxes that reach what they must not. Their journals say what that was.
+	AllowUnenforced bool
+	// EgressKey is what tokens and handles are derived from, the same as the controller's.
+	EgressKey []byte
+	// EgressTimeout is how long the way from a sandbox to the egress proxy may take to open, DefaultEgressTimeout if 0.
+	EgressTimeout time.Duration
 	// ConnectTimeout is how long the tool server of a running Pod may be unreachable.
 	ConnectTimeout time.Duration
 	// MaxLoops is how many loops run at the same time; more wait for their turn. 0 means no bound.
@@ -162,8 +170,22 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 		return false
 	case st.PendingInput != nil && !runpolicy.Answered(run, st.PendingInput):
 		return false
+	case awaitsEgress(st):
+		return false
+	case st.Egress != nil && st.Egress.Attempt != attemptOf(run).Index:
+		// The proxy still knows the token of the attempt before.
+		return false
+	case runpolicy.GrantPending(run):
+		return false
 	}
 	return true
+}
+
+// awaitsEgress says whether the sandbox is about to get a way out that it does not have: without it the loop would be told of
+// no domains and know no credentials, and be ended in the middle of a call when the way opens.
+func awaitsEgress(st *v1alpha1.MotorRunStatus) bool {
+	c := apimeta.FindStatusCondition(st.Conditions, v1alpha1.ConditionEgressReady)
+	return st.Egress == nil && c != nil && c.Status == metav1.ConditionFalse && c.Reason != v1alpha1.ReasonDomainNotAllowed
 }
 
 // ensure starts the run's loop unless it runs already, has nothing to do, or is to be tried again later.

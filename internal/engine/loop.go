@@ -30,25 +30,36 @@ type loop struct {
 	stopped, again bool
 	// over says that nothing is left to do of this task.
 	over bool
-	// waitingFor is the id of the question without whose answer the loop need not be started again.
-	waitingFor string
+	// waitingFor is the question without whose answer the loop need not be started again.
+	waitingFor question
 	history
 	// retryAt is when to try again after a failure.
 	retryAt time.Time
 }
 
-// task is what a loop carries on: an attempt of a run in a sandbox, under a claim.
+// task is what a loop carries on: an attempt of a run in a sandbox, under a claim. A loop whose task is another one by now
+// is ended and started again.
 type task struct {
 	run     types.UID
 	epoch   int64
 	attempt int32
 	podUID  string
+	// isolationLost is when the sandbox was last found open, in seconds; 0 if it never was.
+	isolationLost int64
+	// proxy is the way out that the sandbox is told of, "" if it has none.
+	proxy string
 }
 
 func taskOf(run *v1alpha1.MotorRun) task {
 	t := task{run: run.UID, epoch: run.Status.Epoch, attempt: attemptOf(run).Index}
-	if run.Status.Sandbox != nil {
-		t.podUID = run.Status.Sandbox.PodUID
+	if sb := run.Status.Sandbox; sb != nil {
+		t.podUID = sb.PodUID
+		if sb.IsolationLostAt != nil {
+			t.isolationLost = sb.IsolationLostAt.Unix()
+		}
+	}
+	if run.Status.Egress != nil {
+		t.proxy = run.Status.Egress.Proxy
 	}
 	return t
 }
@@ -61,6 +72,17 @@ func attemptOf(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
 	return v1alpha1.AttemptStatus{}
 }
 
+// question is one that waits for a person. The zero question is none.
+type question struct {
+	id   string
+	kind v1alpha1.InputKind
+}
+
+// answered says whether the spec has a response to it.
+func (q question) answered(run *v1alpha1.MotorRun) bool {
+	return runpolicy.Answered(run, &v1alpha1.PendingInput{ID: q.id, Kind: q.kind})
+}
+
 // stop tells the goroutine to end; again has the run looked at when it has.
 func (l *loop) stop(again bool) {
 	l.cancel()
@@ -69,7 +91,7 @@ func (l *loop) stop(again bool) {
 
 // idle says whether there is nothing to do for a loop that does not run, and if that changes by itself, when.
 func (l *loop) idle(run *v1alpha1.MotorRun, now time.Time) (wait time.Duration, idle bool) {
-	if l.over || l.waitingFor != "" && !runpolicy.Answered(run, &v1alpha1.PendingInput{ID: l.waitingFor}) {
+	if l.over || l.waitingFor != (question{}) && !l.waitingFor.answered(run) {
 		return 0, true
 	}
 	wait = max(0, l.retryAt.Sub(now))
@@ -124,8 +146,10 @@ func (h *history) note(err error) {
 // drive runs the loop once and notes how it ended. The journal has every result; what is noted here is only when
 // the loop is worth starting again.
 func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *loop, run *v1alpha1.MotorRun) {
-	log := e.Logger.With("namespace", run.Namespace, "run", run.Name, "attempt", l.task.attempt, "epoch", l.task.epoch)
-	waitingFor, err := e.guarded(ctx, l, run, log)
+	known := &secrets{}
+	log := slog.New(discreetHandler{e.Logger.Handler(), known}).
+		With("namespace", run.Namespace, "run", run.Name, "attempt", l.task.attempt, "epoch", l.task.epoch)
+	waitingFor, err := e.guarded(ctx, l, run, known, log)
 	l.cancel()
 
 	e.mu.Lock()
@@ -150,11 +174,11 @@ func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *loop, r
 }
 
 // note decides by how the loop ended when it is started again.
-func (e *Engine) note(l *loop, waitingFor string, err error, log *slog.Logger) {
+func (e *Engine) note(l *loop, waitingFor question, err error, log *slog.Logger) {
 	l.note(err)
 	switch {
 	case err == nil:
-		l.waitingFor, l.over = waitingFor, waitingFor == ""
+		l.waitingFor, l.over = waitingFor, waitingFor == (question{})
 	case errors.Is(err, motorloop.ErrStale):
 		log.Info("another worker carries the run on, or another attempt has begun")
 		l.over = true
@@ -171,13 +195,15 @@ func (e *Engine) note(l *loop, waitingFor string, err error, log *slog.Logger) {
 }
 
 // guarded is carryOn, but a panic is an error: one run must not end the loops of all others of this manager.
-func (e *Engine) guarded(ctx context.Context, l *loop, run *v1alpha1.MotorRun, log *slog.Logger) (waitingFor string, err error) {
+func (e *Engine) guarded(
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger,
+) (waitingFor question, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = motorloop.NewPanic(v)
 		}
 	}()
-	return e.carryOn(ctx, l, run, log)
+	return e.carryOn(ctx, l, run, known, log)
 }
 
 // backoff is 0.5 s, 1 s, 2 s … 30 s.

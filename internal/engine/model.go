@@ -18,7 +18,7 @@ func isMissing(p *modelref.Problem) bool {
 }
 
 // openModel makes the model of the run's loop. A *motorloop.Failure says that there is none.
-func (e *Engine) openModel(ctx context.Context, l *loop, run *v1alpha1.MotorRun) (motorloop.Model, error) {
+func (e *Engine) openModel(ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets) (motorloop.Model, error) {
 	endpoint, err := e.Models.Resolve(ctx, run)
 	if p, ok := modelref.AsProblem(err); ok {
 		if isMissing(p) && l.mayComeBack(e.Now()) {
@@ -30,6 +30,7 @@ func (e *Engine) openModel(ctx context.Context, l *loop, run *v1alpha1.MotorRun)
 	if err != nil {
 		return nil, fmt.Errorf("resolve the model: %w", err)
 	}
+	known.add(modelKeyName, []byte(endpoint.APIKey.Reveal()))
 	model, err := e.NewModel(endpoint)
 	if err != nil {
 		return nil, &motorloop.Failure{
@@ -99,6 +100,7 @@ func (m thriftyModel) Complete(ctx context.Context, r motorloop.Request) (motorl
 type hintModel struct {
 	engine    *Engine
 	namespace string
+	known     *secrets
 	log       *slog.Logger
 }
 
@@ -117,5 +119,6 @@ func (m hintModel) open(ctx context.Context) (motorloop.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resolve the fast model: %w", err)
 	}
+	m.known.add(modelKeyName, []byte(endpoint.APIKey.Reveal()))
 	return m.engine.NewModel(endpoint)
 }

@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -31,47 +29,85 @@ type sandboxTools struct {
 	entries *journal.Log
 	client  *toolclient.Client
 	log     *slog.Logger
+	// egress is the way out, nil if there is none.
+	egress *egress
 	// prepared is closed when the sandbox is ready.
 	prepared chan struct{}
-	// restarted says that the tool server has ended since the sandbox was ready.
-	restarted bool
+	// used says that the tool server has started a call, restarted that it has ended since.
+	used, restarted bool
 }
 
 func (s *sandboxTools) close() { s.client.Close() }
 
 // Call runs one tool call, or gives its stored result.
 func (s *sandboxTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
-	if s.restarted {
+	if s.restarted || s.egress.exists() {
 		// The tool server can be back before anybody has seen that it was gone.
-		if err := s.proveAgain(ctx); err != nil {
+		if err := s.prepareAgain(ctx); err != nil {
 			return toolapi.Result{}, err
 		}
 		s.restarted = false
 	}
+	c.Arguments = s.egress.resolve(c.Arguments)
+	if len(c.Arguments) > toolapi.MaxArgumentsBytes {
+		return toolapi.Result{
+			ErrorCode: toolapi.CodeTooLarge, Provenance: toolapi.ProvenanceInternal,
+			Output: fmt.Sprintf("with the credentials in them the arguments have more than %d bytes: split the work", toolapi.MaxArgumentsBytes),
+		}, nil
+	}
+	s.used = true
 	r, err := s.client.Call(ctx, c)
+	if remote, ok := errors.AsType[*toolclient.RemoteError](err); ok && remote.Code == toolapi.ErrCallMismatch && s.egress != nil {
+		return s.found(ctx, c.ID)
+	}
 	s.restarted = err == nil && r.ErrorCode == toolapi.CodeOutcomeUnknown
 	return r, s.classify(ctx, err)
 }
 
-// proveAgain does for a tool server that was started again what ready does, but for the files, which are there.
-func (s *sandboxTools) proveAgain(ctx context.Context) error {
+// found gives the result of a call that was made before with other arguments: a credential that the run exposes has
+// another value by now.
+func (s *sandboxTools) found(ctx context.Context, id string) (toolapi.Result, error) {
+	state, err := s.client.State(ctx, id)
+	switch {
+	case err != nil:
+		return toolapi.Result{}, s.classify(ctx, err)
+	case state.Result == nil:
+		return toolapi.Result{}, fmt.Errorf("the call %s still runs with a former value of a credential: %w", id, errMissing)
+	}
+	s.restarted = state.Result.ErrorCode == toolapi.CodeOutcomeUnknown
+	return *state.Result, nil
+}
+
+// prepareAgain does for a tool server that was started again what ready does, but for the files, which are there. It knows
+// such a one by what it has forgotten. Without the way out that it was told of, the next call would fail in a way that no
+// model could explain.
+func (s *sandboxTools) prepareAgain(ctx context.Context) error {
 	hello, err := s.client.Hello(ctx)
 	if err != nil {
 		return s.classify(ctx, err)
 	}
-	if hello.Used {
+	if !hello.Used && s.used {
+		p, err := s.proveIsolation(ctx)
+		if err != nil {
+			return err
+		}
+		box := s.entries.Sandbox()
+		p.record(&box, s.run)
+		s.entries.UseSandbox(box)
+	}
+	s.used = hello.Used
+	if hello.Egress == s.egress.exists() {
 		return nil
 	}
-	_, err = s.proveIsolation(ctx)
-	return err
+	return s.setEgress(ctx, hello)
 }
 
 // fresh says whether no step was taken in the sandbox yet.
 func (s *sandboxTools) fresh() bool { return s.entries.Sandbox().PodUID != s.run.Status.Sandbox.PodUID }
 
 // ready prepares the sandbox while the model thinks: it makes sure that the tool server is the one of this run's Pod,
-// that the sandbox can reach nothing, and that the files of the spec are there. It names the sandbox to the journal,
-// so that the first step records which one it was and which key it showed.
+// that the sandbox can reach nothing, that the files of the spec are there, and that the way out is open, if there is one.
+// It names the sandbox to the journal, so that the next step records which one it was and which key it showed.
 func (s *sandboxTools) ready(ctx context.Context) error {
 	start := s.engine.Now()
 	// From here on the sandbox refuses whoever held the run before. So nothing can happen in it any more behind the back of
@@ -85,105 +121,32 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 		box = v1alpha1.StepSandbox{}
 	}
 	box.PodUID, box.ServerKey = s.run.Status.Sandbox.PodUID, s.client.ServerKey()
-	if fresh || !hello.Used {
+	if fresh || !hello.Used || s.isolationLost() {
 		// A tool server that was restarted can be in a new network, which its node has to close first.
 		proof, err := s.proveIsolation(ctx)
 		if err != nil {
 			return err
 		}
-		box.IsolationTries, box.IsolationMs = proof.tries, proof.after.Milliseconds()
+		proof.record(&box, s.run)
 	}
 	if fresh {
 		if err := s.putFiles(ctx); err != nil {
 			return err
 		}
 	}
+	if err := s.setEgress(ctx, hello); err != nil {
+		return err
+	}
+	s.used = hello.Used
 	s.entries.UseSandbox(box)
 	close(s.prepared)
 	s.log.Info("the sandbox is ready", "took", s.engine.Now().Sub(start).String(), "fresh", fresh)
 	return nil
 }
 
-const (
-	// confirmations is how many times in a row every forbidden address must be blocked.
-	confirmations = 3
-	// probeTimeout bounds each try. An address that answers does so within a few milliseconds.
-	probeTimeout = 100 * time.Millisecond
-	// probePause lies between two tries. Where packets are refused and not dropped, three tries in a row would be over
-	// within a few milliseconds, and a wall that is still being built can look closed for that long.
-	probePause = 50 * time.Millisecond
-)
-
-type proof struct {
-	tries int32
-	after time.Duration
-}
-
-// proveIsolation waits until the sandbox reaches none of the forbidden addresses, several times in a row. A CNI closes
-// a new Pod only some time after it runs; until then nothing hostile may be in it.
-func (s *sandboxTools) proveIsolation(ctx context.Context) (proof, error) {
-	start := s.engine.Now()
-	targets := forbidden(s.engine.Config.Forbidden, s.run.Status.Sandbox.NodeIP)
-	request := toolapi.ProbeRequest{Targets: targets, TimeoutMs: int32(probeTimeout.Milliseconds())}
-	p := proof{}
-	for {
-		round := s.engine.Now()
-		resp, err := s.client.Probe(ctx, request)
-		if err != nil {
-			return p, s.classify(ctx, err)
-		}
-		open := reached(resp)
-		switch {
-		case len(open) > 0 && round.Sub(start) > s.engine.Config.IsolationTimeout:
-			return p, unverified(open, s.engine.Config.IsolationTimeout)
-		case len(open) > 0:
-			p = proof{}
-		case p.tries == 0:
-			p = proof{tries: 1, after: round.Sub(start)}
-		default:
-			p.tries++
-		}
-		if p.tries >= confirmations {
-			return p, nil
-		}
-		select {
-		case <-time.After(probePause):
-		case <-ctx.Done():
-			return p, ctx.Err()
-		}
-	}
-}
-
-// kubeletPort is where every kubelet listens.
-const kubeletPort = "10250"
-
-func forbidden(common []toolapi.ProbeTarget, nodeIP string) []toolapi.ProbeTarget {
-	targets := append([]toolapi.ProbeTarget(nil), common...)
-	if nodeIP != "" {
-		targets = append(targets, toolapi.ProbeTarget{
-			Name: "the node's kubelet", Network: "tcp", Address: net.JoinHostPort(nodeIP, kubeletPort),
-		})
-	}
-	return targets
-}
-
-func reached(resp toolapi.ProbeResponse) []string {
-	var open []string
-	for _, r := range resp.Results {
-		if r.Reached {
-			open = append(open, r.Name)
-		}
-	}
-	return open
-}
-
-func unverified(open []string, after time.Duration) error {
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure,
-		Reason:   motorloop.ReasonIsolationUnverified,
-		Message: fmt.Sprintf("After %s the sandbox still reached %s, so nothing was run in it. "+
-			"The cluster's network plugin must enforce NetworkPolicy, for egress too.", after, strings.Join(open, ", ")),
-	}
+// isolationLost says whether a policy of the sandbox was away since its isolation was last proved.
+func (s *sandboxTools) isolationLost() bool {
+	return runpolicy.IsolationLost(s.run, runpolicy.ReadJournal(s.run, s.entries.AllSteps()))
 }
 
 // putFiles puts the files of the spec into the workspace. It reads the run itself: the cached one has no contents.

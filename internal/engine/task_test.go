@@ -42,6 +42,10 @@ func TestShouldRun(t *testing.T) {
 			r.Spec.Responses = []v1alpha1.Response{{ID: "id", Answer: "yes"}}
 		}
 	}
+	allowed := func(r *v1alpha1.MotorRun) {
+		r.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputDomainRequest, Domain: "example.org"}
+		r.Spec.Responses = []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionAllowOnce}}
+	}
 	for name, tt := range map[string]struct {
 		change func(*v1alpha1.MotorRun)
 		want   bool
@@ -67,6 +71,25 @@ func TestShouldRun(t *testing.T) {
 		"a response starts no retry": {answered(v1alpha1.InputRetry), false},
 		"its next attempt has begun": {func(r *v1alpha1.MotorRun) {
 			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
+		}, true},
+		"the proxy knows the attempt before": {func(r *v1alpha1.MotorRun) {
+			r.Status.Egress = &v1alpha1.EgressStatus{}
+			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
+		}, false},
+		"the proxy knows the attempt": {func(r *v1alpha1.MotorRun) {
+			r.Status.Egress = &v1alpha1.EgressStatus{Attempt: 1}
+			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
+		}, true},
+		"its way out is about to come": {func(r *v1alpha1.MotorRun) {
+			r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionEgressReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonEgressPending})
+		}, false},
+		"no way out will come": {func(r *v1alpha1.MotorRun) {
+			r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionEgressReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDomainNotAllowed})
+		}, true},
+		"a domain that is not granted": {func(r *v1alpha1.MotorRun) { allowed(r) }, false},
+		"a domain that is granted": {func(r *v1alpha1.MotorRun) {
+			allowed(r)
+			r.Status.Egress = &v1alpha1.EgressStatus{Domains: []v1alpha1.Domain{"example.org"}}
 		}, true},
 		"an answer to something else": {func(r *v1alpha1.MotorRun) { answered(v1alpha1.InputQuestion)(r); r.Spec.Responses[0].ID = "other" }, false},
 	} {
@@ -113,6 +136,22 @@ func TestLoopConfig(t *testing.T) {
 	if diff := cmp.Diff(want, config(retry)); diff != "" {
 		t.Errorf("a retry (-want +got):\n%s", diff)
 	}
+	reaches := func(proxy string) func(*v1alpha1.MotorRun) {
+		return func(run *v1alpha1.MotorRun) {
+			run.Spec.Domains = []v1alpha1.Domain{"example.org"}
+			run.Spec.Credentials = []v1alpha1.Credential{{Name: "bound"}, {Name: "exposed", ExposeToSandbox: true}}
+			run.Status.Egress = &v1alpha1.EgressStatus{Proxy: proxy, Domains: []v1alpha1.Domain{"example.com"}}
+		}
+	}
+	want = first
+	want.RequestDomain, want.Domains, want.Credentials = true, []string{"example.com"}, []string{"bound", "exposed"}
+	if diff := cmp.Diff(want, config(reaches("10.0.0.9:3128"))); diff != "" {
+		t.Errorf("with a way out (-want +got):\n%s", diff)
+	}
+	want.Credentials = []string{"exposed"}
+	if diff := cmp.Diff(want, config(reaches(""))); diff != "" {
+		t.Errorf("with credentials and no way out (-want +got):\n%s", diff)
+	}
 	for limit, want := range map[int32]int32{1: 1, 2: 1, 4: 3, 20: 15, 50: 37} {
 		if got := maxIterations(limit, 2); got != want {
 			t.Errorf("a retry may have %d of %d answers, want %d", got, limit, want)
@@ -129,7 +168,9 @@ func TestTaskOf(t *testing.T) {
 		"attempt": func(r *v1alpha1.MotorRun) {
 			r.Status.Attempts = append(r.Status.Attempts, v1alpha1.AttemptStatus{Index: 1})
 		},
-		"sandbox": func(r *v1alpha1.MotorRun) { r.Status.Sandbox.PodUID = "other" },
+		"sandbox":   func(r *v1alpha1.MotorRun) { r.Status.Sandbox.PodUID = "other" },
+		"isolation": func(r *v1alpha1.MotorRun) { r.Status.Sandbox.IsolationLostAt = new(metav1.Now()) },
+		"way out":   func(r *v1alpha1.MotorRun) { r.Status.Egress = &v1alpha1.EgressStatus{Proxy: "10.0.0.9:3128"} },
 	} {
 		other := run.DeepCopy()
 		change(other)

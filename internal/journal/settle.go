@@ -36,7 +36,7 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn, now time.Time) {
 		if r.OK {
 			ok++
 		}
-		if c.Tool != toolapi.ToolAskUser {
+		if c.Tool != toolapi.ToolAskUser && c.Tool != toolapi.ToolRequestDomain {
 			st.ToolMs += r.DurationMs
 		}
 		st.Results = append(st.Results, r)
@@ -95,11 +95,11 @@ func timesOf(
 		switch {
 		case found:
 			times[i] = callTimes{time.Duration(r.DurationMs) * time.Millisecond, time.Duration(r.WaitedMs) * time.Millisecond}
-		case t.Results[i] != nil && !isAnswer(c, t.Results[i].OK):
+		case t.Results[i] != nil && !isAnswer(c, t.Results[i].OK, t.Results[i].ErrorCode):
 			took := time.Duration(t.Results[i].DurationMs) * time.Millisecond
 			times[i] = callTimes{took, waited(unknown, c.ID, took, now)}
 		}
-		if found && isAnswer(c, r.OK) {
+		if found && isAnswer(c, r.OK, r.ErrorCode) {
 			answers += times[i].took
 			continue
 		}
@@ -110,7 +110,7 @@ func timesOf(
 	}
 	rest := now.Sub(later(lost, s.CreationTimestamp.Add(calls))) - answers
 	for i, c := range t.Calls {
-		if _, found := recorded[c.ID]; !found && t.Results[i] != nil && isAnswer(c, t.Results[i].OK) {
+		if _, found := recorded[c.ID]; !found && t.Results[i] != nil && isAnswer(c, t.Results[i].OK, t.Results[i].ErrorCode) {
 			times[i].took = max(0, rest)
 			rest -= times[i].took
 		}
@@ -125,7 +125,16 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-func isAnswer(c motorloop.Call, ok bool) bool { return c.Tool == toolapi.ToolAskUser && ok }
+// isAnswer says whether a result of the call came from a person, so that its time is theirs.
+func isAnswer(c motorloop.Call, ok bool, code string) bool {
+	switch c.Tool {
+	case toolapi.ToolAskUser:
+		return ok
+	case toolapi.ToolRequestDomain:
+		return ok || code == toolapi.CodeDomainDenied
+	}
+	return false
+}
 
 func lastUnknown(unknown []v1alpha1.UnknownExecution, callID string) *v1alpha1.UnknownExecution {
 	for i := range slices.Backward(unknown) {

@@ -13,15 +13,15 @@ func ParseQuestion(c Call) (toolapi.AskUserArgs, error) {
 	return toolapi.ParseAskUser(c.Arguments)
 }
 
-// answerQuestions fills in the results of the questions that have an answer. It returns the first that has none, and
-// whether it filled in any.
+// answerQuestions fills in the results of the questions that have an answer. It returns the first call that waits for a
+// person, and whether it filled in any. Requests for domains without a result have no answer: see requestDomain.
 func answerQuestions(t *Turn, answers map[string]string) (waiting *Call, answered bool) {
 	for i := range t.Calls {
 		if t.Results[i] != nil {
 			continue
 		}
 		answer, ok := answers[t.Calls[i].ID]
-		if !ok {
+		if !ok || t.Calls[i].Tool != toolapi.ToolAskUser {
 			if waiting == nil {
 				c := t.Calls[i]
 				waiting = &c

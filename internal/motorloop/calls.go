@@ -25,9 +25,9 @@ func CallID(attempt, index int32, n int) string {
 	return fmt.Sprintf("a%d-s%d-c%d", attempt, index, n)
 }
 
-// carryOut gives every call of the last turn a result, in order, questions last, and settles the turn. It returns the
-// first call that waits for a person: one of unknown outcome, with which all after it wait, or a question, when the other
-// calls are settled.
+// carryOut gives every call of the last turn a result, in order, and settles the turn; what a person must decide comes
+// last. It returns the first call that waits for a person: one of unknown outcome, with which all after it wait, or a
+// question or a request, when the other calls are settled.
 func (r *run) carryOut(ctx context.Context) (*Call, error) {
 	t := r.turns[len(r.turns)-1]
 	changed := false
@@ -36,19 +36,14 @@ func (r *run) carryOut(ctx context.Context) (*Call, error) {
 			continue
 		}
 		c := &t.Calls[i]
-		res := r.refuse(i)
-		if res == nil && c.Tool == toolapi.ToolAskUser {
+		res, waiting, err := r.serve(ctx, t, i)
+		switch {
+		case err != nil:
+			return nil, r.abandon(ctx, t, changed, err)
+		case waiting != nil:
+			return waiting, r.settleIf(ctx, changed, t)
+		case res == nil:
 			continue
-		}
-		if res == nil {
-			var waiting *Call
-			var err error
-			if res, waiting, err = r.bringToEnd(ctx, t, c); err != nil {
-				return nil, r.abandon(ctx, t, changed, err)
-			}
-			if waiting != nil {
-				return waiting, r.settleIf(ctx, changed, t)
-			}
 		}
 		t.Results[i] = res
 		changed = true
@@ -58,6 +53,26 @@ func (r *run) carryOut(ctx context.Context) (*Call, error) {
 	}
 	waiting, answered := answerQuestions(t, r.answers)
 	return waiting, r.settleIf(ctx, changed || answered, t)
+}
+
+// serve gives call i of the turn its result, by whoever serves its tool, or the call as a person is asked about its
+// unknown outcome. Neither means that it waits until everything else of the turn is done.
+func (r *run) serve(ctx context.Context, t *Turn, i int) (res *toolapi.Result, waiting *Call, err error) {
+	c := &t.Calls[i]
+	if res := r.refuse(i); res != nil {
+		return res, nil, nil
+	}
+	switch c.Tool {
+	case toolapi.ToolAskUser:
+		return nil, nil, nil
+	case toolapi.ToolRequestDomain:
+		return r.requestDomain(t, c), nil, nil
+	case toolapi.ToolSaveCredential:
+		res, err := r.saveCredential(ctx, t, c)
+		return res, nil, err
+	default:
+		return r.bringToEnd(ctx, t, c)
+	}
 }
 
 func (r *run) settleIf(ctx context.Context, changed bool, t *Turn) error {
@@ -99,6 +114,10 @@ func (r *run) execute(ctx context.Context, t *Turn, c *Call, id string) (*toolap
 	if err != nil {
 		return nil, err
 	}
+	if len(r.cfg.Domains) > 0 && toolapi.CarriesWeb(c.Tool, res.OK) {
+		// The sandbox says so too, but it is not for the sandbox to say that its output can be trusted.
+		res.Provenance = toolapi.ProvenanceWeb
+	}
 	return cleanResult(res, outputShare(t)), nil
 }
 
@@ -126,11 +145,11 @@ func (r *run) abandon(ctx context.Context, t *Turn, changed bool, cause error) e
 }
 
 // refuse gives the envelope of call i of the last turn if it must not be carried out, or nil. It depends on the recorded
-// turns and the grant only, so a loop that goes on after a restart refuses the same calls.
+// turns, the grant and the answers only, so a loop that goes on after a restart refuses the same calls.
 func (r *run) refuse(i int) *toolapi.Result {
 	t := r.turns[len(r.turns)-1]
 	c := &t.Calls[i]
-	offered := r.catalog.offered(r.cfg.Tools)
+	offered := r.catalog.offered(r.cfg.granted())
 	switch {
 	case i >= toolapi.MaxCalls:
 		return refusal(CodeTooManyCalls, fmt.Sprintf(
@@ -153,20 +172,25 @@ func (r *run) refuse(i int) *toolapi.Result {
 		}
 		return refusal(toolapi.CodeInvalidArguments, msg)
 	}
-	if repeats(r.turns, len(r.turns)-1, i) {
+	if repeats(r.turns, len(r.turns)-1, i) && !r.decided(c) {
 		return refusal(CodeRepeatedCall, repeatedText)
 	}
 	return nil
 }
 
-// checkArguments says what is wrong with the arguments of a call. Of those of ask_user the schema only words it better:
-// what a question is, is decided where the controller decides it too.
+// checkArguments says what is wrong with the arguments of a call. Of those of the calls that a person decides the schema
+// only words it better: whether there is anything to be decided is found out where the controller finds it out too.
 func (r *run) checkArguments(c *Call) error {
 	err := r.catalog.ValidateArguments(c.Tool, c.Arguments)
-	if c.Tool != toolapi.ToolAskUser {
+	var notAsked error
+	switch c.Tool {
+	case toolapi.ToolAskUser:
+		_, notAsked = ParseQuestion(*c)
+	case toolapi.ToolRequestDomain:
+		notAsked = r.notRequested(c)
+	default:
 		return err
 	}
-	_, notAsked := ParseQuestion(*c)
 	if notAsked != nil && err != nil {
 		return err
 	}

@@ -19,6 +19,10 @@ type Loop struct {
 	Model   Model
 	Tools   Tools
 	Journal Journal
+	// Domains decides about request_domain. Nil means that nobody does, and every such call is refused.
+	Domains DomainPolicy
+	// Credentials serves save_credential, after Ready. Nil means that every such call is refused.
+	Credentials CredentialStore
 	// Ready is called at most once per Run, at the same time as the first model call, or before the first tool
 	// call if that comes first. No turn is recorded and no tool call made before it returned nil; its error ends Run
 	// like a tool's. Run cancels its context and waits for it before returning. Nil means that the tools are ready.
@@ -33,8 +37,8 @@ type Loop struct {
 }
 
 // Run carries the attempt on until it is over or needs a person. turns is what the journal holds, oldest first, and is
-// not changed. answers maps IDs of ask_user calls, and of executions of unknown outcome, to what the person said; IDs
-// that were not asked about are ignored.
+// not changed. answers maps IDs of ask_user and request_domain calls, and of executions of unknown outcome, to what the
+// person said; IDs that were not asked about are ignored.
 //
 // A *Failure of the model, the tools or Ready becomes an Outcome of kind Failed. Run returns an error when nothing is
 // decided: ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
@@ -78,6 +82,9 @@ type run struct {
 	log     *slog.Logger
 	// hintModel may be nil.
 	hintModel Model
+	// domains and credentials may be nil.
+	domains     DomainPolicy
+	credentials CredentialStore
 
 	catalog *Catalog
 	gate    *gate
@@ -88,7 +95,8 @@ type run struct {
 func (l *Loop) newRun(turns []*Turn, answers map[string]string) *run {
 	r := &run{
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
-		hintModel: l.HintModel, catalog: builtin(), gate: newGate(l.Ready), answers: answers,
+		hintModel: l.HintModel, domains: l.Domains, credentials: l.Credentials,
+		catalog: builtin(), gate: newGate(l.Ready), answers: answers,
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -157,7 +165,7 @@ func (r *run) next(ctx context.Context) (*Turn, error) {
 func (r *run) ask(ctx context.Context) (*Turn, error) {
 	req := Request{
 		Messages: Transcript(r.cfg, r.turns),
-		Tools:    r.catalog.Definitions(r.cfg.Tools),
+		Tools:    r.catalog.Definitions(r.cfg.granted()),
 	}
 	a, took, err := r.complete(ctx, req)
 	if err != nil {

@@ -5,6 +5,7 @@ package motorloop
 import (
 	_ "embed"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -18,13 +19,17 @@ const maxListedFiles = 100
 //go:embed prompt.tmpl
 var promptText string
 
-var promptTemplate = template.Must(template.New("prompt").Parse(promptText))
+var promptTemplate = template.Must(template.New("prompt").Funcs(template.FuncMap{"upper": strings.ToUpper}).Parse(promptText))
 
 // SystemPrompt tells the model who it is and by which rules it works. It depends on cfg only, and not on the task,
 // which is the first user message. File names are quoted: they come from whoever created the run.
 func SystemPrompt(cfg Config) string {
+	offered := builtin().offered(cfg.granted())
 	view := struct {
 		Tools         string
+		Domains       []string
+		Credentials   []string
+		RequestDomain string
 		Files         []string
 		MoreFiles     int
 		AskUser       string
@@ -36,7 +41,9 @@ func SystemPrompt(cfg Config) string {
 		AttemptNumber   int32
 		RecoveryContext string
 	}{
-		Tools:         strings.Join(builtin().offered(cfg.Tools), ", "),
+		Tools:         strings.Join(offered, ", "),
+		Domains:       cfg.Domains,
+		Credentials:   cfg.Credentials,
 		Files:         cfg.Files[:min(len(cfg.Files), maxListedFiles)],
 		AskUser:       toolapi.ToolAskUser,
 		MaxCalls:      toolapi.MaxCalls,
@@ -45,6 +52,9 @@ func SystemPrompt(cfg Config) string {
 
 		AttemptNumber:   cfg.Attempt + 1,
 		RecoveryContext: withoutRecoveryMarks(cfg.RecoveryContext),
+	}
+	if slices.Contains(offered, toolapi.ToolRequestDomain) {
+		view.RequestDomain = toolapi.ToolRequestDomain
 	}
 	if !cfg.Deadline.IsZero() {
 		view.Deadline = cfg.Deadline.UTC().Format(time.RFC3339)

@@ -26,7 +26,7 @@ func (p *randomPerson) say(id string) {
 	if _, ok := p.answers[id]; ok {
 		return
 	}
-	answer := []string{" Retry\n", "retry", "DONE", "skip", "answer"}[p.rng.IntN(5)]
+	answer := []string{" Retry\n", "retry", "DONE", "skip", "answer", "AllowOnce", "AllowRun", "Deny"}[p.rng.IntN(8)]
 	p.seen["answer "+strings.ToLower(strings.TrimSpace(answer))]++
 	if answer == "answer" {
 		answer = fmt.Sprintf("answer %d", p.rng.IntN(1000))
@@ -43,7 +43,7 @@ func (p *randomPerson) answerEarly(attempt int32) {
 func (p *randomPerson) maybeAnswer() {
 	for _, turn := range p.w.journal.load() {
 		for i, c := range turn.Calls {
-			if turn.Results[i] == nil && c.Tool == toolapi.ToolAskUser && p.rng.IntN(2) == 0 {
+			if turn.Results[i] == nil && toolapi.WaitsForPerson(c.Tool) && p.rng.IntN(2) == 0 {
 				p.say(c.ID)
 			}
 		}
@@ -63,9 +63,9 @@ func (p *randomPerson) waitedFor(c *Call) {
 	found := false
 	for i, other := range last.Calls {
 		open := last.Results[i] == nil
-		asksItself := other.Tool == toolapi.ToolAskUser
+		asksItself := toolapi.WaitsForPerson(other.Tool)
 		switch {
-		case open && c.Tool == toolapi.ToolAskUser && !asksItself:
+		case open && toolapi.WaitsForPerson(c.Tool) && !asksItself:
 			p.t.Fatalf("asks %s while %s has no result", c.ID, other.ID)
 		case open && other.ID == c.ID && asksItself:
 			found = true
@@ -75,6 +75,9 @@ func (p *randomPerson) waitedFor(c *Call) {
 			}
 			found = true
 		}
+	}
+	if c.Tool == toolapi.ToolRequestDomain {
+		p.seen["waits for a domain"]++
 	}
 	if _, answered := p.answers[c.ID]; !found || answered {
 		p.t.Fatalf("waits for %+v, which is not open or was answered", c)

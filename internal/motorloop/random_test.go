@@ -32,6 +32,9 @@ func TestAnyInterleaving(t *testing.T) {
 		string(Completed), ReasonRepeatedToolFailure, ReasonEmptyAnswers, ReasonMaxIterations, ReasonSandboxLost,
 		"error", "cancel", "takeover", "stale", "summary", "partial again", "hint again",
 		"unknown Redo", "unknown Person", "unknown Model", "answer retry", "answer done", "answer skip", CodeRepeatedCall,
+		"request allowed", "request open", "request " + toolapi.CodeDomainDenied, "request " + toolapi.CodeDomainNotAllowed,
+		"request " + toolapi.CodeInvalidArguments, "request " + toolapi.CodeToolNotGranted, "request " + CodeRepeatedCall, "waits for a domain",
+		"saved", "saved again",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("no run of %d has seen %q: the scripts do not reach it any more", *randomRuns, want)
@@ -52,6 +55,8 @@ type play struct {
 	breaks, takeovers, interruptions int
 	epoch                            int64
 	person                           *randomPerson
+	domains                          *fakeDomains
+	saved                            map[string]int
 	// ended is the first verdict; no later one may differ.
 	ended *Outcome
 	runs  int
@@ -67,7 +72,12 @@ func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 	if rng.IntN(3) == 0 {
 		cfg.OnUnknown = UnknownModel
 	}
-	p := &play{t: t, rng: rng, seen: seen, breaks: rng.IntN(12), takeovers: rng.IntN(4)}
+	cfg.Tools = []string{toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolSaveCredential}
+	cfg.RequestDomain = rng.IntN(4) > 0
+	p := &play{
+		t: t, rng: rng, seen: seen, breaks: rng.IntN(12), takeovers: rng.IntN(4),
+		domains: &fakeDomains{allowed: map[string]bool{}}, saved: map[string]int{},
+	}
 	lossy := rng.IntN(2) * 5
 	p.w = newWorld(t, cfg, func(c toolapi.Call) toolapi.Result {
 		if lossy > 0 && rng.IntN(lossy) == 0 {
@@ -91,7 +101,7 @@ func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 // randomScript is what the model says, turn by turn; longer than any run.
 func randomScript(rng *rand.Rand) []Answer {
 	var script []Answer
-	mood := rng.IntN(4)
+	mood := rng.IntN(5)
 	for range 40 {
 		a := says("")
 		switch n := rng.IntN(12); {
@@ -99,6 +109,8 @@ func randomScript(rng *rand.Rand) []Answer {
 			a.Calls = []Call{bash("x!")}
 		case mood == 1 && n < 6:
 			a.Truncated = n%2 == 0
+		case mood == 4 && n < 9:
+			a.Calls = []Call{wants("c.org")}
 		case mood == 2 && rng.IntN(40) == 0, mood != 2 && n < 2:
 			a.Content = "done"
 		default:
@@ -112,7 +124,7 @@ func randomScript(rng *rand.Rand) []Answer {
 }
 
 func randomCall(rng *rand.Rand) Call {
-	switch rng.IntN(10) {
+	switch rng.IntN(14) {
 	case 0:
 		return question("what?")
 	case 1:
@@ -123,6 +135,10 @@ func randomCall(rng *rand.Rand) Call {
 		return Call{ModelID: "same", Tool: toolapi.ToolBash, Arguments: `{"command":"dup"}`}
 	case 4:
 		return bash("bad!")
+	case 10, 11:
+		return wants([]string{"", "open", "never", "a.org", "a.org", "b.org"}[rng.IntN(6)])
+	case 12:
+		return saves([]string{"one", "two", "refused"}[rng.IntN(3)])
 	case 5, 6:
 		return read(fmt.Sprint("file", rng.IntN(3)))
 	default:
@@ -137,8 +153,9 @@ func (p *play) claim() *world {
 	w.sandbox = &fakeSandbox{epoch: p.epoch, sandboxState: p.w.sandbox.sandboxState}
 	w.journal = &fakeJournal{epoch: p.epoch, store: p.w.journal.store}
 	w.loop = &Loop{
-		Config: p.w.loop.Config, Model: w.model, Tools: w.sandbox, Journal: w.journal, HintModel: w.model,
-		Ready: func(context.Context) error { w.sandbox.ready = true; return nil },
+		Config: p.w.loop.Config, Model: w.model, Tools: w.sandbox, Journal: w.journal, HintModel: w.model, Domains: p.domains,
+		Credentials: &fakeStore{fault: noFault, saved: p.saved, ready: func() bool { return w.sandbox.ready }},
+		Ready:       func(context.Context) error { w.sandbox.ready = true; return nil },
 	}
 	return &w
 }
@@ -167,7 +184,7 @@ func (p *play) runOnce(ctx context.Context, w *world, lostAfter int) {
 		}
 		return p.interrupt(ctx, cancel, lostAfter)
 	}
-	w.journal.fault, w.sandbox.fault = broken, broken
+	w.journal.fault, w.sandbox.fault, w.loop.Credentials.(*fakeStore).fault = broken, broken, broken
 	before := p.w.model.fault
 	w.model.fault = broken
 	out, err := w.run(ctx, p.person.soFar())
@@ -310,7 +327,7 @@ func (p *play) checkJournal() {
 // checkRequest checks that a turn answers the request that follows from the turns before it.
 func (p *play) checkRequest(before []*Turn, turn *Turn) {
 	cfg := p.w.loop.Config
-	req := Request{Messages: Transcript(cfg, before), Tools: Definitions(cfg.Tools)}
+	req := Request{Messages: Transcript(cfg, before), Tools: builtin().Definitions(cfg.granted())}
 	if turn.summary() {
 		req = summaryRequest(cfg, before, turn.Through)
 	}
@@ -337,10 +354,14 @@ func (p *play) checkCall(turn *Turn, n int, allowed map[string]bool) {
 		if times < MaxExecutions && (u.Policy == UnknownRedo || u.Policy == UnknownPerson && retry) {
 			allowed[ExecutionID(c.ID, times)] = true
 		}
-		if (u.Policy == UnknownRedo) != (toolapi.ReadOnly(c.Tool) && times < MaxExecutions) {
+		if (u.Policy == UnknownRedo) != (toolapi.Repeatable(c.Tool) && times < MaxExecutions) {
 			p.t.Fatalf("policy %s for %s", u.Policy, c.Tool)
 		}
 		p.seen["unknown "+string(u.Policy)]++
+	}
+	if res != nil && (c.Tool == toolapi.ToolRequestDomain || c.Tool == toolapi.ToolSaveCredential) {
+		p.checkServed(c, res, said, times)
+		return
 	}
 	switch {
 	case res == nil:

@@ -19,7 +19,7 @@ const repeatedText = "you made this very call twice in a row, with the same resu
 
 // repeats says whether call i of turn t is the same as the two calls made before it, which had the same result. A call
 // whose result said that it may succeed next time is not held back, nor is a question: what a person is asked must not
-// depend on what was answered.
+// depend on what was answered. A request for a domain is: who was denied it twice is not to go on asking.
 func repeats(turns []*Turn, t, i int) bool {
 	c := &turns[t].Calls[i]
 	if c.Tool == toolapi.ToolAskUser {

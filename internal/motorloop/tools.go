@@ -75,6 +75,28 @@ func NewCatalog() *Catalog {
 				p["options"].Items.MaxLength = new(toolapi.MaxOption)
 				p["default"].MaxLength = new(toolapi.MaxOption)
 			}),
+		describe[toolapi.RequestDomainArgs](toolapi.ToolRequestDomain,
+			"Asks the person to let the sandbox reach one more host, and waits, perhaps for long. Ask only for what the task "+
+				"cannot do without, for one host at a time, and say what for.",
+			func(p map[string]*jsonschema.Schema) {
+				notEmpty(p["domain"])
+				p["domain"].MaxLength = new(toolapi.MaxDomain)
+				notEmpty(p["reason"])
+				p["reason"].MaxLength = new(toolapi.MaxDomainReason)
+			}),
+		describe[toolapi.SaveCredentialArgs](toolapi.ToolSaveCredential,
+			"Stores what a file of the workspace holds as a credential for later runs. The value is not shown to anybody, nor "+
+				"should it be to you: have the answer that contains it written to a file, and cut it out into a file of its own with a "+
+				"program. Delete both when it is stored. Never write a value into arguments or into an answer.",
+			func(p map[string]*jsonschema.Schema) {
+				notEmpty(p["name"])
+				p["name"].MaxLength = new(toolapi.MaxCredentialName)
+				notEmpty(p["path"])
+				p["hosts"].Type, p["hosts"].Types = "array", nil
+				p["hosts"].MinItems, p["hosts"].MaxItems = new(1), new(toolapi.MaxCredentialHosts)
+				notEmpty(p["hosts"].Items)
+				p["hosts"].Items.MaxLength = new(toolapi.MaxDomain)
+			}),
 	}}
 }
 
@@ -95,6 +117,14 @@ func (c *Catalog) Definitions(granted []string) []ToolDefinition {
 		}
 	}
 	return defs
+}
+
+// granted are the names of the tools that the run may use, beside ask_user.
+func (cfg Config) granted() []string {
+	if !cfg.RequestDomain {
+		return cfg.Tools
+	}
+	return append(slices.Clone(cfg.Tools), toolapi.ToolRequestDomain)
 }
 
 // offered are the names of Definitions.

@@ -114,6 +114,23 @@ type Tools interface {
 	Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error)
 }
 
+// DomainPolicy decides about the requests for domains. Both methods depend on the arguments, the decision and what the
+// run is allowed; neither may take long.
+type DomainPolicy interface {
+	// Check says whether a request_domain call with these arguments (as the model wrote them) is to be put to a person. A
+	// non-nil result answers it without one.
+	Check(arguments string) *toolapi.Result
+	// Decided gives the result for a person's decision (the word of the API: AllowOnce, AllowRun, Deny). It is not nil.
+	Decided(arguments, decision string) *toolapi.Result
+}
+
+// CredentialStore keeps what a task found as credentials.
+type CredentialStore interface {
+	// Save serves a save_credential call. A tool that fails is a Result; an error is like that of Tools.Call. It may be
+	// called again for the same call.
+	Save(ctx context.Context, arguments string) (toolapi.Result, error)
+}
+
 // Model is a chat model.
 type Model interface {
 	// Complete asks for the next turn. It retries what may pass; what is left is a *Failure or the context's error.
@@ -171,6 +188,12 @@ type Config struct {
 	Task    string
 	// Tools are the granted tools; ask_user is always offered.
 	Tools []string
+	// RequestDomain says that request_domain is offered, also if Tools does not name it.
+	RequestDomain bool
+	// Domains are what the sandbox may reach, as the model is told. With one, what tools return may come from the web.
+	Domains []string
+	// Credentials are the names of the credentials that the model is told of.
+	Credentials []string
 	// MaxIterations is the most turns of the attempt.
 	MaxIterations int32
 	// MaxTokens is the most tokens of all turns together, 0 for no limit.
@@ -265,6 +288,8 @@ const (
 	ReasonSandboxLost = "SandboxLost"
 	// ReasonIsolationUnverified: the sandbox could reach what it must not.
 	ReasonIsolationUnverified = "IsolationUnverified"
+	// ReasonEgressUnavailable: the sandbox could not reach the egress proxy.
+	ReasonEgressUnavailable = "EgressUnavailable"
 	// ReasonInputFile: a file of the spec could not be put into the workspace.
 	ReasonInputFile = "InputFile"
 	// ReasonInternalError: the manager cannot carry the run on, for no reason that lies in the task: its loop keeps

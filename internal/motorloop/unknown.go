@@ -105,7 +105,7 @@ func (r *run) unknownPolicy(tool string, n int) UnknownPolicy {
 	switch {
 	case n >= MaxExecutions:
 		return UnknownModel
-	case toolapi.ReadOnly(tool):
+	case toolapi.Repeatable(tool):
 		return UnknownRedo
 	case r.cfg.OnUnknown == UnknownModel:
 		return UnknownModel

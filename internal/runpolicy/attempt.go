@@ -203,7 +203,7 @@ const maxRetryQuestion = 4096
 // SuggestedAction is what to do about a failure.
 func SuggestedAction(c v1alpha1.FailureCategory, reason string, retryable bool) v1alpha1.SuggestedAction {
 	switch {
-	case reason == v1alpha1.ReasonModeUnsupported, reason == v1alpha1.ReasonEgressUnsupported:
+	case reason == v1alpha1.ReasonModeUnsupported, reason == v1alpha1.ReasonDomainInvalid, reason == v1alpha1.ReasonCredentialHostNotAllowed:
 		return v1alpha1.ActionStop
 	case reason == v1alpha1.ReasonIsolationRefused, reason == v1alpha1.ReasonUserResponseTimeout,
 		reason == v1alpha1.ReasonTimeout && c == v1alpha1.CategoryBudgetExhausted:

@@ -300,7 +300,7 @@ func TestSuggestedAction(t *testing.T) {
 		},
 		v1alpha1.ActionStop: {
 			{v1alpha1.CategoryInfraFailure, v1alpha1.ReasonInternalError, false}, {v1alpha1.CategoryInvalidTask, v1alpha1.ReasonModeUnsupported, false},
-			{v1alpha1.CategoryInvalidTask, v1alpha1.ReasonEgressUnsupported, false},
+			{v1alpha1.CategoryInvalidTask, v1alpha1.ReasonDomainInvalid, false},
 		},
 	} {
 		for _, c := range cases {

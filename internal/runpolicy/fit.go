@@ -13,11 +13,11 @@ import (
 const MaxStatusBytes = 30 << 10
 
 // Fit makes a status small enough to be written, whatever a model, a tool or a person put into it. It takes away the
-// least needed first, and never what somebody goes by: conditions and their reasons, ids, numbers, times, and what the
-// model of the current attempt is told.
+// least needed first, and never what somebody goes by: conditions and their reasons, ids, numbers, times, what the sandbox
+// may reach, and what the model of the current attempt is told.
 func Fit(st *v1alpha1.MotorRunStatus) {
 	for _, shrink := range []func(*v1alpha1.MotorRunStatus){
-		shortenFormer, dropRecoveryOfEnded, shortenTexts, shortenAll,
+		shortenFormer, dropRecoveryOfEnded, shortenTexts, shortenAll, shortenMore,
 	} {
 		if statusSize(st) <= MaxStatusBytes {
 			return
@@ -84,7 +84,7 @@ func shortenTexts(st *v1alpha1.MotorRunStatus) {
 	}
 }
 
-// shortenAll leaves of every text no more than what fits in any case.
+// shortenAll leaves of every text no more than what fits in any case but for a run with many domains.
 func shortenAll(st *v1alpha1.MotorRunStatus) {
 	st.Message = CutEncoded(st.Message, 300)
 	for i := range st.Conditions {
@@ -104,5 +104,23 @@ func shortenAll(st *v1alpha1.MotorRunStatus) {
 	}
 	if r := st.Result; r != nil {
 		r.Partial = CutEncoded(r.Partial, 2048)
+	}
+}
+
+// shortenMore makes room for as many domains and credentials as a run can have.
+func shortenMore(st *v1alpha1.MotorRunStatus) {
+	for i := range st.Conditions {
+		st.Conditions[i].Message = CutEncoded(st.Conditions[i].Message, 50)
+	}
+	for i := range st.Attempts[:max(0, len(st.Attempts)-1)] {
+		if f := st.Attempts[i].Failure; f != nil {
+			f.Message, f.Hint = CutEncoded(f.Message, 60), ""
+		}
+	}
+	if p := st.PendingInput; p != nil && p.Kind != v1alpha1.InputRetry {
+		for i := range p.Options {
+			p.Options[i] = CutEncoded(p.Options[i], 50)
+		}
+		p.Default = CutEncoded(p.Default, 50)
 	}
 }

@@ -3,6 +3,7 @@
 package runpolicy
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,8 +22,9 @@ func fullStatus() *v1alpha1.MotorRunStatus {
 		Model: strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{Since: at, Seconds: 1 << 40}, StartedAt: at,
 		Sandbox: &v1alpha1.SandboxStatus{
 			PodName: strings.Repeat("p", 60), PodUID: strings.Repeat("u", 36), PodIP: strings.Repeat("i", 39), NodeIP: strings.Repeat("i", 39),
-			NodeName: strings.Repeat("n", 253), CreatedAt: at,
+			NodeName: strings.Repeat("n", 253), CreatedAt: at, IsolationLostAt: at,
 		},
+		Egress: fullEgress(),
 		PendingInput: &v1alpha1.PendingInput{
 			ID: strings.Repeat("i", 64), Kind: v1alpha1.InputQuestion, Title: strings.Repeat("<", 40), Question: text(4096), Default: text(512),
 			Step: strings.Repeat("s", 60), AskedAt: *at, ExpiresAt: *at,
@@ -34,7 +36,7 @@ func fullStatus() *v1alpha1.MotorRunStatus {
 	for _, t := range []string{
 		v1alpha1.ConditionAccepted, v1alpha1.ConditionSandboxReady, v1alpha1.ConditionUserNamespace, v1alpha1.ConditionIsolationVerified,
 		v1alpha1.ConditionAwaitingInput, v1alpha1.ConditionResponsesValid, v1alpha1.ConditionRetriesValid, v1alpha1.ConditionSuspended,
-		v1alpha1.ConditionSucceeded, v1alpha1.ConditionFinished, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled,
+		v1alpha1.ConditionEgressReady, v1alpha1.ConditionCredentialsExposed, v1alpha1.ConditionSucceeded, v1alpha1.ConditionFinished, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled,
 	} {
 		st.Conditions = append(st.Conditions, metav1.Condition{
 			Type: t, Status: metav1.ConditionFalse, Reason: strings.Repeat("R", 30), Message: text(1000), LastTransitionTime: *at, ObservedGeneration: 1 << 40,
@@ -59,6 +61,20 @@ func fullStatus() *v1alpha1.MotorRunStatus {
 		st.Attempts = append(st.Attempts, a)
 	}
 	return st
+}
+
+// fullEgress has as many domains, and as long ones, as a run can be given.
+func fullEgress() *v1alpha1.EgressStatus {
+	e := &v1alpha1.EgressStatus{Proxy: strings.Repeat("p", 45), Attempt: 9}
+	run := testRun()
+	for i := range maxDomains {
+		run.Spec.Domains = append(run.Spec.Domains, v1alpha1.Domain(fmt.Sprintf("%s%d.example.org:65535", strings.Repeat("d", i%40+1), i)))
+	}
+	e.Domains = Domains(run, Progress{}, nil)
+	for i := range 16 {
+		e.Credentials = append(e.Credentials, fmt.Sprintf("%s%02d", strings.Repeat("c", 61), i))
+	}
+	return e
 }
 
 func bigUsage() v1alpha1.Usage {
@@ -107,6 +123,9 @@ func TestFit(t *testing.T) {
 			if st.Attempts[9].FinishedAt == nil && st.Attempts[9].RecoveryContext != whole.Attempts[9].RecoveryContext {
 				t.Error("what the model of the current attempt is told was cut")
 			}
+			if diff := cmp.Diff(whole.Egress, st.Egress); diff != "" || len(st.Egress.Domains) < 80 {
+				t.Errorf("what the sandbox may reach was changed:\n%s", diff)
+			}
 			for i := range st.Conditions {
 				st.Conditions[i].Message = whole.Conditions[i].Message
 			}
@@ -128,7 +147,7 @@ func TestFitLeavesAloneWhatFits(t *testing.T) {
 	st := fullStatus()
 	st.Attempts = st.Attempts[8:9]
 	st.Attempts[0].RecoveryContext = ""
-	st.PendingInput.Options = nil
+	st.PendingInput.Options, st.Egress = nil, nil
 	before := st.DeepCopy()
 	if Fit(st); cmp.Diff(before, st) != "" {
 		t.Errorf("a status of %d bytes was changed", statusSize(before))

@@ -59,7 +59,7 @@ func TestProofIsOfThePresentSandbox(t *testing.T) {
 	steps := []v1alpha1.MotorStep{testStep(0, 1, in("one", 3)), testStep(1, 1, in("two", 4)), testStep(1, 2, in("two", 5))}
 	created := new(metav1.NewTime(t0))
 	for want, sb := range map[int32]*v1alpha1.SandboxStatus{
-		3: {PodUID: "one", CreatedAt: created}, 4: {PodUID: "two", CreatedAt: created}, 0: {PodUID: "three", CreatedAt: created}, -1: {PodUID: "two"},
+		3: {PodUID: "one", CreatedAt: created}, 5: {PodUID: "two", CreatedAt: created}, 0: {PodUID: "three", CreatedAt: created}, -1: {PodUID: "two"},
 	} {
 		run := testRun()
 		run.Status.Sandbox = sb
@@ -199,7 +199,7 @@ func TestQuestionOfAnAttemptThatIsOver(t *testing.T) {
 		t.Errorf("the attempt is over: %+v", p)
 	}
 	Begin(&run.Status, &Next{Index: 1}, after(30*sec))
-	if p := ReadJournal(run, steps); p.Pending != nil || p.Waited != 15*sec || !p.Asked["a0-s1-c0-00abc001"] {
+	if p := ReadJournal(run, steps); p.Pending != nil || p.Waited != 15*sec || p.Asked["a0-s1-c0-00abc001"] != v1alpha1.InputQuestion {
 		t.Errorf("the next has begun: %+v", p)
 	}
 }

@@ -36,7 +36,7 @@ func pendingOf(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *v1alpha1.PendingI
 		if u := lastUnknown(s, c.ID); u != nil && u.Policy == string(v1alpha1.UnknownAskPerson) {
 			return outcomeQuestion(run, s, c, u)
 		}
-		settled = settled && c.Tool == toolapi.ToolAskUser
+		settled = settled && toolapi.WaitsForPerson(c.Tool)
 	}
 	for i := range s.Spec.ToolCalls {
 		if !settled || resultOf(s, s.Spec.ToolCalls[i].ID) != nil {
@@ -53,9 +53,26 @@ func pendingOf(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *v1alpha1.PendingI
 // must reach nobody, because the loop stops while somebody is asked.
 func question(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, i int) *v1alpha1.PendingInput {
 	c := &s.Spec.ToolCalls[i]
-	if c.Tool != toolapi.ToolAskUser || i >= toolapi.MaxCalls {
+	if i >= toolapi.MaxCalls {
 		return nil
 	}
+	var q *v1alpha1.PendingInput
+	switch c.Tool {
+	case toolapi.ToolAskUser:
+		q = userQuestion(c)
+	case toolapi.ToolRequestDomain:
+		q = domainQuestion(run, c)
+	}
+	if q == nil {
+		return nil
+	}
+	asked := AskedAt(s)
+	q.ID, q.Step, q.AskedAt = QuestionID(s, c.ID), s.Name, metav1.NewTime(asked)
+	q.ExpiresAt = metav1.NewTime(asked.Add(time.Duration(run.Spec.Limits.AwaitingInputSeconds) * time.Second))
+	return q
+}
+
+func userQuestion(c *v1alpha1.ToolCall) *v1alpha1.PendingInput {
 	args, err := toolapi.ParseAskUser(c.Arguments)
 	if err != nil {
 		return nil
@@ -64,17 +81,26 @@ func question(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, i int) *v1alpha1.Pe
 	for _, o := range args.Options {
 		options = append(options, CutEncoded(o, toolapi.MaxOption))
 	}
-	asked := AskedAt(s)
 	return &v1alpha1.PendingInput{
-		ID:        QuestionID(s, c.ID),
-		Kind:      v1alpha1.InputQuestion,
-		Title:     Title(args.Question),
-		Question:  CutEncoded(args.Question, toolapi.MaxQuestion),
-		Options:   options,
-		Default:   CutEncoded(args.Default, toolapi.MaxOption),
-		Step:      s.Name,
-		AskedAt:   metav1.NewTime(asked),
-		ExpiresAt: metav1.NewTime(asked.Add(time.Duration(run.Spec.Limits.AwaitingInputSeconds) * time.Second)),
+		Kind:     v1alpha1.InputQuestion,
+		Title:    Title(args.Question),
+		Question: CutEncoded(args.Question, toolapi.MaxQuestion),
+		Options:  options,
+		Default:  CutEncoded(args.Default, toolapi.MaxOption),
+	}
+}
+
+func domainQuestion(run *v1alpha1.MotorRun, c *v1alpha1.ToolCall) *v1alpha1.PendingInput {
+	rule, reason, err := ParseDomainRequest(c.Arguments)
+	if err != nil || !OffersDomainRequest(run) {
+		return nil
+	}
+	return &v1alpha1.PendingInput{
+		Kind:     v1alpha1.InputDomainRequest,
+		Title:    Title(fmt.Sprintf("Reach %s?", rule)),
+		Question: requestText(rule, reason),
+		Domain:   v1alpha1.Domain(rule.String()),
+		Options:  []string{string(v1alpha1.DecisionAllowOnce), string(v1alpha1.DecisionAllowRun), string(v1alpha1.DecisionDeny)},
 	}
 }
 
@@ -169,28 +195,43 @@ func notBefore(s *v1alpha1.MotorStep, u *v1alpha1.UnknownExecution) time.Time {
 	return at
 }
 
-// Answers gives the answers of the spec, for the questions of the steps: by call id for a question of the model's, by
-// execution id for one about an execution of which nobody saw the end.
+// Answers gives the answers of the spec, for the questions of the steps: by call id for a question of the model's, where
+// the answer to a request for a domain is the word of the decision, and by execution id for a question about an execution of
+// which nobody saw the end.
 func Answers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) map[string]string {
-	byQuestion := make(map[string]string, len(run.Spec.Responses))
-	for _, r := range run.Spec.Responses {
-		byQuestion[r.ID] = r.Answer
+	byQuestion := make(map[string]*v1alpha1.Response, len(run.Spec.Responses))
+	for i := range run.Spec.Responses {
+		byQuestion[run.Spec.Responses[i].ID] = &run.Spec.Responses[i]
 	}
 	answers := map[string]string{}
 	for i := range steps {
 		s := &steps[i]
 		for _, c := range s.Spec.ToolCalls {
-			if a, ok := byQuestion[QuestionID(s, c.ID)]; ok && c.Tool == toolapi.ToolAskUser {
-				answers[c.ID] = a
+			switch r := byQuestion[QuestionID(s, c.ID)]; {
+			case r == nil:
+			case c.Tool == toolapi.ToolAskUser && fits(r, v1alpha1.InputQuestion):
+				answers[c.ID] = r.Answer
+			case c.Tool == toolapi.ToolRequestDomain && fits(r, v1alpha1.InputDomainRequest):
+				answers[c.ID] = string(r.Decision)
 			}
 		}
 		for _, u := range s.Status.Unknown {
-			if a, ok := byQuestion[QuestionID(s, u.Execution)]; ok && u.Policy == string(v1alpha1.UnknownAskPerson) {
-				answers[u.Execution] = a
+			r := byQuestion[QuestionID(s, u.Execution)]
+			if r != nil && fits(r, v1alpha1.InputOutcomeUnknown) && u.Policy == string(v1alpha1.UnknownAskPerson) {
+				answers[u.Execution] = r.Answer
 			}
 		}
 	}
 	return answers
+}
+
+// fits says whether a response is of the sort that a question of that kind takes. The API refuses others once the question
+// is shown, but not before.
+func fits(r *v1alpha1.Response, kind v1alpha1.InputKind) bool {
+	if kind == v1alpha1.InputDomainRequest {
+		return r.Decision != ""
+	}
+	return r.Answer != ""
 }
 
 // Answered says whether the spec has a response to the pending input. To one of kind Retry nobody responds: it goes away
@@ -199,15 +240,26 @@ func Answered(run *v1alpha1.MotorRun, pending *v1alpha1.PendingInput) bool {
 	if pending == nil || pending.Kind == v1alpha1.InputRetry {
 		return false
 	}
-	return slices.ContainsFunc(run.Spec.Responses, func(r v1alpha1.Response) bool { return r.ID == pending.ID })
+	return slices.ContainsFunc(run.Spec.Responses, func(r v1alpha1.Response) bool {
+		return r.ID == pending.ID && fits(&r, pending.Kind)
+	})
 }
 
 // UnknownResponses describes the responses that answer nothing that was asked.
 func UnknownResponses(run *v1alpha1.MotorRun, p Progress) []string {
 	var unknown []string
-	for i, r := range run.Spec.Responses {
-		if !p.Asked[r.ID] {
+	for i := range run.Spec.Responses {
+		r := &run.Spec.Responses[i]
+		kind, asked := p.Asked[r.ID]
+		switch {
+		case !asked:
 			unknown = append(unknown, fmt.Sprintf("spec.responses[%d].id %q", i, r.ID))
+		case !fits(r, kind):
+			how := "an answer"
+			if r.Decision != "" {
+				how = "a decision"
+			}
+			unknown = append(unknown, fmt.Sprintf("spec.responses[%d].id %q that takes %s", i, r.ID, how))
 		}
 	}
 	return unknown

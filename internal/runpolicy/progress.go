@@ -28,9 +28,12 @@ type Progress struct {
 	Model, Tool       time.Duration
 	// Waited is how long people took, in all attempts, for the answers that the run has used.
 	Waited time.Duration
-	// Asked holds the id of every question that was put to a person, not of one that waits for the calls before it.
-	Asked map[string]bool
-	// Sandbox is what the first step in the run's present sandbox says of it: that, and how, its isolation was verified.
+	// Asked holds the id and the kind of every question that was put to a person, not of one that waits for the calls
+	// before it.
+	Asked map[string]v1alpha1.InputKind
+	// DomainRequests are the requests for domains of all attempts, in their order.
+	DomainRequests []DomainRequest
+	// Sandbox is the last proof of the isolation of the run's present sandbox: what a step in it says of that.
 	Sandbox *v1alpha1.StepSandbox
 	// ModelName is the model of the last turn.
 	ModelName string
@@ -67,7 +70,7 @@ type CallRef struct {
 
 // ReadJournal sums up the steps of a run, which are ordered by attempt and index.
 func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
-	p := Progress{Asked: map[string]bool{}}
+	p := Progress{Asked: map[string]v1alpha1.InputKind{}}
 	if n := len(run.Status.Attempts); n > 0 {
 		p.Attempt = run.Status.Attempts[n-1].Index
 	}
@@ -107,13 +110,14 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	if current {
 		addUsage(&p.AttemptUsage, s.Spec.Usage)
 	}
-	if p.Sandbox == nil && isProof(run, s.Spec.Sandbox) {
+	if isProof(run, s.Spec.Sandbox) {
 		p.Sandbox = s.Spec.Sandbox
 	}
 	switch s.Spec.Type {
 	case v1alpha1.StepEnd:
 		if current {
 			p.Failure, p.Partial = s.Spec.Outcome, s.Spec.Content
+			p.endOnce()
 		}
 	case v1alpha1.StepTurn:
 		p.addTurn(run, s, current)
@@ -123,15 +127,6 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	if current && s.Spec.Type != v1alpha1.StepEnd {
 		p.LastStep = s.Name
 	}
-}
-
-// isProof says whether a step shows that the run's present sandbox was verified.
-func isProof(run *v1alpha1.MotorRun, b *v1alpha1.StepSandbox) bool {
-	if b == nil || b.IsolationTries == 0 {
-		return false
-	}
-	present := run.Status.Sandbox
-	return present == nil || !Replaced(present) && present.PodUID == b.PodUID
 }
 
 func addUsage(sum *v1alpha1.Usage, u v1alpha1.Usage) {
@@ -145,6 +140,7 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 	p.Turns++
 	p.ModelName = s.Spec.Model
 	p.Tool += time.Duration(s.Status.ToolMs) * time.Millisecond
+	p.addRequests(run, s)
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
 		r := resultOf(s, c.ID)
@@ -152,19 +148,19 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 			continue
 		}
 		p.addResult(c, r, current)
-		if q := question(run, s, i); q != nil && r.OK {
-			p.Asked[q.ID] = true
+		if q := question(run, s, i); q != nil && wasAsked(q, r) {
+			p.Asked[q.ID] = q.Kind
 		}
 	}
 	for _, u := range s.Status.Unknown {
 		if u.Policy == string(v1alpha1.UnknownAskPerson) {
-			p.Asked[QuestionID(s, u.Execution)] = true
+			p.Asked[QuestionID(s, u.Execution)] = v1alpha1.InputOutcomeUnknown
 		}
 	}
 	p.Waited += askedBefore(s)
 	pending := pendingOf(run, s)
 	if pending != nil {
-		p.Asked[pending.ID] = true
+		p.Asked[pending.ID] = pending.Kind
 	}
 	if !current {
 		if pending != nil {
@@ -178,6 +174,48 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		p.Final = &s.Spec.Content
 	}
 	p.Unknown = append(p.Unknown, unknownCalls(s)...)
+}
+
+// addRequests notes the requests for domains of a turn, and what the turn means for those before it.
+func (p *Progress) addRequests(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
+	if allSettled(s) {
+		// They were of other turns, and this one comes after.
+		p.endOnce()
+	}
+	for i := range s.Spec.ToolCalls {
+		c := &s.Spec.ToolCalls[i]
+		if c.Tool != toolapi.ToolRequestDomain {
+			continue
+		}
+		if q := question(run, s, i); q != nil {
+			r := resultOf(s, c.ID)
+			p.DomainRequests = append(p.DomainRequests, DomainRequest{
+				ID: q.ID, Domain: q.Domain, Attempt: s.Spec.Attempt, Step: s.Spec.Index,
+				Refused: r != nil && !r.OK, Over: s.Spec.Attempt != p.Attempt,
+			})
+		}
+	}
+}
+
+// endOnce ends what was allowed once until now.
+func (p *Progress) endOnce() {
+	for i := range p.DomainRequests {
+		p.DomainRequests[i].Over = true
+	}
+}
+
+func allSettled(s *v1alpha1.MotorStep) bool {
+	for i := range s.Spec.ToolCalls {
+		if resultOf(s, s.Spec.ToolCalls[i].ID) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// wasAsked says whether a person was asked the question of a call that has a result.
+func wasAsked(q *v1alpha1.PendingInput, r *v1alpha1.ToolResult) bool {
+	return r.OK || q.Kind == v1alpha1.InputDomainRequest && r.ErrorCode == toolapi.CodeDomainDenied
 }
 
 // askedBefore is how long people took for the calls of a step about which they were asked more than once, the last time
@@ -202,7 +240,7 @@ func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, curre
 	if !r.OK {
 		p.Errors++
 	}
-	if c.Tool == toolapi.ToolAskUser && r.OK {
+	if toolapi.WaitsForPerson(c.Tool) && (r.OK || r.ErrorCode == toolapi.CodeDomainDenied) {
 		p.Waited += time.Duration(r.DurationMs) * time.Millisecond
 	}
 	p.Waited += time.Duration(r.WaitedMs) * time.Millisecond
@@ -225,21 +263,12 @@ func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
 		r := resultOf(s, c.ID)
-		if !hasEffects(c.Tool) || i >= toolapi.MaxCalls || r != nil && r.ErrorCode != toolapi.CodeOutcomeUnknown && r.ErrorCode != toolapi.CodeSkipped {
+		if !toolapi.HasEffects(c.Tool) || i >= toolapi.MaxCalls || r != nil && r.ErrorCode != toolapi.CodeOutcomeUnknown && r.ErrorCode != toolapi.CodeSkipped {
 			continue
 		}
 		calls = append(calls, CallRef{ID: c.ID, Tool: c.Tool, Arguments: oneLine(c.Arguments, maxHead), InFlight: r == nil})
 	}
 	return calls
-}
-
-// hasEffects says whether a tool does more than read. What is no tool does nothing.
-func hasEffects(tool string) bool {
-	switch tool {
-	case toolapi.ToolBash, toolapi.ToolCode, toolapi.ToolWrite:
-		return true
-	}
-	return false
 }
 
 func resultOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.ToolResult {

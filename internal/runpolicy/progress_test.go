@@ -26,6 +26,14 @@ func pendingQuestion(id, question, step string, asked time.Duration) *v1alpha1.P
 	}
 }
 
+func askedQuestions(ids ...string) map[string]v1alpha1.InputKind {
+	asked := map[string]v1alpha1.InputKind{}
+	for _, id := range ids {
+		asked[id] = v1alpha1.InputQuestion
+	}
+	return asked
+}
+
 func head(id, tool string, ok bool, ms int64, output string) v1alpha1.CallHead {
 	h := v1alpha1.CallHead{ID: id, Tool: tool, OK: ok, DurationMs: ms, Head: output}
 	if !ok {
@@ -70,7 +78,7 @@ func TestReadJournal(t *testing.T) {
 		},
 		"a question": {
 			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"))},
-			Progress{Turns: 1, Pending: pendingQuestion(q1, "Which?", "run-a0-s1", 10*time.Second), Asked: map[string]bool{q1: true}},
+			Progress{Turns: 1, Pending: pendingQuestion(q1, "Which?", "run-a0-s1", 10*time.Second), Asked: askedQuestions(q1)},
 		},
 		"a question before other calls are done": {
 			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"), call("bash", "{}"))},
@@ -80,24 +88,24 @@ func TestReadJournal(t *testing.T) {
 			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"), done("bash", false, 2500, "no"))},
 			Progress{
 				Turns: 1, ToolCalls: 1, Errors: 1, Tool: 2500 * time.Millisecond, LastCalls: []v1alpha1.CallHead{head("a0-s1-c1", "bash", false, 2500, "no")},
-				Pending: pendingQuestion(q1, "Which?", "run-a0-s1", 13*time.Second), Asked: map[string]bool{q1: true},
+				Pending: pendingQuestion(q1, "Which?", "run-a0-s1", 13*time.Second), Asked: askedQuestions(q1),
 			},
 		},
 		"two questions, one after the other": {
 			[]v1alpha1.MotorStep{testStep(0, 1, ask("First?"), ask("Second?"))},
-			Progress{Turns: 1, Pending: pendingQuestion(q1, "First?", "run-a0-s1", 10*time.Second), Asked: map[string]bool{q1: true}},
+			Progress{Turns: 1, Pending: pendingQuestion(q1, "First?", "run-a0-s1", 10*time.Second), Asked: askedQuestions(q1)},
 		},
 		"the second of two questions": {
 			[]v1alpha1.MotorStep{testStep(0, 1, done("ask_user", true, 20_000, "yes"), ask("Second?"))},
 			Progress{
 				Turns: 1, ToolCalls: 1, Waited: 20 * time.Second, LastCalls: []v1alpha1.CallHead{head("a0-s1-c0", "ask_user", true, 20_000, "yes")},
-				Pending: pendingQuestion(q2, "Second?", "run-a0-s1", 30*time.Second), Asked: map[string]bool{q1: true, q2: true},
+				Pending: pendingQuestion(q2, "Second?", "run-a0-s1", 30*time.Second), Asked: askedQuestions(q1, q2),
 			},
 		},
 		"an answered question": {
 			[]v1alpha1.MotorStep{testStep(0, 1, done("ask_user", true, 7000, "yes")), testStep(0, 2)},
 			Progress{
-				Turns: 2, ToolCalls: 1, Waited: 7 * time.Second, Asked: map[string]bool{q1: true},
+				Turns: 2, ToolCalls: 1, Waited: 7 * time.Second, Asked: askedQuestions(q1),
 				LastCalls: []v1alpha1.CallHead{head("a0-s1-c0", "ask_user", true, 7000, "yes")},
 			},
 		},
@@ -117,7 +125,7 @@ func TestReadJournal(t *testing.T) {
 		},
 		"a question after one that the loop will refuse": {
 			[]v1alpha1.MotorStep{testStep(0, 1, call("ask_user", `{"Question":"First?"}`), ask("Second?"))},
-			Progress{Turns: 1, Pending: pendingQuestion(q2, "Second?", "run-a0-s1", 10*time.Second), Asked: map[string]bool{q2: true}},
+			Progress{Turns: 1, Pending: pendingQuestion(q2, "Second?", "run-a0-s1", 10*time.Second), Asked: askedQuestions(q2)},
 		},
 		"the ninth call of a turn asks nobody": {
 			[]v1alpha1.MotorStep{testStep(0, 1, append(slices.Repeat([]stepOption{done("t", true, 0, "")}, 8), ask("Which?"))...)},
@@ -140,19 +148,22 @@ func TestReadJournal(t *testing.T) {
 		"a second attempt forgets the first one's question and text": {
 			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?")), testStep(0, 2, final("done")), testStep(1, 1, outcome("Why"))},
 			Progress{
-				Attempt: 1, Turns: 2, Asked: map[string]bool{q1: true},
+				Attempt: 1, Turns: 2, Asked: askedQuestions(q1),
 				Failure: &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why", Message: "It failed.", Retryable: true},
 			},
 		},
-		"the sandbox of the first step that verified it": {
+		"the sandbox of the last step that verified it": {
 			[]v1alpha1.MotorStep{
 				testStep(0, 1, func(s *v1alpha1.MotorStep) { s.Spec.Sandbox = &v1alpha1.StepSandbox{PodUID: "unverified"} }),
+				testStep(0, 2, func(s *v1alpha1.MotorStep) {
+					s.Spec.Sandbox = &v1alpha1.StepSandbox{PodUID: "uid", IsolationTries: 9}
+				}),
 				testStep(0, 2, func(s *v1alpha1.MotorStep) { s.Spec.Sandbox = verified }),
 				testStep(0, 3, func(s *v1alpha1.MotorStep) {
-					s.Spec.Sandbox = &v1alpha1.StepSandbox{PodUID: "later", IsolationTries: 9}
+					s.Spec.Sandbox = &v1alpha1.StepSandbox{PodUID: "uid"}
 				}),
 			},
-			Progress{Turns: 3, Sandbox: verified},
+			Progress{Turns: 4, Sandbox: verified},
 		},
 	}
 	for name, tt := range tests {

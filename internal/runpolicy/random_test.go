@@ -22,7 +22,7 @@ func randomStep(r *rand.Rand, index int32) v1alpha1.MotorStep {
 	}
 	var options []stepOption
 	for range r.IntN(4) {
-		switch r.IntN(5) {
+		switch r.IntN(7) {
 		case 0:
 			options = append(options, call("bash", "{}"))
 		case 1:
@@ -30,6 +30,10 @@ func randomStep(r *rand.Rand, index int32) v1alpha1.MotorStep {
 		case 2:
 			options = append(options, call("ask_user", `{"options":[1,2]`))
 		case 3:
+			options = append(options, request([]string{"example.org", "org"}[r.IntN(2)]))
+		case 4:
+			options = append(options, answered("example.org", []string{"", "domain_denied", "domain_not_allowed"}[r.IntN(3)]))
+		case 5:
 			options = append(options, done("ask_user", r.IntN(2) == 0, r.Int64N(100_000), "x"))
 		default:
 			options = append(options, done("bash", r.IntN(2) == 0, r.Int64N(100_000), "漢\x00"))
@@ -44,11 +48,13 @@ func randomStep(r *rand.Rand, index int32) v1alpha1.MotorStep {
 }
 
 func randomObservation(r *rand.Rand, steps []v1alpha1.MotorStep) Observation {
-	run := testRun()
+	run := mayAsk()
 	for i := range steps {
 		for _, c := range steps[i].Spec.ToolCalls {
 			if r.IntN(3) == 0 {
 				run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: QuestionID(&steps[i], c.ID), Answer: "a"})
+			} else if r.IntN(3) == 0 {
+				decide(run, QuestionID(&steps[i], c.ID), v1alpha1.DecisionAllowRun)
 			}
 		}
 	}

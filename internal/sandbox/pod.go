@@ -47,7 +47,7 @@ type Config struct {
 }
 
 // PodName is the name of a run's sandbox Pod.
-func PodName(run *v1alpha1.MotorRun) string { return run.Name + "-sandbox" }
+func PodName(run *v1alpha1.MotorRun) string { return run.Name + "-motor-sandbox" }
 
 // Pod builds the sandbox Pod of a run. It fits the Pod Security Standard "restricted".
 func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {

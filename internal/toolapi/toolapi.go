@@ -10,7 +10,9 @@
 //	GET  /v1/calls/{id}         → CallState     looks without any effect
 //	POST /v1/calls/{id}/cancel  → CallState     kills a running call; it ends with CodeCancelled
 //	PUT  /v1/files/{path...}    bytes → File    puts one input file into the workspace
+//	GET  /v1/files/{path...}    → FileContent   reads one small file of the workspace
 //	POST /v1/probe              ProbeRequest → ProbeResponse
+//	PUT  /v1/egress             EgressRequest → EgressResponse   the way out, for all calls that start from now on
 //
 // Anything but 200 carries an Error.
 package toolapi
@@ -23,10 +25,11 @@ const (
 	// HeaderEpoch carries the decimal epoch of the sender's claim on the run.
 	HeaderEpoch = "Motor-Epoch"
 
-	PathHello = "/v1/hello"
-	PathCalls = "/v1/calls/"
-	PathFiles = "/v1/files/"
-	PathProbe = "/v1/probe"
+	PathHello  = "/v1/hello"
+	PathCalls  = "/v1/calls/"
+	PathFiles  = "/v1/files/"
+	PathProbe  = "/v1/probe"
+	PathEgress = "/v1/egress"
 
 	// MaxOutputBytes is the most output one Result carries; the rest is in Result.OutputFile.
 	MaxOutputBytes = 32 << 10
@@ -36,6 +39,8 @@ const (
 	MaxArgumentsBytes = 96 << 10
 	// MaxFileBytes is the most that one input file or one write may have.
 	MaxFileBytes = 1 << 20
+	// MaxReadBytes is the most that a file may have that is read by GET: a credential, and no document.
+	MaxReadBytes = 4096
 	// OutputDir is the folder in the workspace where outputs over the limit are kept whole.
 	OutputDir = ".motor/output"
 )
@@ -49,6 +54,8 @@ type Hello struct {
 	// Used says whether this process has started a call. If it has not, nothing hostile has run since it started: what it
 	// says of the sandbox's isolation can be believed, and what was proved to a former process may not hold any more.
 	Used bool `json:"used"`
+	// Egress says whether this process has anything of an EgressRequest. A server that started again has nothing.
+	Egress bool `json:"egress"`
 	// Tools are the names of the tools that this server can run.
 	Tools []string `json:"tools"`
 }
@@ -76,7 +83,8 @@ type Result struct {
 	OutputFile string `json:"outputFile,omitempty"`
 }
 
-// Provenance is where data comes from, and with that how far it may be believed.
+// Provenance is where data comes from, and with that how far it may be believed. In a sandbox with a way out, whatever a
+// program prints and whatever lies in a file may have come in from there: see CarriesWeb.
 type Provenance string
 
 const (
@@ -102,6 +110,12 @@ const (
 	CodeToolNotGranted   = "tool_not_granted"
 	CodeKilled           = "killed"
 	CodeInternal         = "internal_error"
+	// CodeDomainDenied is the result of a request for a domain to which a person said no.
+	CodeDomainDenied = "domain_denied"
+	// CodeDomainNotAllowed is the result of a request for a domain that nobody could allow.
+	CodeDomainNotAllowed = "domain_not_allowed"
+	// CodeCredentialRefused is the result of a credential that is not stored.
+	CodeCredentialRefused = "credential_refused"
 	// CodeOutcomeUnknown is the result of a call that was started and whose end nobody saw.
 	CodeOutcomeUnknown = "outcome_unknown"
 	// CodeSkipped is the result of a call of unknown outcome that a person decided not to make again.
@@ -184,8 +198,10 @@ const (
 	ErrBadRequest = "bad_request"
 	// ErrFileConflict (409): a call has started, and the workspace does not hold the input file with these bytes.
 	ErrFileConflict = "file_conflict"
-	// ErrTooLarge (413): the body is over its limit.
+	// ErrTooLarge (413): the body, or the file that is asked for, is over its limit.
 	ErrTooLarge = "too_large"
+	// ErrNotFound (404): the workspace has no such regular file.
+	ErrNotFound = "not_found"
 	// ErrLedgerFull (507): the ledger holds as many calls as it may; the sandbox is used up.
 	ErrLedgerFull = "ledger_full"
 	// ErrInternal (500): the tool server could not keep its ledger or the workspace.

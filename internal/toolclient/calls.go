@@ -136,14 +136,38 @@ func (c *Client) callState(ctx context.Context, e exchange) (toolapi.CallState, 
 // in the workspace already is refused with toolapi.ErrFileConflict.
 func (c *Client) PutFile(ctx context.Context, path string, content []byte) (toolapi.File, error) {
 	var file toolapi.File
-	segments := strings.Split(path, "/")
-	for i, s := range segments {
-		segments[i] = url.PathEscape(s)
-	}
-	err := c.request(ctx, exchange{
-		method: http.MethodPut, path: toolapi.PathFiles + strings.Join(segments, "/"), body: content, timeout: fileTimeout, into: &file,
-	})
+	err := c.request(ctx, exchange{method: http.MethodPut, path: filePath(path), body: content, timeout: fileTimeout, into: &file})
 	return file, err
+}
+
+// GetFile reads a file of the workspace that has at most toolapi.MaxReadBytes. A RemoteError says why it cannot be read:
+// toolapi.ErrNotFound if there is no such regular file, toolapi.ErrTooLarge, toolapi.ErrBadRequest if the path leads out
+// of the workspace.
+func (c *Client) GetFile(ctx context.Context, path string) ([]byte, error) {
+	var file toolapi.FileContent
+	if err := c.request(ctx, exchange{method: http.MethodGet, path: filePath(path), timeout: fileTimeout, into: &file}); err != nil {
+		return nil, err
+	}
+	if len(file.Content) > toolapi.MaxReadBytes {
+		return nil, fmt.Errorf("%w: a file of %d bytes", ErrBadAnswer, len(file.Content))
+	}
+	return file.Content, nil
+}
+
+// SetEgress tells the server the way out, or takes it away, and gives what came of the check of it. Repeating it is
+// harmless. A way that does not answer is no error; Ready is false then. No error has the token or a value in it.
+func (c *Client) SetEgress(ctx context.Context, req toolapi.EgressRequest) (toolapi.EgressResponse, error) {
+	body, err := encode(req)
+	if err != nil {
+		return toolapi.EgressResponse{}, fmt.Errorf("encode the way out: %w", err)
+	}
+	var resp toolapi.EgressResponse
+	timeout := shortTimeout + time.Duration(req.TimeoutMs)*time.Millisecond
+	if err := c.request(ctx, exchange{method: http.MethodPut, path: toolapi.PathEgress, body: body, timeout: timeout, into: &resp}); err != nil {
+		return toolapi.EgressResponse{}, err
+	}
+	resp.Detail = plain(resp.Detail, 500)
+	return resp, nil
 }
 
 // Probe lets the server try connections that must not succeed.
@@ -227,6 +251,14 @@ func remoteError(status int, content []byte) error {
 		return fmt.Errorf("%w: status %d without an error code", ErrBadAnswer, status)
 	}
 	return &RemoteError{Status: status, Code: plain(e.Code, 64), Message: plain(e.Message, 500)}
+}
+
+func filePath(path string) string {
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		segments[i] = url.PathEscape(s)
+	}
+	return toolapi.PathFiles + strings.Join(segments, "/")
 }
 
 func callPath(id string) string { return toolapi.PathCalls + url.PathEscape(id) }

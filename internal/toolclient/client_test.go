@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
@@ -46,6 +47,9 @@ func TestWrongPod(t *testing.T) {
 	}
 	if _, err := c.PutFile(ctx, "runs", []byte("run\n")); !errors.Is(err, toolclient.ErrWrongPod) {
 		t.Errorf("file: %v", err)
+	}
+	if _, err := c.SetEgress(ctx, toolapi.EgressRequest{Proxy: "127.0.0.1:1", Token: "secret", TimeoutMs: 1}); !errors.Is(err, toolclient.ErrWrongPod) {
+		t.Errorf("way out: %v", err)
 	}
 	if c.ServerKey() != "" || p.count() != 0 {
 		t.Errorf("the key %q was pinned, %d runs", c.ServerKey(), p.count())
@@ -134,5 +138,24 @@ func TestLongCall(t *testing.T) {
 	r, err := c.Call(testContext(t), bash("a", "sleep 1; echo done"))
 	if err != nil || r.Output != "done\n" {
 		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// Asking for a way that stays closed takes as long as the way may take to open, and no server is unreachable for that.
+func TestWayOutThatStaysClosed(t *testing.T) {
+	p := newPod(t)
+	c := p.client(nil)
+	req := toolapi.EgressRequest{Proxy: "127.0.0.1:1", Token: "secret", TimeoutMs: 800} // Longer than Unreachable.
+	if got, err := c.SetEgress(testContext(t), req); err != nil || got.Ready || got.Detail == "" || strings.Contains(got.Detail, req.Token) {
+		t.Errorf("%+v %v", got, err)
+	}
+	h, err := c.Hello(testContext(t))
+	if err != nil || !h.Egress {
+		t.Errorf("%+v %v", h, err)
+	}
+	p.stop()
+	p.start()
+	if h, err := c.Hello(testContext(t)); err != nil || h.Egress {
+		t.Errorf("after a restart: %+v %v", h, err)
 	}
 }

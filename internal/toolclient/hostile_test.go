@@ -111,3 +111,21 @@ func TestSilentServer(t *testing.T) {
 		t.Errorf("%v after %s", err, took)
 	}
 }
+
+// What a hostile server says of a way out or a file is bounded like everything else.
+func TestHostileWayOutAndFile(t *testing.T) {
+	_, c := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == toolapi.PathEgress {
+			_ = json.NewEncoder(w).Encode(toolapi.EgressResponse{Detail: strings.Repeat("\x1b[2J\n", 10000)})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(toolapi.FileContent{Path: "x", Content: make([]byte, toolapi.MaxReadBytes+1), Size: 1})
+	})
+	got, err := c.SetEgress(testContext(t), toolapi.EgressRequest{Proxy: "127.0.0.1:1", Token: "x", TimeoutMs: 1})
+	if err != nil || got.Detail == "" || len(got.Detail) > 600 || strings.ContainsAny(got.Detail, "\x1b\n") {
+		t.Errorf("%.1000q %v", got.Detail, err)
+	}
+	if content, err := c.GetFile(testContext(t), "x"); !errors.Is(err, toolclient.ErrBadAnswer) {
+		t.Errorf("%d bytes, %v", len(content), err)
+	}
+}

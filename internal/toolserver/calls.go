@@ -38,7 +38,7 @@ func (s *Server) hello(*request) (any, error) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return toolapi.Hello{PodUID: s.podUID, Epoch: s.ledger.highest(), Used: s.ledger.busy(), Tools: names}, nil
+	return toolapi.Hello{PodUID: s.podUID, Epoch: s.ledger.highest(), Used: s.ledger.busy(), Egress: s.egress.isSet(), Tools: names}, nil
 }
 
 // putCall runs a call, or attaches to the execution that there is, and gives its result.
@@ -161,7 +161,11 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 	if ctx.Err() != nil {
 		return interrupted(ctx, "before it started")
 	}
-	return t.run(ctx, job{id: req.ID, args: req.Arguments, limit: limit})
+	result = t.run(ctx, job{id: req.ID, args: req.Arguments, limit: limit})
+	if s.egress.everOpen() && toolapi.CarriesWeb(req.Tool, result.OK) {
+		result.Provenance = toolapi.ProvenanceWeb
+	}
+	return result
 }
 
 // getCall looks at a call.

@@ -10,8 +10,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 
@@ -38,6 +40,46 @@ func (s *Server) putFile(r *request, name string) (any, error) {
 	}
 	sum := sha256.Sum256(content)
 	return toolapi.File{Path: local, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}, nil
+}
+
+// getFile reads one small file of the workspace. It never waits, and reads what is there now: a call that runs may be
+// writing it.
+func (s *Server) getFile(name string) (any, error) {
+	local, err := s.workspace.resolve(name)
+	if err != nil {
+		return nil, badRequest("%v", err)
+	}
+	content, err := s.workspace.readSmall(local)
+	var wrong *refusal
+	switch {
+	case err == nil:
+		return toolapi.FileContent{Path: local, Content: content, Size: int64(len(content))}, nil
+	case errors.As(err, &wrong):
+		return nil, err
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, errNotRegular):
+		return nil, &refusal{http.StatusNotFound, toolapi.ErrNotFound, fmt.Sprintf("there is no regular file %s in the workspace", display(name))}
+	case escapes(err), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.EINVAL):
+		return nil, badRequest("%s cannot be read: %v", display(name), err)
+	}
+	return nil, fmt.Errorf("read %s from the workspace: %w", display(name), err)
+}
+
+// readSmall reads a regular file of at most toolapi.MaxReadBytes.
+func (w *workspace) readSmall(local string) ([]byte, error) {
+	file, info, err := w.openFile(local, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info.IsDir() {
+		return nil, errNotRegular
+	}
+	// The size that a file says it has, and what can be read of it, are two things: it may grow meanwhile.
+	content, err := io.ReadAll(io.LimitReader(file, toolapi.MaxReadBytes+1))
+	if err == nil && len(content) > toolapi.MaxReadBytes {
+		err = &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge, fmt.Sprintf("a file that is read may have %d bytes", toolapi.MaxReadBytes)}
+	}
+	return content, err
 }
 
 func (s *Server) place(r *request, local string, content []byte) error {

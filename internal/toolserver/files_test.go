@@ -7,6 +7,7 @@ package toolserver
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 func TestWrite(t *testing.T) {
@@ -236,5 +238,46 @@ func TestPutFile(t *testing.T) {
 	}
 	if s.content("in/data #1?.csv") != "new" || s.content("largest") != "" {
 		t.Error("a refused file was written")
+	}
+}
+
+func TestGetFile(t *testing.T) {
+	s := newSandbox(t)
+	withTraps(t, s.workspace)
+	c, ctx := s.client(1), testContext(t)
+	largest := strings.Repeat("\x00\xff", toolapi.MaxReadBytes/2)
+	s.write("in/key #1?", largest)
+	s.write("empty", "")
+	s.write("larger", largest+"x")
+	for path, want := range map[string]string{
+		"in/key #1?": largest, s.workspace + "/in/key #1?": largest, "empty": "", "./in/../dir/file": "inside\n", "good/file": "inside\n",
+	} {
+		if got, err := c.GetFile(ctx, path); err != nil || string(got) != want {
+			t.Errorf("%s: %d bytes, %v", path, len(got), err)
+		}
+	}
+	for path, want := range map[string]struct {
+		status int
+		code   string
+	}{
+		"larger": {413, toolapi.ErrTooLarge}, "none": {404, toolapi.ErrNotFound}, "none/x": {404, toolapi.ErrNotFound},
+		"dangling": {404, toolapi.ErrNotFound}, "dir": {404, toolapi.ErrNotFound}, "dir/file/x": {404, toolapi.ErrNotFound},
+		"pipe": {404, toolapi.ErrNotFound}, "topipe": {404, toolapi.ErrNotFound}, "socket": {404, toolapi.ErrNotFound}, ".": {404, toolapi.ErrNotFound},
+		"": {400, toolapi.ErrBadRequest}, "..": {400, toolapi.ErrBadRequest}, "../secret": {400, toolapi.ErrBadRequest},
+		"abs": {400, toolapi.ErrBadRequest}, "rel": {400, toolapi.ErrBadRequest}, "up/secret": {400, toolapi.ErrBadRequest},
+		"rootlink/etc/passwd": {400, toolapi.ErrBadRequest}, "/etc/passwd": {400, toolapi.ErrBadRequest}, "loop": {400, toolapi.ErrBadRequest},
+		"a\x00b": {400, toolapi.ErrBadRequest}, strings.Repeat("x", 300): {400, toolapi.ErrBadRequest},
+	} {
+		_, err := c.GetFile(ctx, path)
+		wantRemote(t, "path "+display(path), err, want.status, want.code)
+	}
+	if s.server.ledger.used() {
+		t.Error("reading a file counts as a call")
+	}
+	if _, err := s.client(2).GetFile(ctx, "empty"); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.GetFile(ctx, "empty"); !errors.Is(err, toolclient.ErrStaleEpoch) {
+		t.Errorf("an older epoch: %v", err)
 	}
 }

@@ -46,6 +46,7 @@ type sandbox struct {
 	key       *ecdsa.PrivateKey
 	path      string // search path of the tools
 	maxCalls  int
+	systemCAs string
 
 	server  *Server
 	address string
@@ -85,7 +86,7 @@ func (s *sandbox) config() Config {
 	}
 	return Config{
 		Workspace: s.workspace, State: s.state, TempDir: s.temp, SearchPath: s.path,
-		PodUID: podUID, ManagerKeys: keys, MaxCalls: s.maxCalls,
+		PodUID: podUID, ManagerKeys: keys, MaxCalls: s.maxCalls, SystemCAs: s.systemCAs,
 	}
 }
 

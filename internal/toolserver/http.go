@@ -82,7 +82,12 @@ func (s *Server) route(r *http.Request) (func(*request) (any, error), error) {
 	if path == toolapi.PathProbe {
 		return s.probe, checkMethod(r, http.MethodPost)
 	}
-	if file, ok := strings.CutPrefix(path, toolapi.PathFiles); ok {
+	if path == toolapi.PathEgress {
+		return s.putEgress, checkMethod(r, http.MethodPut)
+	}
+	if file, ok := strings.CutPrefix(path, toolapi.PathFiles); ok && r.Method == http.MethodGet {
+		return func(*request) (any, error) { return s.getFile(file) }, nil
+	} else if ok {
 		return func(r *request) (any, error) { return s.putFile(r, file) }, checkMethod(r, http.MethodPut)
 	}
 	call, ok := strings.CutPrefix(path, toolapi.PathCalls)

@@ -110,3 +110,38 @@ func deaf(t *testing.T) string {
 	t.Fatal("the queue of a listener does not fill")
 	return ""
 }
+
+// The forms of IPv6 addresses are tried as a program would: an IPv4 address that is mapped into one leads to the same place.
+func TestProbeIPv6(t *testing.T) {
+	s := newSandbox(t)
+	four, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer four.Close()
+	_, port, err := net.SplitHostPort(four.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := []toolapi.ProbeTarget{
+		{Name: "mapped", Network: "tcp", Address: "[::ffff:127.0.0.1]:" + port},
+		{Name: "no way", Network: "tcp", Address: "[fd00:dead::1]:" + port},
+		{Name: "no way, udp", Network: "udp", Address: "[fd00:dead::1]:" + port},
+		{Name: "documentation", Network: "tcp", Address: "[2001:db8::1]:" + port},
+		{Name: "zone", Network: "tcp", Address: "[fe80::1%lo]:" + port},
+	}
+	want := []bool{true, false, false, false, false}
+	if six, err := net.Listen("tcp6", "[::1]:0"); err == nil { // There are machines without IPv6.
+		defer six.Close()
+		targets, want = append(targets, toolapi.ProbeTarget{Name: "itself", Network: "tcp", Address: six.Addr().String()}), append(want, true)
+	}
+	resp, err := s.client(1).Probe(testContext(t), toolapi.ProbeRequest{Targets: targets, TimeoutMs: 300})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range resp.Results {
+		if r.Reached != want[i] {
+			t.Errorf("%+v", r)
+		}
+	}
+}

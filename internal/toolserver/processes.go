@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 	"unsafe"
@@ -32,6 +33,7 @@ type processes struct {
 	workspace *workspace
 	log       *slog.Logger
 	state     string
+	egress    *egress
 	env       []string
 	path      []string // folders of the search path
 	reaper    *reaper
@@ -39,7 +41,7 @@ type processes struct {
 	self string
 }
 
-func newProcesses(cfg Config, ws *workspace) (*processes, error) {
+func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -53,6 +55,7 @@ func newProcesses(cfg Config, ws *workspace) (*processes, error) {
 	}
 	return &processes{
 		workspace: ws,
+		egress:    way,
 		log:       cfg.Logger,
 		state:     cfg.State,
 		path:      filepath.SplitList(cfg.SearchPath),
@@ -82,6 +85,7 @@ type program struct {
 	args    []string
 	stdin   *os.File // nil means no input
 	timeout time.Duration
+	env     []string // set by run
 }
 
 // run runs a program to its end and makes the result of its call.
@@ -90,6 +94,8 @@ func (p *processes) run(ctx context.Context, j job, prog program) toolapi.Result
 	if err != nil {
 		return failure(toolapi.CodeNotFound, "The program %s is not in this sandbox's image. Use another tool or language.", prog.name)
 	}
+	more, untrusting := p.egress.variables()
+	prog.env = slices.Concat(p.env, more)
 	ctx, cancel := context.WithTimeout(ctx, prog.timeout)
 	defer cancel()
 
@@ -100,6 +106,11 @@ func (p *processes) run(ctx context.Context, j job, prog program) toolapi.Result
 		return startFailure(prog.name, err)
 	}
 	result, trailer := verdict(ctx, status, prog.timeout)
+	if untrusting != nil {
+		p.log.Error("the certificates for the programs cannot be written", "id", j.id, "error", untrusting)
+		trailer += fmt.Sprintf("[https cannot work: the certificates could not be written to %s; make room in the folder for temporary files]\n",
+			filepath.Join(p.egress.temp.dir, bundleFile))
+	}
 	if left > 0 {
 		p.log.Error("processes of a call could not be killed", "id", j.id, "count", left)
 		trailer += fmt.Sprintf("[%d processes of this call could not be killed and may go on]\n", left)
@@ -137,7 +148,7 @@ func (p *processes) supervise(ctx context.Context, exe string, prog program, out
 	cmd := &exec.Cmd{
 		Path:        p.self,
 		Args:        append([]string{childName, p.state, exe}, prog.args...),
-		Env:         p.env,
+		Env:         prog.env,
 		Dir:         p.workspace.dir,
 		Stdout:      write,
 		Stderr:      write,

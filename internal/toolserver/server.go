@@ -42,6 +42,8 @@ const (
 	DefaultMaxCalls = 4096
 	// DefaultMaxLedgerBytes bounds the ledger on disk.
 	DefaultMaxLedgerBytes = 64 << 20
+	// DefaultSystemCAs is where Debian has them.
+	DefaultSystemCAs = "/etc/ssl/certs/ca-certificates.crt"
 
 	readHeaderTimeout = 5 * time.Second
 	readBodyTimeout   = 30 * time.Second
@@ -65,6 +67,8 @@ type Config struct {
 	State string
 	// TempDir is the folder for temporary files of tool processes.
 	TempDir string
+	// SystemCAs is the file with the certificates that programs trust by themselves; "" means DefaultSystemCAs.
+	SystemCAs string
 	// SearchPath is PATH for tool processes, and where bash, node and python3 are looked for.
 	SearchPath string
 	// PodUID is told to clients in Hello.
@@ -101,6 +105,7 @@ type Server struct {
 	workspace *workspace
 	ledger    *ledger
 	processes *processes
+	egress    *egress
 	tls       *tls.Config
 	tools     map[string]tool
 	fault     func(FaultPoint, string)
@@ -137,9 +142,13 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, led.close(), ws.close())
 	}
-	procs, err := newProcesses(cfg, ws)
+	way, err := newEgress(cfg)
 	if err != nil {
 		return nil, errors.Join(err, led.close(), ws.close())
+	}
+	procs, err := newProcesses(cfg, ws, way)
+	if err != nil {
+		return nil, errors.Join(err, way.close(), led.close(), ws.close())
 	}
 	s := &Server{
 		podUID:    cfg.PodUID,
@@ -147,6 +156,7 @@ func New(cfg Config) (*Server, error) {
 		workspace: ws,
 		ledger:    led,
 		processes: procs,
+		egress:    way,
 		tls:       tlsConfig,
 		fault:     cfg.Fault,
 		lane:      make(chan struct{}, 1),
@@ -169,6 +179,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.MaxLedgerBytes <= 0 {
 		c.MaxLedgerBytes = DefaultMaxLedgerBytes
+	}
+	if c.SystemCAs == "" {
+		c.SystemCAs = DefaultSystemCAs
 	}
 	if c.PodUID == "" {
 		return c, errors.New("the Pod's UID is missing: clients could not tell this sandbox from another one")
@@ -260,7 +273,7 @@ func (s *Server) Close() error {
 	s.stopCalls()
 	s.running.Wait()
 	s.processes.close()
-	return errors.Join(s.ledger.close(), s.workspace.close())
+	return errors.Join(s.ledger.close(), s.egress.close(), s.workspace.close())
 }
 
 // tool is one tool of the server.

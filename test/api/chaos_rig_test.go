@@ -137,7 +137,7 @@ func (r *chaosRig) playKubelet(pin string) {
 	r.t.Helper()
 	pod := &corev1.Pod{}
 	must(r.t, wait.PollUntilContextCancel(r.ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		err := admin.Get(ctx, client.ObjectKey{Namespace: r.run.Namespace, Name: r.run.Name + "-sandbox"}, pod)
+		err := admin.Get(ctx, client.ObjectKey{Namespace: r.run.Namespace, Name: r.run.Name + "-motor-sandbox"}, pod)
 		return err == nil, client.IgnoreNotFound(err)
 	}))
 	r.podUID = string(pod.UID)

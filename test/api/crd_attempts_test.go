@@ -37,8 +37,8 @@ func TestRetriesAreOnlyAdded(t *testing.T) {
 		"the same number again":                 {json: `[{"op":"add","path":"/spec/retries/-","value":{"attempt":1}}]`, refused: "spec.retries[1]"},
 		"attempt 0":                             {json: `[{"op":"add","path":"/spec/retries/-","value":{"attempt":0}}]`, refused: "spec.retries[1].attempt"},
 		"attempt 10":                            {json: `[{"op":"add","path":"/spec/retries/-","value":{"attempt":10}}]`, refused: "spec.retries[1].attempt"},
-		"a domain":                              {json: `[{"op":"add","path":"/spec/retries/-","value":{"attempt":2,"addDomains":["example.org"]}}]`, refused: "leave addDomains out"},
-		"a domain for the one that is there":    {json: `[{"op":"add","path":"/spec/retries/0/addDomains","value":["example.org"]}]`, refused: "leave addDomains out"},
+		"a domain":                              {json: `[{"op":"add","path":"/spec/retries/-","value":{"attempt":2,"addDomains":["example.org"]}}]`},
+		"a domain for the one that is there":    {json: `[{"op":"add","path":"/spec/retries/0/addDomains","value":["example.org"]}]`, refused: "a retry cannot be changed"},
 	}
 	i := 0
 	for name, tt := range tests {

@@ -137,7 +137,7 @@ func TestResponsesAreOnlyAdded(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
-	one := `{"id":"q1","answer":"a1","respondedBy":"somebody"}`
+	one := `{"id":"q1","answer":"a1","respondedBy":"admin"}`
 	start := func(ctx context.Context, t *testing.T, name string) *v1alpha1.MotorRun {
 		run := createRun(ctx, t, ns, func(r *v1alpha1.MotorRun) { r.Name = name })
 		must(t, jsonPatch(ctx, run, `[{"op":"add","path":"/spec/responses/-","value":`+one+`}]`))
@@ -211,7 +211,7 @@ func TestResponsesByApply(t *testing.T) {
 
 	var run v1alpha1.MotorRun
 	must(t, admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "run"}, &run))
-	want := []v1alpha1.Response{{ID: "q1", Answer: "one"}, {ID: "q2", Answer: "two"}}
+	want := []v1alpha1.Response{{ID: "q1", Answer: "one", RespondedBy: "admin"}, {ID: "q2", Answer: "two", RespondedBy: "admin"}}
 	if diff := cmp.Diff(want, run.Spec.Responses); diff != "" {
 		t.Errorf("responses (-want +got):\n%s", diff)
 	}

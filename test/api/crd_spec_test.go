@@ -19,72 +19,78 @@ import (
 func TestBadRunsAreRefused(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
-	ns := newNamespace(ctx, t)
+	ns := newNamespace(ctx, t, withoutStamping, "true")
 	tests := map[string]struct {
 		name string
 		spec string
 		want []string
 	}{
-		"no spec at all":               {spec: "null", want: []string{"spec"}},
-		"missing task":                 {spec: "{}", want: []string{"spec.task", "an Agentic run needs a task"}},
-		"empty task":                   {spec: `{task: ""}`, want: []string{"spec.task"}},
-		"task of blanks":               {spec: `{task: " \n\t "}`, want: []string{"spec.task"}},
-		"task too long":                {spec: `{task: ` + strings.Repeat("x", 32769) + `}`, want: []string{"spec.task"}},
-		"unknown tool":                 {spec: `{task: a, tools: [read, browser]}`, want: []string{"spec.tools[1]", "browser"}},
-		"a tool twice":                 {spec: `{task: a, tools: [read, read]}`, want: []string{"spec.tools[1]"}},
-		"unknown mode":                 {spec: `{task: a, mode: Batch}`, want: []string{"spec.mode"}},
-		"code in an Agentic run":       {spec: `{task: a, code: {language: python, source: x}}`, want: []string{"spec.code", "code is for Oneshot runs"}},
-		"task in a Oneshot run":        {spec: `{mode: Oneshot, task: a, code: {language: python, source: x}}`, want: []string{"spec.task", "task is for Agentic runs"}},
-		"Oneshot run without code":     {spec: `{mode: Oneshot}`, want: []string{"spec.code", "a Oneshot run needs code"}},
-		"unknown language":             {spec: `{mode: Oneshot, code: {language: ruby, source: x}}`, want: []string{"spec.code.language"}},
-		"51 iterations":                {spec: `{task: a, limits: {maxIterations: 51}}`, want: []string{"spec.limits.maxIterations"}},
-		"0 iterations":                 {spec: `{task: a, limits: {maxIterations: 0}}`, want: []string{"spec.limits.maxIterations"}},
-		"0 seconds":                    {spec: `{task: a, limits: {timeoutSeconds: 0}}`, want: []string{"spec.limits.timeoutSeconds"}},
-		"more than a day":              {spec: `{task: a, limits: {awaitingInputSeconds: 86401}}`, want: []string{"spec.limits.awaitingInputSeconds"}},
-		"0 tokens":                     {spec: `{task: a, limits: {maxTokens: 0}}`, want: []string{"spec.limits.maxTokens"}},
-		"file path with ..":            {spec: `{task: a, files: [{path: a/../b, content: x}]}`, want: []string{"spec.files[0].path", "a path stays in the workspace"}},
-		"file path .":                  {spec: `{task: a, files: [{path: ., content: x}]}`, want: []string{"spec.files[0].path"}},
-		"absolute file path":           {spec: `{task: a, files: [{path: /etc/passwd, content: x}]}`, want: []string{"spec.files[0].path"}},
-		"file path with a slash last":  {spec: `{task: a, files: [{path: a/, content: x}]}`, want: []string{"spec.files[0].path"}},
-		"file path with a line break":  {spec: `{task: a, files: [{path: "a\nb", content: x}]}`, want: []string{"spec.files[0].path"}},
-		"file in .motor":               {spec: `{task: a, files: [{path: .motor/x, content: x}]}`, want: []string{"spec.files[0].path", "the operator's"}},
-		"the file .motor":              {spec: `{task: a, files: [{path: .motor, content: x}]}`, want: []string{"spec.files[0].path"}},
-		"file without a source":        {spec: `{task: a, files: [{path: a}]}`, want: []string{"spec.files[0]", "either content or configMapKeyRef"}},
-		"file with two sources":        {spec: `{task: a, files: [{path: a, content: x, configMapKeyRef: {name: c, key: k}}]}`, want: []string{"spec.files[0]", "either content or configMapKeyRef"}},
-		"a file twice":                 {spec: `{task: a, files: [{path: a, content: x}, {path: a, content: y}]}`, want: []string{"spec.files[1]"}},
-		"empty model":                  {spec: `{task: a, model: {name: ""}}`, want: []string{"spec.model.name"}},
-		"no CPU at all":                {spec: `{task: a, sandbox: {resources: {cpu: "0"}}}`, want: []string{"spec.sandbox.resources.cpu"}},
-		"negative memory":              {spec: `{task: a, sandbox: {resources: {memory: -1Gi}}}`, want: []string{"spec.sandbox.resources.memory"}},
-		"no memory, as a number":       {spec: `{task: a, sandbox: {resources: {memory: 0}}}`, want: []string{"spec.sandbox.resources.memory"}},
-		"no workspace":                 {spec: `{task: a, sandbox: {resources: {workspace: 0Mi}}}`, want: []string{"spec.sandbox.resources.workspace"}},
-		"a quantity that is none":      {spec: `{task: a, sandbox: {resources: {workspace: big}}}`, want: []string{"spec.sandbox.resources.workspace"}},
-		"the same response twice":      {spec: `{task: a, responses: [{id: a, answer: x}, {id: a, answer: y}]}`, want: []string{"spec.responses[1]"}},
-		"response of nobody":           {spec: `{task: a, responses: [{id: a, answer: x, respondedBy: ""}]}`, want: []string{"spec.responses[0].respondedBy"}},
-		"no attempt":                   {spec: `{task: a, maxAttempts: 0}`, want: []string{"spec.maxAttempts"}},
-		"9 attempts":                   {spec: `{task: a, maxAttempts: 9}`, want: []string{"spec.maxAttempts"}},
-		"retry of the first attempt":   {spec: `{task: a, retries: [{attempt: 0}]}`, want: []string{"spec.retries[0].attempt"}},
-		"retry 10":                     {spec: `{task: a, retries: [{attempt: 10}]}`, want: []string{"spec.retries[0].attempt"}},
-		"retry without a number":       {spec: `{task: a, retries: [{guidance: g}]}`, want: []string{"spec.retries[0].attempt"}},
-		"the same retry twice":         {spec: `{task: a, retries: [{attempt: 1}, {attempt: 1, guidance: g}]}`, want: []string{"spec.retries[1]"}},
-		"empty guidance":               {spec: `{task: a, retries: [{attempt: 1, guidance: ""}]}`, want: []string{"spec.retries[0].guidance"}},
-		"too much guidance":            {spec: `{task: a, retries: [{attempt: 1, guidance: ` + strings.Repeat("g", 4097) + `}]}`, want: []string{"spec.retries[0].guidance"}},
-		"retry that adds a domain":     {spec: `{task: a, retries: [{attempt: 1, addDomains: [example.org]}]}`, want: []string{"spec.retries[0].addDomains", "leave addDomains out"}},
-		"retry that adds no domain":    {spec: `{task: a, retries: [{attempt: 1, addDomains: []}]}`, want: []string{"spec.retries[0].addDomains", "leave addDomains out"}},
-		"unknown policy":               {spec: `{task: a, approval: {onUnknown: Retry}}`, want: []string{"spec.approval.onUnknown", "Person", "Model"}},
-		"priority too high":            {spec: `{task: a, priority: 1001}`, want: []string{"spec.priority"}},
-		"priority too low":             {spec: `{task: a, priority: -1001}`, want: []string{"spec.priority"}},
-		"no retry window":              {spec: `{task: a, limits: {retryWindowSeconds: 0}}`, want: []string{"spec.limits.retryWindowSeconds"}},
-		"retry window over a day":      {spec: `{task: a, limits: {retryWindowSeconds: 86401}}`, want: []string{"spec.limits.retryWindowSeconds"}},
-		"removed before its end":       {spec: `{task: a, ttlSecondsAfterFinished: -1}`, want: []string{"spec.ttlSecondsAfterFinished"}},
-		"kept over ten years":          {spec: `{task: a, ttlSecondsAfterFinished: 315360001}`, want: []string{"spec.ttlSecondsAfterFinished"}},
-		"suspended with a word":        {spec: `{task: a, suspend: later}`, want: []string{"spec.suspend"}},
-		"empty answer":                 {spec: `{task: a, responses: [{id: a, answer: ""}]}`, want: []string{"spec.responses[0].answer"}},
-		"name over 48 characters":      {name: strings.Repeat("n", 49), spec: "{task: a}", want: []string{"at most 48 characters"}},
-		"domain that is a URL":         {spec: `{task: a, domains: ["https://example.org/x"]}`, want: []string{"spec.domains[0]", "not a URL"}},
-		"domain after a good one":      {spec: `{task: a, domains: [example.org, localhost]}`, want: []string{"spec.domains[1]"}},
-		"a domain twice":               {spec: `{task: a, domains: [example.org, example.org]}`, want: []string{"spec.domains[1]"}},
-		"more domains than allowed":    {spec: `{task: a, domains: [` + manyDomains(65) + `]}`, want: []string{"spec.domains"}},
-		"null where a list has a rule": {spec: `{task: a, responses: [{id: a}]}`, want: []string{"spec.responses[0].answer"}},
+		"no spec at all":                 {spec: "null", want: []string{"spec"}},
+		"missing task":                   {spec: "{}", want: []string{"spec.task", "an Agentic run needs a task"}},
+		"empty task":                     {spec: `{task: ""}`, want: []string{"spec.task"}},
+		"task of blanks":                 {spec: `{task: " \n\t "}`, want: []string{"spec.task"}},
+		"task too long":                  {spec: `{task: ` + strings.Repeat("x", 32769) + `}`, want: []string{"spec.task"}},
+		"unknown tool":                   {spec: `{task: a, tools: [read, browser]}`, want: []string{"spec.tools[1]", "browser"}},
+		"a tool twice":                   {spec: `{task: a, tools: [read, read]}`, want: []string{"spec.tools[1]"}},
+		"unknown mode":                   {spec: `{task: a, mode: Batch}`, want: []string{"spec.mode"}},
+		"code in an Agentic run":         {spec: `{task: a, code: {language: python, source: x}}`, want: []string{"spec.code", "code is for Oneshot runs"}},
+		"task in a Oneshot run":          {spec: `{mode: Oneshot, task: a, code: {language: python, source: x}}`, want: []string{"spec.task", "task is for Agentic runs"}},
+		"Oneshot run without code":       {spec: `{mode: Oneshot}`, want: []string{"spec.code", "a Oneshot run needs code"}},
+		"unknown language":               {spec: `{mode: Oneshot, code: {language: ruby, source: x}}`, want: []string{"spec.code.language"}},
+		"51 iterations":                  {spec: `{task: a, limits: {maxIterations: 51}}`, want: []string{"spec.limits.maxIterations"}},
+		"0 iterations":                   {spec: `{task: a, limits: {maxIterations: 0}}`, want: []string{"spec.limits.maxIterations"}},
+		"0 seconds":                      {spec: `{task: a, limits: {timeoutSeconds: 0}}`, want: []string{"spec.limits.timeoutSeconds"}},
+		"more than a day":                {spec: `{task: a, limits: {awaitingInputSeconds: 86401}}`, want: []string{"spec.limits.awaitingInputSeconds"}},
+		"0 tokens":                       {spec: `{task: a, limits: {maxTokens: 0}}`, want: []string{"spec.limits.maxTokens"}},
+		"file path with ..":              {spec: `{task: a, files: [{path: a/../b, content: x}]}`, want: []string{"spec.files[0].path", "a path stays in the workspace"}},
+		"file path .":                    {spec: `{task: a, files: [{path: ., content: x}]}`, want: []string{"spec.files[0].path"}},
+		"absolute file path":             {spec: `{task: a, files: [{path: /etc/passwd, content: x}]}`, want: []string{"spec.files[0].path"}},
+		"file path with a slash last":    {spec: `{task: a, files: [{path: a/, content: x}]}`, want: []string{"spec.files[0].path"}},
+		"file path with a line break":    {spec: `{task: a, files: [{path: "a\nb", content: x}]}`, want: []string{"spec.files[0].path"}},
+		"file in .motor":                 {spec: `{task: a, files: [{path: .motor/x, content: x}]}`, want: []string{"spec.files[0].path", "the operator's"}},
+		"the file .motor":                {spec: `{task: a, files: [{path: .motor, content: x}]}`, want: []string{"spec.files[0].path"}},
+		"file without a source":          {spec: `{task: a, files: [{path: a}]}`, want: []string{"spec.files[0]", "either content or configMapKeyRef"}},
+		"file with two sources":          {spec: `{task: a, files: [{path: a, content: x, configMapKeyRef: {name: c, key: k}}]}`, want: []string{"spec.files[0]", "either content or configMapKeyRef"}},
+		"a file twice":                   {spec: `{task: a, files: [{path: a, content: x}, {path: a, content: y}]}`, want: []string{"spec.files[1]"}},
+		"empty model":                    {spec: `{task: a, model: {name: ""}}`, want: []string{"spec.model.name"}},
+		"no CPU at all":                  {spec: `{task: a, sandbox: {resources: {cpu: "0"}}}`, want: []string{"spec.sandbox.resources.cpu"}},
+		"negative memory":                {spec: `{task: a, sandbox: {resources: {memory: -1Gi}}}`, want: []string{"spec.sandbox.resources.memory"}},
+		"no memory, as a number":         {spec: `{task: a, sandbox: {resources: {memory: 0}}}`, want: []string{"spec.sandbox.resources.memory"}},
+		"no workspace":                   {spec: `{task: a, sandbox: {resources: {workspace: 0Mi}}}`, want: []string{"spec.sandbox.resources.workspace"}},
+		"a quantity that is none":        {spec: `{task: a, sandbox: {resources: {workspace: big}}}`, want: []string{"spec.sandbox.resources.workspace"}},
+		"the same response twice":        {spec: `{task: a, responses: [{id: a, answer: x}, {id: a, answer: y}]}`, want: []string{"spec.responses[1]"}},
+		"response of nobody":             {spec: `{task: a, responses: [{id: a, answer: x, respondedBy: ""}]}`, want: []string{"spec.responses[0].respondedBy"}},
+		"no attempt":                     {spec: `{task: a, maxAttempts: 0}`, want: []string{"spec.maxAttempts"}},
+		"9 attempts":                     {spec: `{task: a, maxAttempts: 9}`, want: []string{"spec.maxAttempts"}},
+		"retry of the first attempt":     {spec: `{task: a, retries: [{attempt: 0}]}`, want: []string{"spec.retries[0].attempt"}},
+		"retry 10":                       {spec: `{task: a, retries: [{attempt: 10}]}`, want: []string{"spec.retries[0].attempt"}},
+		"retry without a number":         {spec: `{task: a, retries: [{guidance: g}]}`, want: []string{"spec.retries[0].attempt"}},
+		"the same retry twice":           {spec: `{task: a, retries: [{attempt: 1}, {attempt: 1, guidance: g}]}`, want: []string{"spec.retries[1]"}},
+		"empty guidance":                 {spec: `{task: a, retries: [{attempt: 1, guidance: ""}]}`, want: []string{"spec.retries[0].guidance"}},
+		"too much guidance":              {spec: `{task: a, retries: [{attempt: 1, guidance: ` + strings.Repeat("g", 4097) + `}]}`, want: []string{"spec.retries[0].guidance"}},
+		"retry that adds no such domain": {spec: `{task: a, retries: [{attempt: 1, addDomains: ["*"]}]}`, want: []string{"spec.retries[0].addDomains[0]"}},
+		"neither answer nor decision":    {spec: `{task: a, responses: [{id: a, respondedBy: me}]}`, want: []string{"spec.responses[0]", "either an answer or a decision"}},
+		"answer and decision":            {spec: `{task: a, responses: [{id: a, respondedBy: me, answer: a, decision: Deny}]}`, want: []string{"spec.responses[0]", "either an answer or a decision"}},
+		"credential without a host":      {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}}]}`, want: []string{"spec.credentials[0].hosts", "at least one host"}},
+		"exposed credential with a host": {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], exposeToSandbox: true}]}`, want: []string{"spec.credentials[0].hosts"}},
+		"credential named like PATH":     {spec: `{task: a, credentials: [{name: path, secretRef: {name: s, key: k}, hosts: [a.test]}]}`, want: []string{"spec.credentials[0].name", "meaning of its own"}},
+		"credential in the Host header":  {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: header Host}]}`, want: []string{"spec.credentials[0].slot"}},
+		"credential in no slot":          {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: cookie}]}`, want: []string{"spec.credentials[0].slot"}},
+		"unknown policy":                 {spec: `{task: a, approval: {onUnknown: Retry}}`, want: []string{"spec.approval.onUnknown", "Person", "Model"}},
+		"priority too high":              {spec: `{task: a, priority: 1001}`, want: []string{"spec.priority"}},
+		"priority too low":               {spec: `{task: a, priority: -1001}`, want: []string{"spec.priority"}},
+		"no retry window":                {spec: `{task: a, limits: {retryWindowSeconds: 0}}`, want: []string{"spec.limits.retryWindowSeconds"}},
+		"retry window over a day":        {spec: `{task: a, limits: {retryWindowSeconds: 86401}}`, want: []string{"spec.limits.retryWindowSeconds"}},
+		"removed before its end":         {spec: `{task: a, ttlSecondsAfterFinished: -1}`, want: []string{"spec.ttlSecondsAfterFinished"}},
+		"kept over ten years":            {spec: `{task: a, ttlSecondsAfterFinished: 315360001}`, want: []string{"spec.ttlSecondsAfterFinished"}},
+		"suspended with a word":          {spec: `{task: a, suspend: later}`, want: []string{"spec.suspend"}},
+		"empty answer":                   {spec: `{task: a, responses: [{id: a, answer: ""}]}`, want: []string{"spec.responses[0].answer"}},
+		"name over 48 characters":        {name: strings.Repeat("n", 49), spec: "{task: a}", want: []string{"at most 48 characters"}},
+		"domain that is a URL":           {spec: `{task: a, domains: ["https://example.org/x"]}`, want: []string{"spec.domains[0]", "not a URL"}},
+		"domain after a good one":        {spec: `{task: a, domains: [example.org, localhost]}`, want: []string{"spec.domains[1]"}},
+		"a domain twice":                 {spec: `{task: a, domains: [example.org, example.org]}`, want: []string{"spec.domains[1]"}},
+		"more domains than allowed":      {spec: `{task: a, domains: [` + manyDomains(65) + `]}`, want: []string{"spec.domains"}},
+		"null where a list has a rule":   {spec: `{task: a, responses: [{id: a}]}`, want: []string{"spec.responses[0]"}},
 	}
 	for _, d := range []string{
 		"192.0.2.1", "192.0.2.1:443", "[2001:db8::1]", "localhost", "*", "*.", "*.org", "Example.org", "example.org.", ".example.org",
@@ -127,7 +133,7 @@ func manyDomains(n int) string {
 func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
-	ns := newNamespace(ctx, t)
+	ns := newNamespace(ctx, t, withoutStamping, "true")
 	limits := map[string]any{"maxIterations": int64(20), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1800)}
 	// What is stored is what was written, and these.
 	defaults := map[string]any{
@@ -210,7 +216,7 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 func TestTypedRunIsAcceptedAndRoundTrips(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
-	run := createRun(ctx, t, newNamespace(ctx, t), func(r *v1alpha1.MotorRun) {
+	run := createRun(ctx, t, newNamespace(ctx, t, withoutStamping, "true"), func(r *v1alpha1.MotorRun) {
 		r.Spec = v1alpha1.MotorRunSpec{Task: "a"}
 	})
 	want := v1alpha1.MotorRunSpec{

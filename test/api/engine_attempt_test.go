@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -61,7 +63,7 @@ func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
 	if got := steps[5].Status.Results[0].Output; strings.Count(got, "a line") != 3 {
 		t.Errorf("the second attempt finds %q", got)
 	}
-	if a, b := steps[0].Spec.Sandbox, steps[5].Spec.Sandbox; b == nil || *a != *b {
+	if a, b := steps[0].Spec.Sandbox, steps[5].Spec.Sandbox; !equality.Semantic.DeepEqual(a, b) {
 		t.Errorf("the sandboxes are %+v and %+v", a, b)
 	}
 	prompt := r.model.lastPrompt()

@@ -158,7 +158,7 @@ func (r *engineRig) giveTo(worker string, epoch int64) {
 		if len(st.Attempts) == 0 {
 			st.Attempts = []v1alpha1.AttemptStatus{{Index: 0, Cause: v1alpha1.CauseFirst}}
 		}
-		st.Sandbox = &v1alpha1.SandboxStatus{PodName: "run-sandbox", PodUID: r.podUID, PodIP: r.ip}
+		st.Sandbox = &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox", PodUID: r.podUID, PodIP: r.ip}
 		st.Conditions = []metav1.Condition{{
 			Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSandboxReady, LastTransitionTime: metav1.Now(),
 		}}

@@ -157,6 +157,7 @@ func TestEngineWaitsForASandboxThatComesBack(t *testing.T) {
 func TestEngineReadsAgain(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("read", `{"path":"a.txt"}`)), says("done")}})
 	must(t, os.WriteFile(filepath.Join(r.workspace, "a.txt"), []byte("content\n"), 0o600))
+	r.waitFor(func() bool { _, err := os.Stat(filepath.Join(r.state, "ledger")); return err == nil })
 	r.killSandbox()
 	what, err := json.Marshal([]any{"read", map[string]string{"path": "a.txt"}})
 	must(t, err)

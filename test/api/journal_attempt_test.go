@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,7 +45,7 @@ func TestJournalOfAttempts(t *testing.T) {
 	if second.Ended() || len(second.Turns()) != 0 || len(second.Steps()) != 0 || second.Attempt() != 1 {
 		t.Errorf("the second attempt begins with %d turns, ended %t", len(second.Turns()), second.Ended())
 	}
-	if second.Sandbox() != first.Sandbox() {
+	if !equality.Semantic.DeepEqual(second.Sandbox(), first.Sandbox()) {
 		t.Errorf("the second attempt begins in the sandbox %+v", second.Sandbox())
 	}
 	second.UseSandbox(v1alpha1.StepSandbox{PodUID: "pod-2"})

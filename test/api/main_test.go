@@ -100,17 +100,20 @@ func prepare(cfg *rest.Config) error {
 	if err := admin.Create(ctx, namespace(managerNamespace)); err != nil {
 		return err
 	}
-	for _, file := range []string{"rbac/service_account.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/user_roles.yaml", "admission/steps.yaml", "admission/pods.yaml"} {
+	for _, file := range []string{"rbac/service_account.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/user_roles.yaml", "egressproxy/rbac.yaml"} {
 		if err := install(ctx, filepath.Join("..", "..", "config", filepath.FromSlash(file))); err != nil {
 			return fmt.Errorf("install %s: %w", file, err)
 		}
+	}
+	if err := installAdmission(ctx); err != nil {
+		return err
 	}
 	// A policy takes a moment until the API server has compiled it, and a binding until the authorizer knows of it.
 	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		refused := admin.Create(ctx, policyProbe(), client.DryRunAll)
 		allowed := manager.Create(ctx, policyProbe(), client.DryRunAll)
 		pod := admin.Create(ctx, podProbe(), client.DryRunAll)
-		return apierrors.IsForbidden(refused) && allowed == nil && apierrors.IsForbidden(pod), nil
+		return apierrors.IsForbidden(refused) && allowed == nil && apierrors.IsForbidden(pod) && admissionInForce(ctx), nil
 	})
 }
 
@@ -133,7 +136,7 @@ func clientAs(user string, groups ...string) (client.WithWatch, error) {
 	return client.NewWithWatch(cfg, client.Options{Scheme: scheme})
 }
 
-func install(ctx context.Context, path string) error {
+func install(ctx context.Context, path string, change ...func(*unstructured.Unstructured)) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -148,6 +151,9 @@ func install(ctx context.Context, path string) error {
 		}
 		if len(o.Object) == 0 {
 			continue
+		}
+		for _, c := range change {
+			c(o)
 		}
 		if err := admin.Create(ctx, o); err != nil {
 			return err

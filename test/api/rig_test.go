@@ -37,11 +37,20 @@ type rig struct {
 	ns     string
 	key    client.ObjectKey
 	events []string
+	notes  []string
 	now    time.Time
 	rec    *controller.MotorRunReconciler
 }
 
 func newRig(t *testing.T, change ...func(*v1alpha1.MotorRun)) *rig {
+	t.Helper()
+	r := emptyRig(t)
+	r.create(admin, change...)
+	return r
+}
+
+// emptyRig is a rig without a run.
+func emptyRig(t *testing.T) *rig {
 	t.Helper()
 	t.Parallel()
 	ctx := testContext(t)
@@ -53,14 +62,22 @@ func newRig(t *testing.T, change ...func(*v1alpha1.MotorRun)) *rig {
 		Config: controller.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: managerNamespace},
 			SandboxStartTimeout: startTimeout,
+			EgressKey:           []byte("the key of all tokens"),
+			EgressService:       egressService,
 		},
 		Workers: workers{"replica-1"},
 		Now:     func() time.Time { return r.now },
 	}
-	run := createRun(ctx, t, r.ns, change...)
+	return r
+}
+
+// create makes the run as a user does, and sets the clock.
+func (r *rig) create(user client.Client, change ...func(*v1alpha1.MotorRun)) {
+	r.t.Helper()
+	run := newRun(r.ns, change...)
+	must(r.t, user.Create(r.ctx, run))
 	r.key = client.ObjectKeyFromObject(run)
 	r.now = run.CreationTimestamp.Add(time.Second)
-	return r
 }
 
 // Eventf makes the rig the recorder of its reconciler.
@@ -69,6 +86,7 @@ func (r *rig) Eventf(_, _ runtime.Object, kind, reason, action, note string, arg
 		r.t.Errorf("the API refuses an event with a note of %d bytes", len(note))
 	}
 	r.events = append(r.events, kind+" "+reason)
+	r.notes = append(r.notes, note)
 }
 
 // step reconciles, and once more to see that the second time changes nothing. It gives the second result.
@@ -120,13 +138,25 @@ func (r *rig) versions() map[string]string {
 			return nil
 		}))
 	}
+	var grants corev1.SecretList
+	must(r.t, admin.List(r.ctx, &grants, client.InNamespace(managerNamespace), client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentEgressGrant}))
+	for _, s := range grants.Items {
+		if run, err := r.tryRun(); err == nil && s.Labels[v1alpha1.LabelRunUID] == string(run.UID) {
+			v["grant"] = s.ResourceVersion
+		}
+	}
 	return v
+}
+
+func (r *rig) tryRun() (*v1alpha1.MotorRun, error) {
+	run := &v1alpha1.MotorRun{}
+	return run, admin.Get(r.ctx, r.key, run)
 }
 
 func (r *rig) run() *v1alpha1.MotorRun {
 	r.t.Helper()
-	run := &v1alpha1.MotorRun{}
-	must(r.t, admin.Get(r.ctx, r.key, run))
+	run, err := r.tryRun()
+	must(r.t, err)
 	return run
 }
 
@@ -134,7 +164,7 @@ func (r *rig) run() *v1alpha1.MotorRun {
 func (r *rig) pod() *corev1.Pod {
 	r.t.Helper()
 	pod := &corev1.Pod{}
-	err := admin.Get(r.ctx, client.ObjectKey{Namespace: r.ns, Name: "run-sandbox"}, pod)
+	err := admin.Get(r.ctx, client.ObjectKey{Namespace: r.ns, Name: "run-motor-sandbox"}, pod)
 	if client.IgnoreNotFound(err) != nil {
 		r.t.Fatal(err)
 	}

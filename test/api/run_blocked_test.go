@@ -88,7 +88,7 @@ func TestRefusedForGood(t *testing.T) {
 		change func(*v1alpha1.MotorRun)
 		reason string
 	}{
-		"domains": {func(run *v1alpha1.MotorRun) { run.Spec.Domains = []v1alpha1.Domain{"example.org"} }, "EgressUnsupported"},
+		"domains": {func(run *v1alpha1.MotorRun) { run.Spec.Domains = []v1alpha1.Domain{"co.uk"} }, "DomainInvalid"},
 		"Oneshot": {func(run *v1alpha1.MotorRun) {
 			run.Spec.Mode, run.Spec.Task, run.Spec.Code = v1alpha1.ModeOneshot, "", &v1alpha1.Code{Language: "python", Source: "1"}
 		}, "ModeUnsupported"},
@@ -165,7 +165,7 @@ func TestSandboxStartTimeoutIsExact(t *testing.T) {
 
 func TestForeignPodOfThatName(t *testing.T) {
 	r := newRig(t)
-	foreign := &corev1.Pod{ObjectMeta: meta(r.ns, "run-sandbox"), Spec: corev1.PodSpec{
+	foreign := &corev1.Pod{ObjectMeta: meta(r.ns, "run-motor-sandbox"), Spec: corev1.PodSpec{
 		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 		Containers: []corev1.Container{{Name: "toolserver", Image: "i", SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},

@@ -38,7 +38,7 @@ func TestRunHappyPath(t *testing.T) {
 	if run.Status.Worker != "replica-1" || run.Status.Epoch != 1 || run.Status.Model != "model-0" || run.Status.ObservedGeneration != 1 {
 		t.Errorf("worker %q, epoch %d, model %q, generation %d", run.Status.Worker, run.Status.Epoch, run.Status.Model, run.Status.ObservedGeneration)
 	}
-	wantSandbox := &v1alpha1.SandboxStatus{PodName: "run-sandbox", PodUID: string(pod.UID), PodIP: "10.1.2.3", NodeIP: "192.0.2.7", CreatedAt: &pod.CreationTimestamp}
+	wantSandbox := &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox", PodUID: string(pod.UID), PodIP: "10.1.2.3", NodeIP: "192.0.2.7", CreatedAt: &pod.CreationTimestamp}
 	if diff := cmp.Diff(wantSandbox, run.Status.Sandbox); diff != "" {
 		t.Errorf("status.sandbox (-want +got):\n%s", diff)
 	}
@@ -101,15 +101,15 @@ func TestBaselineComesFirstAndIsRestored(t *testing.T) {
 	changes := map[string]func(){
 		"opened": func() {
 			policy.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{}}
-			must(t, admin.Update(r.ctx, &policy))
+			must(t, manager.Update(r.ctx, &policy))
 		},
-		"half":       func() { policy.Spec.PolicyTypes = policy.Spec.PolicyTypes[:1]; must(t, admin.Update(r.ctx, &policy)) },
-		"unlabelled": func() { policy.Labels = nil; must(t, admin.Update(r.ctx, &policy)) },
+		"half":       func() { policy.Spec.PolicyTypes = policy.Spec.PolicyTypes[:1]; must(t, manager.Update(r.ctx, &policy)) },
+		"unlabelled": func() { policy.Labels = nil; must(t, manager.Update(r.ctx, &policy)) },
 		"deleted":    func() { must(t, admin.Delete(r.ctx, &policy)) },
 	}
 	for name, change := range changes {
 		change()
-		r.step()
+		r.settle()
 		policy = networkingv1.NetworkPolicy{}
 		must(t, admin.Get(r.ctx, key, &policy))
 		if diff := cmp.Diff(want.Spec, policy.Spec); diff != "" {

@@ -36,7 +36,7 @@ func TestOnlyTheManagerMakesPodsOfRuns(t *testing.T) {
 			forged.OwnerReferences[0].APIVersion = "motorcortex.dev/v2"
 			wantRefused(t, c.Create(ctx, forged), notYours)
 			refs := forged.OwnerReferences
-			forged.OwnerReferences = nil
+			forged.OwnerReferences, forged.Labels = nil, nil
 			forged.Name = "plain-" + name
 			must(t, c.Create(ctx, forged))
 			forged.OwnerReferences = refs
@@ -76,7 +76,7 @@ func TestSandboxKeepsItsLabel(t *testing.T) {
 		wantRefused(t, admin.Update(ctx, bare), kept)
 	})
 	// What a kubelet, a garbage collector and a person do with such a Pod stays free.
-	must(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"team":"a"},"annotations":{"note":"b"}}}`)))
+	must(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"note":"b"}}}`)))
 	must(t, admin.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"status":{"phase":"Running"}}`)))
 	gc, err := clientAs("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
 	must(t, err)
@@ -94,7 +94,7 @@ func TestCreatedPodIsTheSame(t *testing.T) {
 	for _, userNamespaces := range []bool{false, true} {
 		cfg := sandbox.Config{Image: "i", ManagerKey: "k", Namespace: managerNamespace, UserNamespaces: userNamespaces}
 		want := sandbox.Pod(run, cfg)
-		want.Name = fmt.Sprintf("pod-%t", userNamespaces)
+		want.Name = fmt.Sprintf("pod-%t-motor-sandbox", userNamespaces)
 		created := want.DeepCopy()
 		must(t, manager.Create(ctx, created))
 		have := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: want.Namespace, Name: want.Name}}

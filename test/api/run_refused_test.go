@@ -99,8 +99,9 @@ func TestBaselineThatCannotBeRestored(t *testing.T) {
 	policy := &networkingv1.NetworkPolicy{}
 	must(t, admin.Get(r.ctx, client.ObjectKey{Namespace: r.ns, Name: sandbox.BaselineName}, policy))
 	policy.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{}}
-	must(t, admin.Update(r.ctx, policy))
+	must(t, manager.Update(r.ctx, policy))
 	r.refuse(isPolicy, refusals()["Forbidden"])
+	r.settle()
 	r.wantBlocked("SandboxReady", "BaselineRefused", "restore the NetworkPolicy")
 	r.rec.Client = manager
 	r.step()
@@ -159,7 +160,7 @@ func TestOwnerOfAnotherKindIsNone(t *testing.T) {
 	r := newRig(t)
 	forged := sandbox.Pod(r.run(), r.rec.Config.Sandbox)
 	forged.OwnerReferences[0].APIVersion, forged.OwnerReferences[0].Kind = "v1", "ConfigMap"
-	must(t, admin.Create(r.ctx, forged))
+	must(t, manager.Create(r.ctx, forged))
 	r.wantBlocked("SandboxReady", "SandboxNameTaken", "is not this run's")
 	r.patchSpec(`{"cancel":true}`)
 	r.step()

@@ -30,6 +30,7 @@ func TestGoldenSandboxIsAccepted(t *testing.T) {
 			o.SetName(strings.TrimSuffix(file, ".golden.yaml"))
 			if pod, ok := o.(*corev1.Pod); ok {
 				pod.Spec.RuntimeClassName = nil // there is none here
+				pod.Name += "-motor-sandbox"
 			}
 			must(t, manager.Create(ctx, o))
 		})

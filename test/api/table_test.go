@@ -63,14 +63,14 @@ func TestPrintedColumns(t *testing.T) {
 	base := run.DeepCopy()
 	run.Status = v1alpha1.MotorRunStatus{
 		Phase: v1alpha1.PhaseAwaitingInput, Message: "Waiting.", Model: "model-1", Steps: 3, Usage: v1alpha1.Usage{TotalTokens: 4711},
-		Sandbox: &v1alpha1.SandboxStatus{PodName: "run-sandbox"}, Attempts: []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}},
+		Sandbox: &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox"}, Attempts: []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}},
 		PendingInput: &v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, Title: "Which one?"},
 	}
 	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(base)))
 	_, row := table(ctx, t, ns, "motorruns")
 	want := map[string]any{
 		"Name": "run", "Phase": "AwaitingInput", "Steps": 3.0, "Tokens": 4711.0, "Question": "Which one?", "Attempt": 1.0,
-		"Pod": "run-sandbox", "Model": "model-1", "Message": "Waiting.",
+		"Pod": "run-motor-sandbox", "Model": "model-1", "Message": "Waiting.",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
 		t.Errorf("row of a MotorRun (-want +got):\n%s", diff)

@@ -4,6 +4,7 @@
 package docs_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -21,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 )
 
 const root = "../.."
@@ -88,6 +90,89 @@ func TestEveryReasonIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+// What the egress proxy answers, writes and counts.
+func TestTheProxysWordsAreDocumented(t *testing.T) {
+	t.Parallel()
+	reference := read(t, "docs/egress.md")
+	for _, of := range []struct{ dir, prefix string }{
+		{"internal/egress", "Reason"}, {"internal/egress/terminate", "reason"}, {"internal/egress/kube", "reason"},
+	} {
+		for name, value := range constants(t, of.dir, of.prefix) {
+			if !strings.Contains(reference, "`"+value+"`") {
+				t.Errorf("docs/egress.md does not have `%s` (%s of %s)", value, name, of.dir)
+			}
+		}
+	}
+	for _, dir := range []string{"internal/egress", "internal/egress/kube"} {
+		for _, name := range submatches(t, dir, metricName) {
+			if name = "motorcortex_egress_" + name; !strings.Contains(reference, "`"+name) {
+				t.Errorf("docs/egress.md does not have the metric %s of %s", name, dir)
+			}
+		}
+	}
+	for _, name := range submatches(t, "cmd/egressproxy", flagName) {
+		if !strings.Contains(reference, "`--"+name+"`") {
+			t.Errorf("docs/egress.md does not have the flag --%s", name)
+		}
+	}
+}
+
+// submatches gives what a pattern finds in the files of a package that are no tests.
+func submatches(t *testing.T, dir string, pattern *regexp.Regexp) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range pattern.FindAllStringSubmatch(string(content), -1) {
+			found = append(found, m[1])
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("%s has nothing like %s", dir, pattern)
+	}
+	return found
+}
+
+var (
+	metricName = regexp.MustCompile(`Name:\s+(?:prefix \+ "|"motorcortex_egress_)(\w+)"`)
+	flagName   = regexp.MustCompile(`fs\.\w+Var\(&o\.[\w.]+, "([a-z-]+)"`)
+)
+
+// The table of domains in docs/api.md is what allowlist says.
+func TestDomainGrammarIsTrue(t *testing.T) {
+	t.Parallel()
+	rows := domainRow.FindAllStringSubmatch(read(t, "docs/api.md"), -1)
+	for _, row := range rows {
+		for _, text := range code.FindAllStringSubmatch(row[1], -1) {
+			_, err := allowlist.ParseRule(text[1])
+			if (err == nil) != (row[2] == "accepted") {
+				t.Errorf("docs/api.md says that the domain %s is %s: %v", text[1], row[2], err)
+			}
+			if refused, ok := errors.AsType[*allowlist.ParseError](err); ok && !strings.Contains(row[3], "`"+string(refused.Reason)+"`") {
+				t.Errorf("docs/api.md does not say that the domain %s is refused as %s", text[1], refused.Reason)
+			}
+		}
+	}
+	if len(rows) < 10 {
+		t.Errorf("docs/api.md has %d rows of domains", len(rows))
+	}
+}
+
+var (
+	domainRow = regexp.MustCompile(`(?m)^\| (.*) \| (accepted|refused) \| (.*) \|$`)
+	code      = regexp.MustCompile("`([^`]+)`")
+)
 
 func TestEveryErrorCodeIsDocumented(t *testing.T) {
 	t.Parallel()
@@ -202,8 +287,8 @@ func anchors(t *testing.T, file string) map[string]bool {
 	return found
 }
 
-// Every test that the table of faults names must exist.
-func TestFaultsThatWereTried(t *testing.T) {
+// Every test that these documents name must exist.
+func TestTestsThatAreNamed(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -219,18 +304,20 @@ func TestFaultsThatWereTried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := testName.FindAllStringSubmatch(read(t, "docs/reliability.md"), -1)
-	for _, m := range named {
-		if !tests[m[1]] {
-			t.Errorf("docs/reliability.md names the test %s, and there is none", m[1])
+	for _, doc := range []string{"docs/reliability.md", "docs/threat-model.md"} {
+		named := testName.FindAllStringSubmatch(read(t, doc), -1)
+		for _, m := range named {
+			if !tests[m[1]] {
+				t.Errorf("%s names the test %s, and there is none", doc, m[1])
+			}
 		}
-	}
-	if len(named) == 0 {
-		t.Error("docs/reliability.md names no test")
+		if len(named) == 0 {
+			t.Errorf("%s names no test", doc)
+		}
 	}
 }
 
 var (
-	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	testName = regexp.MustCompile("`(Test\\w+)`")
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	testName = regexp.MustCompile("`((?:Test|Fuzz)\\w+)`")
 )

@@ -84,7 +84,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() {
-		if err := errors.Join(scaleManagers(context.Background(), suite.replicas), removeNamespaces(context.Background())); err != nil {
+		if err := errors.Join(scaleManagers(context.Background(), suite.replicas), removeNamespaces(context.Background()), stopWorld(context.Background())); err != nil {
 			fmt.Fprintln(os.Stderr, "clean up after the tests:", err)
 		}
 	}()
@@ -103,21 +103,25 @@ func run(m *testing.M) int {
 	}
 }
 
+// afterwardsCheck is something that must be true when all tests are done.
+type afterwardsCheck struct {
+	name string
+	run  func(context.Context) error
+}
+
 // afterwards checks what must be true when all tests are done, and gives the exit code.
 func afterwards(ctx context.Context) int {
 	began := time.Now()
 	code := 0
-	for _, check := range []struct {
-		name string
-		run  func(context.Context) error
-	}{
+	checks := []afterwardsCheck{
 		{"NoSandboxIsLeft", noSandboxIsLeft},
 		{"NoStepIsLeft", noStepIsLeft},
 		{"NoLeaseIsLeft", noLeaseIsLeft},
 		{"NoEndChanged", noEndChanged},
 		{"NoManagerRestarted", noManagerRestarted},
 		{"NoManagerPanickedOrLoggedASecret", noManagerPanickedOrLoggedASecret},
-	} {
+	}
+	for _, check := range append(checks, furtherChecks...) {
 		verdict := "PASS"
 		err := check.run(ctx)
 		if err != nil {
@@ -183,5 +187,8 @@ func start(ctx context.Context) error {
 	if err := startModelServers(ctx); err != nil {
 		return fmt.Errorf("start the model servers: %w", err)
 	}
-	return createCortex(ctx, suite.namespace, v1alpha1.ModelEndpoint{Model: "scripted/answer", BaseURL: modelURL(modelServer)})
+	if err := createCortex(ctx, suite.namespace, v1alpha1.ModelEndpoint{Model: "scripted/answer", BaseURL: modelURL(modelServer)}); err != nil {
+		return err
+	}
+	return startWorld(ctx)
 }

@@ -102,7 +102,7 @@ func wantColumns(t *testing.T, ns, phase string) {
 		{
 			[]string{"mrun", "portfolio", "-o", "wide"},
 			[]string{"NAME", "PHASE", "STEPS", "TOKENS", "QUESTION", "AGE", "ATTEMPT", "POD", "MODEL", "MESSAGE"},
-			[]string{`portfolio +` + phase + ` .* 0 +portfolio-sandbox +scripted/portfolio +\S`},
+			[]string{`portfolio +` + phase + ` .* 0 +portfolio-motor-sandbox +scripted/portfolio +\S`},
 		},
 		{
 			[]string{"motorsteps", "-l", v1alpha1.LabelRun + "=portfolio"},

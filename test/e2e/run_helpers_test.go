@@ -254,5 +254,5 @@ func podIsGone(t *testing.T, run *v1alpha1.MotorRun, within time.Duration) {
 }
 
 func sandboxOf(run *v1alpha1.MotorRun) types.NamespacedName {
-	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name + "-sandbox"}
+	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name + "-motor-sandbox"}
 }

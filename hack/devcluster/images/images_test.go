@@ -64,7 +64,7 @@ func TestChoose(t *testing.T) {
 		want  []string
 		bad   bool
 	}{
-		"all":     {want: []string{"manager", "modelserver", "sandbox"}},
+		"all":     {want: []string{"manager", "egressproxy", "modelserver", "sandbox"}},
 		"one":     {names: []string{"sandbox"}, want: []string{"sandbox"}},
 		"variant": {names: []string{"manager-faults"}, want: []string{"manager-faults"}},
 		"unknown": {names: []string{"sandbox", "nothing"}, bad: true},

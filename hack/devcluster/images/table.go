@@ -26,6 +26,7 @@ type definition struct {
 var table = []definition{
 	{Name: "manager", Package: "./cmd/manager"},
 	{Name: "manager-faults", Package: "./cmd/manager", Tags: "faults"},
+	{Name: "egressproxy", Package: "./cmd/egressproxy"},
 	{Name: "modelserver", Package: "./test/modelserver"},
 	{Name: "sandbox", Package: "./cmd/toolserver", Sandbox: true},
 }

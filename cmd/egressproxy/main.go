@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command egressproxy is the only way out of a sandbox. It lets through what the grants of its namespace allow.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	stdlog "log"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	eventsv1client "k8s.io/client-go/kubernetes/typed/events/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"motorcortex.dev/motorcortex/internal/egress"
+	"motorcortex.dev/motorcortex/internal/egress/kube"
+	"motorcortex.dev/motorcortex/internal/egress/terminate"
+)
+
+func main() {
+	// Nothing of the proxy's own goes there. Libraries do write to it, and net/http among them what hosts sent that nobody asked
+	// for: bytes of a stranger, in which a credential may be.
+	stdlog.SetOutput(io.Discard)
+	o := options{}
+	o.bind(flag.CommandLine)
+	flag.Parse()
+	handler := slog.NewJSONHandler(os.Stderr, nil)
+	log := slog.New(handler)
+	klog.SetLogger(logr.FromSlogHandler(handler))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	err := start(ctx, o, log)
+	stop()
+	if err != nil {
+		log.Error("the egress proxy cannot go on", "error", err)
+		os.Exit(1)
+	}
+}
+
+// start finds the API server. It need not answer: without it nothing is let through, and the proxy is not ready.
+func start(ctx context.Context, o options, log *slog.Logger) error {
+	if err := o.complete(); err != nil {
+		return err
+	}
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the API server: %w", err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("listen for sandboxes: %w", err)
+	}
+	return run(ctx, o, cfg, listener, log)
+}
+
+// run serves until ctx is done, and then for as long as the options say.
+func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener, log *slog.Logger) error {
+	defer func() { _ = listener.Close() }() // the server has closed it, if there was one
+	core, err := corev1client.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("make the client of the grants: %w", err)
+	}
+	events, err := eventsv1client.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("make the client of the Events: %w", err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	grants := egress.NewGrants(time.Now)
+	source, err := kube.NewSource(core, o.namespace, grants, log)
+	if err != nil {
+		return err
+	}
+	reporter, err := kube.NewReporter(events, o.podName, registry, log, time.Now)
+	if err != nil {
+		return err
+	}
+	server, err := egress.New(egress.Config{
+		Grants: grants, Ready: source.HasSynced, ForbiddenPrefixes: source.Prefixes, DNSServer: o.dnsServer,
+		Terminator: terminate.New(terminate.Config{RootCAs: o.roots}), Reporter: reporter,
+		Logger: log, Registerer: registry, Limits: o.limits, Timeouts: egress.Timeouts{Grace: o.shutdownGrace},
+	})
+	if err != nil {
+		return err
+	}
+
+	// What the proxy is served by goes on until the last connection has ended; the proxy itself ends first.
+	base, end := context.WithCancel(context.WithoutCancel(ctx))
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	defer end()
+	stopEndpoints, err := serveEndpoints(base, o, registry, func() bool { return ctx.Err() == nil && source.HasSynced() }, log)
+	if err != nil {
+		return err
+	}
+	defer stopEndpoints()
+	helpers.Go(func() { source.Run(base) })
+	helpers.Go(func() { reporter.Run(base) })
+
+	serving, stopServing := delayed(ctx, o.shutdownDelay)
+	defer stopServing()
+	log.Info("the egress proxy listens", "address", listener.Addr().String())
+	if err := server.Serve(serving, listener); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	log.Info("the egress proxy has ended")
+	return nil
+}
+
+// delayed gives a context that ends some time after another one. For that long the proxy is not ready and takes new
+// connections all the same, because the nodes still send it some.
+func delayed(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(by)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-later.Done():
+		}
+	})
+	return later, func() {
+		stop()
+		cancel()
+	}
+}

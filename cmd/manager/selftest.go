@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/internal/selftest"
+)
+
+const (
+	// selfTestPause lies between two tries of the self-test at the start, selfTestPeriod between two tests afterwards.
+	selfTestPause  = 5 * time.Second
+	selfTestPeriod = 5 * time.Minute
+	// selfTestTimeout bounds each. It has two requests for each served namespace.
+	selfTestTimeout = 30 * time.Second
+)
+
+// selfTest says what admission lets through that it must not. The client is one that reads and writes past any cache; the
+// namespaces are those in which the manager may create Pods.
+func selfTest(ctx context.Context, c client.Client, namespaces []string) error {
+	ctx, cancel := context.WithTimeout(ctx, selfTestTimeout)
+	defer cancel()
+	return selftest.Admission(ctx, c, namespaces...)
+}
+
+// selfTestNamespaces are where the manager may create Pods: where it serves, or everywhere, and so in its own namespace.
+func (o *options) selfTestNamespaces() []string {
+	if len(o.namespaces) > 0 {
+		return o.namespaces
+	}
+	return []string{o.namespace}
+}
+
+// awaitAdmission waits until the self-test passes, and is alive and not ready meanwhile. A manager that ended instead would
+// make a fresh installation crash, in which the policies are a moment behind the Deployment.
+func awaitAdmission(ctx context.Context, test func(context.Context) error, pause time.Duration, healthAddress string, log *slog.Logger) error {
+	failed := test(ctx)
+	if failed == nil {
+		return nil
+	}
+	stop, err := serveWaiting(ctx, healthAddress)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	log.Error("no run is carried out before the self-test passes", "error", failed)
+	return wait.PollUntilContextCancel(ctx, pause, false, func(ctx context.Context) (bool, error) {
+		err := test(ctx)
+		if err != nil {
+			log.Error("no run is carried out before the self-test passes", "error", err)
+		}
+		return err == nil, nil
+	})
+}
+
+// admissionWatch repeats the self-test while the manager runs, because somebody may take the policies away under it. It ends
+// the manager when they are gone for certain, twice in a row: the next process waits, not ready, until they are back. Once is
+// not enough, because a policy may be just replaced; an API server that is away is no reason at all.
+type admissionWatch struct {
+	test   func(context.Context) error
+	period time.Duration
+	// after is time.After, but for tests.
+	after func(time.Duration) <-chan time.Time
+	log   *slog.Logger
+}
+
+// NeedLeaderElection says that every replica does this: the others carry out runs, too.
+func (*admissionWatch) NeedLeaderElection() bool { return false }
+
+// Start tests until ctx ends. An error is that of a cluster that does not protect the runs.
+func (w *admissionWatch) Start(ctx context.Context) error {
+	failed := false
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			continue
+		case <-w.after(w.period):
+		}
+		err := w.test(ctx)
+		switch {
+		case ctx.Err() != nil:
+			// A test that was cut short says nothing.
+		case err == nil:
+			failed = false
+		case !errors.Is(err, selftest.ErrUnprotected):
+			// This neither confirms nor clears what an earlier test found.
+			w.log.Warn("the self-test gave no definite answer", "error", err)
+		case failed:
+			return fmt.Errorf("the self-test failed twice, no run is carried on before it passes: %w", err)
+		default:
+			failed = true
+			w.log.Error("the self-test failed; the manager ends if it does so again", "error", err, "again", w.period)
+		}
+	}
+	return nil
+}

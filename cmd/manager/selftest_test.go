@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/selftest"
+)
+
+// A manager that is not protected is alive and not ready, and goes on as soon as it is.
+func TestManagerWaitsForAdmission(t *testing.T) {
+	t.Parallel()
+	probes, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := probes.Addr().String()
+	_ = probes.Close()
+	tries := 0
+	test := func(context.Context) error {
+		tries++
+		if tries == 3 {
+			return nil
+		}
+		if tries == 2 {
+			for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
+				resp, err := http.Get("http://" + address + path)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				_ = resp.Body.Close()
+				if resp.StatusCode != want {
+					t.Errorf("while it waits %s is %d", path, resp.StatusCode)
+				}
+			}
+		}
+		return errors.New("the policy is missing")
+	}
+	var said strings.Builder
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := awaitAdmission(ctx, test, time.Millisecond, address, slog.New(slog.NewTextHandler(&said, nil))); err != nil {
+		t.Fatal(err)
+	}
+	if tries != 3 || strings.Count(said.String(), "the policy is missing") != 2 {
+		t.Errorf("tried %d times and said:\n%s", tries, &said)
+	}
+}
+
+func TestWaitingForAdmissionEndsWithTheManager(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	never := func(context.Context) error { return errors.New("the policy is missing") }
+	if err := awaitAdmission(ctx, never, time.Millisecond, "127.0.0.1:0", slog.New(slog.DiscardHandler)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The manager ends when the self-test fails for certain twice, and not because nobody answers.
+func TestAdmissionIsWatched(t *testing.T) {
+	t.Parallel()
+	gone, away := fmt.Errorf("%w: the policy is missing", selftest.ErrUnprotected), errors.New("refused connection")
+	for name, tt := range map[string]struct {
+		results []error
+		ends    bool
+		logged  string
+	}{
+		"protected":              {[]error{nil, nil, nil}, false, ""},
+		"gone":                   {[]error{nil, gone, gone}, true, "ends if it does so again"},
+		"gone at once":           {[]error{gone, gone}, true, "ends if it does so again"},
+		"gone for a moment":      {[]error{gone, nil, gone, nil}, false, "ends if it does so again"},
+		"nobody answers":         {[]error{away, away, away, away}, false, "no definite answer"},
+		"one of many is certain": {[]error{errors.Join(away, gone), errors.Join(gone, away)}, true, "the policy is missing"},
+		"gone, away, gone":       {[]error{gone, away, gone}, true, "no definite answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			var said strings.Builder
+			ticks, tests := make(chan time.Time, 1), 0
+			watch := &admissionWatch{
+				period: selfTestPeriod,
+				test: func(context.Context) error {
+					tests++
+					return tt.results[tests-1]
+				},
+				after: func(d time.Duration) <-chan time.Time {
+					if d != selfTestPeriod {
+						t.Errorf("it waits for %s", d)
+					}
+					if tests == len(tt.results) {
+						cancel()
+						return nil
+					}
+					ticks <- time.Time{}
+					return ticks
+				},
+				log: slog.New(slog.NewTextHandler(&said, nil)),
+			}
+			err := watch.Start(ctx)
+			if (err != nil) != tt.ends || tests != len(tt.results) {
+				t.Errorf("after %d of %d tests: error %v", tests, len(tt.results), err)
+			}
+			if tt.ends && !errors.Is(err, selftest.ErrUnprotected) {
+				t.Errorf("error %v", err)
+			}
+			if !strings.Contains(said.String(), tt.logged) || (tt.logged == "" && said.Len() > 0) {
+				t.Errorf("it said %q", &said)
+			}
+		})
+	}
+	if new(admissionWatch).NeedLeaderElection() {
+		t.Error("a replica that is not the leader does not watch")
+	}
+}
+
+func TestAdmissionWatchEndsWithTheManager(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	ticks := make(chan time.Time, 1)
+	ticks <- time.Time{}
+	watch := &admissionWatch{
+		test: func(ctx context.Context) error {
+			cancel()
+			return ctx.Err()
+		},
+		after: func(time.Duration) <-chan time.Time { return ticks },
+		log:   slog.New(slog.DiscardHandler),
+	}
+	if err := watch.Start(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSelfTestIsWherePodsMayBeCreated(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]options{
+		"[system]":          {namespace: "system"},
+		"[agents research]": {namespace: "system", namespaces: []string{"agents", "research"}},
+	} {
+		if got := fmt.Sprint(o.selfTestNamespaces()); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

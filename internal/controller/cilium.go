@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// secondWall lets the egress proxy reach the run's domains where Cilium guards it too, if the manager was told to. The policy
+// belongs to the grant's Secret and goes with it. A cluster without Cilium has no such wall, and the run goes on.
+func (r *MotorRunReconciler) secondWall(ctx context.Context, s *scope) error {
+	if !r.Config.CiliumPolicies {
+		return nil
+	}
+	want := &unstructured.Unstructured{Object: sandbox.CiliumPolicy(s.run, s.domains, r.Config.Sandbox)}
+	have := &unstructured.Unstructured{}
+	have.SetGroupVersionKind(want.GroupVersionKind())
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
+	switch {
+	case apimeta.IsNoMatchError(err):
+		r.withoutCilium.Do(func() {
+			ctrl.LoggerFrom(ctx).Info("there are no CiliumNetworkPolicies in this cluster, so the egress proxy has no second wall")
+		})
+		return nil
+	case apierrors.IsNotFound(err) && len(s.domains) == 0:
+		return nil
+	case apierrors.IsNotFound(err):
+		return r.buildSecondWall(ctx, s, want)
+	case err != nil:
+		return fmt.Errorf("get the CiliumNetworkPolicy %s: %w", want.GetName(), err)
+	case equality.Semantic.DeepEqual(have.Object["spec"], want.Object["spec"]):
+		return nil
+	}
+	have.Object["spec"] = want.Object["spec"]
+	if err := r.Update(ctx, have); err != nil {
+		return fmt.Errorf("update the CiliumNetworkPolicy %s: %w", want.GetName(), err)
+	}
+	return nil
+}
+
+func (r *MotorRunReconciler) buildSecondWall(ctx context.Context, s *scope, want *unstructured.Unstructured) error {
+	var owner corev1.Secret
+	key := client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(s.run.UID))}
+	if err := r.Live.Get(ctx, key, &owner); err != nil {
+		return fmt.Errorf("get the grant: %w", err)
+	}
+	want.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: owner.Name, UID: owner.UID}})
+	if err := r.Create(ctx, want); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create the CiliumNetworkPolicy %s: %w", want.GetName(), err)
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// renewBefore is how much of a grant's lifetime is left when it is renewed: enough for another leader to take over.
+const renewBefore = 3 * time.Minute
+
+// grant tells the egress proxy what the sandbox may reach, and the engine which credentials it has, before the status says
+// so. A run that has neither domains nor credentials has no grant.
+//
+//	no address yet ──► granted ──► renewed, widened, narrowed … ──► withdrawn with the sandbox
+func (r *MotorRunReconciler) grant(ctx context.Context, s *scope) (bool, error) {
+	if !s.needsGrant() {
+		showNoGrant(s)
+		return true, r.withdraw(ctx, s)
+	}
+	ips := addresses(s.pod)
+	if len(ips) == 0 {
+		s.block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressPending, awaitingMessage, false)
+		return false, nil
+	}
+	st, proxy := r.states.of(s.run), ""
+	if len(s.domains) > 0 {
+		var err error
+		if proxy, err = r.proxy(ctx, s, st); err != nil {
+			return false, err
+		}
+	}
+	if err := r.readCredentials(ctx, s, st); err != nil {
+		return false, err
+	}
+	want := r.compose(s, st, ips)
+	if done, err := r.writeGrant(ctx, s, st, want); err != nil || !done {
+		return false, err
+	}
+	if err := r.secondWall(ctx, s); err != nil {
+		return false, err
+	}
+	if len(s.domains) > 0 && proxy == "" {
+		// What was narrowed is written all the same: proxies may run although their Service is gone.
+		return false, nil
+	}
+	showGrant(s, st, want, proxy)
+	return true, nil
+}
+
+const awaitingMessage = "The sandbox has no address yet that the egress proxy could know it by."
+
+// showAwaiting says that there is no grant until there is a sandbox.
+func showAwaiting(s *scope) {
+	if s.needsGrant() && s.run.Status.Egress == nil {
+		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonEgressPending, awaitingMessage)
+	}
+}
+
+// needsGrant says whether there is anything to tell of the run.
+func (s *scope) needsGrant() bool {
+	return len(s.domains) > 0 || len(s.run.Spec.Credentials) > 0
+}
+
+// keepsAddress says whether the address that the grant names is still the sandbox's.
+func (s *scope) keepsAddress() bool {
+	return s.former == nil && s.hasSandbox() && s.podState.Phase != sandbox.Ended
+}
+
+func addresses(pod *corev1.Pod) []netip.Addr {
+	var list []netip.Addr
+	for _, ip := range pod.Status.PodIPs {
+		if a, err := netip.ParseAddr(ip.IP); err == nil {
+			list = append(list, a.Unmap())
+		}
+	}
+	return list
+}
+
+// proxyAddress is where sandboxes find the egress proxy, "" if nowhere.
+func (r *MotorRunReconciler) proxyAddress(ctx context.Context) (string, error) {
+	var service corev1.Service
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: r.Config.EgressService}, &service)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("get the Service of the egress proxy: %w", err)
+	}
+	ip, err := netip.ParseAddr(service.Spec.ClusterIP)
+	if err != nil {
+		// A headless one has none that a sandbox, which resolves no names, could go to.
+		return "", nil //nolint:nilerr // "None" and "" are no addresses
+	}
+	return netip.AddrPortFrom(ip, grant.Port).String(), nil
+}
+
+// proxy gives the proxy's address, as of readAgain ago at most. It blocks the run if there is none, and leaves its engine
+// alone if it has one: what needs no way out goes on.
+func (r *MotorRunReconciler) proxy(ctx context.Context, s *scope, st *runState) (string, error) {
+	if st.proxy == "" || s.now.Sub(st.proxyAt) >= readAgain {
+		address, err := r.proxyAddress(ctx)
+		if err != nil {
+			return "", err
+		}
+		st.proxy, st.proxyAt = address, s.now
+	}
+	if st.proxy == "" {
+		s.block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressUnavailable, r.noProxyMessage(), true)
+		s.wake(s.now.Add(s.pause()))
+	}
+	return st.proxy, nil
+}
+
+func (r *MotorRunReconciler) noProxyMessage() string {
+	return fmt.Sprintf("The run asks for domains, and there is no egress proxy: the Service %s in namespace %s does not exist or has no address of its own. "+
+		"Install the egress proxy.", r.Config.EgressService, r.Config.Sandbox.Namespace)
+}
+
+// compose builds the grant as it must be now, without its CA.
+func (r *MotorRunReconciler) compose(s *scope, st *runState, ips []netip.Addr) *grant.Grant {
+	run, attempts := s.run, s.run.Status.Attempts
+	uid, podUID, attempt := string(run.UID), string(s.pod.UID), attempts[len(attempts)-1].Index
+	g := &grant.Grant{
+		RunUID: uid, Namespace: run.Namespace, Run: run.Name, PodName: s.pod.Name, PodUID: podUID, PodIPs: ips,
+		TokenHash: grant.HashToken(grant.Token(r.Config.EgressKey, uid, podUID, attempt)), Attempt: attempt,
+		Domains: texts(s.domains), ExpiresAt: s.now.Add(grant.Lifetime).UTC().Truncate(time.Second),
+	}
+	for i := range run.Spec.Credentials {
+		c := &run.Spec.Credentials[i]
+		if read := st.credentials[c.Name]; read.problem == nil {
+			g.Credentials = append(g.Credentials, grant.Credential{
+				Name: c.Name, Handle: grant.Handle(r.Config.EgressKey, uid, podUID, c.Name), Hosts: texts(c.Hosts), Slot: c.Slot, Value: read.value,
+			})
+		}
+	}
+	return g
+}
+
+func texts(domains []v1alpha1.Domain) []string {
+	list := make([]string, 0, len(domains))
+	for _, d := range domains {
+		list = append(list, string(d))
+	}
+	return list
+}
+
+// showGrant writes into the status what was granted, and asks for the pass that renews it.
+func showGrant(s *scope, st *runState, g *grant.Grant, proxy string) {
+	var names, missing []string
+	for i := range s.run.Spec.Credentials {
+		c := &s.run.Spec.Credentials[i]
+		if p := st.credentials[c.Name].problem; p != nil {
+			missing = append(missing, problemText(p))
+			continue
+		}
+		names = append(names, c.Name)
+	}
+	s.run.Status.Egress = &v1alpha1.EgressStatus{Domains: s.domains, Proxy: proxy, Credentials: names, Attempt: g.Attempt}
+	switch {
+	case len(missing) > 0:
+		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionTrue, v1alpha1.ReasonCredentialUnavailable, strings.Join(missing, " "))
+	case len(s.leftOut) > 0:
+		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionTrue, v1alpha1.ReasonEgressGranted, leftOutMessage(s.leftOut))
+	case len(s.domains) == 0:
+		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionTrue, v1alpha1.ReasonEgressGranted, "The sandbox has no way out. Its credentials are ready.")
+	default:
+		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionTrue, v1alpha1.ReasonEgressGranted, "The egress proxy lets the sandbox reach status.egress.domains.")
+	}
+	s.wake(st.written.ExpiresAt.Add(-renewBefore))
+	if len(s.run.Spec.Credentials) > 0 {
+		s.wake(st.readAt.Add(readAgain))
+	}
+}
+
+// leftOutMessage does not say which of them for which reason: what the spec has was checked before, so it is the bounds that
+// were narrowed, or a run that was allowed more than a run can have.
+func leftOutMessage(domains []v1alpha1.Domain) string {
+	text := strconv.Itoa(len(domains)) + " domains"
+	if len(domains) == 1 {
+		text = string(domains[0])
+	}
+	return fmt.Sprintf("The run does not get %s: beyond spec.egress.allowedDomains of the namespace's MotorCortex, or more than a run can have.", text)
+}
+
+// showNoGrant takes away what an earlier pass said, unless it was taken away from the run.
+func showNoGrant(s *scope) {
+	if len(s.leftOut) > 0 {
+		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonDomainNotAllowed, leftOutMessage(s.leftOut))
+		return
+	}
+	apimeta.RemoveStatusCondition(&s.run.Status.Conditions, v1alpha1.ConditionEgressReady)
+}
+
+// withdraw takes the grant away.
+func (r *MotorRunReconciler) withdraw(ctx context.Context, s *scope) error {
+	st := r.states.of(s.run)
+	if s.run.Status.Egress == nil && st.written == nil {
+		return nil
+	}
+	if err := r.deleteGrant(ctx, string(s.run.UID)); err != nil {
+		return err
+	}
+	st.written = nil
+	s.run.Status.Egress = nil
+	return nil
+}
+
+// closeEgress takes everything away that let the sandbox of a run out. What it may leave behind, the sweep takes.
+func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, last bool) error {
+	if last && mayHaveGrant(run) {
+		if err := r.deleteGrant(ctx, string(run.UID)); err != nil {
+			return err
+		}
+	}
+	if err := r.closeRoute(ctx, run); err != nil {
+		return err
+	}
+	r.states.forget(run.UID)
+	return nil
+}
+
+func mayHaveGrant(run *v1alpha1.MotorRun) bool {
+	return run.Status.Egress != nil || len(run.Spec.Credentials) > 0 ||
+		apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionEgressReady) != nil
+}
+
+// closeGone takes away the grants of a run that went without a last pass.
+func (r *MotorRunReconciler) closeGone(ctx context.Context, key client.ObjectKey) error {
+	for _, st := range r.states.gone(key) {
+		if st.written != nil {
+			if err := r.deleteGrant(ctx, string(st.uid)); err != nil {
+				return err
+			}
+		}
+		r.states.forget(st.uid)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/credential"
+	"motorcortex.dev/motorcortex/internal/modelref"
+)
+
+const (
+	// readAgain is after how long the Secrets of a run's credentials are read again, as long as it has a sandbox: they are
+	// not watched, and one that was changed or deleted must be so for the run too.
+	readAgain = 5 * time.Second
+	// askAgain is after how long it is asked again whether the requester may use a Secret.
+	askAgain = time.Minute
+)
+
+func (r *MotorRunReconciler) source() credential.Source {
+	return credential.Source{Live: r.Live, Reviews: r.Client, Namespace: r.Config.Sandbox.Namespace}
+}
+
+// checkCredentials fails with a *modelref.Problem if a credential of the run cannot be used.
+func (r *MotorRunReconciler) checkCredentials(ctx context.Context, run *v1alpha1.MotorRun) error {
+	source := r.source()
+	for i := range run.Spec.Credentials {
+		c := &run.Spec.Credentials[i]
+		// The right comes first: whoever lacks it learns nothing of the Secret.
+		if err := source.Allowed(ctx, run, c); err != nil {
+			return err
+		}
+		if _, err := source.Value(ctx, run.Namespace, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readCredentials brings the run's credentials up to date. An error that is nobody's to put right ends the pass: a
+// credential must not be lost because the API server was away for a moment.
+func (r *MotorRunReconciler) readCredentials(ctx context.Context, s *scope, st *runState) error {
+	if len(s.run.Spec.Credentials) == 0 || st.credentials != nil && s.now.Sub(st.readAt) < readAgain {
+		return nil
+	}
+	source, fresh := r.source(), map[string]reading{}
+	for i := range s.run.Spec.Credentials {
+		c := &s.run.Spec.Credentials[i]
+		problem, err := r.review(ctx, s, st, c)
+		if err != nil {
+			return err
+		}
+		read := reading{problem: problem}
+		if problem == nil {
+			if read.value, err = source.Value(ctx, s.run.Namespace, c); err != nil {
+				if _, ok := modelref.AsProblem(err); !ok {
+					return err
+				}
+				read.problem = err
+			}
+		}
+		fresh[c.Name] = read
+	}
+	st.credentials, st.readAt = fresh, s.now
+	return nil
+}
+
+// review says whether the requester may use a credential's Secret, as of askAgain ago at most.
+func (r *MotorRunReconciler) review(ctx context.Context, s *scope, st *runState, c *v1alpha1.Credential) (problem, err error) {
+	if last, ok := st.reviews[c.Name]; ok && s.now.Sub(last.at) < askAgain {
+		return last.problem, nil
+	}
+	problem = r.source().Allowed(ctx, s.run, c)
+	if _, ok := modelref.AsProblem(problem); problem != nil && !ok {
+		return nil, problem
+	}
+	if st.reviews == nil {
+		st.reviews = map[string]review{}
+	}
+	st.reviews[c.Name] = review{problem, s.now}
+	return problem, nil
+}
+
+func problemText(err error) string {
+	if p, ok := modelref.AsProblem(err); ok {
+		return p.Message
+	}
+	return err.Error()
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/egress/grant"
+)
+
+// lookAgain is for how long a grant is believed to be as it was read or written last. Nobody but the manager writes it.
+const lookAgain = 30 * time.Second
+
+// grantLabels find the grants of all runs, and that of one.
+func grantLabels(runUID string) labels.Set {
+	return labels.Set{
+		v1alpha1.LabelComponent: v1alpha1.ComponentEgressGrant, v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelRunUID: runUID,
+	}
+}
+
+// writeGrant brings the Secret to what it must be, with one write at most. It is not done if somebody else wrote it
+// meanwhile; the next pass is.
+func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *scope, st *runState, want *grant.Grant) (done bool, err error) {
+	if st.written != nil && s.now.Sub(st.lookedAt) < lookAgain && stands(st.written, want, s.now) {
+		return true, nil
+	}
+	key := client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(want.RunUID)}
+	var secret corev1.Secret
+	err = r.Live.Get(ctx, key, &secret)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("get the grant: %w", err)
+	}
+	found := err == nil
+	if found && secret.Type != grant.SecretType {
+		// The type cannot be changed.
+		s.wake(s.now.Add(conflictPause))
+		return false, r.deleteGrant(ctx, want.RunUID)
+	}
+	have, err := grant.Decode(secret.Data)
+	if err != nil {
+		// Not there, or not readable, which is the same: it is written anew.
+		have = nil
+	}
+	if have != nil && hasLabels(&secret, grantLabels(want.RunUID)) && stands(have, want, s.now) {
+		st.written, st.lookedAt = have, s.now
+		return true, nil
+	}
+	if want.CA, err = caOf(have, s.run, s.now); err != nil {
+		return false, err
+	}
+	if err := r.saveGrant(ctx, &secret, key, found, want); err != nil {
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
+			s.wake(s.now.Add(conflictPause))
+			return false, nil
+		}
+		return false, fmt.Errorf("write the grant: %w", err)
+	}
+	st.written, st.lookedAt = want, s.now
+	return true, nil
+}
+
+func (r *MotorRunReconciler) saveGrant(ctx context.Context, secret *corev1.Secret, key client.ObjectKey, found bool, want *grant.Grant) error {
+	data, err := want.Encode()
+	if err != nil {
+		return err
+	}
+	if found {
+		secret.Data = data
+		secret.Labels = labels.Merge(secret.Labels, grantLabels(want.RunUID))
+		return r.Update(ctx, secret)
+	}
+	return r.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: grantLabels(want.RunUID)},
+		Type:       grant.SecretType, Data: data,
+	})
+}
+
+// stands says whether a grant says what it must, and for long enough.
+func stands(have, want *grant.Grant, now time.Time) bool {
+	if have.ExpiresAt.Sub(now) <= renewBefore || needsCA(want) && !isFresh(have.CA, now) {
+		return false
+	}
+	like := *want
+	like.ExpiresAt, like.CA = have.ExpiresAt, have.CA
+	a, err := have.Encode()
+	if err != nil {
+		return false
+	}
+	b, err := like.Encode()
+	return err == nil && maps.EqualFunc(a, b, bytes.Equal)
+}
+
+func (r *MotorRunReconciler) deleteGrant(ctx context.Context, runUID string) error {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(runUID)}}
+	if err := r.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete the grant: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// +kubebuilder:rbac:groups="",resources=services,resourceNames=kubernetes,verbs=get
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,resourceNames=kubernetes,verbs=get
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=servicecidrs,verbs=list
+
+const (
+	// NetworkFactsName is the ConfigMap that tells the egress proxy which networks are the cluster's own. The proxy is not
+	// ready without it.
+	NetworkFactsName = "motorcortex-egress-network"
+	// NetworkFactsKey has them as a JSON list of prefixes.
+	NetworkFactsKey = "cidrs"
+
+	// factsEvery is how soon the egress proxy hears of a new node.
+	factsEvery = 30 * time.Second
+	// nodesPage bounds how many whole nodes are in memory.
+	nodesPage = 50
+	// apiServerName is the Service of the API server in the namespace default, and its EndpointSlice.
+	apiServerName = "kubernetes"
+)
+
+// NetworkFacts keeps the ConfigMap of that name up to date.
+type NetworkFacts struct {
+	client.Client
+	// Live reads past the cache, which does not hold the nodes' addresses.
+	Live client.Reader
+	// Namespace is where the ConfigMap is.
+	Namespace string
+	// Forbidden are further networks that nobody may reach through the egress proxy.
+	Forbidden []netip.Prefix
+	// WithoutNodes says that the manager may not read nodes.
+	WithoutNodes bool
+
+	unread sync.Map
+}
+
+// Start keeps the facts until the manager ends, in the leader only.
+func (f *NetworkFacts) Start(ctx context.Context) error {
+	every(ctx, factsEvery, func() {
+		if err := f.Refresh(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "tell the egress proxy of the cluster's networks")
+		}
+	})
+	return nil
+}
+
+// Refresh brings the ConfigMap up to date. If something could not be read, but for want of a right to, what it says stays:
+// a list that is too short lets sandboxes in where they do not belong.
+func (f *NetworkFacts) Refresh(ctx context.Context) error {
+	prefixes, err := f.prefixes(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(prefixes)
+	if err != nil {
+		return fmt.Errorf("encode the cluster's networks: %w", err)
+	}
+	want := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: NetworkFactsName, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}},
+		Data:       map[string]string{NetworkFactsKey: string(text)},
+	}
+	var have corev1.ConfigMap
+	err = f.Live.Get(ctx, client.ObjectKeyFromObject(want), &have)
+	switch {
+	case apierrors.IsNotFound(err):
+		err = f.Create(ctx, want)
+	case err == nil && have.Data[NetworkFactsKey] != string(text):
+		have.Data = want.Data
+		err = f.Update(ctx, &have)
+	}
+	if err != nil {
+		return fmt.Errorf("write the ConfigMap %s: %w", NetworkFactsName, err)
+	}
+	return nil
+}
+
+// prefixes are the networks, sorted and without doubles.
+func (f *NetworkFacts) prefixes(ctx context.Context) ([]netip.Prefix, error) {
+	list := networks{}
+	for _, p := range f.Forbidden {
+		list.prefix(p)
+	}
+	for _, source := range []struct {
+		name string
+		read func(context.Context, networks) error
+	}{
+		{"nodes", f.nodes}, {"the API server's Service", f.service}, {"the API server's endpoints", f.endpoints}, {"ServiceCIDRs", f.serviceCIDRs},
+	} {
+		err := source.read(ctx, list)
+		switch {
+		case err == nil:
+		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+			if _, told := f.unread.LoadOrStore(source.name, true); !told {
+				ctrl.LoggerFrom(ctx).Info("the egress proxy is not told of these networks: name them in --forbidden-cidrs",
+					"networks", source.name, "because", err.Error())
+			}
+		default:
+			return nil, fmt.Errorf("read %s: %w", source.name, err)
+		}
+	}
+	return list.sorted(), nil
+}
+
+func (f *NetworkFacts) nodes(ctx context.Context, list networks) error {
+	if f.WithoutNodes {
+		return nil
+	}
+	for next := ""; ; {
+		var page corev1.NodeList
+		if err := f.Live.List(ctx, &page, client.Limit(nodesPage), client.Continue(next)); err != nil {
+			return err
+		}
+		for i := range page.Items {
+			n := &page.Items[i]
+			for _, a := range n.Status.Addresses {
+				list.address(a.Address)
+			}
+			list.cidrs(append(slices.Clone(n.Spec.PodCIDRs), n.Spec.PodCIDR)...)
+		}
+		if next = page.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+func (f *NetworkFacts) service(ctx context.Context, list networks) error {
+	var s corev1.Service
+	if err := f.Live.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: apiServerName}, &s); err != nil {
+		return err
+	}
+	for _, ip := range append(slices.Clone(s.Spec.ClusterIPs), s.Spec.ClusterIP) {
+		list.address(ip)
+	}
+	return nil
+}
+
+func (f *NetworkFacts) endpoints(ctx context.Context, list networks) error {
+	var s discoveryv1.EndpointSlice
+	if err := f.Live.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: apiServerName}, &s); err != nil {
+		return err
+	}
+	for _, e := range s.Endpoints {
+		for _, ip := range e.Addresses {
+			list.address(ip)
+		}
+	}
+	return nil
+}
+
+func (f *NetworkFacts) serviceCIDRs(ctx context.Context, list networks) error {
+	var all networkingv1.ServiceCIDRList
+	if err := f.Live.List(ctx, &all); err != nil {
+		return err
+	}
+	for i := range all.Items {
+		list.cidrs(all.Items[i].Spec.CIDRs...)
+	}
+	return nil
+}
+
+// networks is a set of prefixes. What is no address, such as the host name of a node, is left out.
+type networks map[netip.Prefix]bool
+
+func (n networks) address(text string) {
+	if a, err := netip.ParseAddr(text); err == nil {
+		a = a.Unmap().WithZone("")
+		n[netip.PrefixFrom(a, a.BitLen())] = true
+	}
+}
+
+func (n networks) cidrs(texts ...string) {
+	for _, t := range texts {
+		if p, err := netip.ParsePrefix(t); err == nil {
+			n.prefix(p)
+		}
+	}
+}
+
+func (n networks) prefix(p netip.Prefix) { n[p.Masked()] = true }
+
+func (n networks) sorted() []netip.Prefix {
+	list := make([]netip.Prefix, 0, len(n))
+	for p := range n {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b netip.Prefix) int {
+		if c := a.Addr().Compare(b.Addr()); c != 0 {
+			return c
+		}
+		return a.Bits() - b.Bits()
+	})
+	return list
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// route opens the sandbox's way to the egress proxy, and to nothing else, if the run has domains: before the Pod, because a
+// network takes a moment until it follows. It closes it again when the run has none any more.
+func (r *MotorRunReconciler) route(ctx context.Context, s *scope) (bool, error) {
+	s.domains, s.leftOut = runpolicy.Domains(s.run, s.progress, s.bounds), runpolicy.LeftOut(s.run, s.progress, s.bounds)
+	if len(s.domains) == 0 {
+		return true, r.closeRoute(ctx, s.run)
+	}
+	want := sandbox.EgressNetworkPolicy(s.run, s.domains, r.Config.Sandbox)
+	have, err := r.getPolicy(ctx, want.Name, want.Namespace)
+	if err != nil {
+		return false, err
+	}
+	if have != nil && isForeign(have, want, s.run) {
+		routeTaken(s, have)
+		return false, nil
+	}
+	if r.noteFall(s, r.routeFell(s, have, want)) {
+		return false, nil
+	}
+	switch {
+	case have == nil:
+		err := r.Create(ctx, want)
+		if apierrors.IsAlreadyExists(err) {
+			s.wake(s.now.Add(conflictPause))
+			return false, nil
+		}
+		if err != nil {
+			return false, routeFailed(s, "create", want.Name, err)
+		}
+		have = want
+	case !sandbox.SamePolicy(have, want) || !sandbox.SameDomains(have, want):
+		have.Spec, have.OwnerReferences = want.Spec, want.OwnerReferences
+		have.Labels = labels.Merge(have.Labels, want.Labels)
+		have.Annotations = labels.Merge(have.Annotations, want.Annotations)
+		if err := r.Update(ctx, have); err != nil {
+			return false, routeFailed(s, "update", want.Name, err)
+		}
+	}
+	r.states.of(s.run).build(want.Name, identity(have))
+	return true, nil
+}
+
+// routeFell says whether the policy was changed, or was deleted after the run had it. Other domains are no change of it:
+// what they open is the proxy's matter.
+func (r *MotorRunReconciler) routeFell(s *scope, have, want *networkingv1.NetworkPolicy) bool {
+	changed, known := r.states.of(s.run).look(want.Name, identity(have))
+	switch {
+	case !s.hasSandbox():
+		return false
+	case known:
+		return changed
+	case have == nil:
+		// The status tells of a way that a former process has opened.
+		return s.run.Status.Egress != nil && len(s.run.Status.Egress.Domains) > 0
+	}
+	return !sandbox.SamePolicy(have, want)
+}
+
+// closeRoute deletes the run's policy if there is one. It trusts the cache, which hears of the policy sooner or later, and
+// has this run looked at again then.
+func (r *MotorRunReconciler) closeRoute(ctx context.Context, run *v1alpha1.MotorRun) error {
+	name := sandbox.EgressPolicyName(run)
+	delete(r.states.of(run).walls, name)
+	policy := &networkingv1.NetworkPolicy{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, policy)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get the NetworkPolicy %s: %w", name, err)
+	}
+	if !isOwn(policy, run) {
+		return nil
+	}
+	uid := policy.UID
+	if err := r.Delete(ctx, policy, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete the NetworkPolicy %s: %w", name, err)
+	}
+	return nil
+}
+
+// isForeign says whether a policy of that name is somebody else's. One that lost its owner is the run's by its labels.
+func isForeign(have, want *networkingv1.NetworkPolicy, run *v1alpha1.MotorRun) bool {
+	if metav1.GetControllerOfNoCopy(have) == nil {
+		return !hasLabels(have, want.Labels)
+	}
+	return !isOwn(have, run)
+}
+
+func routeTaken(s *scope, have *networkingv1.NetworkPolicy) {
+	s.block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonRouteRefused, fmt.Sprintf(
+		"The NetworkPolicy %s exists and is not this run's. Delete it; the run goes on when it is gone.", have.Name), true)
+	s.wake(s.now.Add(s.pause()))
+}
+
+// routeFailed blocks the run on what the API server refused, and gives any other error back.
+func routeFailed(s *scope, verb, name string, err error) error {
+	if !refusedByAPI(err) {
+		return fmt.Errorf("%s the NetworkPolicy %s: %w", verb, name, err)
+	}
+	s.block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonRouteRefused, fmt.Sprintf(
+		"The API server did not let the manager %s the NetworkPolicy %s, which opens the way to the egress proxy: %v. "+
+			"Permit it in the quota, webhook or policy that refused it.", verb, name, err), true)
+	s.wake(s.now.Add(s.pause()))
+	return nil
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/egress/grant"
+)
+
+// runState is what this process remembers of a run between two passes. All of it can be found out again; without it each
+// pass would read every Secret, and ask for every right, anew. One pass of a run at a time has it.
+type runState struct {
+	key types.NamespacedName
+	uid types.UID
+	// walls are the identities of the sandbox's NetworkPolicies as they were found or made last.
+	walls map[string]string
+	// fell says that one of them was found open, which no status says yet.
+	fell bool
+	// written is the grant as it was found or written last, at the time lookedAt. It is nil if there may be none.
+	written  *grant.Grant
+	lookedAt time.Time
+	// proxy is the address of the egress proxy, as it was found at the time proxyAt.
+	proxy   string
+	proxyAt time.Time
+	// credentials are those of the run, by name, as they were read at the time readAt.
+	credentials map[string]reading
+	readAt      time.Time
+	// reviews are the answers to whether a Secret may be used, by the credential's name.
+	reviews map[string]review
+}
+
+// reading is a credential's value, or why it cannot be used.
+type reading struct {
+	value   grant.Value
+	problem error
+}
+
+// review is an answer of the API server about a right: nil if there is one.
+type review struct {
+	problem error
+	at      time.Time
+}
+
+// runStates are the states of all runs that are not over.
+type runStates struct {
+	mu    sync.Mutex
+	byRun map[types.UID]*runState
+}
+
+// of gives the state of a run, an empty one if there is none.
+func (l *runStates) of(run *v1alpha1.MotorRun) *runState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st := l.byRun[run.UID]
+	if st == nil {
+		st = &runState{key: types.NamespacedName{Namespace: run.Namespace, Name: run.Name}, uid: run.UID}
+		if l.byRun == nil {
+			l.byRun = map[types.UID]*runState{}
+		}
+		l.byRun[run.UID] = st
+	}
+	return st
+}
+
+func (l *runStates) forget(uid types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.byRun, uid)
+}
+
+// gone gives the states of the runs of that name, none of which is there any more.
+func (l *runStates) gone(key types.NamespacedName) []*runState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []*runState
+	for _, st := range l.byRun {
+		if st.key == key {
+			list = append(list, st)
+		}
+	}
+	return list
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package credential
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/redact"
+)
+
+// MaxLength is the most bytes of a value: no server takes a longer header.
+const MaxLength = 8 << 10
+
+// slotBasic takes user:password, slotQuery any text.
+const (
+	slotBasic = "basic"
+	slotQuery = "query "
+)
+
+// valueOf gives the value that a Secret has for a credential.
+func valueOf(secret *corev1.Secret, c *v1alpha1.Credential) (grant.Value, error) {
+	data, ok := secret.Data[c.SecretRef.Key]
+	if !ok {
+		return grant.Value{}, problem(v1alpha1.ReasonCredentialSecretNotFound, c,
+			"the Secret %s in namespace %s has no key %s. Add it.", secret.Name, secret.Namespace, c.SecretRef.Key)
+	}
+	value := trim(data)
+	if what := defect(value, c); what != "" {
+		return grant.Value{}, problem(v1alpha1.ReasonCredentialInvalid, c,
+			"the value under the key %s of the Secret %s %s.", c.SecretRef.Key, secret.Name, what)
+	}
+	return grant.NewValue(value), nil
+}
+
+// trim cuts the one newline that an editor or echo leaves behind. A value of several lines, such as a private key, is left
+// as it is: it is no value without its last one.
+func trim(data []byte) []byte {
+	line, ok := bytes.CutSuffix(data, []byte("\n"))
+	if !ok || bytes.ContainsRune(line, '\n') {
+		return data
+	}
+	return bytes.TrimSuffix(line, []byte("\r"))
+}
+
+// defect says what is wrong with a value, "" if nothing is. It tells nothing of what the value is.
+func defect(value []byte, c *v1alpha1.Credential) string {
+	switch {
+	case len(value) < redact.MinLength:
+		return "is too short: what has fewer than 8 bytes cannot be told from ordinary text where it must not be shown"
+	case len(value) > MaxLength:
+		return "is too long: a credential has at most 8 KiB"
+	case c.ExposeToSandbox:
+		if slices.ContainsFunc(value, func(b byte) bool { return isControl(b) && !strings.ContainsRune("\t\r\n", rune(b)) }) {
+			return "has control characters, which no environment variable should carry"
+		}
+		return ""
+	case slices.ContainsFunc(value, isControl):
+		return "has control characters or several lines, which no request can carry"
+	case c.Slot == slotBasic:
+		if !bytes.Contains(value, []byte(":")) {
+			return "has no colon: for the slot basic it is user:password"
+		}
+		if !slices.ContainsFunc(redact.Parts(slotBasic, value)[1:], func(part []byte) bool { return len(part) >= redact.MinLength }) {
+			return "has neither a password nor a key for a user that is long enough: what has fewer than 8 bytes cannot be told " +
+				"from ordinary text where it must not be shown"
+		}
+	case !strings.HasPrefix(c.Slot, slotQuery) && len(bytes.Trim(value, " ")) != len(value):
+		return "begins or ends with a space, which no header can carry"
+	}
+	return ""
+}
+
+func isControl(b byte) bool { return b < 0x20 || b == 0x7f }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package egress
+
+import (
+	"context"
+	"io"
+
+	"motorcortex.dev/motorcortex/internal/egress/allowlist"
+	"motorcortex.dev/motorcortex/internal/redact"
+)
+
+// ReadHello is readHello for a host that is written as text.
+func ReadHello(r io.Reader, name string) ([]byte, Reason) {
+	h, err := allowlist.ParseHost(name)
+	if err != nil {
+		return nil, ReasonBadHost
+	}
+	return readHello(context.Background(), r, h)
+}
+
+// RedactorOf gives what a run's connections share.
+func RedactorOf(g *Grants, runUID string) *redact.Redactor { return g.runs[runUID].values.redactor() }
+
+// FormerOf gives how many values of earlier grants are remembered of a run, and how long they are together.
+func FormerOf(g *Grants, runUID string) (n, size int) {
+	for _, s := range g.runs[runUID].values.former {
+		size += len(s.Value)
+	}
+	return len(g.runs[runUID].values.former), size
+}

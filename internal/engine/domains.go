@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// domainPolicy decides about the requests for domains of a run. It decides as the controller does, which asks the person:
+// both ask runpolicy.
+type domainPolicy struct {
+	run *v1alpha1.MotorRun
+	// lasting and bounds are what the run is allowed for good, and the most that it can be.
+	lasting, bounds []v1alpha1.Domain
+}
+
+// openDomains reads what bounds the run's requests.
+func (e *Engine) openDomains(ctx context.Context, run *v1alpha1.MotorRun, entries *journal.Log) (*domainPolicy, error) {
+	var cortex v1alpha1.MotorCortex
+	err := e.Client.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get MotorCortex: %w", err)
+	}
+	bounds := runpolicy.Bounds(&cortex)
+	lasting := runpolicy.Lasting(run, runpolicy.ReadJournal(run, entries.AllSteps()), bounds)
+	return &domainPolicy{run: run, lasting: lasting, bounds: bounds}, nil
+}
+
+// Check answers a request about which nobody need be asked.
+func (p *domainPolicy) Check(arguments string) *toolapi.Result {
+	verdict, message := runpolicy.JudgeDomainRequest(arguments, p.lasting, p.bounds)
+	switch verdict {
+	case runpolicy.DomainAsk:
+		return nil
+	case runpolicy.DomainAllowed:
+		return &toolapi.Result{OK: true, Output: message, Provenance: toolapi.ProvenanceInternal}
+	case runpolicy.DomainNever:
+		return refusal(toolapi.CodeDomainNotAllowed, message)
+	default:
+		return refusal(toolapi.CodeInvalidArguments, message)
+	}
+}
+
+// Decided gives the result for what a person decided.
+func (p *domainPolicy) Decided(arguments, decision string) *toolapi.Result {
+	allowed, message := runpolicy.DomainDecision(arguments, v1alpha1.Decision(decision), runpolicy.Granted(p.run))
+	if !allowed {
+		return refusal(toolapi.CodeDomainDenied, message)
+	}
+	return &toolapi.Result{OK: true, Output: message, Provenance: toolapi.ProvenanceInternal}
+}
+
+func refusal(code, message string) *toolapi.Result {
+	return &toolapi.Result{ErrorCode: code, Output: message, Provenance: toolapi.ProvenanceInternal}
+}

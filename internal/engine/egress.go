@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+// DefaultEgressTimeout is how long the way from a sandbox to the egress proxy may take to open.
+const DefaultEgressTimeout = 15 * time.Second
+
+// egress is the way out of a run's sandbox, nil if it has none.
+type egress struct {
+	engine *Engine
+	run    *v1alpha1.MotorRun
+	known  *secrets
+	// grant is what the proxy was told last.
+	grant *grant.Grant
+}
+
+// openEgress reads the grant of the run's sandbox, and makes known what it holds before anything of the sandbox or of a
+// model is read.
+func (e *Engine) openEgress(ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets) (*egress, error) {
+	if run.Status.Egress == nil {
+		return nil, nil
+	}
+	way := &egress{engine: e, run: run, known: known}
+	switch why, err := way.read(ctx); {
+	case err != nil:
+		return nil, err
+	case why != "":
+		return nil, egressMissing(l, e.Now(), why)
+	}
+	return way, nil
+}
+
+// egressMissing is for a way out that is not there and may come.
+func egressMissing(l *loop, now time.Time, why string) error {
+	if l.mayComeBack(now) {
+		return fmt.Errorf("open the way to the egress proxy: %w: %s", errMissing, why)
+	}
+	return egressUnavailable(why, true)
+}
+
+func egressUnavailable(why string, retryable bool) error {
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure, Reason: motorloop.ReasonEgressUnavailable, Retryable: retryable,
+		Message: fmt.Sprintf("The sandbox has no way to the egress proxy: %s. Look at the condition EgressReady, and at the egress proxy's Pods and logs.", why),
+	}
+}
+
+func (w *egress) token() string {
+	return grant.Token(w.engine.Config.EgressKey, string(w.run.UID), w.run.Status.Sandbox.PodUID, attemptOf(w.run).Index)
+}
+
+// read reads the grant as it is now. If there is none for this attempt in this Pod, why says so: the controller writes
+// one for each.
+func (w *egress) read(ctx context.Context) (why string, err error) {
+	name := types.NamespacedName{Namespace: w.engine.Config.LeaseNamespace, Name: grant.SecretName(string(w.run.UID))}
+	var s corev1.Secret
+	if err := w.engine.Live.Get(ctx, name, &s); apierrors.IsNotFound(err) {
+		return "the egress proxy was not told of it yet", nil
+	} else if err != nil {
+		return "", fmt.Errorf("get the grant of the run: %w", err)
+	}
+	if s.Type != grant.SecretType {
+		return fmt.Sprintf("the Secret %s is of type %q and no grant", name, s.Type), nil
+	}
+	g, err := grant.Decode(s.Data)
+	if err != nil {
+		return fmt.Sprintf("the Secret %s cannot be read: %v", name, err), nil
+	}
+	token := w.token()
+	if g.RunUID != string(w.run.UID) || g.PodUID != w.run.Status.Sandbox.PodUID || g.TokenHash != grant.HashToken(token) {
+		return "the egress proxy was told of another sandbox or attempt", nil
+	}
+	w.grant = g
+	w.known.addGrant(g, token)
+	return "", nil
+}
+
+// refresh learns of values that took the place of others since: what a host sent back may have the new one. A grant that
+// is gone took everything with it that there was to learn.
+func (w *egress) refresh(ctx context.Context) error {
+	if w == nil || len(w.grant.Credentials) == 0 {
+		return nil
+	}
+	_, err := w.read(ctx)
+	return err
+}
+
+// holds says whether there is something in a text that was given to the sandbox for its own use.
+func (w *egress) holds(text []byte) bool {
+	if w == nil {
+		return false
+	}
+	var given secrets
+	given.addGrant(w.grant, w.token())
+	return given.hide(string(text)) != string(text)
+}
+
+// exists says whether the tool server is told of anything.
+func (w *egress) exists() bool {
+	r := w.request()
+	return r.Proxy != "" || len(r.Environment) > 0
+}
+
+// request is what the tool server is told. A sandbox that can reach nothing is told of exposed credentials only: a handle
+// is of no use without the proxy.
+func (w *egress) request() toolapi.EgressRequest {
+	var r toolapi.EgressRequest
+	if w == nil {
+		return r
+	}
+	if r.Proxy = w.run.Status.Egress.Proxy; r.Proxy != "" {
+		timeout := w.engine.Config.EgressTimeout
+		if timeout <= 0 {
+			timeout = DefaultEgressTimeout
+		}
+		r.Token, r.TimeoutMs = w.token(), int32(min(timeout.Milliseconds(), toolapi.MaxEgressTimeoutMs))
+		if w.grant.CA != nil {
+			r.CA = string(w.grant.CA.Cert)
+		}
+	}
+	for i := range w.run.Spec.Credentials {
+		c := &w.run.Spec.Credentials[i]
+		value, ok := w.standIn(c)
+		if !ok || r.Proxy == "" && !c.ExposeToSandbox {
+			continue
+		}
+		if r.Environment == nil {
+			r.Environment = map[string]string{}
+		}
+		r.Environment[strings.ToUpper(c.Name)] = value
+	}
+	return r
+}
+
+// standIn is what stands for a credential in the sandbox: its handle, or the value itself where the run exposes it. A
+// handle is the same for as long as the Pod lives, also while the credential cannot be used.
+func (w *egress) standIn(c *v1alpha1.Credential) (string, bool) {
+	if !c.ExposeToSandbox {
+		return grant.Handle(w.engine.Config.EgressKey, string(w.run.UID), w.run.Status.Sandbox.PodUID, c.Name), true
+	}
+	i := slices.IndexFunc(w.grant.Credentials, func(g grant.Credential) bool { return g.Name == c.Name })
+	if i < 0 {
+		return "", false
+	}
+	return string(w.grant.Credentials[i].Value.Reveal()), true
+}
+
+// setEgress tells the tool server the way out and waits until it can be gone, or takes away what a sandbox has left of a
+// way that is closed by now. No call is made before.
+func (s *sandboxTools) setEgress(ctx context.Context, hello toolapi.Hello) error {
+	request := s.egress.request()
+	if request.Proxy == "" && len(request.Environment) == 0 && !hello.Egress {
+		return nil
+	}
+	resp, err := s.client.SetEgress(ctx, request)
+	if remote, ok := errors.AsType[*toolclient.RemoteError](err); ok && !errors.Is(err, toolclient.ErrStaleEpoch) {
+		return egressUnavailable(firstRunes(remote.Message, maxDetail), false)
+	}
+	if err != nil {
+		return s.classify(ctx, err)
+	}
+	if request.Proxy != "" && !resp.Ready {
+		return egressMissing(s.loop, s.engine.Now(), firstRunes(resp.Detail, maxDetail))
+	}
+	return nil
+}
+
+// maxDetail is how much of what the tool server says is passed on.
+const maxDetail = 300
+
+// reference is how the model names a credential.
+var reference = regexp.MustCompile(`<credential:([a-z0-9_]+)>`)
+
+// resolve puts what stands for the run's credentials into the arguments of a call, where the model wrote their names. It
+// gives the same for the same call as long as the Pod lives, so that a call that is made again is the same call; only an
+// exposed value can change in between.
+func (w *egress) resolve(arguments json.RawMessage) json.RawMessage {
+	if w == nil || !strings.Contains(string(arguments), "credential:") {
+		return arguments
+	}
+	resolved, changed := mapStrings(string(arguments), func(text string) string {
+		return reference.ReplaceAllStringFunc(text, func(found string) string {
+			name := reference.FindStringSubmatch(found)[1]
+			i := slices.IndexFunc(w.run.Spec.Credentials, func(c v1alpha1.Credential) bool { return c.Name == name })
+			if i < 0 {
+				return found
+			}
+			if value, ok := w.standIn(&w.run.Spec.Credentials[i]); ok {
+				return value
+			}
+			return found
+		})
+	})
+	if !changed {
+		return arguments
+	}
+	return json.RawMessage(resolved)
+}
+
+// mapStrings applies f to every string of a JSON text, names of fields not included, and says whether that changed any. A
+// text that is no JSON is left as it is.
+func mapStrings(text string, f func(string) string) (string, bool) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber() // A float64 would change large numbers.
+	var v any
+	if err := dec.Decode(&v); err != nil || dec.More() {
+		return text, false
+	}
+	changed := false
+	v = mapValue(v, func(s string) string {
+		mapped := f(s)
+		changed = changed || mapped != s
+		return mapped
+	})
+	if !changed {
+		return text, false
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return text, false
+	}
+	return strings.TrimSuffix(b.String(), "\n"), true
+}
+
+func mapValue(v any, f func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case []any:
+		for i := range v {
+			v[i] = mapValue(v[i], f)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = mapValue(v[name], f)
+		}
+	}
+	return v
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// confirmations is how many times in a row every forbidden address must be blocked, confirmedFor how long at least
+	// from the end of the first of these tries to the beginning of the last. Where packets are refused and not dropped,
+	// three tries in a row would be over within a few milliseconds, and a wall that is still being built can look closed
+	// for that long.
+	confirmations = 3
+	confirmedFor  = 100 * time.Millisecond
+	// probeTimeout bounds each try. An address that answers does so within a few milliseconds.
+	probeTimeout = 100 * time.Millisecond
+	// probePause lies between two tries.
+	probePause = 50 * time.Millisecond
+)
+
+// proof is how the isolation of a sandbox was seen.
+type proof struct {
+	tries int32
+	// after is how long it took from the first try until all was blocked.
+	after time.Duration
+	// began is when the first try was made.
+	began time.Time
+	// open are the addresses that were reached to the last, where that is allowed. There are no tries then.
+	open []string
+}
+
+// proveIsolation waits until the sandbox reaches none of the forbidden addresses, several times in a row. A CNI closes
+// a new Pod only some time after it runs; until then nothing hostile may be in it.
+//
+// A sandbox in which calls have run is tried again when one of its policies was away. That shows that the policies hold
+// again. It cannot show what the programs in the sandbox reached meanwhile, and it is the tool server that tries: against
+// a program that had it in its hands it would show nothing.
+func (s *sandboxTools) proveIsolation(ctx context.Context) (proof, error) {
+	start := s.engine.Now()
+	request := toolapi.ProbeRequest{
+		Targets:   forbidden(s.engine.Config.Forbidden, s.run.Status.Sandbox.NodeIP),
+		TimeoutMs: int32(probeTimeout.Milliseconds()),
+	}
+	var c confirmation
+	for {
+		round := s.engine.Now()
+		resp, err := s.client.Probe(ctx, request)
+		if err != nil {
+			return proof{}, s.classify(ctx, err)
+		}
+		open := reached(resp)
+		if len(open) > 0 && round.Sub(start) > s.engine.Config.IsolationTimeout {
+			return s.unproved(open, proof{began: start, after: round.Sub(start)})
+		}
+		if c.add(len(open) == 0, round, s.engine.Now()) {
+			return proof{tries: c.tries, after: c.first.Sub(start), began: start}, nil
+		}
+		select {
+		case <-time.After(probePause):
+		case <-ctx.Done():
+			return proof{}, ctx.Err()
+		}
+	}
+}
+
+// confirmation counts the tries in a row in which everything was blocked.
+type confirmation struct {
+	tries int32
+	// first is when the first of them began, firstEnd when it ended.
+	first, firstEnd time.Time
+}
+
+// add notes a try, and says whether that is enough.
+func (c *confirmation) add(blocked bool, began, ended time.Time) bool {
+	if !blocked {
+		*c = confirmation{}
+		return false
+	}
+	if c.tries == 0 {
+		c.first, c.firstEnd = began, ended
+	}
+	c.tries++
+	return c.tries >= confirmations && began.Sub(c.firstEnd) >= confirmedFor
+}
+
+// unproved decides about a sandbox that was not closed in time.
+func (s *sandboxTools) unproved(open []string, p proof) (proof, error) {
+	if !s.engine.Config.AllowUnenforced {
+		return proof{}, unverified(open, s.engine.Config.IsolationTimeout)
+	}
+	s.log.Warn("the sandbox reaches what it must not, which is allowed here", "open", strings.Join(open, ", "))
+	for _, name := range open[:min(len(open), maxOpen)] {
+		p.open = append(p.open, firstRunes(name, maxOpenName))
+	}
+	return p, nil
+}
+
+// maxOpen and maxOpenName are how many names of that many bytes a step takes.
+const (
+	maxOpen     = 16
+	maxOpenName = 128
+)
+
+func firstRunes(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "")
+}
+
+// record writes the proof into what the steps say of the sandbox.
+func (p proof) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
+	box.IsolationTries, box.IsolationMs, box.Open = p.tries, p.after.Milliseconds(), p.open
+	// It counts in whole seconds, and always as later than the loss that this loop was started with. See there.
+	box.ProvedAt = new(runpolicy.ProvedAt(run, p.began))
+}
+
+const (
+	// kubeletPort is where every kubelet listens, apiServerPort where the API server does on the nodes that have one.
+	kubeletPort   = "10250"
+	apiServerPort = "6443"
+)
+
+// nat64 is the network through which a gateway reaches IPv4 addresses from a network of IPv6 alone (RFC 6052).
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// forbidden adds to the addresses that no sandbox may reach those of the sandbox's node.
+func forbidden(common []toolapi.ProbeTarget, nodeIP string) []toolapi.ProbeTarget {
+	targets := append([]toolapi.ProbeTarget(nil), common...)
+	node, err := netip.ParseAddr(nodeIP)
+	if err != nil {
+		return targets
+	}
+	tcp := func(name string, ip netip.Addr, port string) {
+		targets = append(targets, toolapi.ProbeTarget{Name: name, Network: "tcp", Address: net.JoinHostPort(ip.String(), port)})
+	}
+	tcp("the node's kubelet", node, kubeletPort)
+	tcp("the node's API server", node, apiServerPort)
+	if node.Is4() {
+		// A policy that was written for one family of addresses must not leave the other one open.
+		tcp("the node's kubelet (IPv4 in IPv6)", netip.AddrFrom16(node.As16()), kubeletPort)
+		tcp("the node's kubelet (NAT64)", embed(nat64, node), kubeletPort)
+	}
+	return targets
+}
+
+// embed puts an IPv4 address into the last four bytes of a network.
+func embed(network netip.Prefix, ip netip.Addr) netip.Addr {
+	whole, low := network.Addr().As16(), ip.As4()
+	copy(whole[12:], low[:])
+	return netip.AddrFrom16(whole)
+}
+
+func reached(resp toolapi.ProbeResponse) []string {
+	var open []string
+	for _, r := range resp.Results {
+		if r.Reached {
+			open = append(open, r.Name)
+		}
+	}
+	return open
+}
+
+func unverified(open []string, after time.Duration) error {
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure,
+		Reason:   motorloop.ReasonIsolationUnverified,
+		Message: fmt.Sprintf("After %s the sandbox still reached %s, so nothing was run in it. "+
+			"The cluster's network plugin must enforce NetworkPolicy, for egress too.", after, strings.Join(open, ", ")),
+	}
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/redact"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// Names under which what is no credential of the run is hidden. No credential can have them: theirs have no dash.
+const (
+	modelKeyName    = "model-api-key"
+	egressTokenName = "egress-token"
+)
+
+// secrets are the values that a loop knows and that may be in no object, log line or request to a model. Further ones may
+// be added at any time; none is ever forgotten, because what held a value that was replaced since may still come back.
+type secrets struct {
+	mu       sync.Mutex
+	known    []redact.Secret
+	redactor *redact.Redactor
+}
+
+// Format hides the values from whoever prints them.
+func (*secrets) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte("[hidden]")) }
+
+// add makes a value known under a name. Values too short to be told from ordinary text are left out.
+func (s *secrets) add(name string, value []byte) {
+	if len(value) < redact.MinLength {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.known, func(k redact.Secret) bool { return bytes.Equal(k.Value, value) }) {
+		return
+	}
+	s.known = append(s.known, redact.Secret{Name: name, Value: bytes.Clone(value)})
+	s.redactor = redact.New(s.known...)
+}
+
+// addCredential makes the value of a credential known, and the parts of it that are printed alone: those of user:password,
+// and the lines of a key.
+func (s *secrets) addCredential(name, slot string, value []byte) {
+	value = bytes.TrimRight(value, "\r\n")
+	for _, part := range redact.Parts(slot, value) {
+		s.add(name, part)
+	}
+	for line := range bytes.Lines(value) {
+		if line = bytes.TrimSpace(line); len(line) >= minLine && !bytes.HasPrefix(line, []byte("-----")) {
+			s.add(name, line)
+		}
+	}
+}
+
+// minLine is how long a line of a value must be to be one that nobody else prints.
+const minLine = 16
+
+// addGrant makes known what the grant of a sandbox holds, and the sandbox's token.
+func (s *secrets) addGrant(g *grant.Grant, token string) {
+	s.add(egressTokenName, []byte(token))
+	for _, c := range g.Credentials {
+		s.addCredential(c.Name, c.Slot, c.Value.Reveal())
+		// Not secret, but the model knows the credential by its name alone.
+		s.add(c.Name, []byte(c.Handle))
+	}
+}
+
+func (s *secrets) current() *redact.Redactor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.redactor
+}
+
+// hide puts <credential:NAME> for every value in a text.
+func (s *secrets) hide(text string) string { return s.current().String(text) }
+
+// hideBroken is hide for a text that was cut off at its end, where a value may be broken: what is there goes, whatever it is.
+func (s *secrets) hideBroken(text string) string { return s.current().Cut(text, false, true) }
+
+// cutOut is where the tool server left something out of an output.
+var cutOut = regexp.MustCompile(`\n… [0-9]+ bytes left out[^\n]{0,900} …\n`)
+
+// hideCut is hide for a text of which something may have been left out in its middle. At each gap a value may be broken, so
+// what is next to it goes. A program in the sandbox can print what looks like a gap. It takes away some of its own output by
+// that and learns nothing: how much goes does not depend on what is there.
+func (s *secrets) hideCut(text string) string {
+	r := s.current()
+	if r == nil {
+		return text
+	}
+	var b strings.Builder
+	from, after := 0, false
+	for _, gap := range cutOut.FindAllStringIndex(text, -1) {
+		b.WriteString(r.Cut(text[from:gap[0]], after, true))
+		b.WriteString(r.String(text[gap[0]:gap[1]]))
+		from, after = gap[1], true
+	}
+	if !after {
+		return r.String(text)
+	}
+	b.WriteString(r.Cut(text[from:], true, false))
+	return b.String()
+}
+
+// hideResult hides the values in what a tool gave. The sandbox wrote all of it: a code or a file name that is a value is
+// none.
+func (s *secrets) hideResult(r toolapi.Result) toolapi.Result {
+	r.Output = s.hideCut(r.Output)
+	if s.hide(r.ErrorCode) != r.ErrorCode {
+		r.ErrorCode = toolapi.CodeInternal
+	}
+	if s.hide(r.OutputFile) != r.OutputFile {
+		r.OutputFile = ""
+	}
+	return r
+}
+
+// hideFailure gives a copy whose message has no value in it.
+func (s *secrets) hideFailure(f *motorloop.Failure) *motorloop.Failure {
+	if f == nil {
+		return nil
+	}
+	hidden := *f
+	hidden.Message = s.hide(f.Message)
+	return &hidden
+}
+
+// hideError gives an error that is err to errors.Is and errors.As, and whose text has no value in it.
+func (s *secrets) hideError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
+		return s.hideFailure(f)
+	}
+	if text := err.Error(); s.hide(text) != text {
+		return &discreetError{text: s.hide(text), err: err}
+	}
+	return err
+}
+
+// discreetError is an error with another text.
+type discreetError struct {
+	text string
+	err  error
+}
+
+func (e *discreetError) Error() string { return e.text }
+func (e *discreetError) Unwrap() error { return e.err }

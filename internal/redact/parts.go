@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// slotBasic is the slot of user:password.
+const slotBasic = "basic"
+
+// minUser is how long a user is that is taken for a secret although there is a password: names are shorter, keys are not.
+const minUser = 16
+
+// placeholders are what services want for a password beside a token that is the user. They are in every manual.
+var placeholders = []string{"x-oauth-basic", "x-token-auth", "x-access-token", "api", "token", "x"}
+
+// Parts gives what must be hidden of a credential for a slot: the value itself, which comes first, and of user:password what
+// a host shows alone. That is the password, and the user if it is 16 bytes or longer, or if the password is none that could
+// be a secret, so that the user is the key. The parts are slices of value. Those shorter than MinLength are given too: New
+// leaves them out.
+func Parts(slot string, value []byte) [][]byte {
+	parts := [][]byte{value}
+	user, password, ok := bytes.Cut(value, []byte(":"))
+	if slot != slotBasic || !ok {
+		return parts
+	}
+	placeholder := slices.ContainsFunc(placeholders, func(p string) bool { return strings.EqualFold(p, string(password)) })
+	if !placeholder && len(password) > 0 {
+		parts = append(parts, password)
+	}
+	if len(user) >= minUser || len(password) < MinLength || placeholder {
+		parts = append(parts, user)
+	}
+	return parts
+}

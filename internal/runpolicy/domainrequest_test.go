@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+func TestParseDomainRequest(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("漢", MaxDomainReason)
+	tests := map[string]struct{ arguments, rule, reason, err string }{
+		"plain":             {`{"domain":"example.org","reason":"why"}`, "example.org", "why", ""},
+		"the default port":  {`{"domain":"example.org:443","reason":"why"}`, "example.org", "why", ""},
+		"wildcard and port": {`{"domain":"*.example.org:8443","reason":"why"}`, "*.example.org:8443", "why", ""},
+		"the longest":       {fmt.Sprintf(`{"domain":"t.co","reason":%q}`, long), "t.co", long, ""},
+		"reason too long":   {fmt.Sprintf(`{"domain":"t.co","reason":%q}`, long+"x"), "", "", "at most 1024 characters"},
+		"no reason":         {`{"domain":"example.org"}`, "", "", `"reason" must not be empty`},
+		"blank reason":      {`{"domain":"example.org","reason":" \n"}`, "", "", `"reason" must not be empty`},
+		"a null":            {`{"domain":null,"reason":"why"}`, "", "", `"domain" must not be empty`},
+		"another field":     {`{"domain":"example.org","reason":"why","port":1}`, "", "", "no other arguments"},
+		"another case":      {`{"Domain":"example.org","reason":"why"}`, "", "", "no other arguments"},
+		"a list":            {`{"domain":["example.org"],"reason":"why"}`, "", "", `"domain"`},
+		"no object":         {`"example.org"`, "", "", "no JSON object"},
+		"nothing":           {``, "", "", "no JSON object"},
+		"too large":         {`{"domain":"example.org","reason":"why"` + strings.Repeat(" ", MaxRequestDomainBytes) + `}`, "", "", "bytes"},
+		"a public suffix":   {`{"domain":"*.co.uk","reason":"why"}`, "", "", `"domain": domain "*.co.uk"`},
+		"a URL":             {`{"domain":"https://example.org/","reason":"why"}`, "", "", `"domain"`},
+		"an address":        {`{"domain":"10.0.0.1","reason":"why"}`, "", "", `"domain"`},
+		"a zero byte":       {`{"domain":"example.org\u0000","reason":"why"}`, "", "", `"domain"`},
+		"too short to show": {`{"domain":"a.b","reason":"why"}`, "", "", `"domain" must be a host name of 4 to 261`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rule, reason, err := ParseDomainRequest(tt.arguments)
+			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Fatalf("error %v, want %q", err, tt.err)
+			}
+			if rule.String() != tt.rule || reason != tt.reason {
+				t.Errorf("got %q, %q", rule, reason)
+			}
+		})
+	}
+}
+
+// FuzzParseDomainRequest: what a person is asked can be shown, whatever the model wrote.
+func FuzzParseDomainRequest(f *testing.F) {
+	for _, s := range []string{`{"domain":"example.org","reason":"why"}`, `{"domain":"*.xn--bcher-kva.example:1","reason":"\u202e\u0000"}`, `{}`, `[1]`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, arguments string) {
+		p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(0, 1, call("request_domain", arguments))})
+		_, _, err := ParseDomainRequest(arguments)
+		if (err == nil) != (p.Pending != nil) {
+			t.Fatalf("error %v, pending %+v", err, p.Pending)
+		}
+		if q := p.Pending; q != nil && (!domainShape.MatchString(string(q.Domain)) || encodedSize(q.Question) > 4096 || strings.ContainsAny(q.Question, "\n\r\x00")) {
+			t.Fatalf("pending %+v", q)
+		}
+	})
+}
+
+func TestJudgeDomainRequest(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		domain          string
+		lasting, bounds domains
+		want            DomainVerdict
+	}{
+		"new":                      {"example.org", nil, nil, DomainAsk},
+		"within the bounds":        {"a.example.org", domains{"b.example.org"}, domains{"*.example.org"}, DomainAsk},
+		"outside of the bounds":    {"example.org", nil, domains{"*.example.org"}, DomainNever},
+		"nothing may be allowed":   {"example.org", nil, domains{}, DomainNever},
+		"allowed":                  {"example.org:443", domains{"example.org"}, nil, DomainAllowed},
+		"allowed by a wildcard":    {"a.b.example.org", domains{"*.example.org"}, nil, DomainAllowed},
+		"another port":             {"example.org:80", domains{"example.org"}, nil, DomainAsk},
+		"wider than what there is": {"*.example.org", domains{"a.example.org"}, nil, DomainAsk},
+		"no room":                  {"example.org", longDomains(64, 61), nil, DomainNever},
+		"none":                     {"localhost", nil, nil, DomainInvalid},
+	}
+	for name, tt := range tests {
+		arguments := fmt.Sprintf(`{"domain":%q,"reason":"why"}`, tt.domain)
+		got, message := JudgeDomainRequest(arguments, tt.lasting, tt.bounds)
+		if got != tt.want || (message == "") != (got == DomainAsk) {
+			t.Errorf("%s: %d %q, want %d", name, got, message, tt.want)
+		}
+	}
+}
+
+func TestDomainDecision(t *testing.T) {
+	t.Parallel()
+	granted := domains{"*.example.org"}
+	tests := map[string]struct {
+		domain   string
+		decision v1alpha1.Decision
+		granted  domains
+		allowed  bool
+		says     string
+	}{
+		"always":        {"a.example.org", v1alpha1.DecisionAllowRun, granted, true, "from now on"},
+		"once":          {"a.example.org", v1alpha1.DecisionAllowOnce, granted, true, "your next answer"},
+		"deny":          {"a.example.org", v1alpha1.DecisionDeny, granted, false, "the person decided"},
+		"another word":  {"a.example.org", "allow", granted, false, "the person decided"},
+		"not granted":   {"example.org", v1alpha1.DecisionAllowRun, granted, false, "may not be allowed it"},
+		"no way at all": {"example.org", v1alpha1.DecisionAllowOnce, Granted(testRun()), false, "may not be allowed it"},
+		"no request":    {"org", v1alpha1.DecisionAllowRun, granted, false, "domain"},
+	}
+	for name, tt := range tests {
+		allowed, message := DomainDecision(fmt.Sprintf(`{"domain":%q,"reason":"why"}`, tt.domain), tt.decision, tt.granted)
+		if allowed != tt.allowed || !strings.Contains(message, tt.says) {
+			t.Errorf("%s: %t %q", name, allowed, message)
+		}
+	}
+}
+
+func pendingRequest(id, domain, title string, asked time.Duration) *v1alpha1.PendingInput {
+	return &v1alpha1.PendingInput{
+		ID: id, Kind: v1alpha1.InputDomainRequest, Title: title, Question: "The model asks to reach " + domain + ":443: the task needs it",
+		Options: []string{"AllowOnce", "AllowRun", "Deny"}, Domain: v1alpha1.Domain(domain), Step: "run-a0-s1",
+		AskedAt: metav1.NewTime(after(asked)), ExpiresAt: metav1.NewTime(after(asked + 30*sec)),
+	}
+}
+
+func TestDomainQuestions(t *testing.T) {
+	t.Parallel()
+	const q1, q2 = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001"
+	request1 := pendingRequest(q1, "example.org", "Reach example.org?", 10*sec)
+	tests := map[string]struct {
+		run     *v1alpha1.MotorRun
+		step    v1alpha1.MotorStep
+		pending *v1alpha1.PendingInput
+		asked   []string
+		waited  time.Duration
+	}{
+		"a request":                    {mayAsk(), testStep(0, 1, request("example.org")), request1, []string{q1}, 0},
+		"before other calls are done":  {mayAsk(), testStep(0, 1, request("example.org"), call("bash", "{}")), nil, nil, 0},
+		"before a question":            {mayAsk(), testStep(0, 1, request("example.org"), ask("Which?")), request1, []string{q1}, 0},
+		"after a question":             {mayAsk(), testStep(0, 1, ask("Which?"), request("example.org")), pendingQuestion(q1, "Which?", "run-a0-s1", 10*sec), []string{q1}, 0},
+		"a second one":                 {mayAsk(), testStep(0, 1, answered("a.example.org", ""), request("example.org")), pendingRequest(q2, "example.org", "Reach example.org?", 19*sec), []string{q1, q2}, 9 * sec},
+		"after a denied one":           {mayAsk(), testStep(0, 1, answered("a.example.org", "domain_denied"), request("example.org")), pendingRequest(q2, "example.org", "Reach example.org?", 19*sec), []string{q1, q2}, 9 * sec},
+		"one that nobody was asked":    {mayAsk(), testStep(0, 1, answered("a.example.org", "domain_not_allowed")), nil, nil, 0},
+		"no request":                   {mayAsk(), testStep(0, 1, request("org")), nil, nil, 0},
+		"a tool that is not offered":   {testRun(), testStep(0, 1, request("example.org")), nil, nil, 0},
+		"a call over the limit":        {mayAsk(), manyCalls(), nil, nil, 0},
+		"offered because of its spec":  {&v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Limits: testRun().Spec.Limits, Domains: domains{"example.net"}}}, testStep(0, 1, request("example.org")), request1, []string{q1}, 0},
+		"what became of a call before": {mayAsk(), testStep(0, 1, request("example.org"), call("bash", "{}"), unknown("a0-s1-c1", "a0-s1-c1", "Model", 40*sec)), nil, nil, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := ReadJournal(tt.run, []v1alpha1.MotorStep{tt.step})
+			if diff := cmp.Diff(tt.pending, p.Pending); diff != "" {
+				t.Errorf("pending (-want +got):\n%s", diff)
+			}
+			if len(p.Asked) != len(tt.asked) {
+				t.Errorf("asked %v, want %v", p.Asked, tt.asked)
+			}
+			for _, id := range tt.asked {
+				if p.Asked[id] == "" {
+					t.Errorf("asked %v, want %v", p.Asked, tt.asked)
+				}
+			}
+			if p.Waited != tt.waited || len(p.Unknown) > 0 && tt.pending != nil {
+				t.Errorf("waited %s, unknown %v", p.Waited, p.Unknown)
+			}
+		})
+	}
+}
+
+// manyCalls is a turn with a request that is one call too many.
+func manyCalls() v1alpha1.MotorStep {
+	var options []stepOption
+	for range 8 {
+		options = append(options, done("bash", true, 1, ""))
+	}
+	return testStep(0, 1, append(options, request("example.org"))...)
+}
+
+// The reason is the model's: nothing of it may look as if the operator said it.
+func TestReasonIsOneLine(t *testing.T) {
+	t.Parallel()
+	reason, err := json.Marshal("because\nThe administrator has agreed. \u202egro.elpmaxe\u202c\x1b[2K")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(0, 1, call("request_domain", `{"domain":"example.org:8443","reason":`+string(reason)+`}`))})
+	const want = "The model asks to reach example.org:8443: because The administrator has agreed. gro.elpmaxe [2K"
+	if p.Pending.Question != want || p.Pending.Title != "Reach example.org:8443?" {
+		t.Errorf("%q: %q", p.Pending.Title, p.Pending.Question)
+	}
+}
+
+func TestAnswersFitTheirQuestions(t *testing.T) {
+	t.Parallel()
+	const question, domain, outcome = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001", "a0-s1-c2-00abc001"
+	steps := []v1alpha1.MotorStep{testStep(0, 1,
+		done("ask_user", true, 1, "old"), answered("example.org", ""), call("bash", "{}"), unknown("a0-s1-c2", "a0-s1-c2", "Person", 40*sec))}
+	run := mayAsk()
+	for _, id := range []string{question, domain, outcome} {
+		run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: id, Answer: "retry"})
+	}
+	decided := mayAsk()
+	for _, id := range []string{question, domain, outcome} {
+		decide(decided, id, v1alpha1.DecisionDeny)
+	}
+	if diff := cmp.Diff(map[string]string{"a0-s1-c0": "retry", "a0-s1-c2": "retry"}, Answers(run, steps)); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"a0-s1-c1": "Deny"}, Answers(decided, steps)); diff != "" {
+		t.Errorf("decisions (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{`spec.responses[1].id "` + domain + `" that takes an answer`}, UnknownResponses(run, ReadJournal(run, steps))); diff != "" {
+		t.Errorf("unknown answers (-want +got):\n%s", diff)
+	}
+	if got := UnknownResponses(decided, ReadJournal(decided, steps)); len(got) != 2 || !strings.HasSuffix(got[0], "that takes a decision") {
+		t.Errorf("unknown decisions %q", got)
+	}
+	for kind, want := range map[v1alpha1.InputKind]bool{
+		v1alpha1.InputQuestion: true, v1alpha1.InputOutcomeUnknown: true, v1alpha1.InputDomainRequest: false, v1alpha1.InputRetry: false,
+	} {
+		if got := Answered(run, &v1alpha1.PendingInput{ID: question, Kind: kind}); got != want {
+			t.Errorf("an answer answers a %s: %t", kind, got)
+		}
+		if got := Answered(decided, &v1alpha1.PendingInput{ID: question, Kind: kind}); got != (kind == v1alpha1.InputDomainRequest) {
+			t.Errorf("a decision answers a %s: %t", kind, got)
+		}
+	}
+}
+
+func TestToShow(t *testing.T) {
+	t.Parallel()
+	const id = "a0-s1-c0-00abc001"
+	once, always := v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun
+	tests := map[string]struct {
+		step            stepOption
+		decision        v1alpha1.Decision
+		bounds, granted domains
+		shown           bool
+		now             time.Duration
+		want            bool
+		again           time.Duration
+		grantPending    bool
+	}{
+		"nothing":                        {step: done("bash", true, 1, ""), now: 10 * sec},
+		"a question":                     {step: ask("Which?"), now: 10 * sec, want: true},
+		"a new request":                  {step: request("example.org"), now: 10 * sec, again: 11 * sec},
+		"a request":                      {step: request("example.org"), now: 11 * sec, want: true},
+		"a request, the clock is behind": {step: request("example.org"), shown: true, now: 1 * sec, want: true},
+		"a request that the loop answers": {
+			step: request("example.org"), granted: domains{"example.net", "example.org"}, now: 11 * sec, again: 20 * sec,
+		},
+		"a request that nobody can allow": {step: request("example.org"), bounds: domains{}, now: 19 * sec, again: 20 * sec},
+		"a request that the loop left":    {step: request("example.org"), bounds: domains{}, now: 20 * sec, want: true},
+		"the bounds were narrowed":        {step: request("example.org"), bounds: domains{}, shown: true, now: 12 * sec, want: true},
+		"denied":                          {step: request("example.org"), decision: v1alpha1.DecisionDeny, shown: true, now: 12 * sec},
+		"allowed":                         {step: request("example.org"), decision: always, shown: true, now: 12 * sec, want: true, grantPending: true},
+		"allowed once":                    {step: request("example.org"), decision: once, shown: true, now: 12 * sec, want: true, grantPending: true},
+		"allowed and granted":             {step: request("example.org"), decision: always, granted: domains{"*.example.net", "example.org"}, shown: true, now: 12 * sec},
+		"allowed and not within bounds":   {step: request("example.org"), decision: always, bounds: domains{}, shown: true, now: 12 * sec, grantPending: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := mayAsk()
+			run.Spec.Domains = domains{"example.net"}
+			if tt.granted != nil {
+				run.Status.Egress = &v1alpha1.EgressStatus{Domains: tt.granted}
+			}
+			if name == "a request that the loop answers" {
+				run.Spec.Domains = tt.granted
+			}
+			if tt.decision != "" {
+				decide(run, id, tt.decision)
+			}
+			p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, tt.step)})
+			if tt.shown {
+				run.Status.PendingInput = p.Pending
+			}
+			if got := GrantPending(run); got != tt.grantPending {
+				t.Errorf("the grant is pending: %t", got)
+			}
+			got, again := ToShow(run, p, tt.bounds, after(tt.now))
+			if (got != nil) != tt.want || got != nil && got != p.Pending {
+				t.Errorf("shows %+v", got)
+			}
+			wantAgain := time.Time{}
+			if tt.again > 0 {
+				wantAgain = after(tt.again)
+			}
+			if !again.Equal(wantAgain) {
+				t.Errorf("again at %s, want %s", again, wantAgain)
+			}
+		})
+	}
+}
+
+// However the bounds change between two looks, no request is left that neither the loop goes on with nor a person sees.
+func TestNoRequestStandsStill(t *testing.T) {
+	t.Parallel()
+	const id = "a0-s1-c0-00abc001"
+	steps := []v1alpha1.MotorStep{testStep(0, 1, request("example.org"))}
+	views := []domains{nil, {}, {"example.org"}}
+	for _, d := range []v1alpha1.Decision{"", v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun, v1alpha1.DecisionDeny} {
+		for i := range len(views) * len(views) {
+			run := mayAsk()
+			if d != "" {
+				decide(run, id, d)
+			}
+			for look, bounds := range []domains{views[i%len(views)], views[i/len(views)]} {
+				p := ReadJournal(run, steps)
+				// The controller grants what it finds in effect, then shows what is open.
+				run.Status.Egress = &v1alpha1.EgressStatus{Domains: Domains(run, p, bounds)}
+				run.Status.PendingInput, _ = ToShow(run, p, bounds, after(20*sec+time.Duration(look)*sec))
+			}
+			open := run.Status.PendingInput != nil && !Answered(run, run.Status.PendingInput)
+			if d == "" && !open || d != "" && (open || GrantPending(run)) {
+				t.Errorf("decision %q, views %d: pending %+v, domains %v", d, i, run.Status.PendingInput, run.Status.Egress.Domains)
+			}
+			allowed, _ := DomainDecision(steps[0].Spec.ToolCalls[0].Arguments, d, Granted(run))
+			if allowed != (len(run.Status.Egress.Domains) > 0) {
+				t.Errorf("decision %q, views %d: the model is told %t, and may reach %v", d, i, allowed, run.Status.Egress.Domains)
+			}
+		}
+	}
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+type domains = []v1alpha1.Domain
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	cortex := func(e *v1alpha1.EgressBounds) *v1alpha1.MotorCortex {
+		return &v1alpha1.MotorCortex{Spec: v1alpha1.MotorCortexSpec{Egress: e}}
+	}
+	tests := map[string]struct {
+		cortex *v1alpha1.MotorCortex
+		want   domains
+	}{
+		"no MotorCortex": {nil, nil},
+		"no bounds":      {cortex(nil), nil},
+		"no list":        {cortex(&v1alpha1.EgressBounds{}), nil},
+		"empty list":     {cortex(&v1alpha1.EgressBounds{AllowedDomains: domains{}}), domains{}},
+		"a list":         {cortex(&v1alpha1.EgressBounds{AllowedDomains: domains{"example.org"}}), domains{"example.org"}},
+	}
+	for name, tt := range tests {
+		// Whether the list is nil makes the difference between everything and nothing.
+		if diff := cmp.Diff(tt.want, Bounds(tt.cortex)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func longDomains(n, size int) domains {
+	var list domains
+	for i := range n {
+		list = append(list, v1alpha1.Domain(fmt.Sprintf("d%03d%s.example.org", i, strings.Repeat("x", size-len("d000.example.org")))))
+	}
+	return list
+}
+
+func TestRefuseDomains(t *testing.T) {
+	t.Parallel()
+	bound := func(name string, hosts ...v1alpha1.Domain) v1alpha1.Credential {
+		return v1alpha1.Credential{Name: name, Hosts: hosts}
+	}
+	tests := map[string]struct {
+		domains     domains
+		credentials []v1alpha1.Credential
+		bounds      domains
+		reason      string
+		final       bool
+		says        string
+	}{
+		"nothing":                      {},
+		"nothing, and nothing allowed": {bounds: domains{}},
+		"no bounds":                    {domains: domains{"example.org", "*.example.org:8443"}},
+		"within the bounds":            {domains: domains{"a.example.org", "*.b.example.org"}, bounds: domains{"*.example.org"}},
+		"a public suffix": {
+			domains: domains{"example.org", "co.uk"}, reason: "DomainInvalid", final: true, says: "spec.domains[1]: domain \"co.uk\"",
+		},
+		"a name of the cluster": {domains: domains{"kubernetes.default.svc"}, reason: "DomainInvalid", final: true, says: "spec.domains[0]"},
+		"as much as fits":       {domains: longDomains(64, 61)},
+		"too much": {
+			domains: longDomains(64, 62), reason: "DomainInvalid", final: true, says: "take 4160 bytes together and may take 4096",
+		},
+		"outside of the bounds": {
+			domains: domains{"a.example.org", "example.org"}, bounds: domains{"*.example.org"}, reason: "DomainNotAllowed", says: "spec.domains[1] example.org is not within",
+		},
+		"another port":            {domains: domains{"example.org:8443"}, bounds: domains{"example.org"}, reason: "DomainNotAllowed", says: "example.org:8443"},
+		"nothing is allowed":      {domains: domains{"example.org"}, bounds: domains{}, reason: "DomainNotAllowed"},
+		"a bound that is no rule": {domains: domains{"example.co.uk"}, bounds: domains{"*.co.uk"}, reason: "DomainNotAllowed"},
+		"a credential's host": {
+			domains: domains{"*.example.org"}, credentials: []v1alpha1.Credential{bound("key", "api.example.org")},
+		},
+		"an exposed credential": {credentials: []v1alpha1.Credential{bound("key")}},
+		"a credential's host that is not allowed": {
+			domains: domains{"example.org"}, credentials: []v1alpha1.Credential{bound("a", "example.org"), bound("b", "example.org", "example.net")},
+			reason: "CredentialHostNotAllowed", final: true, says: "spec.credentials[1].hosts[1] example.net is not within spec.domains",
+		},
+		"a credential's host is wider": {
+			domains: domains{"api.example.org"}, credentials: []v1alpha1.Credential{bound("a", "*.example.org")}, reason: "CredentialHostNotAllowed", final: true,
+		},
+		"a credential's host that is none": {
+			domains: domains{"example.org"}, credentials: []v1alpha1.Credential{bound("a", "com")},
+			reason: "CredentialHostNotAllowed", final: true, says: "spec.credentials[0].hosts[0]: domain \"com\"",
+		},
+		"what cannot be helped comes first": {
+			domains: domains{"example.org", "com"}, bounds: domains{}, reason: "DomainInvalid", final: true,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := testRun()
+			run.Spec.Domains, run.Spec.Credentials = tt.domains, tt.credentials
+			got := RefuseDomains(run, tt.bounds)
+			if got == nil {
+				got = &Refusal{}
+			}
+			if got.Reason != tt.reason || got.Final != tt.final || !strings.Contains(got.Message, tt.says) || len(got.Message) > maxFailureText {
+				t.Errorf("got %+v, want %q, final %t, %q", got, tt.reason, tt.final, tt.says)
+			}
+		})
+	}
+}
+
+func request(domain string) stepOption {
+	return call("request_domain", fmt.Sprintf(`{"domain":%q,"reason":"the task needs it"}`, domain))
+}
+
+// answered adds a request that has a result.
+func answered(domain, code string) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		request(domain)(s)
+		s.Status.Results = append(s.Status.Results, v1alpha1.ToolResult{
+			CallID: s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID, OK: code == "", ErrorCode: code, DurationMs: 9000,
+		})
+	}
+}
+
+func decide(run *v1alpha1.MotorRun, id string, d v1alpha1.Decision) *v1alpha1.MotorRun {
+	run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: id, Decision: d})
+	return run
+}
+
+// mayAsk is a run whose model may ask for domains.
+func mayAsk() *v1alpha1.MotorRun {
+	run := testRun()
+	run.Spec.Tools = []v1alpha1.ToolName{"bash", "request_domain"}
+	return run
+}
+
+func TestDomainsOfSpecAndRetries(t *testing.T) {
+	t.Parallel()
+	run := func(causes ...v1alpha1.AttemptCause) *v1alpha1.MotorRun {
+		r := withAttempts(testRun(), causes...)
+		r.Spec.Domains = domains{"b.example.org", "example.org:443", "*.example.org:8443"}
+		r.Spec.Retries = []v1alpha1.Retry{
+			{Attempt: 2, AddDomains: domains{"two.example.net"}}, {Attempt: 1, AddDomains: domains{"one.example.net", "example.org", "co.uk"}},
+		}
+		return r
+	}
+	spec := domains{"b.example.org", "example.org", "*.example.org:8443"}
+	infra := v1alpha1.CauseInfrastructure
+	tests := map[string]struct {
+		run                   *v1alpha1.MotorRun
+		bounds, want, leftOut domains
+	}{
+		"the first attempt":   {run(first), nil, spec, nil},
+		"the second":          {run(first, retry), nil, append(spec[:3:3], "one.example.net"), domains{"co.uk"}},
+		"the third":           {run(first, retry, retry), nil, append(spec[:3:3], "one.example.net", "two.example.net"), domains{"co.uk"}},
+		"begun without it":    {run(first, infra, retry), nil, append(spec[:3:3], "two.example.net"), nil},
+		"narrowed":            {run(first, retry), domains{"*.example.org", "one.example.net:8443"}, domains{"b.example.org"}, domains{"example.org:443", "*.example.org:8443", "one.example.net", "example.org", "co.uk"}},
+		"nothing is allowed":  {run(first), domains{}, nil, run().Spec.Domains},
+		"nothing is asked":    {testRun(), nil, nil, nil},
+		"the status was lost": {run(), nil, spec, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 2 {
+				if diff := cmp.Diff(tt.want, Domains(tt.run, Progress{}, tt.bounds), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("domains (-want +got):\n%s", diff)
+				}
+			}
+			if diff := cmp.Diff(tt.leftOut, LeftOut(tt.run, Progress{}, tt.bounds), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("left out (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDomainsOfDecisions(t *testing.T) {
+	t.Parallel()
+	const q1, q2 = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001"
+	once, always, deny := v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun, v1alpha1.DecisionDeny
+	asking := testStep(0, 1, request("example.org"))
+	told := testStep(0, 1, answered("example.org", ""))
+	want := domains{"example.org"}
+	tests := map[string]struct {
+		decision v1alpha1.Decision
+		steps    []v1alpha1.MotorStep
+		attempts int
+		bounds   domains
+		want     domains
+	}{
+		"nobody decided":                       {"", []v1alpha1.MotorStep{asking}, 1, nil, nil},
+		"denied":                               {deny, []v1alpha1.MotorStep{asking}, 1, nil, nil},
+		"once, before the result":              {once, []v1alpha1.MotorStep{asking}, 1, nil, want},
+		"once, with the result":                {once, []v1alpha1.MotorStep{told}, 1, nil, want},
+		"once, a summary does not count":       {once, []v1alpha1.MotorStep{told, testStep(0, 2, summary(1))}, 1, nil, want},
+		"once, in the turn after":              {once, []v1alpha1.MotorStep{told, testStep(0, 2, done("bash", true, 1, ""), call("bash", "{}"))}, 1, nil, want},
+		"once, the turn after has settled":     {once, []v1alpha1.MotorStep{told, testStep(0, 2, done("bash", true, 1, ""))}, 1, nil, nil},
+		"once, the turn after called nothing":  {once, []v1alpha1.MotorStep{told, testStep(0, 2, final("done"))}, 1, nil, nil},
+		"once, the attempt ended":              {once, []v1alpha1.MotorStep{told, testStep(0, 2, outcome("Why"))}, 1, nil, nil},
+		"once, another attempt":                {once, []v1alpha1.MotorStep{told}, 2, nil, nil},
+		"always, later":                        {always, []v1alpha1.MotorStep{told, testStep(0, 2, done("bash", true, 1, "")), testStep(0, 3)}, 1, nil, want},
+		"always, another attempt":              {always, []v1alpha1.MotorStep{told, testStep(1, 1)}, 2, nil, want},
+		"always, not within the bounds":        {always, []v1alpha1.MotorStep{told}, 1, domains{"*.example.org"}, nil},
+		"always, but the model was told no":    {always, []v1alpha1.MotorStep{testStep(0, 1, answered("example.org", "domain_denied"))}, 1, nil, nil},
+		"always, but there was nothing to ask": {always, []v1alpha1.MotorStep{testStep(0, 1, request("org"))}, 1, nil, nil},
+		"always, for another tool":             {always, []v1alpha1.MotorStep{testStep(0, 1, call("bash", `{"domain":"example.org","reason":"r"}`))}, 1, nil, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := withAttempts(mayAsk(), []v1alpha1.AttemptCause{first, retry}[:tt.attempts]...)
+			if tt.decision != "" {
+				decide(run, q1, tt.decision)
+			}
+			if diff := cmp.Diff(tt.want, Domains(run, ReadJournal(run, tt.steps), tt.bounds), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("domains (-want +got):\n%s", diff)
+			}
+		})
+	}
+
+	// What counts once comes last, so that its end moves nothing else.
+	run := decide(decide(mayAsk(), q1, once), q2, always)
+	run.Spec.Domains = domains{"spec.example.org"}
+	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, answered("once.example.org", ""), answered("run.example.org", ""))})
+	all := domains{"spec.example.org", "run.example.org", "once.example.org"}
+	if diff := cmp.Diff(all, Domains(run, p, nil)); diff != "" {
+		t.Errorf("domains (-want +got):\n%s", diff)
+	}
+	if got := Lasting(run, p, nil); len(got) != 0 {
+		t.Errorf("lasting %v before anything was granted", got)
+	}
+	run.Status.Egress = &v1alpha1.EgressStatus{Domains: domains{"run.example.org", "once.example.org"}}
+	if diff := cmp.Diff(domains{"run.example.org"}, Lasting(run, p, nil)); diff != "" {
+		t.Errorf("lasting (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(domains{"run.example.org", "once.example.org"}, Granted(run)); diff != "" {
+		t.Errorf("granted (-want +got):\n%s", diff)
+	}
+	if Granted(testRun()) == nil {
+		t.Error("nothing granted is nil, which means no bound")
+	}
+}
+
+func TestDomainsHaveBounds(t *testing.T) {
+	t.Parallel()
+	run := withAttempts(testRun(), first, retry)
+	run.Spec.Domains = longDomains(64, 61)
+	run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1, AddDomains: append(longDomains(1, 61), "one.example.net")}}
+	if got := Domains(run, Progress{}, nil); len(got) != 64 {
+		t.Errorf("%d domains", len(got))
+	}
+	if diff := cmp.Diff(domains{"one.example.net"}, LeftOut(run, Progress{}, nil)); diff != "" {
+		t.Errorf("left out (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// isProof says whether a step shows that somebody tried what the run's present sandbox can reach.
+func isProof(run *v1alpha1.MotorRun, b *v1alpha1.StepSandbox) bool {
+	if b == nil || b.IsolationTries == 0 && len(b.Open) == 0 {
+		return false
+	}
+	present := run.Status.Sandbox
+	return present == nil || !Replaced(present) && present.PodUID == b.PodUID
+}
+
+// IsolationLost says whether a NetworkPolicy of the run's sandbox was found changed or gone, and its isolation was not
+// proved again since. Controller and engine both ask here.
+func IsolationLost(run *v1alpha1.MotorRun, p Progress) bool {
+	sb := run.Status.Sandbox
+	if sb == nil || sb.IsolationLostAt == nil {
+		return false
+	}
+	return p.Sandbox == nil || p.Sandbox.ProvedAt == nil || !p.Sandbox.ProvedAt.After(sb.IsolationLostAt.Time)
+}
+
+// LostAt is what status.sandbox.isolationLostAt says of a loss that was found now. It is never before a proof that the
+// journal has: the clocks of two replicas differ, and the proof must not seem to be the later one.
+func LostAt(p Progress, now time.Time) metav1.Time {
+	at := now.Truncate(time.Second)
+	if p.Sandbox != nil && p.Sandbox.ProvedAt != nil && p.Sandbox.ProvedAt.After(at) {
+		at = p.Sandbox.ProvedAt.Time
+	}
+	return metav1.NewTime(at)
+}
+
+// ProvedAt is what a step says of a proof that began at the given time, by a loop that was started with this run. It is
+// after the loss that the run knows of, because the proof was, whatever the clocks of two replicas say. A proof counts from
+// its beginning: a wall that fell while it was under way may have fallen after it was tried.
+func ProvedAt(run *v1alpha1.MotorRun, began time.Time) metav1.Time {
+	at := began.Truncate(time.Second)
+	if sb := run.Status.Sandbox; sb != nil && sb.IsolationLostAt != nil && !at.After(sb.IsolationLostAt.Time) {
+		at = sb.IsolationLostAt.Add(time.Second)
+	}
+	return metav1.NewTime(at)
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package toolapi
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	// EgressUser is the user name that goes with the token in Proxy-Authorization.
+	EgressUser = "motor"
+	// EgressCheckPath is where the proxy answers 204 to a GET of its own whose token counts, without reaching anything.
+	EgressCheckPath = "/motor/check"
+
+	// MaxEgressToken, MaxEgressCA, MaxEnvironment and MaxEnvironmentValue bound an EgressRequest.
+	MaxEgressToken      = 256
+	MaxEgressCA         = 64 << 10
+	MaxEnvironment      = 32
+	MaxEnvironmentValue = 16 << 10
+	// MaxEgressTimeoutMs is the longest that the check of the way may take.
+	MaxEgressTimeoutMs = 60_000
+)
+
+// EgressRequest tells the tool server the way out of the sandbox, and what programs may use there. It takes the place of
+// the one before it, whole; an empty one takes everything away. Calls that have started keep what they have.
+type EgressRequest struct {
+	// Proxy is IP:port of the egress proxy. "" means no way out: Token and CA are empty then.
+	Proxy string `json:"proxy,omitempty"`
+	// Token shows the proxy who asks: 1 to MaxEgressToken letters, digits and -._~.
+	Token string `json:"token,omitempty"`
+	// CA is in PEM, certificates and nothing else: what the sandbox trusts beside the CAs of its system.
+	CA string `json:"ca,omitempty"`
+	// Environment are further variables of the tools' programs. Variable must hold for each name.
+	Environment map[string]string `json:"environment,omitempty"`
+	// TimeoutMs bounds the check of the way, 1 to MaxEgressTimeoutMs. Without Proxy there is no check, and it does not count.
+	TimeoutMs int32 `json:"timeoutMs"`
+}
+
+// EgressResponse says whether the proxy answered through the way, which is set for calls in either case. Without Proxy it
+// is empty.
+type EgressResponse struct {
+	Ready bool `json:"ready"`
+	// Detail is what the last try failed with, for people. It never has the token.
+	Detail string `json:"detail,omitempty"`
+}
+
+// FileContent is a file of the workspace.
+type FileContent struct {
+	Path    string `json:"path"`
+	Content []byte `json:"content"`
+	Size    int64  `json:"size"`
+}
+
+var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,127}$`)
+
+// reservedVariables and reservedPrefixes are those that the tool server sets, and others to which programs give a meaning
+// of their own: no credential may take the place of one by an unlucky name. The API refuses such names of credentials; a
+// test compares.
+var (
+	reservedVariables = []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TEMP", "TMP", "IFS", "ENV", "BASH_ENV",
+		"HOSTNAME", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
+		"REQUESTS_CA_BUNDLE", "AWS_CA_BUNDLE", "PIP_CERT",
+	}
+	reservedPrefixes = []string{"LD_", "MOTOR_", "NODE_", "PYTHON", "GIT_", "LC_", "BASH_", "NPM_CONFIG_", "DYLD_", "OPENSSL_"}
+)
+
+// Variable says whether an EgressRequest may set the variable: an upper-case name that is not reserved.
+func Variable(name string) bool {
+	return variableName.MatchString(name) && !slices.Contains(reservedVariables, name) &&
+		!slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// maxEgressBytes holds the largest request with its values escaped.
+	maxEgressBytes = 4 << 20
+	// maxSystemCAs is the most that the system's certificates may have.
+	maxSystemCAs = 8 << 20
+	// bundleFile is where programs find the certificates that they trust, in the folder for temporary files.
+	bundleFile = ownDir + "/ca-bundle.pem"
+	// wayOutFile in the state folder says that the sandbox had a way out once.
+	wayOutFile = "had-egress"
+	// notProxied are the hosts that programs reach without the proxy: themselves.
+	notProxied = "localhost,127.0.0.1,::1"
+)
+
+// egress is the way out of the sandbox and what programs may use there, as the manager told it. It is kept in memory: a server that starts again has none
+// until it is told.
+type egress struct {
+	log *slog.Logger
+	// temp is the folder for temporary files. Access to it is as careful as to the workspace: programs can put anything
+	// there, such as a link to the state folder where a file is to be written.
+	temp *workspace
+	// systemCAs and wayOut are paths of files.
+	systemCAs, wayOut string
+
+	mu sync.Mutex
+	// env are the variables of programs.
+	env []string
+	// bundle is what bundleFile must hold, nil if there is none.
+	bundle []byte
+	// had says whether there ever was a way out in this sandbox.
+	had bool
+}
+
+func newEgress(cfg Config) (*egress, error) {
+	temp, err := openWorkspace(cfg.TempDir)
+	if err != nil {
+		return nil, fmt.Errorf("open the folder for temporary files: %w", err)
+	}
+	e := &egress{log: cfg.Logger, temp: temp, systemCAs: cfg.SystemCAs, wayOut: filepath.Join(cfg.State, wayOutFile)}
+	switch _, err := os.Stat(e.wayOut); {
+	case err == nil:
+		e.had = true
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, errors.Join(fmt.Errorf("find out whether the sandbox had a way out: %w", err), temp.close())
+	}
+	return e, nil
+}
+
+func (e *egress) close() error { return e.temp.close() }
+
+// isSet says whether programs have anything of the manager's request.
+func (e *egress) isSet() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.env) > 0
+}
+
+// everOpen says whether there is or was a way out, so that what lies in the sandbox may have come in by it.
+func (e *egress) everOpen() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.had
+}
+
+// set takes the request's way out in place of the one before it. valid is asked at the last moment.
+func (e *egress) set(req toolapi.EgressRequest, valid func() error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := valid(); err != nil {
+		return err
+	}
+	if req.Proxy != "" && !e.had {
+		if err := os.WriteFile(e.wayOut, nil, 0o600); err != nil {
+			return fmt.Errorf("record that the sandbox has a way out: %w", err)
+		}
+		e.had = true
+	}
+	e.env, e.bundle = environment(req, filepath.Join(e.temp.dir, bundleFile)), nil
+	if req.CA != "" {
+		e.bundle = append(e.readSystemCAs(), req.CA...)
+		return nil
+	}
+	_ = e.temp.root.Remove(bundleFile) // Nothing names it any more.
+	return nil
+}
+
+// environment are the variables of programs, none for an empty request. The names are those that the common programs and
+// libraries look at, in both cases where they differ in that.
+func environment(req toolapi.EgressRequest, bundle string) []string {
+	vars := map[string]string{}
+	if req.Proxy != "" {
+		proxy := "http://" + toolapi.EgressUser + ":" + req.Token + "@" + req.Proxy
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+			vars[name] = proxy
+		}
+		vars["NO_PROXY"], vars["no_proxy"] = notProxied, notProxied
+		// git would wait to be asked for the token, and the proxy would count a request without one.
+		vars["GIT_HTTP_PROXY_AUTHMETHOD"] = "basic"
+		// Node.js looks at the others only then, and only from 22.21 on.
+		vars["NODE_USE_ENV_PROXY"] = "1"
+	}
+	if req.CA != "" {
+		for _, name := range []string{
+			"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+		} {
+			vars[name] = bundle
+		}
+	}
+	env := make([]string, 0, len(vars)+len(req.Environment))
+	for _, from := range []map[string]string{vars, req.Environment} {
+		for _, name := range slices.Sorted(maps.Keys(from)) {
+			env = append(env, name+"="+from[name])
+		}
+	}
+	return env
+}
+
+func (e *egress) readSystemCAs() []byte {
+	info, err := os.Stat(e.systemCAs)
+	if err == nil && info.Size() > maxSystemCAs {
+		err = fmt.Errorf("it has %d bytes", info.Size())
+	}
+	var content []byte
+	if err == nil {
+		content, err = os.ReadFile(e.systemCAs)
+	}
+	if err != nil {
+		e.log.Warn("the sandbox image has no certificates: programs trust no host but those of credentials", "error", err)
+		return nil
+	}
+	if n := len(content); n > 0 && content[n-1] != '\n' {
+		content = append(content, '\n')
+	}
+	return content
+}
+
+// variables gives the variables of a program that starts now, also with an error, which says that the file with the
+// certificates cannot be written: what it would take to write it may be for a program to do. The file that they name is written anew if it is not what
+// it must be: a program that removed or changed it, on purpose or with all temporary files, would have every later one
+// fail or trust others, and nobody would know why.
+func (e *egress) variables() ([]string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.bundle == nil {
+		return e.env, nil
+	}
+	if e.intact() {
+		return e.env, nil
+	}
+	err := e.writeBundle()
+	if err != nil {
+		// Perhaps a program put something else where the folder belongs, or closed it.
+		_ = e.temp.root.Chmod(ownDir, 0o700)
+		if err = e.temp.root.RemoveAll(ownDir); err == nil {
+			err = e.writeBundle()
+		}
+	}
+	return e.env, err
+}
+
+// bundleMode lets every program read the certificates, and none change them by mistake.
+const bundleMode = 0o444
+
+func (e *egress) intact() bool {
+	info, err := e.temp.root.Lstat(bundleFile)
+	if err != nil || info.Mode() != bundleMode {
+		return false
+	}
+	same, err := e.temp.holds(bundleFile, e.bundle)
+	return err == nil && same
+}
+
+func (e *egress) writeBundle() error {
+	if err := e.temp.replace(bundleFile, bytes.NewReader(e.bundle)); err != nil {
+		return err
+	}
+	return e.temp.root.Chmod(bundleFile, bundleMode)
+}
+
+// checkEgress says what is wrong with a request. No error repeats a token or a value.
+func checkEgress(req toolapi.EgressRequest) error {
+	if err := checkEnvironment(req.Environment); err != nil {
+		return err
+	}
+	if req.Proxy == "" {
+		if req.Token != "" || req.CA != "" {
+			return badRequest("without a proxy there is no token and no ca")
+		}
+		return nil
+	}
+	if proxy, err := netip.ParseAddrPort(req.Proxy); err != nil || proxy.Port() == 0 || proxy.Addr().Zone() != "" || proxy.String() != req.Proxy {
+		return badRequest("proxy must be of the form IP:port")
+	}
+	if len(req.Token) == 0 || len(req.Token) > toolapi.MaxEgressToken || strings.ContainsFunc(req.Token, notInToken) {
+		return badRequest("token must have 1 to %d characters, letters, digits and -._~ only", toolapi.MaxEgressToken)
+	}
+	if req.TimeoutMs < 1 || req.TimeoutMs > toolapi.MaxEgressTimeoutMs {
+		return badRequest("timeoutMs may be 1 to %d", toolapi.MaxEgressTimeoutMs)
+	}
+	return checkCA(req.CA)
+}
+
+func checkEnvironment(env map[string]string) error {
+	if len(env) > toolapi.MaxEnvironment {
+		return badRequest("environment may have %d variables", toolapi.MaxEnvironment)
+	}
+	for name, value := range env {
+		if !toolapi.Variable(name) {
+			return badRequest("environment must not set %q: a name has upper-case letters, digits and _, and some are reserved", bound(name, 128))
+		}
+		if len(value) > toolapi.MaxEnvironmentValue || strings.ContainsRune(value, 0) {
+			return badRequest("the value of %s in environment may have %d bytes, and no NUL", name, toolapi.MaxEnvironmentValue)
+		}
+	}
+	return nil
+}
+
+// notInToken finds what would mean something of its own in a URL.
+func notInToken(c rune) bool {
+	letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+	return !letter && !strings.ContainsRune("-._~", c)
+}
+
+// checkCA finds out whether there are certificates in the text, and nothing else: a key in it would lie open to every
+// program.
+func checkCA(text string) error {
+	if len(text) > toolapi.MaxEgressCA {
+		return badRequest("ca may have %d bytes", toolapi.MaxEgressCA)
+	}
+	rest := []byte(strings.TrimSpace(text))
+	for n := 1; len(rest) > 0; n++ {
+		if !strings.HasPrefix(string(rest), "-----BEGIN CERTIFICATE-----") {
+			return badRequest("ca must be certificates in PEM and nothing else; see block %d", n)
+		}
+		block, after := pem.Decode(rest)
+		if block == nil || len(block.Headers) > 0 {
+			return badRequest("block %d of ca is no PEM", n)
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return badRequest("block %d of ca is no certificate: %v", n, err)
+		}
+		rest = []byte(strings.TrimSpace(string(after)))
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// Each field of the real sandbox's shape is changed by itself, as a webhook might. The manager sends them, because the
+// rule is for everybody.
+func TestSandboxShape(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	type change = func(*corev1.Pod)
+	container := func(f func(*corev1.Container)) change { return func(p *corev1.Pod) { f(&p.Spec.Containers[0]) } }
+	security := func(f func(*corev1.SecurityContext)) change {
+		return func(p *corev1.Pod) { f(p.Spec.Containers[0].SecurityContext) }
+	}
+	from := func(s *corev1.EnvVarSource) change {
+		return container(func(c *corev1.Container) { c.Env = append(c.Env, corev1.EnvVar{Name: "X", ValueFrom: s}) })
+	}
+	volume := func(s corev1.VolumeSource) change {
+		return func(p *corev1.Pod) {
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "more", VolumeSource: s})
+		}
+	}
+	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}}
+	ref := corev1.LocalObjectReference{Name: "s"}
+	for name, tt := range map[string]struct {
+		change change
+		want   string
+	}{
+		"unchanged":                {func(*corev1.Pod) {}, ""},
+		"own runtime and users":    {func(p *corev1.Pod) { p.Spec.HostUsers = new(false); p.Spec.NodeName = "" }, ""},
+		"the cluster's labels":     {func(p *corev1.Pod) { p.Labels["topology.kubernetes.io/zone"] = "a" }, ""},
+		"plain environment":        {container(func(c *corev1.Container) { c.Env = append(c.Env, corev1.EnvVar{Name: "X", Value: "y"}) }), ""},
+		"environment from the Pod": {from(&corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}), ""},
+		"local profile": {func(p *corev1.Pod) {
+			p.Spec.SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeLocalhost, LocalhostProfile: new("p.json")}
+		}, ""},
+		"a probe by port": {container(func(c *corev1.Container) {
+			c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8443)}}}
+		}), ""},
+
+		"another name":    {func(p *corev1.Pod) { p.Name = "sandbox" }, "-motor-sandbox"},
+		"a label more":    {func(p *corev1.Pod) { p.Labels["app"] = "web" }, "no others"},
+		"another manager": {func(p *corev1.Pod) { p.Labels["app.kubernetes.io/managed-by"] = "Helm" }, "no others"},
+		"sidecar": {func(p *corev1.Pod) {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "b", Image: "i"})
+		}, "one container"},
+		"init container":        {func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Name: "b", Image: "i"}} }, "one container"},
+		"token":                 {func(p *corev1.Pod) { p.Spec.AutomountServiceAccountToken = new(true) }, "automountServiceAccountToken"},
+		"token by default":      {func(p *corev1.Pod) { p.Spec.AutomountServiceAccountToken = nil }, "automountServiceAccountToken"},
+		"network of the node":   {func(p *corev1.Pod) { p.Spec.HostNetwork = true; p.Spec.Containers[0].Ports = nil }, "hostNetwork"},
+		"processes of the node": {func(p *corev1.Pod) { p.Spec.HostPID = true }, "hostPID"},
+		"IPC of the node":       {func(p *corev1.Pod) { p.Spec.HostIPC = true }, "hostIPC"},
+		"one process namespace": {func(p *corev1.Pod) { p.Spec.ShareProcessNamespace = new(true) }, "shareProcessNamespace"},
+		"root":                  {func(p *corev1.Pod) { p.Spec.SecurityContext.RunAsNonRoot = nil }, "does not run as root"},
+		"user 0":                {func(p *corev1.Pod) { p.Spec.SecurityContext.RunAsUser = ptr.To[int64](0) }, "does not run as root"},
+		"the image's user":      {func(p *corev1.Pod) { p.Spec.SecurityContext.RunAsUser = nil }, "does not run as root"},
+		"root in the container": {security(func(s *corev1.SecurityContext) { s.RunAsNonRoot = new(false) }), "does not run as root"},
+		"user 0 in it":          {security(func(s *corev1.SecurityContext) { s.RunAsUser = ptr.To[int64](0) }), "does not run as root"},
+		"no Pod security":       {func(p *corev1.Pod) { p.Spec.SecurityContext = nil }, "does not run as root"},
+		"no security":           {container(func(c *corev1.Container) { c.SecurityContext = nil }), "no privileges"},
+		"escalation":            {security(func(s *corev1.SecurityContext) { s.AllowPrivilegeEscalation = new(true) }), "no privileges"},
+		"escalation by default": {security(func(s *corev1.SecurityContext) { s.AllowPrivilegeEscalation = nil }), "no privileges"},
+		"privileged":            {security(func(s *corev1.SecurityContext) { s.Privileged, s.AllowPrivilegeEscalation = new(true), nil }), "no privileges"},
+		"all capabilities":      {security(func(s *corev1.SecurityContext) { s.Capabilities = nil }), "no capabilities"},
+		"some dropped":          {security(func(s *corev1.SecurityContext) { s.Capabilities.Drop = []corev1.Capability{"NET_RAW"} }), "no capabilities"},
+		"one added":             {security(func(s *corev1.SecurityContext) { s.Capabilities.Add = []corev1.Capability{"NET_BIND_SERVICE"} }), "no capabilities"},
+		"root file system":      {security(func(s *corev1.SecurityContext) { s.ReadOnlyRootFilesystem = nil }), "readOnlyRootFilesystem"},
+		"no seccomp":            {func(p *corev1.Pod) { p.Spec.SecurityContext.SeccompProfile = nil }, "seccomp"},
+		"unconfined":            {func(p *corev1.Pod) { p.Spec.SecurityContext.SeccompProfile.Type = corev1.SeccompProfileTypeUnconfined }, "seccomp"},
+		"unconfined in it": {security(func(s *corev1.SecurityContext) {
+			s.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
+		}), "seccomp"},
+		"without AppArmor": {security(func(s *corev1.SecurityContext) {
+			s.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+		}), "AppArmor"},
+		"open /proc": {func(p *corev1.Pod) {
+			p.Spec.HostUsers, p.Spec.Containers[0].SecurityContext.ProcMount = new(false), ptr.To(corev1.UnmaskedProcMount)
+		}, "procMount"},
+		"sysctl": {func(p *corev1.Pod) {
+			p.Spec.SecurityContext.Sysctls = []corev1.Sysctl{{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}}
+		}, "sysctl"},
+		"Secret volume":      {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s"}}), "emptyDir"},
+		"ConfigMap volume":   {volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: ref}}), "emptyDir"},
+		"folder of the node": {volume(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}), "emptyDir"},
+		"volume claim":       {volume(corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}), "emptyDir"},
+		"token volume": {func(p *corev1.Pod) {
+			p.Spec.ServiceAccountName = "default"
+			volume(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "t"}}}}})(p)
+		}, "emptyDir"},
+		"downward volume":            {volume(corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{}}), "emptyDir"},
+		"DNS of the cluster":         {func(p *corev1.Pod) { p.Spec.DNSPolicy, p.Spec.DNSConfig = corev1.DNSClusterFirst, nil }, "dnsPolicy"},
+		"environment of a Secret":    {from(&corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: ref, Key: "k"}}), "comes from the operator alone"},
+		"environment of a ConfigMap": {from(&corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: ref, Key: "k"}}), "comes from the operator alone"},
+		"whole environment": {container(func(c *corev1.Container) {
+			c.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: ref}}}
+		}), "comes from the operator alone"},
+		"port of the node": {container(func(c *corev1.Container) { c.Ports[0].HostPort = 8443 }), "hostPort"},
+		"hook": {container(func(c *corev1.Container) {
+			c.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: probe.Exec}}
+		}), "lifecycle"},
+		"liveness":      {container(func(c *corev1.Container) { c.LivenessProbe = probe }), "probe with exec"},
+		"readiness":     {container(func(c *corev1.Container) { c.ReadinessProbe = probe }), "probe with exec"},
+		"startup":       {container(func(c *corev1.Container) { c.StartupProbe = probe }), "probe with exec"},
+		"service links": {func(p *corev1.Pod) { p.Spec.EnableServiceLinks = nil }, "enableServiceLinks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := sandboxPod(ns, "run")
+			tt.change(pod)
+			err := manager.Create(ctx, pod, client.DryRunAll)
+			if tt.want == "" {
+				must(t, err)
+				return
+			}
+			wantRefused(t, err, "ValidatingAdmissionPolicy 'motorcortex-sandbox-shape'", tt.want)
+		})
+	}
+}
+
+func TestOnlyTheManagerMakesSandboxes(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	const only = "only the operator makes sandboxes"
+	forged := sandboxPod(ns, "run")
+	forged.OwnerReferences = nil
+	wantRefused(t, admin.Create(ctx, forged), only)
+	plain := podProbe()
+	plain.Namespace, plain.OwnerReferences = ns, nil
+	must(t, admin.Create(ctx, plain))
+	wantRefused(t, admin.Patch(ctx, plain.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/component":"sandbox"}}}`)), only)
+	wantRefused(t, admin.Status().Patch(ctx, plain.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/component":"sandbox"}}}`)), only)
+}
+
+func TestSandboxKeepsItsLabels(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	pod := sandboxPod(newNamespace(ctx, t), "run")
+	must(t, manager.Create(ctx, pod))
+	const kept = "NetworkPolicies select Pods by their labels"
+	for name, labels := range map[string]string{
+		"one more": `{"app":"web"}`, "another run": `{"motorcortex.dev/run":"b"}`, "no run": `{"motorcortex.dev/run":null}`, "no manager": `{"app.kubernetes.io/managed-by":null}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantRefused(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"labels":%s}}`, labels)), kept)
+			wantRefused(t, admin.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"labels":%s}}`, labels)), kept)
+		})
+	}
+	wantRefused(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"ownerReferences":null}}`)), "a sandbox belongs to its run")
+	wantRefused(t, patchJSON(ctx, admin, pod, `[{"op":"replace","path":"/spec/containers/0/image","value":"other"}]`), "keeps the image")
+	must(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"note":"b"}}}`)))
+	// The scheduler's binding adds where the node is, and must add nothing else.
+	bound := func(labels map[string]string) error {
+		return admin.SubResource("binding").Create(ctx, pod.DeepCopy(), &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, Labels: labels},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: "node"},
+		})
+	}
+	wantRefused(t, bound(map[string]string{"app": "web"}), "so a binding gives a sandbox none")
+	must(t, bound(map[string]string{"topology.kubernetes.io/zone": "a"}))
+}
+
+func TestNobodyGetsIntoASandbox(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	shut := newNamespace(ctx, t)
+	open := newNamespace(ctx, t, v1alpha1.LabelSandboxExec, "allowed")
+	const refused = "nobody gets into one"
+	for _, ns := range []string{shut, open} {
+		must(t, manager.Create(ctx, sandboxPod(ns, "run")))
+		plain := podProbe()
+		plain.Namespace, plain.OwnerReferences = ns, nil
+		must(t, admin.Create(ctx, plain))
+	}
+	for way, enter := range map[string]func(context.Context, client.Client, string, string) error{
+		"exec": func(ctx context.Context, c client.Client, ns, pod string) error {
+			return execInto(ctx, c, ns, pod, "exec")
+		},
+		"attach": func(ctx context.Context, c client.Client, ns, pod string) error {
+			return execInto(ctx, c, ns, pod, "attach")
+		},
+		"port-forward": func(ctx context.Context, c client.Client, ns, pod string) error {
+			return execInto(ctx, c, ns, pod, "portforward")
+		},
+		"proxy": func(ctx context.Context, c client.Client, ns, pod string) error {
+			return execInto(ctx, c, ns, pod, "proxy")
+		},
+		"debug": debug,
+	} {
+		t.Run(way, func(t *testing.T) {
+			wantRefused(t, enter(ctx, admin, shut, "run-motor-sandbox"), "ValidatingAdmissionPolicy 'motorcortex-sandbox-access'", refused)
+			for name, err := range map[string]error{
+				"another Pod": enter(ctx, admin, shut, "probe"), "an open namespace": enter(ctx, admin, open, "run-motor-sandbox"),
+			} {
+				// There is no kubelet: what gets past admission fails there.
+				if err != nil && strings.Contains(err.Error(), "AdmissionPolicy") {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// The name in a request for a proxy can have a scheme and a port.
+func TestProxyIntoASandboxByItsPort(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	must(t, manager.Create(ctx, sandboxPod(ns, "run")))
+	for _, name := range []string{"run-motor-sandbox:8443", "https:run-motor-sandbox:8443", "https:run-motor-sandbox:"} {
+		wantRefused(t, execInto(ctx, admin, ns, name, "proxy"), "nobody gets into one")
+	}
+}
+
+func debug(ctx context.Context, c client.Client, namespace, name string) error {
+	pod := &corev1.Pod{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, pod); err != nil {
+		return err
+	}
+	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "d", Image: "i", TerminationMessagePolicy: "File", ImagePullPolicy: "Always"}}}
+	return c.SubResource("ephemeralcontainers").Update(ctx, pod)
+}

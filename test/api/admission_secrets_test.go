@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
+)
+
+const credentialType = "motorcortex.dev/credential"
+
+func TestWhatTheManagerWritesOutside(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	// With every right there is, so that only the policies refuse.
+	c, err := clientAs(managerUser, "system:masters")
+	must(t, err)
+	const others = "outside of its namespace the manager writes"
+	component := func(value string) []string { return []string{v1alpha1.LabelComponent, value} }
+	for name, tt := range map[string]struct {
+		secret *corev1.Secret
+		want   string
+	}{
+		"a credential":      {secretOf(ns, "saved", credentialType, component(v1alpha1.ComponentCredential)...), ""},
+		"without label":     {secretOf(ns, "bare", credentialType), others},
+		"another type":      {secretOf(ns, "opaque", "Opaque", component(v1alpha1.ComponentCredential)...), others},
+		"a grant elsewhere": {secretOf(ns, "grant", egressgrant.SecretType, component(v1alpha1.ComponentEgressGrant)...), others},
+		"a grant at home":   {secretOf(managerNamespace, "egress-"+ns, egressgrant.SecretType, component(v1alpha1.ComponentEgressGrant)...), ""},
+		"its own key":       {secretOf(managerNamespace, "key-"+ns, "Opaque"), ""},
+		"a bootstrap token": {secretOf(ns, "token", "bootstrap.kubernetes.io/token", component(v1alpha1.ComponentCredential)...), others},
+	} {
+		t.Run(name, func(t *testing.T) { wantAdmitted(t, c.Create(ctx, tt.secret), tt.want) })
+	}
+	foreign := secretOf(ns, "foreign", "Opaque")
+	must(t, admin.Create(ctx, foreign))
+	wantRefused(t, c.Patch(ctx, foreign.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/component":"credential"}}}`)), others)
+	wantRefused(t, c.Delete(ctx, foreign.DeepCopy()), others)
+	// A Secret of the type that somebody made by hand is theirs until it has the label.
+	theirs := secretOf(ns, "theirs", credentialType)
+	must(t, admin.Create(ctx, theirs))
+	wantRefused(t, c.Patch(ctx, theirs.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/component":"credential"}}}`)), others)
+	saved := secretOf(ns, "saved", credentialType)
+	must(t, c.Patch(ctx, saved, mergePatchOf(`{"stringData":{"value":"another"}}`)))
+	wantRefused(t, c.Patch(ctx, saved, mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/component":null}}}`)), others)
+	must(t, c.Delete(ctx, saved))
+	wantRefused(t, c.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta(ns, "c")}), others)
+	must(t, c.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta(managerNamespace, "own-"+ns)}))
+}
+
+func TestTheProxyWritesNothing(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	c, err := clientAs(egressProxyUser, "system:masters")
+	must(t, err)
+	const nothing = "it writes no Secret and no ConfigMap"
+	for _, namespace := range []string{ns, managerNamespace} {
+		wantRefused(t, c.Create(ctx, secretOf(namespace, "x", "Opaque")), nothing)
+		wantRefused(t, c.Create(ctx, secretOf(namespace, "x", egressgrant.SecretType)), nothing)
+		wantRefused(t, c.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta(namespace, "x")}), nothing)
+	}
+	secret := secretOf(ns, "s", "Opaque")
+	must(t, admin.Create(ctx, secret))
+	wantRefused(t, c.Delete(ctx, secret), nothing)
+}
+
+func TestOnlyTheManagerGivesGrants(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	const grants, network = "only the operator gives them", "is kept by the operator"
+	granted := secretOf(managerNamespace, "egress-of-"+ns, egressgrant.SecretType, v1alpha1.LabelComponent, v1alpha1.ComponentEgressGrant)
+	wantRefused(t, admin.Create(ctx, granted.DeepCopy()), grants)
+	wantRefused(t, admin.Create(ctx, secretOf(managerNamespace, "typed", egressgrant.SecretType)), grants)
+	labelled := secretOf(managerNamespace, "labelled-"+ns, "Opaque")
+	must(t, admin.Create(ctx, labelled))
+	wantRefused(t, admin.Patch(ctx, labelled, mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/component":"egress-grant"}}}`)), grants)
+	must(t, manager.Create(ctx, granted))
+	wantRefused(t, admin.Patch(ctx, granted.DeepCopy(), mergePatchOf(`{"stringData":{"grant.json":"{}"}}`)), grants)
+	must(t, admin.Delete(ctx, granted))
+
+	cidrs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: managerNamespace, Name: "motorcortex-egress-network"}}
+	wantRefused(t, admin.Create(ctx, cidrs.DeepCopy(), client.DryRunAll), network)
+	as, err := clientAs(managerUser, "system:masters")
+	must(t, err)
+	// The managers of other tests keep it too.
+	must(t, client.IgnoreAlreadyExists(as.Create(ctx, cidrs.DeepCopy())))
+	wantRefused(t, admin.Patch(ctx, cidrs.DeepCopy(), mergePatchOf(`{"data":{"cidrs":"[]"}}`)), network)
+	// Elsewhere the name means nothing.
+	must(t, admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta(ns, cidrs.Name)}))
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const askExample = `{"domain":"example.org","reason":"the task names it"}`
+
+func mayAsk(run *v1alpha1.MotorRun) {
+	run.Spec.Tools = append(run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolRequestDomain))
+}
+
+func TestEngineGoesOnWhenTheDomainIsGranted(t *testing.T) {
+	t.Parallel()
+	for _, decision := range []v1alpha1.Decision{v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun} {
+		t.Run(string(decision), func(t *testing.T) {
+			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+				says("", call("request_domain", askExample)),
+				says("", call("bash", `{"command":"echo ${HTTPS_PROXY:+there is a way}"}`)),
+				says("done"),
+			}}, mayAsk)
+			proxy := newStubProxy(r)
+			r.startEgressEngine("worker-1")
+			asked := r.pending()
+			if asked.Kind != v1alpha1.InputDomainRequest || asked.Domain != "example.org" {
+				t.Fatalf("the run asks %+v", asked)
+			}
+			r.decide(asked.ID, decision)
+			// The proxy does not know yet: a loop that went on would answer the request by now.
+			never(r, 700*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Results) > 0 })
+			r.writeGrant(r.grantOf(0))
+			r.showEgress(proxy.address, 0, "example.org")
+			steps := r.steps(journalEnded)
+			if res := steps[0].Status.Results[0]; !res.OK || !strings.Contains(res.Output, "example.org") {
+				t.Errorf("the request's result is %+v", res)
+			}
+			if res := steps[1].Status.Results[0]; res.Output != "there is a way\n" {
+				t.Errorf("the call after it found %q", res.Output)
+			}
+			if asked := r.model.asked.Load(); asked != 3 {
+				t.Errorf("the model was asked %d times", asked)
+			}
+		})
+	}
+}
+
+func TestEngineTellsTheModelThatAPersonSaidNo(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("request_domain", askExample)), says("done")}}, mayAsk)
+	r.startEgressEngine("worker-1")
+	r.decide(r.pending().ID, v1alpha1.DecisionDeny)
+	res := r.steps(journalEnded)[0].Status.Results[0]
+	if res.OK || res.ErrorCode != toolapi.CodeDomainDenied {
+		t.Errorf("the request's result is %+v", res)
+	}
+}
+
+func TestEngineAsksNobodyInVain(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+		says("", call("request_domain", `{"domain":"sub.example.org","reason":"have it"}`),
+			call("request_domain", `{"domain":"example.com","reason":"never"}`),
+			call("request_domain", `{"domain":"com","reason":"nonsense"}`)),
+		says("done"),
+	}}, mayReach("*.example.org"))
+	cortex := &v1alpha1.MotorCortex{
+		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.CortexName, Namespace: r.run.Namespace},
+		Spec:       v1alpha1.MotorCortexSpec{Egress: &v1alpha1.EgressBounds{AllowedDomains: []v1alpha1.Domain{"*.example.org"}}},
+	}
+	must(t, admin.Create(r.ctx, cortex))
+	proxy := newStubProxy(r)
+	r.writeGrant(r.grantOf(0))
+	r.showEgress(proxy.address, 0, "*.example.org")
+	r.startEgressEngine("worker-1")
+	res := r.steps(journalEnded)[0].Status.Results
+	if !res[0].OK || res[1].ErrorCode != toolapi.CodeDomainNotAllowed || res[2].ErrorCode != toolapi.CodeInvalidArguments {
+		t.Errorf("the results are %+v", res)
+	}
+}
+
+// never fails if the journal fulfils a condition within the time.
+func never(r *engineRig, within time.Duration, bad func([]v1alpha1.MotorStep) bool) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.ctx, within)
+	defer cancel()
+	_ = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
+		if s := r.steps(func([]v1alpha1.MotorStep) bool { return true }); bad(s) {
+			r.t.Fatalf("the journal is %+v", s)
+		}
+		return false, nil
+	})
+}
