@@ -4,7 +4,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -29,27 +28,10 @@ func (r *MotorRunReconciler) baseline(ctx context.Context, s *scope) (bool, erro
 	if r.noteFall(s, r.baselineFell(s, have, same)) {
 		return false, nil
 	}
-	switch {
-	case have == nil:
-		err := r.Create(ctx, want)
-		if apierrors.IsAlreadyExists(err) {
-			// Another run of the namespace was faster; the next pass looks whether it is as it must be.
-			s.wake(s.now.Add(conflictPause))
-			return false, nil
-		}
-		if err != nil {
-			return false, baselineFailed(s, "create", want.Name, err)
-		}
-		have = want
-	case !same || !hasLabels(have, want.Labels):
-		have.Spec = want.Spec
-		have.Labels = labels.Merge(have.Labels, want.Labels)
-		if err := r.Update(ctx, have); err != nil {
-			return false, baselineFailed(s, "restore", want.Name, err)
-		}
-	}
-	r.states.of(s.run).build(want.Name, identity(have))
-	return true, nil
+	// The condition is what the engine goes by: a run does nothing more while its namespace is open.
+	return r.putUp(ctx, s, have, want, same && hasLabels(have, want.Labels), wallRefused{
+		v1alpha1.ConditionSandboxReady, v1alpha1.ReasonBaselineRefused, "without which there is no sandbox", "restore",
+	})
 }
 
 // baselineFell says whether the sandbox was open since it was looked at last. The policy is every sandbox's of the namespace,
@@ -65,32 +47,6 @@ func (r *MotorRunReconciler) baselineFell(s *scope, have *networkingv1.NetworkPo
 	}
 	lost := s.run.Status.Sandbox.IsolationLostAt
 	return have.CreationTimestamp.After(s.pod.CreationTimestamp.Time) && (lost == nil || lost.Before(&have.CreationTimestamp))
-}
-
-// getPolicy reads a NetworkPolicy past the cache. It gives nil if there is none.
-func (r *MotorRunReconciler) getPolicy(ctx context.Context, name, namespace string) (*networkingv1.NetworkPolicy, error) {
-	policy := &networkingv1.NetworkPolicy{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, policy)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get the NetworkPolicy %s: %w", name, err)
-	}
-	return policy, nil
-}
-
-// baselineFailed blocks the run on what the API server refused, and gives any other error back. The condition that it
-// takes away is what the engine goes by: a run does nothing more while its namespace is open.
-func baselineFailed(s *scope, verb, name string, err error) error {
-	if !refusedByAPI(err) {
-		return fmt.Errorf("%s the NetworkPolicy %s: %w", verb, name, err)
-	}
-	s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonBaselineRefused, fmt.Sprintf(
-		"The API server did not let the manager %s the NetworkPolicy %s, without which there is no sandbox: %v. "+
-			"Permit it in the quota, webhook or policy that refused it.", verb, name, err), true)
-	s.wake(s.now.Add(s.pause()))
-	return nil
 }
 
 // refusedByAPI says whether an error is the API server's answer about the object, or about its own state, and not a

@@ -9,7 +9,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -36,27 +35,10 @@ func (r *MotorRunReconciler) route(ctx context.Context, s *scope) (bool, error) 
 	if r.noteFall(s, r.routeFell(s, have, want)) {
 		return false, nil
 	}
-	switch {
-	case have == nil:
-		err := r.Create(ctx, want)
-		if apierrors.IsAlreadyExists(err) {
-			s.wake(s.now.Add(conflictPause))
-			return false, nil
-		}
-		if err != nil {
-			return false, routeFailed(s, "create", want.Name, err)
-		}
-		have = want
-	case !sandbox.SamePolicy(have, want) || !sandbox.SameDomains(have, want):
-		have.Spec, have.OwnerReferences = want.Spec, want.OwnerReferences
-		have.Labels = labels.Merge(have.Labels, want.Labels)
-		have.Annotations = labels.Merge(have.Annotations, want.Annotations)
-		if err := r.Update(ctx, have); err != nil {
-			return false, routeFailed(s, "update", want.Name, err)
-		}
-	}
-	r.states.of(s.run).build(want.Name, identity(have))
-	return true, nil
+	stands := have != nil && sandbox.SamePolicy(have, want) && sandbox.SameDomains(have, want)
+	return r.putUp(ctx, s, have, want, stands, wallRefused{
+		v1alpha1.ConditionEgressReady, v1alpha1.ReasonRouteRefused, "which opens the way to the egress proxy", "update",
+	})
 }
 
 // routeFell says whether the policy was changed, or was deleted after the run had it. Other domains are no change of it:
@@ -110,16 +92,4 @@ func routeTaken(s *scope, have *networkingv1.NetworkPolicy) {
 	s.block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonRouteRefused, fmt.Sprintf(
 		"The NetworkPolicy %s exists and is not this run's. Delete it; the run goes on when it is gone.", have.Name), true)
 	s.wake(s.now.Add(s.pause()))
-}
-
-// routeFailed blocks the run on what the API server refused, and gives any other error back.
-func routeFailed(s *scope, verb, name string, err error) error {
-	if !refusedByAPI(err) {
-		return fmt.Errorf("%s the NetworkPolicy %s: %w", verb, name, err)
-	}
-	s.block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonRouteRefused, fmt.Sprintf(
-		"The API server did not let the manager %s the NetworkPolicy %s, which opens the way to the egress proxy: %v. "+
-			"Permit it in the quota, webhook or policy that refused it.", verb, name, err), true)
-	s.wake(s.now.Add(s.pause()))
-	return nil
 }
