@@ -70,6 +70,8 @@ const (
 	ReasonCredentialPlaintext Reason = "credential_plaintext"
 	// ReasonCredentialMisuse: a handle was sent to a host, or in a place, that it is not for.
 	ReasonCredentialMisuse Reason = "credential_misuse"
+	// ReasonCredentialInvalid: the credential's value is too short, or has characters that no request may carry; it was not sent.
+	ReasonCredentialInvalid Reason = "credential_invalid"
 	// ReasonUpstreamTLS: the host's certificate is not valid; no credential was sent.
 	ReasonUpstreamTLS Reason = "upstream_certificate"
 	// ReasonNoTerminator: a credential is bound to the host, and nothing can speak for it.
@@ -95,6 +97,8 @@ const (
 	ReasonDial Reason = "dial_failed"
 	// ReasonUpstream: the host's answer cannot be passed on.
 	ReasonUpstream Reason = "upstream_failed"
+	// ReasonEncoding: the host's answer to a request with a credential is encoded in a way that cannot be looked into.
+	ReasonEncoding Reason = "encoding_refused"
 	ReasonShutdown Reason = "shutdown"
 	// ReasonClosed: client or host ended the connection, as connections end. It is no refusal.
 	ReasonClosed Reason = "closed"
@@ -225,6 +229,21 @@ func (r Reason) Misuse() bool {
 	return r == ReasonWrongSource || r == ReasonUpstreamTLS || strings.HasPrefix(string(r), "credential_")
 }
 
+// Body is the body of the answer to what is refused, for the one who reads it: a model. The domain, and the name of a
+// credential, are left out if they are empty.
+func (r Reason) Body(domain, credential, message string) []byte {
+	body, err := json.Marshal(struct {
+		Error      Reason `json:"error"`
+		Domain     string `json:"domain,omitempty"`
+		Credential string `json:"credential,omitempty"`
+		Message    string `json:"message"`
+	}{r, domain, credential, message})
+	if err != nil {
+		body = []byte("{}")
+	}
+	return append(body, '\n')
+}
+
 // answer is the whole answer to a request that is refused. The only part of the request in it is the host, as it was parsed.
 func (x *exchange) answer(why Reason) []byte {
 	domain := ""
@@ -235,15 +254,7 @@ func (x *exchange) answer(why Reason) []byte {
 	if strings.Contains(phrase, "%s") {
 		phrase = fmt.Sprintf(phrase, domain)
 	}
-	body, err := json.Marshal(struct {
-		Error   Reason `json:"error"`
-		Domain  string `json:"domain,omitempty"`
-		Message string `json:"message"`
-	}{why, domain, strings.TrimSpace(phrase + ". " + why.advice())})
-	if err != nil {
-		body = []byte("{}")
-	}
-	body = append(body, '\n')
+	body := why.Body(domain, "", strings.TrimSpace(phrase+". "+why.advice()))
 	var b strings.Builder
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nMotor-Denied: %s\r\nProxy-Status: motorcortex; error=%s; details=%q\r\n",
 		status, phrase, why, why.proxyError(), string(why))

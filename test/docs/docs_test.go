@@ -96,7 +96,7 @@ func TestTheProxysWordsAreDocumented(t *testing.T) {
 	t.Parallel()
 	reference := read(t, "docs/egress.md")
 	for _, of := range []struct{ dir, prefix string }{
-		{"internal/egress", "Reason"}, {"internal/egress/terminate", "reason"}, {"internal/egress/kube", "reason"},
+		{"internal/egress", "Reason"}, {"internal/egress/kube", "reason"},
 	} {
 		for name, value := range constants(t, of.dir, of.prefix) {
 			if !strings.Contains(reference, "`"+value+"`") {

@@ -16,9 +16,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/redact"
 )
 
-// reasonEncoding: the host's answer is encoded in a way that cannot be looked into.
-const reasonEncoding egress.Reason = "encoding_refused"
-
 // copyBuffer is how much of a body is held at a time.
 const copyBuffer = 32 << 10
 
@@ -31,7 +28,7 @@ func pass(w http.ResponseWriter, answer *http.Response, method string, hide *red
 	}
 	body, decoded, err := decode(answer, hasBody(method, answer.StatusCode))
 	if err != nil || hasBody(method, answer.StatusCode) && wide(answer.Header) {
-		return &refusal{reason: reasonEncoding, status: http.StatusBadGateway}
+		return &refusal{reason: egress.ReasonEncoding, status: http.StatusBadGateway}
 	}
 	header := w.Header()
 	clear(header)

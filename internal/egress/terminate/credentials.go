@@ -16,9 +16,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/redact"
 )
 
-// reasonCredentialInvalid: the value of a credential must not be sent; see sendable.
-const reasonCredentialInvalid egress.Reason = "credential_invalid"
-
 const (
 	slotBearer = "bearer"
 	slotBasic  = "basic"
@@ -126,7 +123,7 @@ func (s *swapper) header(name string, values []string) ([]string, *misuse) {
 				continue
 			}
 			if !sendable(b.value) {
-				return nil, &misuse{reasonCredentialInvalid, b.name}
+				return nil, &misuse{egress.ReasonCredentialInvalid, b.name}
 			}
 			s.used = append(s.used, b.name)
 			// More than one value would let a host choose, and the client choose what it chooses from.
@@ -235,7 +232,7 @@ func (s *swapper) parameter(part string) (sent string, keep bool, bad *misuse) {
 			continue
 		}
 		if !sendable(b.value) {
-			return "", false, &misuse{reasonCredentialInvalid, b.name}
+			return "", false, &misuse{egress.ReasonCredentialInvalid, b.name}
 		}
 		s.used = append(s.used, b.name)
 		return url.QueryEscape(name) + "=" + url.QueryEscape(b.value), true, nil

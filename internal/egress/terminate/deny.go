@@ -3,7 +3,6 @@
 package terminate
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"motorcortex.dev/motorcortex/internal/egress"
@@ -12,19 +11,10 @@ import (
 // writeDenial answers as the proxy does before a connection is let through: the client is told what was refused and where,
 // in a body that a model reads.
 func writeDenial(w http.ResponseWriter, status int, domain string, no *refusal) {
-	body, err := json.Marshal(struct {
-		Error      egress.Reason `json:"error"`
-		Domain     string        `json:"domain"`
-		Credential string        `json:"credential,omitempty"`
-		Message    string        `json:"message"`
-	}{no.reason, domain, no.credential, message(no.reason)})
-	if err != nil {
-		body = []byte("{}")
-	}
 	w.Header().Set("Motor-Denied", string(no.reason))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // a client that is gone needs no answer
+	_, _ = w.Write(no.reason.Body(domain, no.credential, message(no.reason))) // a client that is gone needs no answer
 }
 
 func message(reason egress.Reason) string {
@@ -47,9 +37,9 @@ func message(reason egress.Reason) string {
 		return "The host could not be reached."
 	case egress.ReasonUpstream:
 		return "The answer of the host could not be used."
-	case reasonEncoding:
+	case egress.ReasonEncoding:
 		return "The answer of the host is encoded in a way that cannot be looked into."
-	case reasonCredentialInvalid:
+	case egress.ReasonCredentialInvalid:
 		return "The credential's value is shorter than 8 bytes or has control characters in it, such as a line break. It was not sent; set it again without."
 	default:
 		return "The request was refused."
