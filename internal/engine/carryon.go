@@ -95,7 +95,8 @@ func (e *Engine) runLoop(
 	if err := store.recall(ctx, entries.AllSteps()); err != nil {
 		return motorloop.Outcome{}, err
 	}
-	domains, err := e.openDomains(ctx, run, entries)
+	progress := runpolicy.ReadJournal(run, entries.AllSteps())
+	domains, err := e.openDomains(ctx, run, progress)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
@@ -105,6 +106,7 @@ func (e *Engine) runLoop(
 	}
 	defer box.close()
 	box.egress, store.box = way, box
+	box.isolationLost = runpolicy.IsolationLost(run, progress)
 	if !l.missingSince.IsZero() {
 		// Without what was missing the answer would be asked for in vain again.
 		model = patientModel{model, box.prepared}
@@ -112,7 +114,7 @@ func (e *Engine) runLoop(
 	hints := hintModel{engine: e, namespace: run.Namespace, known: known, log: log}
 	turns := entries.Turns()
 	loop := &motorloop.Loop{
-		Config:      loopConfig(run, entries, e.Now()),
+		Config:      loopConfig(run, progress, e.Now()),
 		Model:       discreetModel{thriftyModel{model, &l.history}, known},
 		Tools:       box,
 		Journal:     leasedJournal{entries, e},
@@ -142,11 +144,10 @@ func answers(run *v1alpha1.MotorRun, entries *journal.Log, known *secrets) map[s
 }
 
 // loopConfig is what the loop is told about the run's attempt.
-func loopConfig(run *v1alpha1.MotorRun, entries *journal.Log, now time.Time) motorloop.Config {
+func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Time) motorloop.Config {
 	attempt := attemptOf(run)
-	progress := runpolicy.ReadJournal(run, entries.AllSteps())
 	cfg := motorloop.Config{
-		Attempt:         entries.Attempt(),
+		Attempt:         attempt.Index,
 		Task:            run.Spec.Task,
 		MaxIterations:   maxIterations(run.Spec.Limits.MaxIterations, attempt.Index),
 		Deadline:        runpolicy.Deadline(run, progress.Answering(now)),

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -24,15 +23,14 @@ type domainPolicy struct {
 }
 
 // openDomains reads what bounds the run's requests.
-func (e *Engine) openDomains(ctx context.Context, run *v1alpha1.MotorRun, entries *journal.Log) (*domainPolicy, error) {
+func (e *Engine) openDomains(ctx context.Context, run *v1alpha1.MotorRun, p runpolicy.Progress) (*domainPolicy, error) {
 	var cortex v1alpha1.MotorCortex
 	err := e.Client.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get MotorCortex: %w", err)
 	}
 	bounds := runpolicy.Bounds(&cortex)
-	lasting := runpolicy.Lasting(run, runpolicy.ReadJournal(run, entries.AllSteps()), bounds)
-	return &domainPolicy{run: run, lasting: lasting, bounds: bounds}, nil
+	return &domainPolicy{run: run, lasting: runpolicy.Lasting(run, p, bounds), bounds: bounds}, nil
 }
 
 // Check answers a request about which nobody need be asked.

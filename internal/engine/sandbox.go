@@ -16,7 +16,6 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -31,6 +30,8 @@ type sandboxTools struct {
 	log     *slog.Logger
 	// egress is the way out, nil if there is none.
 	egress *egress
+	// isolationLost says whether a policy of the sandbox was away since its isolation was last proved.
+	isolationLost bool
 	// prepared is closed when the sandbox is ready.
 	prepared chan struct{}
 	// used says that the tool server has started a call, restarted that it has ended since.
@@ -121,7 +122,7 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 		box = v1alpha1.StepSandbox{}
 	}
 	box.PodUID, box.ServerKey = s.run.Status.Sandbox.PodUID, s.client.ServerKey()
-	if fresh || !hello.Used || s.isolationLost() {
+	if fresh || !hello.Used || s.isolationLost {
 		// A tool server that was restarted can be in a new network, which its node has to close first.
 		proof, err := s.proveIsolation(ctx)
 		if err != nil {
@@ -142,11 +143,6 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 	close(s.prepared)
 	s.log.Info("the sandbox is ready", "took", s.engine.Now().Sub(start).String(), "fresh", fresh)
 	return nil
-}
-
-// isolationLost says whether a policy of the sandbox was away since its isolation was last proved.
-func (s *sandboxTools) isolationLost() bool {
-	return runpolicy.IsolationLost(s.run, runpolicy.ReadJournal(s.run, s.entries.AllSteps()))
 }
 
 // putFiles puts the files of the spec into the workspace. It reads the run itself: the cached one has no contents.

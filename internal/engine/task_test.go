@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 func condition(name string) metav1.Condition {
@@ -113,7 +114,7 @@ func TestLoopConfig(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return loopConfig(run, entries, now)
+		return loopConfig(run, runpolicy.ReadJournal(run, entries.AllSteps()), now)
 	}
 	first := motorloop.Config{
 		MaxIterations: 20, OnUnknown: motorloop.UnknownPerson, Deadline: time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC),
