@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/internal/selftest"
@@ -39,25 +38,11 @@ func (o *options) selfTestNamespaces() []string {
 	return []string{o.namespace}
 }
 
-// awaitAdmission waits until the self-test passes, and is alive and not ready meanwhile. A manager that ended instead would
+// awaitAdmission waits until the self-test passes. A manager that ended instead would
 // make a fresh installation crash, in which the policies are a moment behind the Deployment.
 func awaitAdmission(ctx context.Context, test func(context.Context) error, pause time.Duration, healthAddress string, log *slog.Logger) error {
-	failed := test(ctx)
-	if failed == nil {
-		return nil
-	}
-	stop, err := serveWaiting(ctx, healthAddress)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	log.Error("no run is carried out before the self-test passes", "error", failed)
-	return wait.PollUntilContextCancel(ctx, pause, false, func(ctx context.Context) (bool, error) {
-		err := test(ctx)
-		if err != nil {
-			log.Error("no run is carried out before the self-test passes", "error", err)
-		}
-		return err == nil, nil
+	return awaitSuccess(ctx, test, pause, healthAddress, func(err error) {
+		log.Error("no run is carried out before the self-test passes", "error", err)
 	})
 }
 

@@ -32,18 +32,27 @@ func awaitAPIServer(ctx context.Context, cfg *rest.Config, healthAddress string,
 	if err != nil {
 		return fmt.Errorf("make a client of the API server: %w", err)
 	}
-	if answers(client) == nil {
+	return awaitSuccess(ctx, func(context.Context) error { return answers(client) }, apiServerPause, healthAddress, func(err error) {
+		log.Warn("waiting for the API server", "error", err)
+	})
+}
+
+// awaitSuccess tries until it succeeds, and tells of each failure. The manager is alive and not ready meanwhile.
+func awaitSuccess(ctx context.Context, try func(context.Context) error, pause time.Duration, healthAddress string, tell func(error)) error {
+	err := try(ctx)
+	if err == nil {
 		return nil
 	}
-	stop, err := serveWaiting(ctx, healthAddress)
-	if err != nil {
-		return err
+	stop, listenErr := serveWaiting(ctx, healthAddress)
+	if listenErr != nil {
+		return listenErr
 	}
 	defer stop()
-	return wait.PollUntilContextCancel(ctx, apiServerPause, true, func(context.Context) (bool, error) {
-		err := answers(client)
+	tell(err)
+	return wait.PollUntilContextCancel(ctx, pause, false, func(ctx context.Context) (bool, error) {
+		err := try(ctx)
 		if err != nil {
-			log.Warn("waiting for the API server", "error", err)
+			tell(err)
 		}
 		return err == nil, nil
 	})
