@@ -49,12 +49,7 @@ func TestRetriesAreOnlyAdded(t *testing.T) {
 			ctx := testContext(t)
 			run := createRun(ctx, t, ns, func(r *v1alpha1.MotorRun) { r.Name = runName })
 			must(t, jsonPatch(ctx, run, `[{"op":"add","path":"/spec/retries/-","value":`+one+`}]`))
-			var err error
-			if tt.json != "" {
-				err = jsonPatch(ctx, run, tt.json)
-			} else {
-				err = mergePatch(ctx, run, tt.merge)
-			}
+			err := patchAs(ctx, run, tt.json, tt.merge)
 			if tt.refused != "" {
 				wantRefused(t, err, "spec.retries", tt.refused)
 				return
@@ -152,13 +147,7 @@ func TestSummarySteps(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := testContext(t)
-			err := manager.Create(ctx, bareStep(ns, "step", tt.change), client.DryRunAll)
-			if tt.want == "" {
-				must(t, err)
-				return
-			}
-			wantRefused(t, err, tt.want)
+			wantStep(t, bareStep(ns, "step", tt.change), tt.want)
 		})
 	}
 }

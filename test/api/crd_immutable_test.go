@@ -168,12 +168,7 @@ func TestResponsesAreOnlyAdded(t *testing.T) {
 			t.Parallel()
 			ctx := testContext(t)
 			run := start(ctx, t, runName)
-			var err error
-			if tt.json != "" {
-				err = jsonPatch(ctx, run, tt.json)
-			} else {
-				err = mergePatch(ctx, run, tt.merge)
-			}
+			err := patchAs(ctx, run, tt.json, tt.merge)
 			if tt.refused != "" {
 				wantRefused(t, err, "spec.responses", tt.refused)
 				return

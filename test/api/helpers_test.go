@@ -24,7 +24,7 @@ import (
 )
 
 // deadline bounds every test: the control plane shares the machine with other work.
-const deadline = 2 * time.Minute
+const deadline = 5 * time.Minute
 
 func testContext(t *testing.T) context.Context {
 	t.Helper()
@@ -116,6 +116,14 @@ func jsonPatch(ctx context.Context, o client.Object, patch string) error {
 
 func mergePatch(ctx context.Context, o client.Object, patch string) error {
 	return admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(patch)))
+}
+
+// patchAs applies the JSON patch, or the merge patch if there is none.
+func patchAs(ctx context.Context, o client.Object, json, merge string) error {
+	if json != "" {
+		return jsonPatch(ctx, o, json)
+	}
+	return mergePatch(ctx, o, merge)
 }
 
 // respond answers as the design tells people to.

@@ -50,11 +50,11 @@ func newRig(t *testing.T, change ...func(*v1alpha1.MotorRun)) *rig {
 }
 
 // emptyRig is a rig without a run.
-func emptyRig(t *testing.T) *rig {
+func emptyRig(t *testing.T, labels ...string) *rig {
 	t.Helper()
 	t.Parallel()
 	ctx := testContext(t)
-	r := &rig{t: t, ctx: ctx, ns: newNamespace(ctx, t, "pod-security.kubernetes.io/enforce", "restricted")}
+	r := &rig{t: t, ctx: ctx, ns: newNamespace(ctx, t, append(labels, "pod-security.kubernetes.io/enforce", "restricted")...)}
 	endpoint := modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}
 	r.rec = &controller.MotorRunReconciler{
 		Client: manager, Live: manager, Recorder: r,

@@ -244,7 +244,7 @@ func TestStatusOfManyAttemptsIsBounded(t *testing.T) {
 	for attempt := range int32(10) {
 		many := turnOf(attempt, 1, "", slices.Repeat([]string{strings.Repeat("t", 128) + ":{}"}, 5)...)
 		for i := range many.Results {
-			many.Results[i] = okResult(hard, 1)
+			many.Results[i] = okResult(hard[:len(hard)/10], 1)
 			many.Results[i].OK, many.Results[i].ErrorCode = false, strings.Repeat("e", 64)
 		}
 		r.said(many)

@@ -236,10 +236,10 @@ func TestDeletedRunLosesItsGrant(t *testing.T) {
 			r.ready()
 			run := r.run()
 			if hold {
-				run.Finalizers = []string{"example.org/hold"}
-				must(t, admin.Update(r.ctx, run))
+				r.deleteHeld()
+			} else {
+				must(t, admin.Delete(r.ctx, run))
 			}
-			must(t, admin.Delete(r.ctx, run))
 			r.once()
 			if s, _ := r.grantByUID(string(run.UID)); s != nil {
 				t.Error("there is still a grant")
@@ -248,9 +248,7 @@ func TestDeletedRunLosesItsGrant(t *testing.T) {
 				if r.route() != nil || r.pod() != nil {
 					t.Error("there is still a NetworkPolicy or a Pod")
 				}
-				run = r.run()
-				run.Finalizers = nil
-				must(t, admin.Update(r.ctx, run))
+				r.letGo()
 			}
 		})
 	}

@@ -142,17 +142,12 @@ func TestNewWorkerTakesOver(t *testing.T) {
 
 func TestRunThatIsGoneOrGoing(t *testing.T) {
 	r := newRig(t)
-	run := r.run()
-	run.Finalizers = []string{"example.org/hold"}
-	must(t, admin.Update(r.ctx, run))
-	must(t, admin.Delete(r.ctx, run))
+	r.deleteHeld()
 	r.step()
 	if r.pod() != nil {
 		t.Error("a run that is being deleted got a sandbox")
 	}
-	run = r.run()
-	run.Finalizers = nil
-	must(t, admin.Update(r.ctx, run))
+	r.letGo()
 	r.step()
 }
 
@@ -160,15 +155,26 @@ func TestRunThatIsGoneOrGoing(t *testing.T) {
 func TestRunThatIsHeldBackLosesItsSandbox(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	run := r.run()
-	run.Finalizers = []string{"example.org/hold"}
-	must(t, admin.Update(r.ctx, run))
-	must(t, admin.Delete(r.ctx, run))
+	r.deleteHeld()
 	r.step()
 	if r.pod() != nil {
 		t.Error("the sandbox of a run that is being deleted is still there")
 	}
-	run = r.run()
+	r.letGo()
+}
+
+// deleteHeld deletes the run, which a finalizer holds back until letGo.
+func (r *rig) deleteHeld() {
+	r.t.Helper()
+	run := r.run()
+	run.Finalizers = []string{"example.org/hold"}
+	must(r.t, admin.Update(r.ctx, run))
+	must(r.t, admin.Delete(r.ctx, run))
+}
+
+func (r *rig) letGo() {
+	r.t.Helper()
+	run := r.run()
 	run.Finalizers = nil
-	must(t, admin.Update(r.ctx, run))
+	must(r.t, admin.Update(r.ctx, run))
 }

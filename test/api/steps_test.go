@@ -18,6 +18,17 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
+// wantStep fails unless the API server takes the step, or refuses it with that word.
+func wantStep(t *testing.T, step *v1alpha1.MotorStep, refused string) {
+	t.Helper()
+	err := manager.Create(testContext(t), step, client.DryRunAll)
+	if refused == "" {
+		must(t, err)
+		return
+	}
+	wantRefused(t, err, refused)
+}
+
 func bareStep(namespace, name string, change ...func(*v1alpha1.MotorStepSpec)) *v1alpha1.MotorStep {
 	s := &v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
@@ -61,13 +72,7 @@ func TestStepSpecs(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := testContext(t)
-			err := manager.Create(ctx, bareStep(ns, "step", tt.change), client.DryRunAll)
-			if tt.want == "" {
-				must(t, err)
-				return
-			}
-			wantRefused(t, err, tt.want)
+			wantStep(t, bareStep(ns, "step", tt.change), tt.want)
 		})
 	}
 }
