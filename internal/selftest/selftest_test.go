@@ -130,7 +130,12 @@ func TestAdmission(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), interceptor.Funcs{
+			// A fake client writes into the objects that it is given.
+			own := make([]client.Object, 0, len(objects))
+			for _, o := range objects {
+				own = append(own, o.DeepCopyObject().(client.Object))
+			}
+			c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(own...).Build(), interceptor.Funcs{
 				Create: func(_ context.Context, _ client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 					var options client.CreateOptions
 					options.ApplyOptions(opts)
