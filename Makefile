@@ -50,8 +50,8 @@ test: ## Everything: generated code, lint, unit, API-server, end-to-end, securit
 
 .PHONY: test-unit
 test-unit: ## Unit tests, with the race detector.
-	CGO_ENABLED=1 go test -race -timeout 10m $$(go list ./... | grep -v -E '/test/(e2e|api)$$')
-	go vet -tags e2e,faults,security ./cmd/manager ./test/e2e
+	CGO_ENABLED=1 go test -race -timeout 20m $$(go list ./... | grep -v -E '/test/(e2e|api)$$')
+	go vet -tags e2e,faults,security,figures ./cmd/manager ./test/e2e
 
 .PHONY: test-api
 test-api: ## Tests against a real API server.
@@ -81,13 +81,18 @@ figures: ## Measure what the README reports.
 figures-egress: ## Measure the egress proxy against tinyproxy and squid (Debian packages, installed if they are missing).
 	@hack/bench-egress.sh
 
+.PHONY: figures-tools
+figures-tools: ## Measure tool calls and Oneshot runs on the development cluster.
+	@hack/bench-tools.sh
+
 ##@ Change it
 
 .PHONY: generate
-generate: ## Generate deepcopy functions, CRDs and RBAC.
+generate: ## Generate deepcopy functions, CRDs, RBAC and docs/tools.md.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/... output:object:dir=$(GENERATED)/api/v1alpha1
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(GENERATED)/config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=motorcortex-manager paths=./internal/controller/... output:rbac:dir=$(GENERATED)/config/rbac
+	mkdir -p $(GENERATED)/docs && go run ./hack/tooldocs -o $(GENERATED)/docs/tools.md
 
 .PHONY: fmt
 fmt: ## Format the code.
@@ -104,6 +109,11 @@ verify: ## Check that generated files and go.mod are up to date.
 .PHONY: build-installer
 build-installer: ## Write the installation as one file, dist/install.yaml.
 	@mkdir -p dist && $(KUSTOMIZE) build config/default > dist/install.yaml && echo dist/install.yaml
+
+.PHONY: sbom
+sbom: ## Write what is in each image, dist/images/NAME.spdx.json (SPDX 2.3).
+	@mkdir -p dist/images && cd hack/devcluster && go run ./images build -o $(CURDIR)/dist/images manager egressproxy sandbox && \
+		go run ./images sbom -o $(CURDIR)/dist/images manager egressproxy sandbox
 
 .PHONY: help
 help: ## Show this help.

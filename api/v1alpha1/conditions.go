@@ -44,8 +44,6 @@ const (
 	ReasonQueued = "Queued"
 	// ReasonBusy: the namespace's places are taken, and its MotorCortex has runs rejected then.
 	ReasonBusy = "Busy"
-	// ReasonModeUnsupported: this version does not carry out runs of that mode.
-	ReasonModeUnsupported = "ModeUnsupported"
 	// ReasonEgressUnavailable: the run asks for domains, and there is no egress proxy.
 	ReasonEgressUnavailable = "EgressUnavailable"
 	// ReasonDomainInvalid: an entry of spec.domains is none that a run can be allowed: a public suffix, a cluster's name.
@@ -68,8 +66,10 @@ const (
 	ReasonModelSecretNotFound = "ModelSecretNotFound"
 	// ReasonModelSecretKeyMissing: that Secret has no such key, or its value is empty.
 	ReasonModelSecretKeyMissing = "ModelSecretKeyMissing"
-	// ReasonInputFileNotFound: a ConfigMap, or a key of it, that spec.files names does not exist.
+	// ReasonInputFileNotFound: a ConfigMap, a key of it, or an artifact that spec.files names does not exist.
 	ReasonInputFileNotFound = "InputFileNotFound"
+	// ReasonMCPServerNotAllowed: the host of an MCP server is not within spec.domains, or its credential is not for that host.
+	ReasonMCPServerNotAllowed = "MCPServerNotAllowed"
 )
 
 // Reasons of SandboxReady.
@@ -145,6 +145,8 @@ const (
 	ReasonQuestion = "Question"
 	// ReasonDomainRequest: the model asks for leave to reach one more domain.
 	ReasonDomainRequest = "DomainRequest"
+	// ReasonApproval: a tool call is to be approved.
+	ReasonApproval = "Approval"
 	// ReasonOutcomeUnknown: a tool call was started and nobody can tell how it ended.
 	ReasonOutcomeUnknown = "OutcomeUnknown"
 	// ReasonAttemptFailed: an attempt failed, and an entry in spec.retries would start the next one.
@@ -210,6 +212,12 @@ const (
 	ReasonSandboxCrashed = "SandboxCrashed"
 	// ReasonSandboxEvicted: the node evicted the sandbox (its storage limit, or pressure on the node).
 	ReasonSandboxEvicted = "SandboxEvicted"
+	// ReasonExecutionTimeout: the code of a Oneshot run did not end in its time.
+	ReasonExecutionTimeout = "ExecutionTimeout"
+	// ReasonExecutionError: the code of a Oneshot run threw an error, or could not be read as a program.
+	ReasonExecutionError = "ExecutionError"
+	// ReasonExecutionBlocked: the code of a Oneshot run asks for what no Oneshot run may have.
+	ReasonExecutionBlocked = "ExecutionBlocked"
 	// ReasonInternalError: the manager could not carry the run on, for no reason that lies in the task: its loop kept
 	// panicking, or the journal lacks a step or did not take one.
 	ReasonInternalError = "InternalError"

@@ -16,6 +16,10 @@ const (
 	ComponentEgressGrant = "egress-grant"
 	// ComponentCredential is the value of LabelComponent on the Secrets that runs have saved.
 	ComponentCredential = "credential"
+	// ComponentArtifact is the value of LabelComponent on the ConfigMaps that hold what runs leave behind.
+	ComponentArtifact = "artifact"
+	// AnnotationPath on such a ConfigMap is where the file was in the workspace.
+	AnnotationPath = "motorcortex.dev/path"
 	// LabelRunUID is the UID of the MotorRun that an object outside of its namespace belongs to.
 	LabelRunUID = "motorcortex.dev/run-uid"
 	// LabelSandboxExec on a namespace, with the value "allowed", lets people run commands in the sandboxes of the namespace.

@@ -19,7 +19,36 @@ type MotorCortexSpec struct {
 	// egress bounds what the runs of this namespace may reach.
 	// +optional
 	Egress *EgressBounds `json:"egress,omitempty"`
+	// search is where the tool search_web asks. Unset, the tool is not offered to any model.
+	// +optional
+	Search *SearchProvider `json:"search,omitempty"`
 }
+
+// SearchProvider is where search_web asks. The manager asks it, not the sandbox.
+// +kubebuilder:validation:XValidation:rule="self.type != 'Brave' || has(self.apiKeySecretRef)",message="Brave needs apiKeySecretRef"
+// +kubebuilder:validation:XValidation:rule="self.type != 'SearXNG' || has(self.url)",message="SearXNG needs url"
+type SearchProvider struct {
+	// type is the shape of its API.
+	// +required
+	Type SearchType `json:"type"`
+	// url of a SearXNG instance, without /search; of Brave, where it is not its own.
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^https?://[^/\s?#@]+(/[^\s?#]*)?$`
+	// +optional
+	URL string `json:"url,omitempty"`
+	// apiKeySecretRef is the key of a Secret in this namespace that holds the API key.
+	// +optional
+	APIKeySecretRef *SecretKeyRef `json:"apiKeySecretRef,omitempty"`
+}
+
+// SearchType is the shape of a search provider's API.
+// +kubebuilder:validation:Enum=SearXNG;Brave
+type SearchType string
+
+const (
+	SearchSearXNG SearchType = "SearXNG"
+	SearchBrave   SearchType = "Brave"
+)
 
 // EgressBounds bound what runs may reach.
 type EgressBounds struct {
@@ -56,22 +85,26 @@ const (
 
 // Retention says how long, and how many, finished runs are kept. Whichever limit is reached first, counts.
 type Retention struct {
-	// succeededSeconds is how long a run that succeeded is kept, unless it says so itself: a day if unset.
+	// succeededSeconds is how long a run that succeeded is kept, unless it says so itself: a day if unset, of mode Oneshot
+	// 10 minutes.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=315360000
 	// +optional
 	SucceededSeconds *int32 `json:"succeededSeconds,omitempty"`
-	// failedSeconds is how long a run that failed or was cancelled is kept, unless it says so itself: a week if unset.
+	// failedSeconds is how long a run that failed or was cancelled is kept, unless it says so itself: a week if unset, of
+	// mode Oneshot 10 minutes.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=315360000
 	// +optional
 	FailedSeconds *int32 `json:"failedSeconds,omitempty"`
-	// maxSucceeded is how many runs that succeeded are kept, the newest; unset, there is no such limit.
+	// maxSucceeded is how many runs that succeeded are kept, the newest; unset, there is no such limit. Runs of mode Oneshot
+	// do not count.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
 	// +optional
 	MaxSucceeded *int32 `json:"maxSucceeded,omitempty"`
-	// maxFailed is how many runs that failed or were cancelled are kept, the newest; unset, there is no such limit.
+	// maxFailed is how many runs that failed or were cancelled are kept, the newest; unset, there is no such limit. Runs of
+	// mode Oneshot do not count.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
 	// +optional

@@ -96,6 +96,12 @@ type MotorRunStatus struct {
 	// result is set when the run has ended.
 	// +optional
 	Result *RunResult `json:"result,omitempty"`
+	// artifacts are the files that were collected when the run paused last. At the end they are in result.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=path
+	// +optional
+	Artifacts []Artifact `json:"artifacts,omitempty"`
 	// paused counts the time that does not count for spec.limits.timeoutSeconds, questions of the model not included.
 	// +optional
 	Paused PauseStatus `json:"paused,omitempty,omitzero"`
@@ -192,7 +198,7 @@ type EgressStatus struct {
 }
 
 // InputKind is what a run waits for.
-// +kubebuilder:validation:Enum=Question;OutcomeUnknown;Retry;DomainRequest
+// +kubebuilder:validation:Enum=Question;OutcomeUnknown;Retry;DomainRequest;Approval
 type InputKind string
 
 const (
@@ -203,6 +209,9 @@ const (
 	InputOutcomeUnknown InputKind = "OutcomeUnknown"
 	// InputDomainRequest asks whether the sandbox may reach one more domain. It is answered with a decision.
 	InputDomainRequest InputKind = "DomainRequest"
+	// InputApproval asks whether a tool call may be made. It is answered with a decision and the digest of the call. Nobody's
+	// answer in time counts as Deny.
+	InputApproval InputKind = "Approval"
 	// InputRetry asks whether to try again after an attempt that failed. It is answered in spec.retries, or by spec.cancel.
 	InputRetry InputKind = "Retry"
 )
@@ -243,6 +252,9 @@ type PendingInput struct {
 	// domain that is asked for, set for kind DomainRequest.
 	// +optional
 	Domain Domain `json:"domain,omitempty"`
+	// action is the tool call that is to be approved, set for kind Approval.
+	// +optional
+	Action *PendingAction `json:"action,omitempty"`
 	// default is the answer that the model would choose.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
@@ -259,9 +271,30 @@ type PendingInput struct {
 	// askedAt is when the question was asked.
 	// +optional
 	AskedAt metav1.Time `json:"askedAt,omitempty,omitzero"`
-	// expiresAt is when the run fails if nobody has answered.
+	// expiresAt is when the run fails if nobody has answered; of kind Approval, when that counts as Deny.
 	// +optional
 	ExpiresAt metav1.Time `json:"expiresAt,omitempty,omitzero"`
+}
+
+// PendingAction is a tool call that waits for approval.
+type PendingAction struct {
+	// tool that is called.
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Tool string `json:"tool"`
+	// arguments in canonical JSON, with sorted keys and everything escaped that could deceive the eye. If they are longer
+	// than fits here, the middle is left out; the step has them whole.
+	// +kubebuilder:validation:MaxLength=4096
+	// +optional
+	Arguments string `json:"arguments,omitempty"`
+	// argsDigest is "sha256:…" of tool and arguments. A response names it, so that it can only be about this call.
+	// +kubebuilder:validation:MaxLength=71
+	// +required
+	ArgsDigest string `json:"argsDigest"`
+	// reason says by which rule it needs approval.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Reason string `json:"reason,omitempty"`
 }
 
 // RunResult is what a run came to.
@@ -277,6 +310,21 @@ type RunResult struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Partial string `json:"partial,omitempty"`
+	// value is what the code of a Oneshot run came to, as JSON: {"ok", "value", "console", "error": {"code", "message"}}. If it is
+	// longer than fits here, console is left out of it, and value if need be, and "truncated" is true; the run's step has more.
+	// +kubebuilder:validation:MaxLength=12288
+	// +optional
+	Value string `json:"value,omitempty"`
+	// artifacts are the files that the run leaves behind.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=path
+	// +optional
+	Artifacts []Artifact `json:"artifacts,omitempty"`
+	// artifactsOmitted is how many further files there were that are not listed, and not kept.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	ArtifactsOmitted int32 `json:"artifactsOmitted,omitempty"`
 	// stats count what it took.
 	// +optional
 	Stats RunStats `json:"stats,omitempty,omitzero"`

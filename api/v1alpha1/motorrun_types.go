@@ -16,7 +16,7 @@ const (
 )
 
 // ToolName is the name of a tool.
-// +kubebuilder:validation:Enum=bash;code;read;write;list;ask_user;request_domain;save_credential
+// +kubebuilder:validation:Enum=bash;code;read;write;edit;patch;list;glob;grep;fetch;search_web;save_artifact;ask_user;request_approval;request_domain;save_credential
 type ToolName string
 
 // MotorRunSpec is one task to carry out. Only responses, retries, suspend, ttlSecondsAfterFinished and cancel may change
@@ -31,6 +31,10 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="!has(self.tools) || self.tools.size() == 0 ? !has(oldSelf.tools) || oldSelf.tools.size() == 0 : has(oldSelf.tools) && self.tools == oldSelf.tools",fieldPath=".tools",message="tools never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!has(self.domains) || self.domains.size() == 0 ? !has(oldSelf.domains) || oldSelf.domains.size() == 0 : has(oldSelf.domains) && self.domains == oldSelf.domains",fieldPath=".domains",message="domains never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!has(self.credentials) || self.credentials.size() == 0 ? !has(oldSelf.credentials) || oldSelf.credentials.size() == 0 : has(oldSelf.credentials) && self.credentials == oldSelf.credentials",fieldPath=".credentials",message="credentials never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.bash) == has(oldSelf.bash) && (!has(self.bash) || self.bash == oldSelf.bash)",fieldPath=".bash",message="bash never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="!has(self.mcpServers) || self.mcpServers.size() == 0 ? !has(oldSelf.mcpServers) || oldSelf.mcpServers.size() == 0 : has(oldSelf.mcpServers) && self.mcpServers == oldSelf.mcpServers",fieldPath=".mcpServers",message="mcpServers never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="!has(self.mcpServers) || self.mcpServers.all(m, !has(m.credential) || has(self.credentials) && self.credentials.exists(c, c.name == m.credential))",fieldPath=".mcpServers",message="the credential of an MCP server is one of spec.credentials"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || (!has(self.tools) || self.tools.size() == 0) && (!has(self.domains) || self.domains.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a Oneshot run has no tools, domains, credentials, mcpServers or files: it is one piece of code, without a network"
 // +kubebuilder:validation:XValidation:rule="has(self.requester) == has(oldSelf.requester) && (!has(self.requester) || self.requester == oldSelf.requester)",fieldPath=".requester",message="requester never changes after creation: it is who created the run"
 // +kubebuilder:validation:XValidation:rule="!has(self.files) || self.files.size() == 0 ? !has(oldSelf.files) || oldSelf.files.size() == 0 : has(oldSelf.files) && self.files == oldSelf.files",fieldPath=".files",message="files never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",fieldPath=".model",message="model never changes after creation: create another run"
@@ -62,6 +66,17 @@ type MotorRunSpec struct {
 	// +listType=set
 	// +optional
 	Tools []ToolName `json:"tools,omitempty"`
+
+	// bash narrows the bash tool.
+	// +optional
+	Bash *BashRules `json:"bash,omitempty"`
+
+	// mcpServers are servers of the Model Context Protocol whose tools the model may use.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	MCPServers []MCPServer `json:"mcpServers,omitempty"`
 
 	// domains are the only hosts that the sandbox may reach: example.org, *.example.org (its subdomains, not
 	// itself), example.org:8443. The port is 443 if none is given.
@@ -138,7 +153,8 @@ type MotorRunSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 
 	// ttlSecondsAfterFinished is how long the run is kept after its end, and its steps with it. Unset, the namespace's
-	// MotorCortex decides; without one, a run that succeeded is kept for a day and any other for a week.
+	// MotorCortex decides; without one, a run that succeeded is kept for a day and any other for a week, of mode Oneshot
+	// either for 10 minutes.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=315360000
 	// +optional
@@ -158,19 +174,6 @@ type MotorRunSpec struct {
 	Cancel bool `json:"cancel,omitempty"`
 }
 
-// Code is a program.
-type Code struct {
-	// language of the source.
-	// +kubebuilder:validation:Enum=javascript;python
-	// +required
-	Language string `json:"language"`
-	// source is the program.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=65536
-	// +required
-	Source string `json:"source"`
-}
-
 // Domain is a host name, or *. and a host name, with an optional port.
 // +kubebuilder:validation:MinLength=4
 // +kubebuilder:validation:MaxLength=261
@@ -181,40 +184,6 @@ type Code struct {
 // +kubebuilder:validation:XValidation:rule="!self.matches('[.](local|localhost|localdomain|internal|svc|arpa)(:[0-9]*)?$')",message="a domain is of the Internet, not of the cluster or the local network"
 // +kubebuilder:validation:XValidation:rule="!self.matches(':[0-9]{1,5}$') || (!self.split(':')[1].startsWith('0') && int(self.split(':')[1]) <= 65535)",message="the port of a domain is 1 to 65535"
 type Domain string
-
-// InputFile is a file for the workspace.
-// +kubebuilder:validation:XValidation:rule="has(self.content) != has(self.configMapKeyRef)",message="a file has either content or configMapKeyRef"
-type InputFile struct {
-	// path in the workspace, with / between folders.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:Pattern=`^[^/\x00-\x1f\x7f]+(/[^/\x00-\x1f\x7f]+)*$`
-	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(p, p == '..' || p == '.')",message="a path stays in the workspace: no . or .. in it"
-	// +kubebuilder:validation:XValidation:rule="self != '.motor' && !self.startsWith('.motor/')",message="the folder .motor is the operator's"
-	// +required
-	Path string `json:"path"`
-	// content of the file.
-	// +kubebuilder:validation:MaxLength=262144
-	// +optional
-	Content *string `json:"content,omitempty"`
-	// configMapKeyRef names a ConfigMap in this namespace and the key in it whose value is the content.
-	// +optional
-	ConfigMapKeyRef *ConfigMapKeyRef `json:"configMapKeyRef,omitempty"`
-}
-
-// ConfigMapKeyRef names one key of a ConfigMap in the same namespace.
-type ConfigMapKeyRef struct {
-	// name of the ConfigMap.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +required
-	Name string `json:"name"`
-	// key in data or binaryData.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +required
-	Key string `json:"key"`
-}
 
 // RunModel chooses the model of a run.
 type RunModel struct {
@@ -253,6 +222,12 @@ type RunLimits struct {
 	// +default=1800
 	// +optional
 	RetryWindowSeconds int32 `json:"retryWindowSeconds,omitempty"`
+	// approvalSeconds is how long a person may take to approve a tool call. Then it counts as denied, and the run goes on.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +default=900
+	// +optional
+	ApprovalSeconds int32 `json:"approvalSeconds,omitempty"`
 	// maxTokens is the most tokens of all model calls of an attempt together; unset, there is no such limit.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
@@ -272,24 +247,6 @@ type RunSandbox struct {
 	// +optional
 	Resources SandboxResources `json:"resources,omitempty,omitzero"`
 }
-
-// RunApproval says what needs a person.
-type RunApproval struct {
-	// onUnknown decides who deals with a tool call that was started and whose end nobody saw: a person is asked (Person),
-	// or the model is told (Model). Calls that only read are made again without asking anybody.
-	// +default="Person"
-	// +optional
-	OnUnknown UnknownPolicy `json:"onUnknown,omitempty"`
-}
-
-// UnknownPolicy is who deals with a call of unknown outcome.
-// +kubebuilder:validation:Enum=Person;Model
-type UnknownPolicy string
-
-const (
-	UnknownAskPerson UnknownPolicy = "Person"
-	UnknownTellModel UnknownPolicy = "Model"
-)
 
 // Retry starts one further attempt.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a retry cannot be changed"
@@ -312,44 +269,6 @@ type Retry struct {
 	AddDomains []Domain `json:"addDomains,omitempty"`
 }
 
-// Decision is what a person decided.
-// +kubebuilder:validation:Enum=AllowOnce;AllowRun;Deny
-type Decision string
-
-const (
-	// DecisionAllowOnce allows it for the model's next answer and the tool calls in it.
-	DecisionAllowOnce Decision = "AllowOnce"
-	// DecisionAllowRun allows it until the run ends.
-	DecisionAllowRun Decision = "AllowRun"
-	// DecisionDeny does not allow it.
-	DecisionDeny Decision = "Deny"
-)
-
-// Response answers one question.
-// +kubebuilder:validation:XValidation:rule="has(self.answer) != has(self.decision)",message="a response has either an answer or a decision"
-// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
-type Response struct {
-	// id of the question: status.pendingInput.id.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	// +required
-	ID string `json:"id"`
-	// answer is given to the model, word for word.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=16384
-	// +optional
-	Answer string `json:"answer,omitempty"`
-	// decision about what status.pendingInput of kind DomainRequest asks for. It needs the verb approve on the run, an
-	// answer needs the verb respond.
-	// +optional
-	Decision Decision `json:"decision,omitempty"`
-	// respondedBy is who answered. Admission fills it in, where the cluster can, and refuses any other name.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=1024
-	// +optional
-	RespondedBy string `json:"respondedBy,omitempty"`
-}
-
 // MotorRun is one task, carried out in a sandbox of its own.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -363,7 +282,8 @@ type Response struct {
 // +kubebuilder:printcolumn:name="Pod",type=string,priority=1,JSONPath=`.status.sandbox.podName`
 // +kubebuilder:printcolumn:name="Model",type=string,priority=1,JSONPath=`.status.model`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
-// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind == 'Retry' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || has(r.decision) == (self.status.pendingInput.kind == 'DomainRequest'))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), any other question with answer"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind == 'Retry' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || (self.status.pendingInput.kind == 'DomainRequest' ? has(r.decision) && r.decision != 'Approve' : self.status.pendingInput.kind == 'Approval' ? has(r.decision) && r.decision in ['Approve', 'Deny'] : has(r.answer)))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), a request for approval with decision (Approve or Deny) and digest, any other question with answer"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind != 'Approval' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || (has(r.digest) && r.digest == self.status.pendingInput.action.argsDigest))",fieldPath=".spec.responses",message="a decision about a tool call carries the digest of what was decided about: status.pendingInput.action.argsDigest"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 48",message="the name of a MotorRun has at most 48 characters, so that the names of its steps and its Pod fit"
 type MotorRun struct {
 	metav1.TypeMeta   `json:",inline"`

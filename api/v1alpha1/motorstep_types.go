@@ -91,6 +91,23 @@ type MotorStepSpec struct {
 	// outcome says how the attempt ended.
 	// +optional
 	Outcome *StepOutcome `json:"outcome,omitempty"`
+	// artifacts are what the workspace held for the result when the attempt ended.
+	// +optional
+	Artifacts *ArtifactList `json:"artifacts,omitempty"`
+}
+
+// ArtifactList is what the workspace held for the result at one time.
+type ArtifactList struct {
+	// files in the order of their paths.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=path
+	// +optional
+	Files []Artifact `json:"files,omitempty"`
+	// omitted is how many further files there were.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Omitted int32 `json:"omitted,omitempty"`
 }
 
 // StepSandbox names the sandbox of a step so exactly that no other can take its place.
@@ -120,6 +137,67 @@ type StepSandbox struct {
 	// +listType=atomic
 	// +optional
 	Open []string `json:"open,omitempty"`
+	// mcp are the MCP servers whose tools the model was told of.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=server
+	// +optional
+	MCP []MCPPin `json:"mcp,omitempty"`
+}
+
+// MCPPin says which tools of an MCP server the model is told of.
+type MCPPin struct {
+	// server is the name in spec.mcpServers.
+	// +kubebuilder:validation:MaxLength=24
+	// +required
+	Server string `json:"server"`
+	// digest is "sha256:…" of names, descriptions and schemas of its tools. A server that describes them otherwise later is
+	// not used any more.
+	// +kubebuilder:validation:MaxLength=71
+	// +required
+	Digest string `json:"digest"`
+}
+
+// ApprovalOutcome is what became of a request for approval.
+// +kubebuilder:validation:Enum=Approved;Denied;Expired
+type ApprovalOutcome string
+
+const (
+	ApprovalApproved ApprovalOutcome = "Approved"
+	ApprovalDenied   ApprovalOutcome = "Denied"
+	ApprovalExpired  ApprovalOutcome = "Expired"
+)
+
+// StepApproval is a request to approve an execution of a tool call, and what became of it. The request is recorded before
+// anybody is asked, an approval before the call is made. It is used once.
+type StepApproval struct {
+	// execution that was asked about; see UnknownExecution.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	Execution string `json:"execution"`
+	// callID is the id of the tool call.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	CallID string `json:"callID"`
+	// argsDigest is "sha256:…" of tool and arguments.
+	// +kubebuilder:validation:MaxLength=71
+	// +required
+	ArgsDigest string `json:"argsDigest"`
+	// outcome of the request, unset until there is one.
+	// +optional
+	Outcome ApprovalOutcome `json:"outcome,omitempty"`
+	// by is who decided, as the response says.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	By string `json:"by,omitempty"`
+	// askedAt is when it was asked.
+	// +required
+	AskedAt metav1.Time `json:"askedAt"`
+	// decidedAt is when the decision was put to use, or the time for it was found to be over.
+	// +optional
+	DecidedAt metav1.Time `json:"decidedAt,omitempty,omitzero"`
 }
 
 // ToolCall is one tool call that the model decided on.
@@ -214,6 +292,15 @@ type MotorStepStatus struct {
 	// +listMapKey=execution
 	// +optional
 	Unknown []UnknownExecution `json:"unknown,omitempty"`
+	// approvals are the requests to approve its calls. Entries are only added, and get their outcome once.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=execution
+	// +optional
+	Approvals []StepApproval `json:"approvals,omitempty"`
+	// artifacts are what the workspace held for the result when the run last waited for a person in this step.
+	// +optional
+	Artifacts *ArtifactList `json:"artifacts,omitempty"`
 	// ok is "succeeded/called", for printing.
 	// +kubebuilder:validation:MaxLength=16
 	// +optional
@@ -280,7 +367,7 @@ type ToolResult struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	DurationMs int64 `json:"durationMs,omitempty"`
-	// waitedMs is how long a person took to decide about an unknown outcome of the call, in milliseconds.
+	// waitedMs is how long a person took to approve the call, or to decide about its unknown outcome, in milliseconds.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	WaitedMs int64 `json:"waitedMs,omitempty"`

@@ -19,14 +19,15 @@ import (
 // bucketCheck bounds how long the manager's start waits for a bucket that does not answer.
 const bucketCheck = 10 * time.Second
 
-// setupArchive has the steps of finished runs archived if there is a bucket for them.
-func setupArchive(ctx context.Context, mgr ctrl.Manager, url string, log *slog.Logger) error {
+// setupArchive has the steps of finished runs archived if there is a bucket for them, and gives the bucket, nil if there is
+// none.
+func setupArchive(ctx context.Context, mgr ctrl.Manager, url string, log *slog.Logger) (*bucket.Bucket, error) {
 	if url == "" {
-		return nil
+		return nil, nil
 	}
 	b, err := openBucket(ctx, url, log)
 	if err != nil {
-		return fmt.Errorf("--archive-bucket: %w", err)
+		return nil, fmt.Errorf("--archive-bucket: %w", err)
 	}
 	reconciler := &controller.ArchiveReconciler{
 		Client:   mgr.GetClient(),
@@ -36,9 +37,9 @@ func setupArchive(ctx context.Context, mgr ctrl.Manager, url string, log *slog.L
 		Now:      time.Now,
 	}
 	if err := reconciler.SetupWithManager(mgr); err != nil {
-		return fmt.Errorf("set up the archive's controller: %w", err)
+		return nil, fmt.Errorf("set up the archive's controller: %w", err)
 	}
-	return nil
+	return b, nil
 }
 
 // openBucket refuses what somebody wrote wrong. A bucket that cannot be reached now is no reason not to start: runs do

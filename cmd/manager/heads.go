@@ -3,9 +3,12 @@
 package main
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/oneshot"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -53,14 +56,26 @@ func stepHead(o any) (any, error) {
 			c.Arguments = ""
 		case c.Tool == toolapi.ToolAskUser, c.Tool == toolapi.ToolRequestDomain:
 			// They are asked by the whole of it.
+		case runpolicy.AwaitsApproval(s, c.ID):
+			// They are decided about by the whole of it, and there is one such call of a run at a time.
 		default:
 			c.Arguments = runpolicy.Cut(c.Arguments, headArguments)
 		}
 	}
 	for i := range s.Status.Results {
-		s.Status.Results[i].Output = runpolicy.Cut(s.Status.Results[i].Output, headOutput)
+		r := &s.Status.Results[i]
+		r.Output = outputHead(s, r)
 	}
 	return s, nil
+}
+
+// outputHead keeps of the output of a Oneshot run what the status has of it.
+func outputHead(s *v1alpha1.MotorStep, r *v1alpha1.ToolResult) string {
+	isOneshot := func(c v1alpha1.ToolCall) bool { return c.ID == r.CallID && c.Tool == toolapi.ToolOneshot }
+	if slices.ContainsFunc(s.Spec.ToolCalls, isOneshot) && len(r.Output) > headOutput {
+		return oneshot.Read(r.OK, r.ErrorCode, r.Output).Value
+	}
+	return runpolicy.Cut(r.Output, headOutput)
 }
 
 // nodeHead keeps of a cached node what says whether it supports user namespaces.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/oneshot"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
@@ -77,6 +78,77 @@ func TestStepHeadIsEnoughForTheController(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("final %t: the head gives another progress (-whole +head):\n%s", final, diff)
+		}
+	}
+}
+
+// So is the result of a Oneshot run, whatever its code came to.
+func TestStepHeadOfAOneshot(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Mode: v1alpha1.ModeOneshot}}
+	long := strings.Repeat("漢字< ", 2000)
+	for name, r := range map[string]v1alpha1.ToolResult{
+		"short":            {OK: true, Output: `{"ok":true,"value":7}`},
+		"longer":           {OK: true, Output: `{"ok":true,"value":"` + long[:3000] + `"}`},
+		"a long console":   {OK: true, Output: `{"ok":true,"value":7,"console":"` + long + `"}`},
+		"a long value":     {OK: true, Output: `{"ok":true,"value":"` + long + `"}`},
+		"a long error":     {ErrorCode: "execution_error", Output: `{"ok":false,"error":{"code":"EXECUTION_ERROR","message":"` + long + `"}}`},
+		"an unknown end":   {ErrorCode: "outcome_unknown", Output: long},
+		"no sandbox's way": {ErrorCode: "internal", Output: long},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r.CallID = "c0"
+			whole := &v1alpha1.MotorStep{
+				Spec:   v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, ToolCalls: []v1alpha1.ToolCall{{ID: "c0", Tool: "oneshot"}}},
+				Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{r}},
+			}
+			o, err := stepHead(whole.DeepCopy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			head := o.(*v1alpha1.MotorStep)
+			if n := len(head.Status.Results[0].Output); n > oneshot.MaxValueBytes {
+				t.Errorf("the head has %d bytes of output", n)
+			}
+			want, got := runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*whole}), runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*head})
+			if diff := cmp.Diff(want, got); diff != "" || (got.Final == nil) == (got.Failure == nil) {
+				t.Errorf("the head gives another progress (-whole +head):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a person is to approve is shown from the whole call, and kept no longer than that.
+func TestStepHeadKeepsWhatIsDecidedAbout(t *testing.T) {
+	t.Parallel()
+	step := func() *v1alpha1.MotorStep {
+		s := bigStep(false)
+		s.Status.Approvals = []v1alpha1.StepApproval{{Execution: "c0", CallID: "c0", ArgsDigest: "sha256:0"}}
+		s.Status.Results = nil
+		return s
+	}
+	head := func(s *v1alpha1.MotorStep) *v1alpha1.MotorStep {
+		o, err := stepHead(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.(*v1alpha1.MotorStep)
+	}
+	run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Approval: &v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}}}
+	want := runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*step()}).Pending
+	if diff := cmp.Diff(want, runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*head(step())}).Pending); diff != "" || want.Kind != v1alpha1.InputApproval {
+		t.Errorf("the head gives another question (-whole +head):\n%s", diff)
+	}
+	for name, change := range map[string]func(*v1alpha1.MotorStep){
+		"decided":       func(s *v1alpha1.MotorStep) { s.Status.Approvals[0].Outcome = v1alpha1.ApprovalApproved },
+		"has a result":  func(s *v1alpha1.MotorStep) { s.Status.Results = []v1alpha1.ToolResult{{CallID: "c0"}} },
+		"about another": func(s *v1alpha1.MotorStep) { s.Status.Approvals[0].CallID = "c2" },
+	} {
+		s := step()
+		change(s)
+		if n := utf8.RuneCountInString(head(s).Spec.ToolCalls[0].Arguments); n != headArguments {
+			t.Errorf("%s: %d characters of arguments", name, n)
 		}
 	}
 }

@@ -57,7 +57,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
-	if err := setupArchive(ctx, mgr, o.archiveBucket, log); err != nil {
+	store, err := setupArchive(ctx, mgr, o.archiveBucket, log)
+	if err != nil {
 		return err
 	}
 	leases, err := coordinationv1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
@@ -80,6 +81,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 		},
 		Logger: log,
 		Now:    time.Now,
+	}
+	if store != nil {
+		// A nil pointer would be a bucket to the engine.
+		loops.Artifacts = store
 	}
 	if err := loops.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the engine: %w", err)

@@ -4,6 +4,9 @@
 
 // The toolserver is process 1 of a sandbox Pod. It runs tool calls for the manager; see internal/toolserver.
 //
+// With the argument scan-staged it is what git asks in a sandbox before a commit: it looks for secrets in what is staged in
+// the current folder.
+//
 // Environment:
 //
 //	MOTOR_POD_UID      the Pod's UID
@@ -35,6 +38,9 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 func main() {
 	if toolserver.IsChild() {
 		os.Exit(toolserver.RunChild())
+	}
+	if len(os.Args) == 2 && os.Args[1] == toolserver.ScanStagedVerb {
+		os.Exit(toolserver.ScanStaged(context.Background(), os.Stderr))
 	}
 	os.Exit(serve(nil))
 }

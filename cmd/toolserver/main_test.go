@@ -24,7 +24,7 @@ import (
 func TestToolsCannotReachTheServer(t *testing.T) {
 	p := newPod(t)
 	r := p.bash("id -u; grep CapEff /proc/self/status; cat /proc/self/oom_score_adj; set -- /proc/[0-9]*; echo $#")
-	if r.Output != fmt.Sprintf("%d\nCapEff:\t0000000000000000\n1000\n2\n", userID) {
+	if r.Output != fmt.Sprintf("%d\nCapEff:\t0000000000000000\n1000\n3\n", userID) {
 		t.Fatalf("not the container that is meant: %+v", r)
 	}
 	for name, command := range map[string]string{
@@ -35,6 +35,7 @@ func TestToolsCannotReachTheServer(t *testing.T) {
 		"ledger":      "echo x >> " + p.dir + "/motor/ledger",
 		"stop it":     "kill -TERM 1",
 		"kill it":     "kill -KILL 1 && kill -0 1",
+		"its threads": "for t in /proc/1/task/*; do kill -TERM ${t##*/} && exit; done; exit 1",
 	} {
 		if r := p.bash(command); r.OK {
 			t.Errorf("%s: %q succeeded", name, command)
@@ -80,8 +81,8 @@ python3 chain.py & sleep 0.2; echo started`,
 			if r := <-result; !strings.HasPrefix(r.Output, "started\n") || strings.Contains(r.Output, "could not be killed") || asked < 2 {
 				t.Errorf("asked %d times: %+v", asked, r)
 			}
-			if r := p.bash("set -- /proc/[0-9]*; echo $#"); r.Output != "2\n" {
-				t.Errorf("beside the server and the new call, processes are left: %+v", r)
+			if r := p.bash("set -- /proc/[0-9]*; echo $#"); r.Output != "3\n" {
+				t.Errorf("beside the server, its launcher and the new call, processes are left: %+v", r)
 			}
 		})
 	}

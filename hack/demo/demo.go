@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -239,10 +240,23 @@ func (d *demo) explain(err error) error {
 	return err
 }
 
+// report is the report that the run left behind, or else as it was written last.
+func (d *demo) report(ctx context.Context) string {
+	if d.story.run.Status.Result != nil {
+		for _, a := range d.story.run.Status.Result.Artifacts {
+			var kept corev1.ConfigMap
+			if path.Base(a.Path) == reportName && d.c.Get(ctx, client.ObjectKey{Namespace: d.key.Namespace, Name: a.ConfigMap}, &kept) == nil {
+				return string(kept.BinaryData["content"])
+			}
+		}
+	}
+	return d.story.report()
+}
+
 // conclude prints the result and what else there is to know. A run that failed is an error.
 func (d *demo) conclude(ctx context.Context) error {
 	run := d.story.run
-	if report := d.story.report(); report != "" {
+	if report := d.report(ctx); report != "" {
 		d.print.rawf("\n")
 		d.print.block(report)
 		d.print.rawf("\n")

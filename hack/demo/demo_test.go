@@ -87,7 +87,7 @@ func finished(phase v1alpha1.RunPhase, summary string, conditions ...string) *v1
 var (
 	reads = step(1, call{"read", `{"path":"portfolio.csv"}`, ok("")}, call{"read", `{"path":"strategy.md"}`, ok("")})
 	asks  = step(2, call{"ask_user", `{"question":"?"}`, nil})
-	last  = step(3, call{"read", `{"path":"report.md"}`, ok("# Report\n\n| A | \x1b[31mB |\n")})
+	last  = step(3, call{"write", `{"path":"artifacts/report.md","content":"# Report\n\n| A | \u001b[31mB |\n"}`, ok("")})
 )
 
 func TestHappyPath(t *testing.T) {

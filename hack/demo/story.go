@@ -161,7 +161,7 @@ func (s *story) tellStalled() []event {
 	return []event{stalledNow{reason, c.Message}}
 }
 
-// report is the last state of the report that the run showed, preferably as it was read back.
+// report is the report as the run wrote it last.
 func (s *story) report() string {
 	text := ""
 	for i := range s.steps {
@@ -176,10 +176,7 @@ func (s *story) report() string {
 			if path.Base(args.Path) != reportName {
 				continue
 			}
-			switch call.Tool {
-			case toolapi.ToolRead:
-				text = result.Output
-			case toolapi.ToolWrite:
+			if call.Tool == toolapi.ToolWrite {
 				text = args.Content
 			}
 		}

@@ -103,10 +103,10 @@ func TestReport(t *testing.T) {
 		steps []v1alpha1.MotorStep
 		want  string
 	}{
-		"none":      {[]v1alpha1.MotorStep{step(1, call{"read", `{"path":"a.csv"}`, ok("data")})}, ""},
-		"written":   {[]v1alpha1.MotorStep{written}, "as written"},
-		"read back": {[]v1alpha1.MotorStep{written, step(2, call{"read", `{"path":"out/report.md"}`, ok("as read")})}, "as read"},
-		"failed":    {[]v1alpha1.MotorStep{written, step(2, call{"read", `{"path":"report.md"}`, &v1alpha1.ToolResult{Output: "no such file"}})}, "as written"},
+		"none":    {[]v1alpha1.MotorStep{step(1, call{"read", `{"path":"a.csv"}`, ok("data")})}, ""},
+		"written": {[]v1alpha1.MotorStep{written}, "as written"},
+		"twice":   {[]v1alpha1.MotorStep{written, step(2, call{"write", `{"path":"out/report.md","content":"again"}`, ok("")})}, "again"},
+		"failed":  {[]v1alpha1.MotorStep{written, step(2, call{"write", `{"path":"report.md","content":"lost"}`, &v1alpha1.ToolResult{Output: "the workspace is full"}})}, "as written"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -7,11 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/modelref"
@@ -23,17 +19,16 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 	if isAccepted(s.run) {
 		return true, nil
 	}
-	if refusal := unsupported(s.run); refusal != nil {
-		s.set(v1alpha1.ConditionAccepted, metav1.ConditionFalse, refusal.Reason, refusal.Message)
-		end(s, refusal)
-		return false, nil
+	if s.run.Spec.Mode == v1alpha1.ModeOneshot {
+		// It needs no model, and may have nothing else that could be missing.
+		return true, nil
 	}
 	if ok, err := r.acceptDomains(ctx, s); err != nil || !ok {
 		return false, err
 	}
 	endpoint, err := r.Models.Resolve(ctx, s.run)
 	if err == nil {
-		err = CheckFiles(ctx, r.Live, s.run)
+		err = CheckFiles(ctx, r.Live, s.run, r.Config.Archive)
 	}
 	if err == nil {
 		err = r.checkCredentials(ctx, s.run)
@@ -91,43 +86,9 @@ func showExposure(s *scope) {
 	}
 }
 
-// unsupported refuses for good what this version could only pretend to do.
-func unsupported(run *v1alpha1.MotorRun) *runpolicy.End {
-	if run.Spec.Mode == v1alpha1.ModeAgentic {
-		return nil
-	}
-	return refused(v1alpha1.ReasonModeUnsupported, fmt.Sprintf(
-		"spec.mode: this version does not carry out %s runs. Create an Agentic run with the tool code.", run.Spec.Mode))
-}
-
 func refused(reason, message string) *runpolicy.End {
 	return &runpolicy.End{Phase: v1alpha1.PhaseFailed, Reason: reason, Message: message, Failure: &v1alpha1.FailureSummary{
 		Category: v1alpha1.CategoryInvalidTask, Reason: reason, Message: message,
 		SuggestedAction: runpolicy.SuggestedAction(v1alpha1.CategoryInvalidTask, reason, false),
 	}}
-}
-
-// CheckFiles looks whether the ConfigMaps of spec.files are there. The error is a *modelref.Problem if one is not.
-func CheckFiles(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun) error {
-	for i, f := range run.Spec.Files {
-		ref := f.ConfigMapKeyRef
-		if ref == nil {
-			continue
-		}
-		var cm corev1.ConfigMap
-		err := reader.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Name}, &cm)
-		if apierrors.IsNotFound(err) {
-			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf(
-				"spec.files[%d]: the ConfigMap %s does not exist in namespace %s. Create it.", i, ref.Name, run.Namespace)}
-		}
-		if err != nil {
-			return fmt.Errorf("get ConfigMap %s: %w", ref.Name, err)
-		}
-		_, text := cm.Data[ref.Key]
-		if _, binary := cm.BinaryData[ref.Key]; !text && !binary {
-			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf(
-				"spec.files[%d]: the ConfigMap %s in namespace %s has no key %s. Add it.", i, ref.Name, run.Namespace, ref.Key)}
-		}
-	}
-	return nil
 }

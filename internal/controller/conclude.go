@@ -98,7 +98,7 @@ func end(s *scope, e *runpolicy.End) {
 	}
 	st.Phase, st.Message = e.Phase, runpolicy.CutEncoded(e.Message, maxMessage)
 	st.FinishedAt = new(metav1.NewTime(s.now))
-	st.PendingInput, st.Egress = nil, nil
+	st.PendingInput, st.Egress, st.Artifacts = nil, nil, nil
 	runpolicy.CountPause(&st.Paused, false, s.now)
 	st.Result = result(s, e)
 	endAttempt(st, e)
@@ -166,9 +166,11 @@ func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
 			Tokens:     p.Usage.TotalTokens,
 		},
 	}
+	r.Artifacts, r.ArtifactsOmitted = runpolicy.ShowArtifacts(p.Artifacts)
 	if !r.OK {
 		r.Partial = runpolicy.CutEncoded(p.Partial, maxPartial)
 	}
+	r.Value = p.Value
 	return r
 }
 

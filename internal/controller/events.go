@@ -3,6 +3,9 @@
 package controller
 
 import (
+	"cmp"
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,12 +45,60 @@ func transitions(before, after *v1alpha1.MotorRun) []transition {
 		if is == nil || nothingYet(is.Reason) || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
 			continue
 		}
+		if t.conditionType == v1alpha1.ConditionAwaitingInput && isAboutApproval(was, is) {
+			continue
+		}
 		if was == nil && isCheck(t.conditionType) && is.Status == metav1.ConditionTrue {
 			continue
 		}
 		list = append(list, transition{eventType(t.conditionType, is, after), is.Reason, t.action, runpolicy.CutEncoded(is.Message, maxNote)})
 	}
 	return list
+}
+
+// The events of requests to approve a call.
+const (
+	reasonApprovalRequested = "ApprovalRequested"
+	actionApprove           = "Approve"
+)
+
+// isAboutApproval says whether a change of AwaitingInput is told of by approvalTransitions, which knows who decided what.
+func isAboutApproval(was, is *metav1.Condition) bool {
+	return is.Reason == v1alpha1.ReasonApproval ||
+		was != nil && was.Reason == v1alpha1.ReasonApproval && is.Reason == v1alpha1.ReasonAnswered
+}
+
+// approvalTransitions tells of the request that is shown now and was not before, and of what became of the one before it.
+func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress) []transition {
+	was, is := approvalShown(before), approvalShown(after)
+	if was != nil && is != nil && was.ID == is.ID {
+		return nil
+	}
+	var list []transition
+	if was != nil {
+		a := p.Approvals[was.ID]
+		call := fmt.Sprintf("%s %s (%s)", was.Action.Tool, runpolicy.CutEncoded(was.Action.Arguments, maxNote/2), was.Action.ArgsDigest)
+		switch a.Outcome {
+		case v1alpha1.ApprovalApproved, v1alpha1.ApprovalDenied:
+			list = append(list, transition{corev1.EventTypeNormal, string(a.Outcome), actionApprove, fmt.Sprintf("%s, by %s: %s", a.Outcome, cmp.Or(a.By, "somebody"), call)})
+		case v1alpha1.ApprovalExpired:
+			list = append(list, transition{corev1.EventTypeWarning, string(a.Outcome), actionApprove, "Nobody decided in time, so it was not done: " + call})
+		}
+	}
+	if is != nil {
+		list = append(list, transition{corev1.EventTypeNormal, reasonApprovalRequested, actionApprove, is.Question})
+	}
+	for i := range list {
+		list[i].note = runpolicy.CutEncoded(list[i].note, maxNote)
+	}
+	return list
+}
+
+func approvalShown(run *v1alpha1.MotorRun) *v1alpha1.PendingInput {
+	if p := run.Status.PendingInput; p != nil && p.Kind == v1alpha1.InputApproval && p.Action != nil {
+		return p
+	}
+	return nil
 }
 
 // isCheck says whether the condition is news only when it is False.

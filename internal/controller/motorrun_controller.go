@@ -41,7 +41,8 @@ import (
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorcortices,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
+// Of ConfigMaps outside its own namespace, the manager writes and deletes the artifacts of runs: the same policy sees to that.
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;create;delete
 // Of Secrets outside its own namespace, the manager writes those that a run saves, and no others: an admission policy sees to that.
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;update
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create
@@ -73,7 +74,8 @@ type Config struct {
 	CiliumPolicies bool
 	// WithoutNodes says that the manager may not read nodes, so that no sandbox gets a user namespace of its own.
 	WithoutNodes bool
-	// Archive says that the steps of a finished run are archived, which is waited for before the run is deleted.
+	// Archive says that there is a bucket: the steps of a finished run are archived, which is waited for before the run is
+	// deleted, and artifacts may be in it.
 	Archive bool
 }
 
@@ -278,7 +280,7 @@ func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
 		}
 		return err
 	}
-	for _, t := range transitions(s.before, s.run) {
+	for _, t := range append(transitions(s.before, s.run), approvalTransitions(s.before, s.run, s.progress)...) {
 		r.Recorder.Eventf(s.run, nil, t.kind, t.reason, t.action, "%s", t.note)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 func (r *MotorRunReconciler) progress(_ context.Context, s *scope) (bool, error) {
 	st, p := &s.run.Status, s.progress
 	st.Steps, st.Usage = p.Turns, p.Usage
+	st.Artifacts, _ = runpolicy.ShowArtifacts(p.Artifacts)
 	if p.ModelName != "" {
 		st.Model = p.ModelName
 	}
@@ -49,9 +50,13 @@ func showPendingInput(s *scope, retry *v1alpha1.PendingInput) {
 			reason = v1alpha1.ReasonOutcomeUnknown
 		case v1alpha1.InputDomainRequest:
 			reason = v1alpha1.ReasonDomainRequest
+		case v1alpha1.InputApproval:
+			reason = v1alpha1.ReasonApproval
 		case v1alpha1.InputQuestion, v1alpha1.InputRetry:
 		}
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, reason, pending.Question)
+	case hasExpired(s.progress):
+		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered, or its time was over.")
 	case len(s.progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered.")
 	default:
@@ -65,6 +70,16 @@ func showRequest(s *scope) {
 	if s.asksDomain && !isFinished(s.run) {
 		showPendingInput(s, nil)
 	}
+}
+
+// hasExpired says whether the run went on without an answer: only a request to approve a call lets it.
+func hasExpired(p runpolicy.Progress) bool {
+	for _, a := range p.Approvals {
+		if a.Outcome == v1alpha1.ApprovalExpired {
+			return true
+		}
+	}
+	return false
 }
 
 func wasAskedFor(a v1alpha1.AttemptStatus) bool { return a.Cause == v1alpha1.CauseRetry }

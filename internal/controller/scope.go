@@ -142,8 +142,10 @@ func (s *scope) summarizeEnd() {
 }
 
 func (s *scope) phase() v1alpha1.RunPhase {
-	switch {
-	case s.run.Status.PendingInput != nil:
+	switch p := s.run.Status.PendingInput; {
+	case p != nil && p.Kind == v1alpha1.InputApproval:
+		return v1alpha1.PhaseAwaitingApproval
+	case p != nil:
 		return v1alpha1.PhaseAwaitingInput
 	case apimeta.IsStatusConditionTrue(s.run.Status.Conditions, v1alpha1.ConditionSandboxReady):
 		return v1alpha1.PhaseRunning
@@ -154,9 +156,13 @@ func (s *scope) phase() v1alpha1.RunPhase {
 func (s *scope) message() string {
 	waitsFor := ""
 	if p := s.run.Status.PendingInput; p != nil {
-		waitsFor = "Waiting for an answer: " + p.Question
-		if p.Kind == v1alpha1.InputRetry {
+		switch p.Kind {
+		case v1alpha1.InputRetry:
 			waitsFor = p.Question
+		case v1alpha1.InputApproval:
+			waitsFor = "Waiting for approval: " + p.Question
+		default:
+			waitsFor = "Waiting for an answer: " + p.Question
 		}
 	}
 	if s.run.Spec.Suspend {
@@ -170,6 +176,9 @@ func (s *scope) message() string {
 	}
 	if s.note != "" {
 		return s.note
+	}
+	if s.run.Spec.Mode == v1alpha1.ModeOneshot {
+		return "Running the code."
 	}
 	return fmt.Sprintf("Working on step %d.", s.run.Status.Steps+1)
 }

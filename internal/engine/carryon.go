@@ -30,6 +30,7 @@ var errMissing = errors.New("missing for now")
 func (e *Engine) carryOn(
 	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger,
 ) (waitingFor question, err error) {
+	l.artifacts = nil
 	claim := journal.Claim{Epoch: l.task.epoch, Worker: e.Config.Worker}
 	entries, err := journal.Load(ctx, e.Client, e.Live, run, l.task.attempt, claim, e.Now)
 	if err == nil && entries.Ended() {
@@ -59,16 +60,29 @@ func (e *Engine) carryOn(
 		}
 		log.Info("the attempt failed", "reason", out.Failure.Reason, "category", string(out.Failure.Category))
 		out.Partial, out.Hint = known.hide(out.Partial), known.hide(out.Hint)
-		return question{}, entries.End(ctx, known.hideFailure(out.Failure), out)
+		if err := entries.End(ctx, known.hideFailure(out.Failure), out); err != nil {
+			return question{}, err
+		}
+		l.artifacts.recordedEnd(ctx)
+		return question{}, nil
 	case motorloop.Awaiting:
 		steps := entries.Steps()
-		asked := question{id: runpolicy.QuestionID(&steps[len(steps)-1], out.Waiting.ID), kind: v1alpha1.InputQuestion}
-		if out.Waiting.Tool == toolapi.ToolRequestDomain {
-			asked.kind = v1alpha1.InputDomainRequest
-		}
-		return asked, nil
+		return asked(run, &steps[len(steps)-1], out), nil
 	}
 	return question{}, nil
+}
+
+// asked is the question that a loop waits with.
+func asked(run *v1alpha1.MotorRun, step *v1alpha1.MotorStep, out motorloop.Outcome) question {
+	if out.Approval != "" {
+		p := runpolicy.PendingApproval(run, step, out.Approval)
+		return question{id: p.ID, kind: p.Kind, digest: p.Action.ArgsDigest, expires: p.ExpiresAt.Time}
+	}
+	q := question{id: runpolicy.QuestionID(step, out.Waiting.ID), kind: v1alpha1.InputQuestion}
+	if out.Waiting.Tool == toolapi.ToolRequestDomain {
+		q.kind = v1alpha1.InputDomainRequest
+	}
+	return q
 }
 
 // runLoop runs the loop from where the journal ends. A *motorloop.Failure says that the attempt cannot be carried on.
@@ -81,6 +95,9 @@ func (e *Engine) runLoop(
 			Message: fmt.Sprintf("The loop of the run panicked %d times in a row, which is a fault of the manager and not of the task. "+
 				"The log of the manager %s says where; please report it.", l.panics, e.Config.Worker),
 		}
+	}
+	if run.Spec.Mode == v1alpha1.ModeOneshot {
+		return e.runOnce(ctx, l, run, entries, log)
 	}
 	model, err := e.openModel(ctx, l, run, known)
 	if err != nil {
@@ -106,7 +123,13 @@ func (e *Engine) runLoop(
 	}
 	defer box.close()
 	box.egress, store.box = way, box
+	box.mcp = newMCPServers(run, entries.AllSteps(), known)
 	box.isolationLost = runpolicy.IsolationLost(run, progress)
+	tainted, err := e.tainted(ctx, run, entries.AllSteps())
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	l.artifacts = &artifacts{box: box, known: known, tainted: tainted, recorded: progress.Artifacts}
 	if !l.missingSince.IsZero() {
 		// Without what was missing the answer would be asked for in vain again.
 		model = patientModel{model, box.prepared}
@@ -119,18 +142,31 @@ func (e *Engine) runLoop(
 		Tools:       box,
 		Journal:     leasedJournal{entries, e},
 		Domains:     domains,
+		Policy:      callPolicy{run: run, entries: entries, now: e.Now},
 		Credentials: store,
 		Ready:       box.ready,
 		HintModel:   discreetModel{thriftyModel{hints, &l.history}, known},
 		Now:         e.Now,
 		Logger:      log,
 	}
+	if box.mcp != nil {
+		loop.MCP = box.mcp.servers
+	}
+	if err := e.openSearch(ctx, loop, run, known, log); err != nil {
+		return motorloop.Outcome{}, err
+	}
+	loop.Config.Tainted = tainted
 	if e.Config.Fault != nil {
 		faulty := &faultyLoop{fault: e.Config.Fault, run: run, journal: loop.Journal, box: box, step: int32(len(turns))}
 		loop.Tools, loop.Journal = faulty, faulty
 	}
-	loop.Tools = discreetTools{loop.Tools, known, way.refresh}
-	return loop.Run(ctx, turns, answers(run, entries, known))
+	loop.Journal = collectingJournal{loop.Journal, l.artifacts}
+	loop.Tools = discreetTools{collectingTools{loop.Tools, l.artifacts}, known, way.refresh}
+	out, err := loop.Run(ctx, turns, answers(run, entries, known))
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	return out, l.artifacts.afterLoop(ctx, out)
 }
 
 // answers are what people said. Who answers with a value that the model must not see has it kept from the model all the

@@ -69,6 +69,8 @@ type Engine struct {
 	// Leases holds this replica's Lease.
 	Leases coordinationv1client.LeasesGetter
 	Models modelref.Resolver
+	// Artifacts keeps what is too large for objects; nil keeps nothing of that.
+	Artifacts ArtifactBucket
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
 	NewModel func(modelref.Endpoint) (motorloop.Model, error)
 	Config   Config
@@ -146,8 +148,12 @@ func (e *Engine) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !e.shouldRun(run) {
-		e.stop(req.NamespacedName)
-		return ctrl.Result{}, nil
+		if e.onlyAsks(run) {
+			e.rest(req.NamespacedName)
+		} else {
+			e.stop(req.NamespacedName)
+		}
+		return ctrl.Result{RequeueAfter: e.expiry(run)}, nil
 	}
 	return e.ensure(run), nil //nolint:contextcheck // a loop outlives the pass that starts it; Start ends it
 }
@@ -168,7 +174,7 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 		return false
 	case !apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):
 		return false
-	case st.PendingInput != nil && !runpolicy.Answered(run, st.PendingInput):
+	case st.PendingInput != nil && !runpolicy.Answered(run, st.PendingInput) && !e.expired(st.PendingInput):
 		return false
 	case awaitsEgress(st):
 		return false
@@ -242,6 +248,23 @@ func (e *Engine) stop(key types.NamespacedName) {
 	case l.running:
 		l.stop(false)
 	default:
+		delete(e.loops, key)
+	}
+}
+
+// onlyAsks says whether nothing but a question keeps this replica from carrying the run on.
+func (e *Engine) onlyAsks(run *v1alpha1.MotorRun) bool {
+	answered := *run
+	answered.Status.PendingInput = nil
+	return e.shouldRun(&answered)
+}
+
+// rest is stop for a run that waits for a person. A loop that runs ends by itself: it collects what the run has until then.
+func (e *Engine) rest(key types.NamespacedName) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dequeue(key)
+	if l := e.loops[key]; l != nil && !l.running {
 		delete(e.loops, key)
 	}
 }

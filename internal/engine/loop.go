@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -32,6 +33,8 @@ type loop struct {
 	over bool
 	// waitingFor is the question without whose answer the loop need not be started again.
 	waitingFor question
+	// artifacts collects what the run leaves behind. It is that of the last start, nil if that did not come so far.
+	artifacts *artifacts
 	history
 	// retryAt is when to try again after a failure.
 	retryAt time.Time
@@ -76,11 +79,23 @@ func attemptOf(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
 type question struct {
 	id   string
 	kind v1alpha1.InputKind
+	// digest and expires are of a call that is to be approved: when nobody has answered by then, the loop goes on without
+	// an answer.
+	digest  string
+	expires time.Time
 }
 
 // answered says whether the spec has a response to it.
 func (q question) answered(run *v1alpha1.MotorRun) bool {
-	return runpolicy.Answered(run, &v1alpha1.PendingInput{ID: q.id, Kind: q.kind})
+	return runpolicy.Answered(run, q.pending())
+}
+
+func (q question) pending() *v1alpha1.PendingInput {
+	p := &v1alpha1.PendingInput{ID: q.id, Kind: q.kind}
+	if q.kind == v1alpha1.InputApproval {
+		p.Action, p.ExpiresAt = &v1alpha1.PendingAction{ArgsDigest: q.digest}, metav1.NewTime(q.expires)
+	}
+	return p
 }
 
 // stop tells the goroutine to end; again has the run looked at when it has.
@@ -91,8 +106,13 @@ func (l *loop) stop(again bool) {
 
 // idle says whether there is nothing to do for a loop that does not run, and if that changes by itself, when.
 func (l *loop) idle(run *v1alpha1.MotorRun, now time.Time) (wait time.Duration, idle bool) {
-	if l.over || l.waitingFor != (question{}) && !l.waitingFor.answered(run) {
+	if l.over {
 		return 0, true
+	}
+	if l.waitingFor != (question{}) && !l.waitingFor.answered(run) {
+		if wait, idle := unattended(l.waitingFor.pending(), now); idle {
+			return wait, true
+		}
 	}
 	wait = max(0, l.retryAt.Sub(now))
 	return wait, wait > 0

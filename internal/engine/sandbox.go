@@ -8,14 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -30,6 +24,8 @@ type sandboxTools struct {
 	log     *slog.Logger
 	// egress is the way out, nil if there is none.
 	egress *egress
+	// mcp is nil if the run has no MCP servers.
+	mcp *mcpServers
 	// isolationLost says whether a policy of the sandbox was away since its isolation was last proved.
 	isolationLost bool
 	// prepared is closed when the sandbox is ready.
@@ -42,12 +38,17 @@ func (s *sandboxTools) close() { s.client.Close() }
 
 // Call runs one tool call, or gives its stored result.
 func (s *sandboxTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
-	if s.restarted || s.egress.exists() {
+	if s.restarted || s.egress.exists() || s.mcp != nil {
 		// The tool server can be back before anybody has seen that it was gone.
 		if err := s.prepareAgain(ctx); err != nil {
 			return toolapi.Result{}, err
 		}
 		s.restarted = false
+	}
+	if refused, err := s.refuseMCP(ctx, c); err != nil {
+		return toolapi.Result{}, err
+	} else if refused != nil {
+		return *refused, nil
 	}
 	c.Arguments = s.egress.resolve(c.Arguments)
 	if len(c.Arguments) > toolapi.MaxArgumentsBytes {
@@ -97,17 +98,23 @@ func (s *sandboxTools) prepareAgain(ctx context.Context) error {
 		s.entries.UseSandbox(box)
 	}
 	s.used = hello.Used
-	if hello.Egress == s.egress.exists() {
+	if hello.Egress != s.egress.exists() {
+		if err := s.setEgress(ctx, hello); err != nil {
+			return err
+		}
+	}
+	if hello.MCP == (s.mcp != nil) {
 		return nil
 	}
-	return s.setEgress(ctx, hello)
+	return s.setMCP(ctx)
 }
 
 // fresh says whether no step was taken in the sandbox yet.
 func (s *sandboxTools) fresh() bool { return s.entries.Sandbox().PodUID != s.run.Status.Sandbox.PodUID }
 
 // ready prepares the sandbox while the model thinks: it makes sure that the tool server is the one of this run's Pod,
-// that the sandbox can reach nothing, that the files of the spec are there, and that the way out is open, if there is one.
+// that the sandbox can reach nothing, that the files of the spec are there, that the way out is open, if there is one, and
+// that the MCP servers run.
 // It names the sandbox to the journal, so that the next step records which one it was and which key it showed.
 func (s *sandboxTools) ready(ctx context.Context) error {
 	start := s.engine.Now()
@@ -139,73 +146,12 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 		return err
 	}
 	s.used = hello.Used
+	if err := s.setMCP(ctx); err != nil {
+		return err
+	}
+	s.mcp.record(&box)
 	s.entries.UseSandbox(box)
 	close(s.prepared)
 	s.log.Info("the sandbox is ready", "took", s.engine.Now().Sub(start).String(), "fresh", fresh)
 	return nil
-}
-
-// putFiles puts the files of the spec into the workspace. It reads the run itself: the cached one has no contents.
-func (s *sandboxTools) putFiles(ctx context.Context) error {
-	if len(s.run.Spec.Files) == 0 {
-		return nil
-	}
-	var run v1alpha1.MotorRun
-	if err := s.engine.Live.Get(ctx, client.ObjectKeyFromObject(s.run), &run); err != nil {
-		return fmt.Errorf("read the run's files: %w", err)
-	}
-	if run.UID != s.run.UID {
-		return errors.New("read the run's files: another run has its name by now")
-	}
-	for i := range run.Spec.Files {
-		f := &run.Spec.Files[i]
-		content, err := s.content(ctx, f)
-		missing := apierrors.IsNotFound(err) || errors.Is(err, errNoKey)
-		if missing && s.loop.mayComeBack(s.engine.Now()) {
-			return fmt.Errorf("read the run's files: %w: %w", errMissing, err)
-		}
-		if missing {
-			return inputFailure(i, f.Path, err.Error())
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := s.client.PutFile(ctx, f.Path, content); err != nil {
-			remote, ok := errors.AsType[*toolclient.RemoteError](err)
-			if !ok || errors.Is(err, toolclient.ErrStaleEpoch) || ctx.Err() != nil {
-				return s.classify(ctx, err)
-			}
-			return inputFailure(i, f.Path, remote.Message)
-		}
-	}
-	return nil
-}
-
-func inputFailure(i int, path, reason string) error {
-	return &motorloop.Failure{
-		Category: motorloop.InvalidTask,
-		Reason:   motorloop.ReasonInputFile,
-		Message:  fmt.Sprintf("spec.files[%d]: %s could not be put into the workspace: %s", i, path, reason),
-	}
-}
-
-// errNoKey says that a ConfigMap has lost the key that was there when the run was accepted.
-var errNoKey = errors.New("it has no such key any more")
-
-func (s *sandboxTools) content(ctx context.Context, f *v1alpha1.InputFile) ([]byte, error) {
-	if f.Content != nil {
-		return []byte(*f.Content), nil
-	}
-	ref := f.ConfigMapKeyRef
-	var cm corev1.ConfigMap
-	if err := s.engine.Live.Get(ctx, types.NamespacedName{Namespace: s.run.Namespace, Name: ref.Name}, &cm); err != nil {
-		return nil, fmt.Errorf("get ConfigMap %s: %w", ref.Name, err)
-	}
-	if text, ok := cm.Data[ref.Key]; ok {
-		return []byte(text), nil
-	}
-	if b, ok := cm.BinaryData[ref.Key]; ok {
-		return b, nil
-	}
-	return nil, fmt.Errorf("ConfigMap %s, key %s: %w", ref.Name, ref.Key, errNoKey)
 }

@@ -20,6 +20,7 @@ import (
 // Names under which what is no credential of the run is hidden. No credential can have them: theirs have no dash.
 const (
 	modelKeyName    = "model-api-key"
+	searchKeyName   = "search-api-key"
 	egressTokenName = "egress-token"
 )
 
@@ -29,6 +30,9 @@ type secrets struct {
 	mu       sync.Mutex
 	known    []redact.Secret
 	redactor *redact.Redactor
+	// values finds those that are secret: a handle is hidden and may be seen by anybody.
+	values *redact.Redactor
+	open   map[string]bool
 }
 
 // Format hides the values from whoever prints them.
@@ -46,6 +50,26 @@ func (s *secrets) add(name string, value []byte) {
 	}
 	s.known = append(s.known, redact.Secret{Name: name, Value: bytes.Clone(value)})
 	s.redactor = redact.New(s.known...)
+	s.values = redact.New(slices.DeleteFunc(slices.Clone(s.known), func(k redact.Secret) bool { return s.open[string(k.Value)] })...)
+}
+
+// addHandle makes known what stands for a credential. It is not secret, but the model knows the credential by its name alone.
+func (s *secrets) addHandle(name, handle string) {
+	s.mu.Lock()
+	if s.open == nil {
+		s.open = map[string]bool{}
+	}
+	s.open[handle] = true
+	s.mu.Unlock()
+	s.add(name, []byte(handle))
+}
+
+// in says whether there is a secret value in a text.
+func (s *secrets) in(text []byte) bool {
+	s.mu.Lock()
+	values := s.values
+	s.mu.Unlock()
+	return !bytes.Equal(values.Bytes(text), text)
 }
 
 // addCredential makes the value of a credential known, and the parts of it that are printed alone: those of user:password,
@@ -70,8 +94,7 @@ func (s *secrets) addGrant(g *grant.Grant, token string) {
 	s.add(egressTokenName, []byte(token))
 	for _, c := range g.Credentials {
 		s.addCredential(c.Name, c.Slot, c.Value.Reveal())
-		// Not secret, but the model knows the credential by its name alone.
-		s.add(c.Name, []byte(c.Handle))
+		s.addHandle(c.Name, c.Handle)
 	}
 }
 

@@ -32,6 +32,8 @@ func readyRun() *v1alpha1.MotorRun {
 	return run
 }
 
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
 func TestShouldRun(t *testing.T) {
 	t.Parallel()
 	asks := func(kind v1alpha1.InputKind) func(*v1alpha1.MotorRun) {
@@ -41,6 +43,14 @@ func TestShouldRun(t *testing.T) {
 		return func(r *v1alpha1.MotorRun) {
 			asks(kind)(r)
 			r.Spec.Responses = []v1alpha1.Response{{ID: "id", Answer: "yes"}}
+		}
+	}
+	approval := func(left time.Duration, responses ...v1alpha1.Response) func(*v1alpha1.MotorRun) {
+		return func(r *v1alpha1.MotorRun) {
+			r.Status.PendingInput = &v1alpha1.PendingInput{
+				ID: "id", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{ArgsDigest: "sha256:this"}, ExpiresAt: metav1.NewTime(noon.Add(left)),
+			}
+			r.Spec.Responses = responses
 		}
 	}
 	allowed := func(r *v1alpha1.MotorRun) {
@@ -68,6 +78,11 @@ func TestShouldRun(t *testing.T) {
 		"is answered":                {answered(v1alpha1.InputQuestion), true},
 		"asks about an outcome":      {asks(v1alpha1.InputOutcomeUnknown), false},
 		"is answered about it":       {answered(v1alpha1.InputOutcomeUnknown), true},
+		"asks for approval":          {approval(time.Second), false},
+		"nobody approved in time":    {approval(0), true},
+		"approved":                   {approval(time.Second, v1alpha1.Response{ID: "id", Decision: "Approve", Digest: "sha256:this"}), true},
+		"denied":                     {approval(time.Second, v1alpha1.Response{ID: "id", Decision: "Deny", Digest: "sha256:this"}), true},
+		"another call is approved":   {approval(time.Second, v1alpha1.Response{ID: "id", Decision: "Approve", Digest: "sha256:that"}), false},
 		"awaits a retry":             {asks(v1alpha1.InputRetry), false},
 		"a response starts no retry": {answered(v1alpha1.InputRetry), false},
 		"its next attempt has begun": {func(r *v1alpha1.MotorRun) {
@@ -96,7 +111,7 @@ func TestShouldRun(t *testing.T) {
 	} {
 		run := readyRun()
 		tt.change(run)
-		e := &Engine{Config: Config{Worker: "worker-1"}}
+		e := &Engine{Config: Config{Worker: "worker-1"}, Now: func() time.Time { return noon }}
 		if got := e.shouldRun(run); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}

@@ -88,7 +88,7 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 	return t
 }
 
-// adoptStatus gives the turn what its step has: results, and executions of unknown outcome.
+// adoptStatus gives the turn what its step has: results, requests for approval, and executions of unknown outcome.
 func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 	for i, c := range t.Calls {
 		for j := range s.Status.Results {
@@ -99,6 +99,13 @@ func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 				}
 			}
 		}
+	}
+	t.Approvals = nil
+	for _, a := range s.Status.Approvals {
+		t.Approvals = append(t.Approvals, motorloop.Approval{
+			Execution: a.Execution, CallID: a.CallID, ArgsDigest: a.ArgsDigest, Outcome: motorloop.ApprovalOutcome(a.Outcome), By: a.By,
+			AskedAt: a.AskedAt.Time, DecidedAt: a.DecidedAt.Time,
+		})
 	}
 	t.Unknown = nil
 	for _, u := range s.Status.Unknown {

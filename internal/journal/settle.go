@@ -20,8 +20,11 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn, now time.Time) {
 	for _, r := range s.Status.Results {
 		recorded[r.CallID] = r
 	}
-	st := v1alpha1.MotorStepStatus{Phase: v1alpha1.StepSettled, Unknown: unknown(s.Status.Unknown, t.Unknown)}
-	times := timesOf(s, t, recorded, st.Unknown, now)
+	st := v1alpha1.MotorStepStatus{
+		Phase: v1alpha1.StepSettled, Unknown: unknown(s.Status.Unknown, t.Unknown), Approvals: approvals(s.Status.Approvals, t.Approvals),
+		Artifacts: s.Status.Artifacts,
+	}
+	times := timesOf(s, t, recorded, st, now)
 	ok := 0
 	for i, c := range t.Calls {
 		r, found := recorded[c.ID]
@@ -76,15 +79,15 @@ func resultSpec(c motorloop.Call, r *toolapi.Result) v1alpha1.ToolResult {
 	}
 }
 
-// callTimes say what the time of a call was spent on: its work, or for ask_user the person's answer, and a person's decision
-// about its unknown outcome.
+// callTimes say what the time of a call was spent on: its work, or for ask_user the person's answer, and a person's decisions
+// about it.
 type callTimes struct{ took, waited time.Duration }
 
 // timesOf tells how long each call of the turn took. The questions come after the other calls and one after the other,
 // and the loop that uses an answer may be another one than the one that asked. So a person has taken for an answer what
 // has passed since everything else was done.
 func timesOf(
-	s *v1alpha1.MotorStep, t *motorloop.Turn, recorded map[string]v1alpha1.ToolResult, unknown []v1alpha1.UnknownExecution, now time.Time,
+	s *v1alpha1.MotorStep, t *motorloop.Turn, recorded map[string]v1alpha1.ToolResult, st v1alpha1.MotorStepStatus, now time.Time,
 ) []callTimes {
 	times := make([]callTimes, len(t.Calls))
 	var calls, answers time.Duration
@@ -97,15 +100,15 @@ func timesOf(
 			times[i] = callTimes{time.Duration(r.DurationMs) * time.Millisecond, time.Duration(r.WaitedMs) * time.Millisecond}
 		case t.Results[i] != nil && !isAnswer(c, t.Results[i].OK, t.Results[i].ErrorCode):
 			took := time.Duration(t.Results[i].DurationMs) * time.Millisecond
-			times[i] = callTimes{took, waited(unknown, c.ID, took, now)}
+			times[i] = callTimes{took, approvalTime(st.Approvals, c.ID) + waited(st.Unknown, c.ID, took, now)}
 		}
 		if found && isAnswer(c, r.OK, r.ErrorCode) {
 			answers += times[i].took
 			continue
 		}
 		calls += times[i].took + times[i].waited
-		if u := lastUnknown(unknown, c.ID); u != nil {
-			lost = later(lost, u.FoundAt.Add(times[i].took+times[i].waited))
+		if u := lastUnknown(st.Unknown, c.ID); u != nil {
+			lost = later(lost, u.FoundAt.Add(times[i].took+times[i].waited-approvalTime(st.Approvals, c.ID)))
 		}
 	}
 	rest := now.Sub(later(lost, s.CreationTimestamp.Add(calls))) - answers

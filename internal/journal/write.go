@@ -21,13 +21,19 @@ import (
 // request counts as written. It fails with motorloop.ErrStale if a later claim wrote the step, and with ErrMovedOn if
 // an earlier one did.
 func (l *Log) Append(ctx context.Context, t *motorloop.Turn) error {
-	return l.create(ctx, l.newStep(t.Index, turnSpec(t)))
+	spec := turnSpec(t)
+	if spec.Final {
+		spec.Artifacts = l.artifacts
+	}
+	return l.create(ctx, l.newStep(t.Index, spec))
 }
 
 // End records that the attempt ended without success, and what else came of that: the partial result, the hint, and what
 // the model calls for them took.
 func (l *Log) End(ctx context.Context, f *motorloop.Failure, extra motorloop.Outcome) error {
-	return l.create(ctx, l.newStep(l.next(), endSpec(f, extra)))
+	spec := endSpec(f, extra)
+	spec.Artifacts = l.artifacts
+	return l.create(ctx, l.newStep(l.next(), spec))
 }
 
 func (l *Log) create(ctx context.Context, s *v1alpha1.MotorStep) error {
@@ -79,10 +85,19 @@ func (l *Log) Settle(ctx context.Context, t *motorloop.Turn) error {
 		return fmt.Errorf("step %d was never appended", t.Index)
 	}
 	s := &l.steps[t.Index-1]
-	err := l.persist(ctx, func() error {
+	if err := l.update(ctx, s, func() { settle(s, t, l.now()) }); err != nil {
+		return fmt.Errorf("settle step %s: %w", s.Name, refused(s, err))
+	}
+	adoptStatus(t, s)
+	return nil
+}
+
+// update writes what change makes of a step's status, from what is there. The step is as it was if that fails.
+func (l *Log) update(ctx context.Context, s *v1alpha1.MotorStep, change func()) error {
+	return l.persist(ctx, func() error {
 		for {
 			base := s.DeepCopy()
-			settle(s, t, l.now())
+			change()
 			err := l.client.Status().Patch(ctx, s, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
 			if err == nil {
 				return nil
@@ -91,7 +106,7 @@ func (l *Log) Settle(ctx context.Context, t *motorloop.Turn) error {
 			if !apierrors.IsConflict(err) {
 				return err
 			}
-			// Somebody settled the step meanwhile, or an earlier try of ours was carried out and its answer got lost.
+			// Somebody wrote the step meanwhile, or an earlier try of ours was carried out and its answer got lost.
 			var found v1alpha1.MotorStep
 			if err := l.live.Get(ctx, client.ObjectKeyFromObject(s), &found); err != nil {
 				return fmt.Errorf("read it again: %w", err)
@@ -99,11 +114,6 @@ func (l *Log) Settle(ctx context.Context, t *motorloop.Turn) error {
 			*s = found
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("settle step %s: %w", s.Name, refused(s, err))
-	}
-	adoptStatus(t, s)
-	return nil
 }
 
 const (

@@ -140,25 +140,35 @@ func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.Mo
 	if m.BaseURL == "" && e.BaseURL == "" {
 		return e, nil
 	}
-	key, err := r.key(ctx, namespace, m.APIKeySecretRef)
+	key, err := r.key(ctx, namespace, m.APIKeySecretRef, "model")
 	e.APIKey = key
 	return e, err
 }
 
-func (r Resolver) key(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef) (Secret, error) {
+// SearchKey gives the API key of a namespace's search provider, the zero Secret if it has none. The error is a *Problem if
+// somebody has to configure something.
+func (r Resolver) SearchKey(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (Secret, error) {
+	if p.APIKeySecretRef == nil {
+		return Secret{}, nil
+	}
+	return r.key(ctx, namespace, p.APIKeySecretRef, "search provider")
+}
+
+// key reads the API key of a model, or of something else that has one.
+func (r Resolver) key(ctx context.Context, namespace string, ref *v1alpha1.SecretKeyRef, of string) (Secret, error) {
 	var s corev1.Secret
 	err := r.Secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &s)
 	if apierrors.IsNotFound(err) {
 		return Secret{}, &Problem{v1alpha1.ReasonModelSecretNotFound, fmt.Sprintf(
-			"The Secret %s with the model's API key does not exist in namespace %s. Create it with the key %s.", ref.Name, namespace, ref.Key)}
+			"The Secret %s with the %s's API key does not exist in namespace %s. Create it with the key %s.", ref.Name, of, namespace, ref.Key)}
 	}
 	if err != nil {
-		return Secret{}, fmt.Errorf("get the Secret of the model's API key: %w", err)
+		return Secret{}, fmt.Errorf("get the Secret of the %s's API key: %w", of, err)
 	}
 	value := strings.TrimSpace(string(s.Data[ref.Key]))
 	if value == "" {
 		return Secret{}, &Problem{v1alpha1.ReasonModelSecretKeyMissing, fmt.Sprintf(
-			"The Secret %s in namespace %s has no value under the key %s. Put the model's API key there.", ref.Name, namespace, ref.Key)}
+			"The Secret %s in namespace %s has no value under the key %s. Put the %s's API key there.", ref.Name, namespace, ref.Key, of)}
 	}
 	return NewSecret(value), nil
 }

@@ -208,3 +208,36 @@ func TestResolveErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestSearchKey(t *testing.T) {
+	t.Parallel()
+	secrets := map[string]map[string]string{"keys": {"a": " their-key\n", "empty": ""}}
+	provider := func(r *v1alpha1.SecretKeyRef) *v1alpha1.SearchProvider {
+		return &v1alpha1.SearchProvider{Type: v1alpha1.SearchBrave, APIKeySecretRef: r}
+	}
+	for name, tt := range map[string]struct {
+		provider      *v1alpha1.SearchProvider
+		want, problem string
+	}{
+		"none":        {provider: provider(nil)},
+		"a key":       {provider: provider(ref("keys", "a")), want: "their-key"},
+		"no Secret":   {provider: provider(ref("missing", "a")), problem: "The Secret missing with the search provider's API key does not exist in namespace ns. Create it with the key a."},
+		"no such key": {provider: provider(ref("keys", "b")), problem: "The Secret keys in namespace ns has no value under the key b. Put the search provider's API key there."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Resolver{Secrets: reader{secrets: secrets}}.SearchKey(t.Context(), "ns", tt.provider)
+			problem := ""
+			if p, ok := AsProblem(err); ok {
+				problem = p.Message
+			}
+			if got.Reveal() != tt.want || problem != tt.problem || (err != nil) != (tt.problem != "") {
+				t.Errorf("got %d bytes, %v", len(got.Reveal()), err)
+			}
+		})
+	}
+	away := errors.New("the API server is away")
+	if _, err := (Resolver{Secrets: reader{err: away}}).SearchKey(t.Context(), "ns", provider(ref("keys", "a"))); !errors.Is(err, away) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -25,12 +25,11 @@ func CallID(attempt, index int32, n int) string {
 	return fmt.Sprintf("a%d-s%d-c%d", attempt, index, n)
 }
 
-// carryOut gives every call of the last turn a result, in order, and settles the turn; what a person must decide comes
-// last. It returns the first call that waits for a person: one of unknown outcome, with which all after it wait, or a
-// question or a request, when the other calls are settled.
-func (r *run) carryOut(ctx context.Context) (*Call, error) {
+// carryOut gives every call of the last turn a result, in order, and settles the turn; questions and requests for domains
+// come last. It returns the first call that waits for a person: one of unknown outcome, or that is to be approved, with
+// which all after it wait, or a question or a request, when the other calls are settled.
+func (r *run) carryOut(ctx context.Context) (*waiting, error) {
 	t := r.turns[len(r.turns)-1]
-	changed := false
 	for i := range t.Calls {
 		if t.Results[i] != nil {
 			continue
@@ -39,26 +38,33 @@ func (r *run) carryOut(ctx context.Context) (*Call, error) {
 		res, waiting, err := r.serve(ctx, t, i)
 		switch {
 		case err != nil:
-			return nil, r.abandon(ctx, t, changed, err)
+			return nil, r.abandon(ctx, t, err)
 		case waiting != nil:
-			return waiting, r.settleIf(ctx, changed, t)
+			return waiting, r.settle(ctx, t)
 		case res == nil:
 			continue
 		}
 		t.Results[i] = res
-		changed = true
+		r.unrecorded = true
 		r.log.LogAttrs(ctx, slog.LevelInfo, "tool call ended",
 			slog.String("call", c.ID), slog.String("tool", c.Tool), slog.Bool("ok", res.OK),
 			slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
 	}
-	waiting, answered := answerQuestions(t, r.answers)
-	return waiting, r.settleIf(ctx, changed || answered, t)
+	call, answered := answerQuestions(t, r.answers)
+	r.unrecorded = r.unrecorded || answered
+	if err := r.settle(ctx, t); err != nil || call == nil {
+		return nil, err
+	}
+	return &waiting{call: call}, nil
 }
 
-// serve gives call i of the turn its result, by whoever serves its tool, or the call as a person is asked about its
-// unknown outcome. Neither means that it waits until everything else of the turn is done.
-func (r *run) serve(ctx context.Context, t *Turn, i int) (res *toolapi.Result, waiting *Call, err error) {
+// serve gives call i of the turn its result, by whoever serves its tool, or what a person is asked before it can have one.
+// Neither means that it waits until everything else of the turn is done.
+func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *waiting, error) {
 	c := &t.Calls[i]
+	if err := r.meetFor(ctx, c.Tool); err != nil {
+		return nil, nil, err
+	}
 	if res := r.refuse(i); res != nil {
 		return res, nil, nil
 	}
@@ -67,28 +73,47 @@ func (r *run) serve(ctx context.Context, t *Turn, i int) (res *toolapi.Result, w
 		return nil, nil, nil
 	case toolapi.ToolRequestDomain:
 		return r.requestDomain(t, c), nil, nil
+	case toolapi.ToolRequestApproval:
+		return r.requestApproval(ctx, t, c)
+	}
+	if res := r.forbidden(t, c); res != nil {
+		return res, nil, nil
+	}
+	switch c.Tool {
 	case toolapi.ToolSaveCredential:
-		res, err := r.saveCredential(ctx, t, c)
-		return res, nil, err
+		return r.serveHere(ctx, t, c, r.saveCredential)
+	case toolapi.ToolSearchWeb:
+		return r.serveHere(ctx, t, c, r.searchWeb)
 	default:
 		return r.bringToEnd(ctx, t, c)
 	}
 }
 
-func (r *run) settleIf(ctx context.Context, changed bool, t *Turn) error {
-	if !changed {
+// settle records what has become of the turn's calls, if that is not recorded.
+func (r *run) settle(ctx context.Context, t *Turn) error {
+	if !r.unrecorded {
 		return nil
 	}
-	return r.journal.Settle(ctx, t)
+	if err := r.journal.Settle(ctx, t); err != nil {
+		return err
+	}
+	r.unrecorded = false
+	return nil
 }
 
 // bringToEnd executes a call until it has a result, which is more than once only if it may be, or until a person must
 // be asked.
-func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *Call, error) {
+func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *waiting, error) {
+	if res, err := r.alreadyDone(ctx, t, c); res != nil || err != nil {
+		return res, nil, err
+	}
 	for {
 		next := r.prospect(t, c)
 		if next.result != nil || next.waiting != nil {
 			return next.result, next.waiting, nil
+		}
+		if res, waiting, err := r.leave(ctx, t, c, next.approval); res != nil || waiting != nil || err != nil {
+			return res, waiting, err
 		}
 		res, err := r.execute(ctx, t, c, next.execution)
 		if err != nil || res.ErrorCode != toolapi.CodeOutcomeUnknown {
@@ -110,15 +135,21 @@ func (r *run) execute(ctx context.Context, t *Turn, c *Call, id string) (*toolap
 		Tool:           c.Tool,
 		Arguments:      json.RawMessage(objectOrEmpty(c.Arguments)),
 		MaxOutputBytes: int32(maxOutput(t, c.Tool)),
+		IdempotencyKey: r.key(c),
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(r.cfg.Domains) > 0 && toolapi.CarriesWeb(c.Tool, res.OK) {
+	return r.marked(t, c, res), nil
+}
+
+// marked is a result of the sandbox, or of a search, as it is recorded.
+func (r *run) marked(t *Turn, c *Call, res toolapi.Result) *toolapi.Result {
+	if r.carriesWeb(c.Tool, res.OK) {
 		// The sandbox says so too, but it is not for the sandbox to say that its output can be trusted.
 		res.Provenance = toolapi.ProvenanceWeb
 	}
-	return cleanResult(res, outputShare(t)), nil
+	return cleanResult(res, outputShare(t))
 }
 
 // abandonTimeout bounds how long a loop that is told to end takes to keep what it knows.
@@ -127,8 +158,8 @@ const abandonTimeout = time.Second
 // abandon keeps the results of the calls before the one that ended the loop. The sandbox may be gone, and with it who else
 // knows them: a person would be asked about calls whose end was seen, and the record of a failed attempt would lack the
 // very calls that led to the failure.
-func (r *run) abandon(ctx context.Context, t *Turn, changed bool, cause error) error {
-	if !changed || errors.Is(cause, ErrStale) {
+func (r *run) abandon(ctx context.Context, t *Turn, cause error) error {
+	if !r.unrecorded || errors.Is(cause, ErrStale) {
 		return cause
 	}
 	_, failed := errors.AsType[*Failure](cause)
@@ -138,7 +169,7 @@ func (r *run) abandon(ctx context.Context, t *Turn, changed bool, cause error) e
 		defer cancel()
 		failed = false
 	}
-	if err := r.journal.Settle(ctx, t); err != nil && failed {
+	if err := r.settle(ctx, t); err != nil && failed {
 		return err
 	}
 	return cause
@@ -158,6 +189,8 @@ func (r *run) refuse(i int) *toolapi.Result {
 		return refusal(toolapi.CodeTooLarge, fmt.Sprintf(
 			"the arguments of one call may have %d bytes, those of all calls of an answer together not much more: "+
 				"split the work, for example by several write calls with append", toolapi.MaxArgumentsBytes))
+	case !r.catalog.knows(c.Tool) && r.cfg.withheld(c.Tool):
+		return nil
 	case !r.catalog.knows(c.Tool):
 		return refusal(toolapi.CodeUnknownTool, fmt.Sprintf(
 			"there is no tool %q: the tools are %s", c.Tool, strings.Join(offered, ", ")))

@@ -255,6 +255,12 @@ func (j *fakeJournal) Settle(ctx context.Context, t *Turn) error {
 		}
 	}
 	t.Unknown = there.Unknown
+	for _, a := range t.Approvals {
+		if old, ok := there.approval(a.Execution); !ok || old.Outcome == "" {
+			there.putApproval(a)
+		}
+	}
+	t.Approvals = there.Approvals
 	j.stored[t.Index-1] = encode(t)
 	return j.fault(ctx, "settle: after")
 }

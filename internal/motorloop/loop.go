@@ -21,6 +21,14 @@ type Loop struct {
 	Journal Journal
 	// Domains decides about request_domain. Nil means that nobody does, and every such call is refused.
 	Domains DomainPolicy
+	// Policy judges the calls that reach the sandbox, and request_approval. Nil lets all of the others through, without a key,
+	// and refuses request_approval.
+	Policy CallPolicy
+	// Search serves search_web. Nil means that every such call is refused.
+	Search Searcher
+	// MCP gives the MCP servers, once Ready has returned nil: the first model call waits for that. Nil means that there are
+	// none, and nothing waits.
+	MCP func() []MCPServer
 	// Credentials serves save_credential, after Ready. Nil means that every such call is refused.
 	Credentials CredentialStore
 	// Ready is called at most once per Run, at the same time as the first model call, or before the first tool
@@ -55,6 +63,11 @@ func (l *Loop) Run(ctx context.Context, turns []*Turn, answers map[string]string
 	r := l.newRun(turns, answers)
 	defer r.gate.stop()
 	out, err := r.run(ctx)
+	return concluded(ctx, out, err)
+}
+
+// concluded tells how the attempt ended from what decides nothing about it.
+func concluded(ctx context.Context, out Outcome, err error) (Outcome, error) {
 	if err == nil {
 		return out, nil
 	}
@@ -82,21 +95,28 @@ type run struct {
 	log     *slog.Logger
 	// hintModel may be nil.
 	hintModel Model
-	// domains and credentials may be nil.
+	// domains, policy, search and credentials may be nil.
 	domains     DomainPolicy
+	policy      CallPolicy
+	search      Searcher
 	credentials CredentialStore
+	// servers is Loop.MCP, and met says that cfg and catalog have what it gave.
+	servers func() []MCPServer
+	met     bool
 
 	catalog *Catalog
 	gate    *gate
 	turns   []*Turn
 	answers map[string]string
+	// unrecorded says that the last turn has something that the journal has not.
+	unrecorded bool
 }
 
 func (l *Loop) newRun(turns []*Turn, answers map[string]string) *run {
 	r := &run{
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
-		hintModel: l.HintModel, domains: l.Domains, credentials: l.Credentials,
-		catalog: builtin(), gate: newGate(l.Ready), answers: answers,
+		hintModel: l.HintModel, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials,
+		servers: l.MCP, catalog: catalogOf(l.Config), gate: newGate(l.Ready), answers: answers,
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -117,7 +137,7 @@ func cloneTurn(t *Turn) *Turn {
 	c.Calls = slices.Clone(t.Calls)
 	c.Results = make([]*toolapi.Result, len(t.Calls))
 	copy(c.Results, t.Results)
-	c.Unknown = slices.Clone(t.Unknown)
+	c.Unknown, c.Approvals = slices.Clone(t.Unknown), slices.Clone(t.Approvals)
 	return &c
 }
 
@@ -127,12 +147,12 @@ func (r *run) run(ctx context.Context) (Outcome, error) {
 			return Outcome{}, err
 		}
 		if n := len(r.turns); n > 0 && !r.turns[n-1].Settled() {
-			waiting, err := r.carryOut(ctx)
+			waits, err := r.carryOut(ctx)
 			if err != nil {
 				return Outcome{}, err
 			}
-			if waiting != nil {
-				return Outcome{Kind: Awaiting, Waiting: waiting}, nil
+			if waits != nil {
+				return waits.outcome(), nil
 			}
 		}
 		if out, over := verdict(r.cfg, r.turns); over {
@@ -155,6 +175,9 @@ func (r *run) run(ctx context.Context) (Outcome, error) {
 
 // next makes the turn that follows: the model's next step, or a summary where one is due.
 func (r *run) next(ctx context.Context) (*Turn, error) {
+	if err := r.meet(ctx); err != nil {
+		return nil, err
+	}
 	if through := summaryDue(r.cfg, r.turns); through > 0 {
 		return r.summarize(ctx, through)
 	}

@@ -24,11 +24,12 @@ var promptTemplate = template.Must(template.New("prompt").Funcs(template.FuncMap
 // SystemPrompt tells the model who it is and by which rules it works. It depends on cfg only, and not on the task,
 // which is the first user message. File names are quoted: they come from whoever created the run.
 func SystemPrompt(cfg Config) string {
-	offered := builtin().offered(cfg.granted())
+	offered := catalogOf(cfg).offered(cfg.granted())
 	view := struct {
 		Tools         string
 		Domains       []string
 		Credentials   []string
+		Servers       []promptServer
 		RequestDomain string
 		Files         []string
 		MoreFiles     int
@@ -44,6 +45,7 @@ func SystemPrompt(cfg Config) string {
 		Tools:         strings.Join(offered, ", "),
 		Domains:       cfg.Domains,
 		Credentials:   cfg.Credentials,
+		Servers:       promptServers(cfg.MCPServers),
 		Files:         cfg.Files[:min(len(cfg.Files), maxListedFiles)],
 		AskUser:       toolapi.ToolAskUser,
 		MaxCalls:      toolapi.MaxCalls,

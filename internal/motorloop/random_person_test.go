@@ -43,7 +43,7 @@ func (p *randomPerson) answerEarly(attempt int32) {
 func (p *randomPerson) maybeAnswer() {
 	for _, turn := range p.w.journal.load() {
 		for i, c := range turn.Calls {
-			if turn.Results[i] == nil && toolapi.WaitsForPerson(c.Tool) && p.rng.IntN(2) == 0 {
+			if turn.Results[i] == nil && asksLast(c.Tool) && p.rng.IntN(2) == 0 {
 				p.say(c.ID)
 			}
 		}
@@ -55,6 +55,11 @@ func (p *randomPerson) maybeAnswer() {
 	}
 }
 
+// asksLast says whether a person is asked by the calls of the tool when nothing else of their turn is open.
+func asksLast(tool string) bool {
+	return toolapi.WaitsForPerson(tool) && tool != toolapi.ToolRequestApproval
+}
+
 // waitedFor checks that the run waits for what is open, for a call of unknown outcome before everything after it and for
 // a question when nothing else is open, and answers it, perhaps only later.
 func (p *randomPerson) waitedFor(c *Call) {
@@ -63,9 +68,9 @@ func (p *randomPerson) waitedFor(c *Call) {
 	found := false
 	for i, other := range last.Calls {
 		open := last.Results[i] == nil
-		asksItself := toolapi.WaitsForPerson(other.Tool)
+		asksItself := asksLast(other.Tool)
 		switch {
-		case open && toolapi.WaitsForPerson(c.Tool) && !asksItself:
+		case open && asksLast(c.Tool) && !asksItself:
 			p.t.Fatalf("asks %s while %s has no result", c.ID, other.ID)
 		case open && other.ID == c.ID && asksItself:
 			found = true

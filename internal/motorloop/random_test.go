@@ -34,7 +34,8 @@ func TestAnyInterleaving(t *testing.T) {
 		"unknown Redo", "unknown Person", "unknown Model", "answer retry", "answer done", "answer skip", CodeRepeatedCall,
 		"request allowed", "request open", "request " + toolapi.CodeDomainDenied, "request " + toolapi.CodeDomainNotAllowed,
 		"request " + toolapi.CodeInvalidArguments, "request " + toolapi.CodeToolNotGranted, "request " + CodeRepeatedCall, "waits for a domain",
-		"saved", "saved again",
+		"saved", "saved again", "waits for approval", "made with approval", "approval Approved", "approval Denied", "approval Expired",
+		toolapi.CodeCommandNotAllowed, "done before", "perhaps done before", "request_approval ok", "not approved again",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("no run of %d has seen %q: the scripts do not reach it any more", *randomRuns, want)
@@ -55,6 +56,7 @@ type play struct {
 	breaks, takeovers, interruptions int
 	epoch                            int64
 	person                           *randomPerson
+	approvals                        *randomApprovals
 	domains                          *fakeDomains
 	saved                            map[string]int
 	// ended is the first verdict; no later one may differ.
@@ -72,14 +74,16 @@ func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 	if rng.IntN(3) == 0 {
 		cfg.OnUnknown = UnknownModel
 	}
-	cfg.Tools = []string{toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolSaveCredential}
+	cfg.Tools = []string{toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolSaveCredential, toolapi.ToolRequestApproval}
 	cfg.RequestDomain = rng.IntN(4) > 0
 	p := &play{
 		t: t, rng: rng, seen: seen, breaks: rng.IntN(12), takeovers: rng.IntN(4),
 		domains: &fakeDomains{allowed: map[string]bool{}}, saved: map[string]int{},
 	}
+	p.approvals = newRandomApprovals(p)
 	lossy := rng.IntN(2) * 5
 	p.w = newWorld(t, cfg, func(c toolapi.Call) toolapi.Result {
+		p.approvals.made(c)
 		if lossy > 0 && rng.IntN(lossy) == 0 {
 			return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown, Output: "unknown"}
 		}
@@ -94,6 +98,7 @@ func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 	p.person = &randomPerson{play: p, answers: map[string]string{}, said: map[string]string{}}
 	if rng.IntN(3) == 0 {
 		p.person.answerEarly(cfg.Attempt)
+		p.approvals.decideEarly(cfg.Attempt)
 	}
 	return p
 }
@@ -124,7 +129,7 @@ func randomScript(rng *rand.Rand) []Answer {
 }
 
 func randomCall(rng *rand.Rand) Call {
-	switch rng.IntN(14) {
+	switch rng.IntN(20) {
 	case 0:
 		return question("what?")
 	case 1:
@@ -139,6 +144,18 @@ func randomCall(rng *rand.Rand) Call {
 		return wants([]string{"", "open", "never", "a.org", "a.org", "b.org"}[rng.IntN(6)])
 	case 12:
 		return saves([]string{"one", "two", "refused"}[rng.IntN(3)])
+	case 14:
+		return bash([]string{"gated", "gated!", "gated", "forbidden", "forbidden gated"}[rng.IntN(5)])
+	case 15:
+		return bash(fmt.Sprint("gated", rng.IntN(2)))
+	case 16:
+		return bash([]string{"once", "gated once"}[rng.IntN(2)])
+	case 17:
+		return read("gated file")
+	case 18:
+		return saves("gated")
+	case 19:
+		return request([]string{"push", "push", ""}[rng.IntN(3)])
 	case 5, 6:
 		return read(fmt.Sprint("file", rng.IntN(3)))
 	default:
@@ -154,6 +171,7 @@ func (p *play) claim() *world {
 	w.journal = &fakeJournal{epoch: p.epoch, store: p.w.journal.store}
 	w.loop = &Loop{
 		Config: p.w.loop.Config, Model: w.model, Tools: w.sandbox, Journal: w.journal, HintModel: w.model, Domains: p.domains,
+		Policy:      p.approvals.policy(w.journal),
 		Credentials: &fakeStore{fault: noFault, saved: p.saved, ready: func() bool { return w.sandbox.ready }},
 		Ready:       func(context.Context) error { w.sandbox.ready = true; return nil },
 	}
@@ -199,11 +217,15 @@ func (p *play) runOnce(ctx context.Context, w *world, lostAfter int) {
 		}
 	case errors.Is(err, errAPI) || errors.Is(err, context.Canceled):
 		p.person.maybeAnswer()
+		p.approvals.maybeDecide()
 	case err != nil:
 		p.t.Fatal(err)
 	case out.Kind != Awaiting:
 		p.conclude(out)
-	case !stale:
+	case stale:
+	case out.Approval != "":
+		p.approvals.waitedFor(out.Waiting, out.Approval)
+	default:
 		p.person.waitedFor(out.Waiting)
 	}
 }
@@ -310,6 +332,7 @@ func (p *play) checkJournal() {
 		for n := range turn.Calls {
 			p.checkCall(turn, n, allowed)
 		}
+		p.approvals.check(turn)
 	}
 	p.checked = len(turns)
 	if steps > int(p.w.loop.Config.MaxIterations) {
@@ -322,6 +345,7 @@ func (p *play) checkJournal() {
 		}
 		ran[c.ID] = true
 	}
+	p.approvals.checkOnce()
 }
 
 // checkRequest checks that a turn answers the request that follows from the turns before it.
@@ -365,6 +389,16 @@ func (p *play) checkCall(turn *Turn, n int, allowed map[string]bool) {
 	}
 	switch {
 	case res == nil:
+	case strings.HasPrefix(res.Output, "done by "):
+		p.seen["done before"]++
+	case strings.HasPrefix(res.Output, "perhaps done by "):
+		p.seen["perhaps done before"]++
+	case res.Output == notAgainText, res.Output == noRetryText:
+		p.seen["not approved again"]++
+	case res.ErrorCode == toolapi.CodeCommandNotAllowed:
+		p.seen[res.ErrorCode]++
+	case c.Tool == toolapi.ToolRequestApproval && res.OK:
+		p.seen["request_approval ok"]++
 	case res.ErrorCode == CodeRepeatedCall:
 		p.seen[CodeRepeatedCall]++
 	case res.ErrorCode == toolapi.CodeOutcomeUnknown && times == 0:

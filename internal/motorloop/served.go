@@ -14,6 +14,7 @@ import (
 const (
 	noDomainsText     = "no run of this cluster can ask for domains: go on without, and say in your result what you could not reach"
 	noCredentialsText = "no run of this cluster can store credentials, so nothing was stored"
+	noSearchText      = "nobody carries out searches in this cluster: go on without"
 )
 
 // requestDomain gives the result of a request for a domain, nil while it waits for a person. What a person decided comes
@@ -53,6 +54,18 @@ func (r *run) decided(c *Call) bool {
 	return ok && c.Tool == toolapi.ToolRequestDomain
 }
 
+// serveHere gives the result of a call that does something and does not reach the sandbox, once it may be made. Its only
+// execution has the id of the call.
+func (r *run) serveHere(
+	ctx context.Context, t *Turn, c *Call, serve func(context.Context, *Turn, *Call) (*toolapi.Result, error),
+) (*toolapi.Result, *waiting, error) {
+	if res, waiting, err := r.leave(ctx, t, c, c.ID); res != nil || waiting != nil || err != nil {
+		return res, waiting, err
+	}
+	res, err := serve(ctx, t, c)
+	return res, nil, err
+}
+
 // saveCredential stores a credential. Nothing is recorded before: a call whose end nobody saw is made again.
 func (r *run) saveCredential(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
 	if r.credentials == nil {
@@ -66,4 +79,16 @@ func (r *run) saveCredential(ctx context.Context, t *Turn, c *Call) (*toolapi.Re
 		return nil, err
 	}
 	return cleanResult(res, outputShare(t)), nil
+}
+
+// searchWeb carries out a search.
+func (r *run) searchWeb(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
+	if r.search == nil {
+		return refusal(toolapi.CodeToolNotGranted, noSearchText), nil
+	}
+	res, err := r.search.Search(ctx, objectOrEmpty(c.Arguments))
+	if err != nil {
+		return nil, err
+	}
+	return r.marked(t, c, res), nil
 }

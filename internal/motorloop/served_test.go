@@ -242,8 +242,13 @@ func TestWebWithDomains(t *testing.T) {
 		bash("x"), call(toolapi.ToolCode, `{"language":"python","source":"x"}`), read("x"), call(toolapi.ToolList, ""),
 		call(toolapi.ToolWrite, `{"path":"x","content":"y"}`), read("none"),
 	}
-	for _, domains := range [][]string{nil, {"example.org"}} {
-		cfg.Domains = domains
+	for name, tt := range map[string]struct {
+		domains []string
+		tainted bool
+	}{
+		"neither": {}, "with a domain": {domains: []string{"example.org"}}, "with a file from there": {tainted: true},
+	} {
+		cfg.Domains, cfg.Tainted = tt.domains, tt.tainted
 		w := newWorld(t, cfg, func(c toolapi.Call) toolapi.Result {
 			if strings.Contains(string(c.Arguments), "none") {
 				return toolapi.Result{ErrorCode: toolapi.CodeNotFound, Provenance: toolapi.ProvenanceUser}
@@ -256,11 +261,11 @@ func TestWebWithDomains(t *testing.T) {
 			got = append(got, string(res.Provenance))
 		}
 		want := "[internal internal internal internal internal internal]"
-		if domains != nil {
+		if tt.domains != nil || tt.tainted {
 			want = "[web web web web internal internal]"
 		}
 		if fmt.Sprint(got) != want {
-			t.Errorf("%v: %v", domains, got)
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -26,78 +26,9 @@ type catalogTool struct {
 	whole  *jsonschema.Resolved
 	// fields has the schema of each property alone, to find the one that an error is about.
 	fields map[string]*jsonschema.Resolved
-}
-
-// NewCatalog describes the tools by the argument structs of toolapi. Names, types, descriptions and what is required
-// come from the structs; what a Go type cannot say is added here. It panics if a struct cannot be described, which
-// does not depend on any input.
-func NewCatalog() *Catalog {
-	return &Catalog{tools: []catalogTool{
-		describe[toolapi.BashArgs](toolapi.ToolBash,
-			"Runs a command line with bash in the workspace. Standard output and standard error come back together. "+
-				"Every call is a new shell: variables and the current folder are not kept, files are. Nobody can type: "+
-				"a command that waits for input is killed at its time limit, and so is a server left running.",
-			func(p map[string]*jsonschema.Schema) {
-				notEmpty(p["command"])
-				between(p["timeoutSeconds"], 1, 300)
-			}),
-		describe[toolapi.CodeArgs](toolapi.ToolCode,
-			"Runs a program in the workspace. What it prints is the output. Use it for every computation: do not "+
-				"compute in your head what a program can compute.",
-			func(p map[string]*jsonschema.Schema) {
-				p["language"].Enum = []any{toolapi.LanguageJavaScript, toolapi.LanguagePython}
-				notEmpty(p["source"])
-				between(p["timeoutSeconds"], 1, 300)
-			}),
-		describe[toolapi.ReadArgs](toolapi.ToolRead,
-			"Reads a text file of the workspace.",
-			func(p map[string]*jsonschema.Schema) {
-				notEmpty(p["path"])
-				atLeast(p["offset"], 1)
-				atLeast(p["limit"], 1)
-			}),
-		describe[toolapi.WriteArgs](toolapi.ToolWrite,
-			"Writes a text file of the workspace. A large file is written in parts with append.",
-			func(p map[string]*jsonschema.Schema) { notEmpty(p["path"]) }),
-		describe[toolapi.ListArgs](toolapi.ToolList,
-			"Lists files and folders of the workspace with their sizes.",
-			func(map[string]*jsonschema.Schema) {}),
-		describe[toolapi.AskUserArgs](toolapi.ToolAskUser,
-			"Asks the person for whom you work and waits, perhaps for long. Ask only for what you can neither find out "+
-				"nor decide yourself; ask before doing what cannot be undone and was not asked for.",
-			func(p map[string]*jsonschema.Schema) {
-				notEmpty(p["question"])
-				p["question"].MaxLength = new(toolapi.MaxQuestion)
-				// A nil slice is null to Go, but a list is all that the model is to give.
-				p["options"].Type, p["options"].Types = "array", nil
-				p["options"].MaxItems = new(toolapi.MaxOptions)
-				notEmpty(p["options"].Items)
-				p["options"].Items.MaxLength = new(toolapi.MaxOption)
-				p["default"].MaxLength = new(toolapi.MaxOption)
-			}),
-		describe[toolapi.RequestDomainArgs](toolapi.ToolRequestDomain,
-			"Asks the person to let the sandbox reach one more host, and waits, perhaps for long. Ask only for what the task "+
-				"cannot do without, for one host at a time, and say what for.",
-			func(p map[string]*jsonschema.Schema) {
-				notEmpty(p["domain"])
-				p["domain"].MaxLength = new(toolapi.MaxDomain)
-				notEmpty(p["reason"])
-				p["reason"].MaxLength = new(toolapi.MaxDomainReason)
-			}),
-		describe[toolapi.SaveCredentialArgs](toolapi.ToolSaveCredential,
-			"Stores what a file of the workspace holds as a credential for later runs. The value is not shown to anybody, nor "+
-				"should it be to you: have the answer that contains it written to a file, and cut it out into a file of its own with a "+
-				"program. Delete both when it is stored. Never write a value into arguments or into an answer.",
-			func(p map[string]*jsonschema.Schema) {
-				notEmpty(p["name"])
-				p["name"].MaxLength = new(toolapi.MaxCredentialName)
-				notEmpty(p["path"])
-				p["hosts"].Type, p["hosts"].Types = "array", nil
-				p["hosts"].MinItems, p["hosts"].MaxItems = new(1), new(toolapi.MaxCredentialHosts)
-				notEmpty(p["hosts"].Items)
-				p["hosts"].Items.MaxLength = new(toolapi.MaxDomain)
-			}),
-	}}
+	// server is the MCP server that has the tool, "" for one of ours. Such a tool has its ToolDefinition only, and is always
+	// offered.
+	server string
 }
 
 // builtin gives the one Catalog that the loop uses. It is made at first use and never changed; making it takes so long
@@ -112,19 +43,21 @@ func Definitions(granted []string) []ToolDefinition { return builtin().Definitio
 func (c *Catalog) Definitions(granted []string) []ToolDefinition {
 	var defs []ToolDefinition
 	for _, t := range c.tools {
-		if t.Name == toolapi.ToolAskUser || slices.Contains(granted, t.Name) {
+		if t.Name == toolapi.ToolAskUser || t.server != "" || slices.Contains(granted, t.Name) {
 			defs = append(defs, t.ToolDefinition)
 		}
 	}
 	return defs
 }
 
-// granted are the names of the tools that the run may use, beside ask_user.
+// granted are the names of the tools that the run may use, beside ask_user and those of MCP servers. Nobody is offered a
+// search that nobody would carry out.
 func (cfg Config) granted() []string {
-	if !cfg.RequestDomain {
-		return cfg.Tools
+	granted := slices.DeleteFunc(slices.Clone(cfg.Tools), func(tool string) bool { return tool == toolapi.ToolSearchWeb && !cfg.Search })
+	if cfg.RequestDomain {
+		granted = append(granted, toolapi.ToolRequestDomain)
 	}
-	return append(slices.Clone(cfg.Tools), toolapi.ToolRequestDomain)
+	return granted
 }
 
 // offered are the names of Definitions.
@@ -132,6 +65,15 @@ func (c *Catalog) offered(granted []string) []string {
 	var names []string
 	for _, d := range c.Definitions(granted) {
 		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Names are those of all tools, in the order in which the model is told of them.
+func (c *Catalog) Names() []string {
+	names := make([]string, 0, len(c.tools))
+	for _, t := range c.tools {
+		names = append(names, t.Name)
 	}
 	return names
 }

@@ -156,6 +156,9 @@ func codeTexts() map[string]string {
 		toolapi.CodeDomainDenied:      "the person was asked and said no; do not ask for it again",
 		toolapi.CodeDomainNotAllowed:  "nobody can allow this here, so nobody was asked",
 		toolapi.CodeCredentialRefused: "nothing was stored",
+		toolapi.CodeCommandNotAllowed: "this task may not run that command, nothing was done",
+		toolapi.CodeApprovalDenied:    "the person was asked and said no, nothing was done",
+		toolapi.CodeApprovalExpired:   "the person was asked and said nothing, nothing was done",
 		CodeTooManyCalls:              "too many calls in one answer, nothing was done",
 		CodeRepeatedCall:              "nothing was done, because nothing new can come of it",
 		toolapi.CodeSkipped: "nobody saw this call end, so it may or may not have done its work; " +

@@ -35,6 +35,8 @@ type Turn struct {
 	RequestDigest string
 	// Results has one entry per call, nil until the call has a result.
 	Results []*toolapi.Result
+	// Approvals are the requests to approve executions of its calls. Entries are only added, and get their outcome once.
+	Approvals []Approval
 	// Unknown has an entry for each execution of a call that was started and whose end nobody saw, in the order in which
 	// they were found. Entries are only added.
 	Unknown []Unknown
@@ -60,6 +62,32 @@ const (
 	UnknownPerson UnknownPolicy = "Person"
 	// UnknownModel: the model is told.
 	UnknownModel UnknownPolicy = "Model"
+)
+
+// Approval is a request to approve an execution of a call, and what became of it. It is recorded before anybody is asked,
+// and its outcome before anything follows from that.
+type Approval struct {
+	Execution string
+	// CallID is the ID of the call.
+	CallID string
+	// ArgsDigest is "sha256:…" of tool and arguments.
+	ArgsDigest string
+	// Outcome is "" until there is one.
+	Outcome ApprovalOutcome
+	// By is who decided, "" if nobody did.
+	By string
+	// DecidedAt is zero as long as there is no Outcome.
+	AskedAt, DecidedAt time.Time
+}
+
+// ApprovalOutcome is what became of a request for approval.
+type ApprovalOutcome string
+
+const (
+	ApprovalApproved ApprovalOutcome = "Approved"
+	ApprovalDenied   ApprovalOutcome = "Denied"
+	// ApprovalExpired: nobody decided in time.
+	ApprovalExpired ApprovalOutcome = "Expired"
 )
 
 // Settled says whether every call of the turn has a result.
@@ -124,6 +152,30 @@ type DomainPolicy interface {
 	Decided(arguments, decision string) *toolapi.Result
 }
 
+// CallPolicy judges calls before they are made. What it says depends on the call, what the run is allowed, and what is
+// recorded of the run and its answers; nothing of it takes long.
+type CallPolicy interface {
+	// Refuse gives the envelope of a call that the run may not make, nil if it may.
+	Refuse(c Call) *toolapi.Result
+	// NeedsApproval says whether a person must approve the call.
+	NeedsApproval(c Call) bool
+	// Decision gives the request to approve an execution of a call of the last turn as it is to be recorded now, with what
+	// became of it. It says false while that is open.
+	Decision(c Call, execution string) (Approval, bool)
+	// Key names the effect of an irreversible call, "" for any other call. See toolapi.Call.
+	Key(c Call) string
+	// Done gives a result for a call whose effect was brought about before, in this attempt or an earlier one, nil if it was
+	// not as far as the journal knows. What the turn has by then is recorded.
+	Done(c Call) *toolapi.Result
+}
+
+// Searcher carries out searches of the web.
+type Searcher interface {
+	// Search serves a search_web call. A search that fails is a Result; an error is the context's. It may be called again
+	// for the same call.
+	Search(ctx context.Context, arguments string) (toolapi.Result, error)
+}
+
 // CredentialStore keeps what a task found as credentials.
 type CredentialStore interface {
 	// Save serves a save_credential call. A tool that fails is a Result; an error is like that of Tools.Call. It may be
@@ -171,6 +223,16 @@ type ToolDefinition struct {
 	Parameters json.RawMessage
 }
 
+// MCPServer is a server of the Model Context Protocol as the model is told of it.
+type MCPServer struct {
+	Name string
+	// Tools are what it offers, under their full names (toolapi.MCPToolName). Description and Parameters are its own words.
+	Tools []ToolDefinition
+	// Problem says why the server, or a tool of it, cannot be used, "" if all can. A call of a tool that is missing for that
+	// reason is not refused: Tools answers it, because it may have been made before the tool was missing.
+	Problem string
+}
+
 // Answer is a model's answer.
 type Answer struct {
 	Model   string
@@ -190,8 +252,14 @@ type Config struct {
 	Tools []string
 	// RequestDomain says that request_domain is offered, also if Tools does not name it.
 	RequestDomain bool
+	// Search says that there is somebody who carries out searches: search_web is offered if Tools names it.
+	Search bool
+	// MCPServers are those whose tools are offered beside Tools. What Loop.MCP gives takes their place.
+	MCPServers []MCPServer
 	// Domains are what the sandbox may reach, as the model is told. With one, what tools return may come from the web.
 	Domains []string
+	// Tainted says that what tools return may come from the web also without one.
+	Tainted bool
 	// Credentials are the names of the credentials that the model is told of.
 	Credentials []string
 	// MaxIterations is the most turns of the attempt.
@@ -216,6 +284,8 @@ type Outcome struct {
 	// Waiting is the call that waits for a person if Kind is Awaiting. Its ID is that of the execution if the person is
 	// asked about its unknown outcome.
 	Waiting *Call
+	// Approval is the execution of Waiting that is to be approved, "" if the person is asked something else.
+	Approval string
 	// Failure is set if Kind is Failed.
 	Failure *Failure
 	// Partial is what the model had to show when its answers were used up, at most 4096 bytes; Hint a model's guess at

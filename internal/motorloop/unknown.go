@@ -30,12 +30,13 @@ func ExecutionID(callID string, n int) string {
 	return fmt.Sprintf("%s-r%d", callID, n)
 }
 
-// prospect is what comes next of a call that has no result. One of its fields is set.
+// prospect is what comes next of a call that has no result: an execution, what is waited for, or a result.
 type prospect struct {
-	// execution is the id under which the call is to be executed.
-	execution string
+	// execution is the id under which the call is to be executed, approval the one whose approval counts for it: what a
+	// person has made again must be approved again.
+	execution, approval string
 	// waiting is the call as a person is asked about it.
-	waiting *Call
+	waiting *waiting
 	result  *toolapi.Result
 }
 
@@ -58,21 +59,21 @@ func (r *run) prospect(t *Turn, c *Call) prospect {
 	}
 	switch {
 	case n == 0:
-		return prospect{execution: c.ID}
+		return prospect{execution: c.ID, approval: c.ID}
 	case last.Policy == UnknownModel || n >= MaxExecutions:
 		return prospect{result: unknownResult(n)}
 	case last.Policy == UnknownRedo:
-		return prospect{execution: ExecutionID(c.ID, n)}
+		return prospect{execution: ExecutionID(c.ID, n), approval: c.ID}
 	}
 	answer, ok := r.answers[last.Execution]
 	if !ok {
 		asked := *c
 		asked.ID = last.Execution
-		return prospect{waiting: &asked}
+		return prospect{waiting: &waiting{call: &asked}}
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case answerRetry:
-		return prospect{execution: ExecutionID(c.ID, n)}
+		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}
 	case answerDone:
 		return prospect{result: &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}}
 	default:
@@ -127,5 +128,6 @@ func (r *run) foundUnknown(ctx context.Context, t *Turn, c *Call, execution stri
 	t.Unknown = append(t.Unknown, u)
 	r.log.LogAttrs(ctx, slog.LevelInfo, "nobody saw the tool call end",
 		slog.String("call", execution), slog.String("tool", c.Tool), slog.String("policy", string(u.Policy)))
-	return r.journal.Settle(ctx, t)
+	r.unrecorded = true
+	return r.settle(ctx, t)
 }

@@ -35,6 +35,9 @@ func (c *Catalog) ValidateArguments(tool, raw string) error {
 	if !ok {
 		return fmt.Errorf("the arguments must be a JSON object, not %s", kindOf(v))
 	}
+	if t.server != "" {
+		return checkServerArguments(t.Parameters, args, len(raw))
+	}
 	for name, value := range args {
 		if value == nil && !slices.Contains(t.schema.Required, name) && t.fields[name] != nil {
 			delete(args, name)

@@ -103,7 +103,7 @@ func callsInFlight(o Observation) []string {
 func mayRetry(o Observation, f *v1alpha1.FailureSummary) bool {
 	worth := f.Retryable || f.SuggestedAction == v1alpha1.ActionRetryWithGuidance
 	asked, all := countAttempts(o.Run)
-	return worth && asked < max(1, o.Run.Spec.MaxAttempts) && all < maxAttempts
+	return worth && asked < maxAsked(o.Run) && all < maxAttempts
 }
 
 // mayMakeOwn says whether the operator makes another attempt by itself. It decides that at once or never: what waits for
@@ -203,7 +203,8 @@ const maxRetryQuestion = 4096
 // SuggestedAction is what to do about a failure.
 func SuggestedAction(c v1alpha1.FailureCategory, reason string, retryable bool) v1alpha1.SuggestedAction {
 	switch {
-	case reason == v1alpha1.ReasonModeUnsupported, reason == v1alpha1.ReasonDomainInvalid, reason == v1alpha1.ReasonCredentialHostNotAllowed:
+	case reason == v1alpha1.ReasonDomainInvalid, reason == v1alpha1.ReasonCredentialHostNotAllowed, reason == v1alpha1.ReasonMCPServerNotAllowed,
+		reason == v1alpha1.ReasonExecutionTimeout, reason == v1alpha1.ReasonExecutionError, reason == v1alpha1.ReasonExecutionBlocked:
 		return v1alpha1.ActionStop
 	case reason == v1alpha1.ReasonIsolationRefused, reason == v1alpha1.ReasonUserResponseTimeout,
 		reason == v1alpha1.ReasonTimeout && c == v1alpha1.CategoryBudgetExhausted:
@@ -233,7 +234,7 @@ type InvalidRetry struct {
 func InvalidRetries(run *v1alpha1.MotorRun) []InvalidRetry {
 	var invalid []InvalidRetry
 	asked, all := countAttempts(run)
-	left := max(1, run.Spec.MaxAttempts) - asked
+	left := maxAsked(run) - asked
 	last := min(maxAttempts-1, all-1+left+maxOperatorAttempts-(all-asked))
 	for i, r := range run.Spec.Retries {
 		entry := fmt.Sprintf("spec.retries[%d].attempt %d", i, r.Attempt)

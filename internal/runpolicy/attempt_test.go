@@ -299,7 +299,7 @@ func TestSuggestedAction(t *testing.T) {
 			{v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonTimeout, true}, {v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, true},
 		},
 		v1alpha1.ActionStop: {
-			{v1alpha1.CategoryInfraFailure, v1alpha1.ReasonInternalError, false}, {v1alpha1.CategoryInvalidTask, v1alpha1.ReasonModeUnsupported, false},
+			{v1alpha1.CategoryInfraFailure, v1alpha1.ReasonInternalError, false}, {v1alpha1.CategoryToolFailure, v1alpha1.ReasonExecutionError, false},
 			{v1alpha1.CategoryInvalidTask, v1alpha1.ReasonDomainInvalid, false},
 		},
 	} {

@@ -118,13 +118,16 @@ func cancelled(o Observation, _ time.Time) *End {
 
 func unanswered(o Observation, now time.Time) *End {
 	p := o.Progress.Pending
-	if p == nil || Answered(o.Run, p) || now.Before(p.ExpiresAt.Time) {
+	if p == nil || expiresByItself(p) || Answered(o.Run, p) || now.Before(p.ExpiresAt.Time) {
 		return nil
 	}
 	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, fmt.Sprintf(
 		"Nobody answered the question %s within %d s (spec.limits.awaitingInputSeconds): %s",
 		p.ID, o.Run.Spec.Limits.AwaitingInputSeconds, Title(p.Question)), true))
 }
+
+// expiresByItself says whether the run goes on when the time for the answer is over: the loop that waits for it sees to that.
+func expiresByItself(p *v1alpha1.PendingInput) bool { return p.Kind == v1alpha1.InputApproval }
 
 func timedOut(o Observation, now time.Time) *End {
 	at := timeoutAt(o, now)
@@ -229,7 +232,7 @@ func downSince(o Observation, now time.Time) time.Time {
 // nextDeadline is the earliest instant at which a policy could speak without anything else changing.
 func nextDeadline(o Observation, now time.Time) time.Time {
 	candidates := []time.Time{timeoutAt(o, now), startTimeoutAt(o, now)}
-	if p := o.Progress.Pending; p != nil && !Answered(o.Run, p) {
+	if p := o.Progress.Pending; p != nil && !expiresByItself(p) && !Answered(o.Run, p) {
 		candidates = append(candidates, p.ExpiresAt.Time)
 	}
 	var next time.Time

@@ -188,7 +188,8 @@ const (
 // ToShow gives what status.pendingInput is to say of the question that the journal has open, nil for nothing, and when to
 // ask again if nothing else changes, zero for never. run.Status.Egress must be up to date.
 //
-// A question is shown until it is answered. A request for a domain is shown
+// A question is shown until it is answered, a request to approve a call until its outcome is recorded: the time for it may
+// be over before an answer is put to use. A request for a domain is shown
 //
 //	not at first        because the loop answers some by itself, and stops while somebody is asked;
 //	until it is granted although it was allowed, because the loop must not tell the model before the proxy knows;
@@ -198,6 +199,8 @@ func ToShow(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain, now ti
 	switch {
 	case q == nil:
 		return nil, time.Time{}
+	case q.Kind == v1alpha1.InputApproval:
+		return q, time.Time{}
 	case Answered(run, q):
 		if q.Kind == v1alpha1.InputDomainRequest && allows(decisionOf(run, q.ID)) && !grants(run, q.Domain) &&
 			slices.Contains(Domains(run, p, bounds), q.Domain) {

@@ -35,7 +35,8 @@ type Refusal struct {
 	Final bool
 }
 
-// RefuseDomains says why the run's domains, or the hosts of its credentials, cannot be allowed, nil if they can.
+// RefuseDomains says why the run's domains, or the hosts of its credentials and MCP servers, cannot be allowed, nil if they
+// can.
 func RefuseDomains(run *v1alpha1.MotorRun, bounds []v1alpha1.Domain) *Refusal {
 	var own allowlist.List
 	size := 0
@@ -51,6 +52,9 @@ func RefuseDomains(run *v1alpha1.MotorRun, bounds []v1alpha1.Domain) *Refusal {
 			"spec.domains take %d bytes together and may take %d: name the domains above them, as in *.example.org.", size, maxDomainBytes)
 	}
 	if r := refuseHosts(run, own); r != nil {
+		return r
+	}
+	if r := refuseServers(run, own); r != nil {
 		return r
 	}
 	allowed := limitOf(bounds)

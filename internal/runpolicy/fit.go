@@ -17,7 +17,7 @@ const MaxStatusBytes = 30 << 10
 // may reach, and what the model of the current attempt is told.
 func Fit(st *v1alpha1.MotorRunStatus) {
 	for _, shrink := range []func(*v1alpha1.MotorRunStatus){
-		shortenFormer, dropRecoveryOfEnded, shortenTexts, shortenAll, shortenMore,
+		shortenFormer, dropRecoveryOfEnded, shortenTexts, shortenAll, shortenMore, fewerArtifacts,
 	} {
 		if statusSize(st) <= MaxStatusBytes {
 			return
@@ -80,6 +80,9 @@ func shortenTexts(st *v1alpha1.MotorRunStatus) {
 			short.Options = append(short.Options, CutEncoded(o, 200))
 		}
 		short.Default = CutEncoded(p.Default, 200)
+		if p.Action != nil {
+			short.Action = new(*p.Action)
+		}
 		st.PendingInput = &short
 	}
 }
@@ -94,7 +97,10 @@ func shortenAll(st *v1alpha1.MotorRunStatus) {
 		st.Attempts[i].LastCalls = nil
 		shortenFailure(&st.Attempts[i], 150)
 	}
-	if p := st.PendingInput; p != nil && p.Kind != v1alpha1.InputRetry {
+	if p := st.PendingInput; p != nil && p.Action != nil {
+		// How to decide stands at the end of the question, which is short.
+		p.Action.Arguments = cutMiddle(p.Action.Arguments, 1024)
+	} else if p != nil && p.Kind != v1alpha1.InputRetry {
 		// How to have another attempt made stands at the end; and then there is no recovery context that takes the room.
 		p.Question = CutEncoded(p.Question, 1024)
 		for i := range p.Options {

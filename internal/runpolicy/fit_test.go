@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // fullStatus has every field as large as the operator may make it.
@@ -30,6 +31,7 @@ func fullStatus() *v1alpha1.MotorRunStatus {
 			Step: strings.Repeat("s", 60), AskedAt: *at, ExpiresAt: *at,
 		},
 	}
+	st.Artifacts, _ = ShowArtifacts(fullArtifacts())
 	for range 10 {
 		st.PendingInput.Options = append(st.PendingInput.Options, text(512))
 	}
@@ -77,6 +79,22 @@ func fullEgress() *v1alpha1.EgressStatus {
 	return e
 }
 
+// fullArtifacts are as many as are collected, of each kind as large as they can be.
+func fullArtifacts() *v1alpha1.ArtifactList {
+	list := &v1alpha1.ArtifactList{Omitted: 1 << 30}
+	for i := range toolapi.MaxArtifacts {
+		a := v1alpha1.Artifact{Path: fmt.Sprintf("artifacts/%02d%s", i, strings.Repeat("<", 2*i)), Size: 1 << 40}
+		if i%3 == 0 {
+			a.Skipped, a.Message = v1alpha1.SkippedUnreadable, strings.Repeat("\"", 256)
+		} else {
+			a.MediaType, a.SHA256, a.Provenance = "application/octet-stream", strings.Repeat("0", 64), "internal"
+			a.ConfigMap = strings.Repeat("r", 48) + "-artifact-" + strings.Repeat("0", 20)
+		}
+		list.Files = append(list.Files, a)
+	}
+	return list
+}
+
 func bigUsage() v1alpha1.Usage {
 	return v1alpha1.Usage{PromptTokens: 1 << 40, CompletionTokens: 1 << 40, CachedTokens: 1 << 40, TotalTokens: 1 << 40}
 }
@@ -90,6 +108,10 @@ func TestFit(t *testing.T) {
 	}
 	tests := map[string]func(*v1alpha1.MotorRunStatus){
 		"it asks, in the last attempt": func(*v1alpha1.MotorRunStatus) {},
+		"it asks for approval": func(st *v1alpha1.MotorRunStatus) {
+			step := testStep(9, 50, call("bash", `{"command":"`+strings.Repeat("<", 90_000)+`"}`), approval("a9-s50-c0", "a9-s50-c0", "", 0, 0))
+			st.Phase, st.PendingInput = v1alpha1.PhaseAwaitingApproval, PendingApproval(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, "a9-s50-c0")
+		},
 		"it waits for a retry": func(st *v1alpha1.MotorRunStatus) {
 			st.PendingInput.Kind, st.PendingInput.Options = v1alpha1.InputRetry, nil
 			fail(st)
@@ -99,7 +121,8 @@ func TestFit(t *testing.T) {
 			fail(st)
 			st.FinishedAt = at
 			text := CutEncoded(strings.Repeat("<", 10_000), 8192)
-			st.Result = &v1alpha1.RunResult{Summary: text, Partial: CutEncoded(text, 4096), Stats: v1alpha1.RunStats{DurationMs: 1 << 40, Tokens: 1 << 40}}
+			st.Result = &v1alpha1.RunResult{Artifacts: st.Artifacts, ArtifactsOmitted: 3, Summary: text, Partial: CutEncoded(text, 4096), Stats: v1alpha1.RunStats{DurationMs: 1 << 40, Tokens: 1 << 40}}
+			st.Artifacts = nil
 		},
 	}
 	for name, change := range tests {
@@ -119,6 +142,14 @@ func TestFit(t *testing.T) {
 			}
 			if p := st.PendingInput; p != nil && p.Kind == v1alpha1.InputRetry && p.Question != whole.PendingInput.Question {
 				t.Error("how to try again was cut")
+			}
+			if p := st.PendingInput; p != nil && p.Action != nil && (p.Question != whole.PendingInput.Question || p.Action.ArgsDigest == "" || len(p.Action.Arguments) < 100) {
+				t.Errorf("what is decided about was cut: %+v", p)
+			}
+			if was, is := whole.Result, st.Result; was != nil {
+				if all := int32(len(was.Artifacts)) + was.ArtifactsOmitted; int32(len(is.Artifacts))+is.ArtifactsOmitted != all || len(is.Artifacts) < 10 {
+					t.Errorf("of %d artifacts there are %d, and %d beside them", all, len(is.Artifacts), is.ArtifactsOmitted)
+				}
 			}
 			if st.Attempts[9].FinishedAt == nil && st.Attempts[9].RecoveryContext != whole.Attempts[9].RecoveryContext {
 				t.Error("what the model of the current attempt is told was cut")
@@ -147,7 +178,7 @@ func TestFitLeavesAloneWhatFits(t *testing.T) {
 	st := fullStatus()
 	st.Attempts = st.Attempts[8:9]
 	st.Attempts[0].RecoveryContext = ""
-	st.PendingInput.Options, st.Egress = nil, nil
+	st.PendingInput.Options, st.Egress, st.Artifacts = nil, nil, nil
 	before := st.DeepCopy()
 	if Fit(st); cmp.Diff(before, st) != "" {
 		t.Errorf("a status of %d bytes was changed", statusSize(before))

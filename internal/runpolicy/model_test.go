@@ -43,6 +43,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.run.Spec.MaxAttempts = 1 + w.r.Int32N(4)
 	w.run.Spec.Limits.RetryWindowSeconds = 1 + w.r.Int32N(100)
 	w.run.Spec.Limits.TimeoutSeconds = 50 + w.r.Int32N(500)
+	w.run.Spec.Limits.ApprovalSeconds = 1 + w.r.Int32N(100)
 	if w.r.IntN(2) == 0 {
 		w.run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
 	}
@@ -92,8 +93,8 @@ func (w *world) once() bool {
 		p = ReadJournal(w.run, w.steps)
 	}
 	changed := d.Next != nil || w.showSuspension()
-	if p.Pending != nil && !Answered(w.run, p.Pending) && st.PendingInput == nil {
-		st.PendingInput = p.Pending
+	if shown, _ := ToShow(w.run, p, nil, w.now); st.PendingInput == nil {
+		st.PendingInput = shown
 	}
 	CountPause(&st.Paused, Paused(w.run, p), w.now)
 	if !w.run.Spec.Suspend && st.PendingInput == nil && w.pod == nil && !w.former && !w.missing {
@@ -204,7 +205,8 @@ func (w *world) works() bool {
 	st := &w.run.Status
 	a := st.Attempts[len(st.Attempts)-1]
 	p := st.PendingInput
-	return !w.run.Spec.Suspend && w.pod == runningPod && !w.missing && a.FinishedAt == nil && (p == nil || Answered(w.run, p))
+	return !w.run.Spec.Suspend && w.pod == runningPod && !w.missing && a.FinishedAt == nil &&
+		(p == nil || Answered(w.run, p) || p.Kind == v1alpha1.InputApproval && !w.now.Before(p.ExpiresAt.Time))
 }
 
 // engine does the next thing that an engine would, if it may do something.
@@ -222,7 +224,7 @@ func (w *world) engine() {
 			return
 		}
 	}
-	options := []stepOption{ask("Which?"), call("bash", "{}"), call("read", "{}"), done("bash", true, 1000, "out"), final("done"), outcome("Why"), outcome("Why")}
+	options := []stepOption{ask("Which?"), call("bash", "{}"), call("read", "{}"), call("code", "{}"), call("code", "{}"), done("bash", true, 1000, "out"), final("done"), outcome("Why"), outcome("Why")}
 	s := testStep(attempt, int32(len(own))+1, options[w.r.IntN(len(options))])
 	if s.Spec.Type == v1alpha1.StepEnd && w.r.IntN(3) == 0 {
 		s.Spec.Outcome = lost()
@@ -241,7 +243,12 @@ func (w *world) settle(s *v1alpha1.MotorStep) bool {
 	r := v1alpha1.ToolResult{CallID: c.ID, OK: true, DurationMs: 500}
 	answers := Answers(w.run, w.steps)
 	u := lastUnknown(s, c.ID)
+	if a := approvalOf(s, c.ID); a != nil && a.Outcome != "" {
+		r.OK, r.WaitedMs = a.Outcome == v1alpha1.ApprovalApproved, a.DecidedAt.Sub(a.AskedAt.Time).Milliseconds()
+	}
 	switch {
+	case c.Tool == "code" && w.held(s):
+		return true
 	case c.Tool == "ask_user":
 		if _, ok := answers[c.ID]; !ok {
 			return true
@@ -263,6 +270,25 @@ func (w *world) settle(s *v1alpha1.MotorStep) bool {
 	return true
 }
 
+// held brings the approval of the step's call further, and says whether the call cannot be made yet.
+func (w *world) held(s *v1alpha1.MotorStep) bool {
+	c := s.Spec.ToolCalls[0]
+	a := approvalOf(s, c.ID)
+	if a == nil {
+		approval(c.ID, c.ID, "", w.now.Truncate(sec).Sub(t0), 0)(s)
+		return true
+	}
+	if a.Outcome != "" {
+		return false
+	}
+	outcome, by := DecideApproval(w.run, s, a, w.now)
+	if outcome != "" {
+		w.log = append(w.log, string(outcome))
+		a.Outcome, a.By, a.DecidedAt = outcome, by, metav1.NewTime(w.now.Add(sec-1).Truncate(sec))
+	}
+	return true
+}
+
 // act has somebody do something.
 func (w *world) act() {
 	st := &w.run.Status
@@ -278,7 +304,11 @@ func (w *world) act() {
 		}
 	case 7:
 		if p := st.PendingInput; p != nil && p.Kind != v1alpha1.InputRetry && !Answered(w.run, p) {
-			w.run.Spec.Responses = append(w.run.Spec.Responses, v1alpha1.Response{ID: p.ID, Answer: "done"})
+			r := v1alpha1.Response{ID: p.ID, Answer: "done"}
+			if p.Kind == v1alpha1.InputApproval {
+				r = v1alpha1.Response{ID: p.ID, Decision: []v1alpha1.Decision{v1alpha1.DecisionApprove, v1alpha1.DecisionDeny}[w.r.IntN(2)], Digest: p.Action.ArgsDigest}
+			}
+			w.run.Spec.Responses = append(w.run.Spec.Responses, r)
 		}
 	case 8:
 		attempt := int32(len(st.Attempts)) + w.r.Int32N(2)
@@ -325,6 +355,7 @@ func TestRunsComeToAnEnd(t *testing.T) {
 	t.Parallel()
 	reasons := map[string]int{}
 	attempts := map[int]int{}
+	approvals := map[v1alpha1.ApprovalOutcome]int{}
 	for seed := range uint64(2000) {
 		w := newWorld(t, seed)
 		w.pass()
@@ -347,6 +378,11 @@ func TestRunsComeToAnEnd(t *testing.T) {
 		}
 		reasons[w.end.Reason]++
 		attempts[len(w.run.Status.Attempts)]++
+		for i := range w.steps {
+			for _, a := range w.steps[i].Status.Approvals {
+				approvals[a.Outcome]++
+			}
+		}
 	}
 	t.Logf("ends %v, attempts %v", reasons, attempts)
 	for _, reason := range []string{
@@ -354,6 +390,11 @@ func TestRunsComeToAnEnd(t *testing.T) {
 	} {
 		if reasons[reason] == 0 {
 			t.Errorf("no run ended with %s", reason)
+		}
+	}
+	for _, outcome := range []v1alpha1.ApprovalOutcome{"", v1alpha1.ApprovalApproved, v1alpha1.ApprovalDenied, v1alpha1.ApprovalExpired} {
+		if approvals[outcome] == 0 {
+			t.Errorf("of no request to approve a call became %q", outcome)
 		}
 	}
 	if attempts[4] == 0 {

@@ -24,8 +24,8 @@ func QuestionID(s *v1alpha1.MotorStep, id string) string {
 	return id + "-" + uid[:min(len(uid), questionSuffix)]
 }
 
-// pendingOf gives what a step waits for: first that somebody says what became of a call, because the calls after it wait
-// too, then an answer to a question, when everything else of the turn is done.
+// pendingOf gives what a step waits for: first that somebody approves a call, or says what became of it, because the calls
+// after it wait too, then an answer to a question, when everything else of the turn is done.
 func pendingOf(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *v1alpha1.PendingInput {
 	settled := true
 	for i := range s.Spec.ToolCalls {
@@ -33,10 +33,15 @@ func pendingOf(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *v1alpha1.PendingI
 		if resultOf(s, c.ID) != nil {
 			continue
 		}
-		if u := lastUnknown(s, c.ID); u != nil && u.Policy == string(v1alpha1.UnknownAskPerson) {
+		a := approvalOf(s, c.ID)
+		if a != nil && a.Outcome == "" {
+			return approvalQuestion(run, s, c, a)
+		}
+		u := lastUnknown(s, c.ID)
+		if u != nil && u.Policy == string(v1alpha1.UnknownAskPerson) && (a == nil || isOver(s, a)) {
 			return outcomeQuestion(run, s, c, u)
 		}
-		settled = settled && toolapi.WaitsForPerson(c.Tool)
+		settled = settled && asksLast(c.Tool)
 	}
 	for i := range s.Spec.ToolCalls {
 		if !settled || resultOf(s, s.Spec.ToolCalls[i].ID) != nil {
@@ -47,6 +52,11 @@ func pendingOf(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *v1alpha1.PendingI
 		}
 	}
 	return nil
+}
+
+// asksLast says whether the calls of a tool ask a person when everything else of their turn is done.
+func asksLast(tool string) bool {
+	return tool == toolapi.ToolAskUser || tool == toolapi.ToolRequestDomain
 }
 
 // question gives what call i of the step asks a person, nil if it asks nothing: a call that the loop is about to refuse
@@ -197,7 +207,7 @@ func notBefore(s *v1alpha1.MotorStep, u *v1alpha1.UnknownExecution) time.Time {
 
 // Answers gives the answers of the spec, for the questions of the steps: by call id for a question of the model's, where
 // the answer to a request for a domain is the word of the decision, and by execution id for a question about an execution of
-// which nobody saw the end.
+// which nobody saw the end. Decisions about calls are none of them: see DecideApproval.
 func Answers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) map[string]string {
 	byQuestion := make(map[string]*v1alpha1.Response, len(run.Spec.Responses))
 	for i := range run.Spec.Responses {
@@ -209,15 +219,15 @@ func Answers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) map[string]stri
 		for _, c := range s.Spec.ToolCalls {
 			switch r := byQuestion[QuestionID(s, c.ID)]; {
 			case r == nil:
-			case c.Tool == toolapi.ToolAskUser && fits(r, v1alpha1.InputQuestion):
+			case c.Tool == toolapi.ToolAskUser && fits(r, v1alpha1.InputQuestion, ""):
 				answers[c.ID] = r.Answer
-			case c.Tool == toolapi.ToolRequestDomain && fits(r, v1alpha1.InputDomainRequest):
+			case c.Tool == toolapi.ToolRequestDomain && fits(r, v1alpha1.InputDomainRequest, ""):
 				answers[c.ID] = string(r.Decision)
 			}
 		}
 		for _, u := range s.Status.Unknown {
 			r := byQuestion[QuestionID(s, u.Execution)]
-			if r != nil && fits(r, v1alpha1.InputOutcomeUnknown) && u.Policy == string(v1alpha1.UnknownAskPerson) {
+			if r != nil && fits(r, v1alpha1.InputOutcomeUnknown, "") && u.Policy == string(v1alpha1.UnknownAskPerson) {
 				answers[u.Execution] = r.Answer
 			}
 		}
@@ -225,13 +235,17 @@ func Answers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) map[string]stri
 	return answers
 }
 
-// fits says whether a response is of the sort that a question of that kind takes. The API refuses others once the question
-// is shown, but not before.
-func fits(r *v1alpha1.Response, kind v1alpha1.InputKind) bool {
-	if kind == v1alpha1.InputDomainRequest {
+// fits says whether a response is of the sort that a question of that kind takes, which for an approval means that it is
+// about the call with that digest. The API refuses others once the question is shown, but not before.
+func fits(r *v1alpha1.Response, kind v1alpha1.InputKind, digest string) bool {
+	switch kind {
+	case v1alpha1.InputDomainRequest:
 		return r.Decision != ""
+	case v1alpha1.InputApproval:
+		return (r.Decision == v1alpha1.DecisionApprove || r.Decision == v1alpha1.DecisionDeny) && digest != "" && r.Digest == digest
+	default:
+		return r.Answer != ""
 	}
-	return r.Answer != ""
 }
 
 // Answered says whether the spec has a response to the pending input. To one of kind Retry nobody responds: it goes away
@@ -240,8 +254,12 @@ func Answered(run *v1alpha1.MotorRun, pending *v1alpha1.PendingInput) bool {
 	if pending == nil || pending.Kind == v1alpha1.InputRetry {
 		return false
 	}
+	digest := ""
+	if pending.Action != nil {
+		digest = pending.Action.ArgsDigest
+	}
 	return slices.ContainsFunc(run.Spec.Responses, func(r v1alpha1.Response) bool {
-		return r.ID == pending.ID && fits(&r, pending.Kind)
+		return r.ID == pending.ID && fits(&r, pending.Kind, digest)
 	})
 }
 
@@ -254,12 +272,17 @@ func UnknownResponses(run *v1alpha1.MotorRun, p Progress) []string {
 		switch {
 		case !asked:
 			unknown = append(unknown, fmt.Sprintf("spec.responses[%d].id %q", i, r.ID))
-		case !fits(r, kind):
-			how := "an answer"
-			if r.Decision != "" {
-				how = "a decision"
+		case !fits(r, kind, p.Approvals[r.ID].ArgsDigest):
+			how := "that takes an answer"
+			switch {
+			case r.Digest != "":
+				how = "with the digest that it names"
+			case r.Decision != "" && kind == v1alpha1.InputApproval:
+				how = "that takes a decision without a digest"
+			case r.Decision != "":
+				how = "that takes a decision"
 			}
-			unknown = append(unknown, fmt.Sprintf("spec.responses[%d].id %q that takes %s", i, r.ID, how))
+			unknown = append(unknown, fmt.Sprintf("spec.responses[%d].id %q %s", i, r.ID, how))
 		}
 	}
 	return unknown

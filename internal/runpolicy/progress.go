@@ -3,6 +3,7 @@
 package runpolicy
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -31,12 +32,16 @@ type Progress struct {
 	// Asked holds the id and the kind of every question that was put to a person, not of one that waits for the calls
 	// before it.
 	Asked map[string]v1alpha1.InputKind
+	// Approvals are the requests to approve calls by the ids of their questions, of all attempts.
+	Approvals map[string]v1alpha1.StepApproval
 	// DomainRequests are the requests for domains of all attempts, in their order.
 	DomainRequests []DomainRequest
 	// Sandbox is the last proof of the isolation of the run's present sandbox: what a step in it says of that.
 	Sandbox *v1alpha1.StepSandbox
 	// ModelName is the model of the last turn.
 	ModelName string
+	// Artifacts are what was collected last, in whichever attempt, nil if nothing was.
+	Artifacts *v1alpha1.ArtifactList
 
 	// The rest is about the current attempt.
 
@@ -57,6 +62,8 @@ type Progress struct {
 	// Failure is how the attempt ended without success, nil if it did not, and Partial what there was to show then.
 	Failure *v1alpha1.StepOutcome
 	Partial string
+	// Value is what the code of a Oneshot run came to, as JSON, "" until it ended. Then Final or Failure is set too.
+	Value string
 }
 
 // CallRef names a tool call.
@@ -70,7 +77,7 @@ type CallRef struct {
 
 // ReadJournal sums up the steps of a run, which are ordered by attempt and index.
 func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
-	p := Progress{Asked: map[string]v1alpha1.InputKind{}}
+	p := Progress{Asked: map[string]v1alpha1.InputKind{}, Approvals: map[string]v1alpha1.StepApproval{}}
 	if n := len(run.Status.Attempts); n > 0 {
 		p.Attempt = run.Status.Attempts[n-1].Index
 	}
@@ -113,6 +120,7 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	if isProof(run, s.Spec.Sandbox) {
 		p.Sandbox = s.Spec.Sandbox
 	}
+	p.Artifacts = cmp.Or(s.Spec.Artifacts, s.Status.Artifacts, p.Artifacts)
 	switch s.Spec.Type {
 	case v1alpha1.StepEnd:
 		if current {
@@ -157,7 +165,11 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 			p.Asked[QuestionID(s, u.Execution)] = v1alpha1.InputOutcomeUnknown
 		}
 	}
-	p.Waited += askedBefore(s)
+	for _, a := range s.Status.Approvals {
+		id := ApprovalID(s, a.Execution)
+		p.Asked[id], p.Approvals[id] = v1alpha1.InputApproval, a
+	}
+	p.Waited += askedBefore(s) + approvalWaits(s)
 	pending := pendingOf(run, s)
 	if pending != nil {
 		p.Asked[pending.ID] = pending.Kind
@@ -172,6 +184,9 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 	p.Pending = pending
 	if s.Spec.Final {
 		p.Final = &s.Spec.Content
+	}
+	if run.Spec.Mode == v1alpha1.ModeOneshot {
+		p.addOneshot(s)
 	}
 	p.Unknown = append(p.Unknown, unknownCalls(s)...)
 }
@@ -257,18 +272,31 @@ func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, curre
 const maxTool = 128
 
 // unknownCalls are the calls of a step of which nobody can tell whether they took effect. Calls are made one after the
-// other, and their results may be recorded together, so one without a result may have been made.
+// other, and their results may be recorded together, so one without a result may have been made; but not one that was not
+// approved, nor those after it.
 func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
 	var calls []CallRef
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
 		r := resultOf(s, c.ID)
+		if r == nil && i > 0 && isHeld(s, s.Spec.ToolCalls[i-1].ID) {
+			break
+		}
+		if r == nil && isHeld(s, c.ID) && lastUnknown(s, c.ID) == nil {
+			break
+		}
 		if !toolapi.HasEffects(c.Tool) || i >= toolapi.MaxCalls || r != nil && r.ErrorCode != toolapi.CodeOutcomeUnknown && r.ErrorCode != toolapi.CodeSkipped {
 			continue
 		}
 		calls = append(calls, CallRef{ID: c.ID, Tool: c.Tool, Arguments: oneLine(c.Arguments, maxHead), InFlight: r == nil})
 	}
 	return calls
+}
+
+// isHeld says whether a call has no result because it is to be approved, or was not.
+func isHeld(s *v1alpha1.MotorStep, callID string) bool {
+	a := approvalOf(s, callID)
+	return a != nil && a.Outcome != v1alpha1.ApprovalApproved && resultOf(s, callID) == nil
 }
 
 func resultOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.ToolResult {

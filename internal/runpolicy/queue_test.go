@@ -42,7 +42,7 @@ var (
 	over     = condition(v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonCancelled)
 )
 
-func oneshot(run *v1alpha1.MotorRun)      { run.Spec.Mode = v1alpha1.ModeOneshot }
+func oneshotMode(run *v1alpha1.MotorRun)  { run.Spec.Mode = v1alpha1.ModeOneshot }
 func suspended(run *v1alpha1.MotorRun)    { run.Spec.Suspend = true }
 func cancels(run *v1alpha1.MotorRun)      { run.Spec.Cancel = true }
 func beingDeleted(run *v1alpha1.MotorRun) { run.DeletionTimestamp = new(metav1.NewTime(t0)) }
@@ -102,16 +102,16 @@ func TestTakeTurn(t *testing.T) {
 		"nobody will look at it": {c: bound(1, v1alpha1.BusyQueue), runs: list{queueRun("a", 100*sec-1)}},
 		"those who cannot begin": {c: bound(1, v1alpha1.BusyQueue), runs: list{
 			queueRun("a", 0, lacking), queueRun("b", 0, inQueue, suspended), queueRun("c", 0, inQueue, cancels), queueRun("d", 0, inQueue, beingDeleted),
-			queueRun("e", 0, inQueue, over), queueRun("f", 99*sec, oneshot), queueRun("g", 99*sec, suspended),
+			queueRun("e", 0, inQueue, over), queueRun("f", 99*sec, oneshotMode), queueRun("g", 99*sec, suspended),
 		}},
 		"those who hold nothing": {c: bound(1, v1alpha1.BusyQueue), runs: list{
-			queueRun("a", 0, accepted, over), queueRun("b", 0, accepted, beingDeleted), queueRun("c", 0, accepted, oneshot),
+			queueRun("a", 0, accepted, over), queueRun("b", 0, accepted, beingDeleted), queueRun("c", 0, accepted, oneshotMode),
 		}},
 		"suspended it keeps its place": {c: bound(1, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, accepted, suspended)}, want: wait(true, "a")},
 		"cancelled it keeps its place until it has ended": {
 			c: bound(1, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, accepted, cancels)}, want: wait(true, "a"),
 		},
-		"Oneshot": {c: bound(1, v1alpha1.BusyReject), me: new(queueRun("me", 100*sec, oneshot)), runs: list{queueRun("a", 0, accepted)}},
+		"Oneshot": {c: bound(1, v1alpha1.BusyReject), me: new(queueRun("me", 100*sec, oneshotMode)), runs: list{queueRun("a", 0, accepted)}},
 		// The write that accepted it was answered by nobody.
 		"it has the place itself": {c: bound(1, v1alpha1.BusyReject), runs: list{queueRun("me", 100*sec, accepted)}},
 	}

@@ -22,7 +22,7 @@ func randomStep(r *rand.Rand, index int32) v1alpha1.MotorStep {
 	}
 	var options []stepOption
 	for range r.IntN(4) {
-		switch r.IntN(7) {
+		switch r.IntN(8) {
 		case 0:
 			options = append(options, call("bash", "{}"))
 		case 1:
@@ -33,6 +33,12 @@ func randomStep(r *rand.Rand, index int32) v1alpha1.MotorStep {
 			options = append(options, request([]string{"example.org", "org"}[r.IntN(2)]))
 		case 4:
 			options = append(options, answered("example.org", []string{"", "domain_denied", "domain_not_allowed"}[r.IntN(3)]))
+		case 6:
+			options = append(options, call("bash", "{}"), func(s *v1alpha1.MotorStep) {
+				id := s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID
+				asked := time.Duration(r.IntN(300)) * sec
+				approval(id, id, []v1alpha1.ApprovalOutcome{"", "Approved", "Denied", "Expired"}[r.IntN(4)], asked, asked+time.Duration(r.IntN(100))*sec)(s)
+			})
 		case 5:
 			options = append(options, done("ask_user", r.IntN(2) == 0, r.Int64N(100_000), "x"))
 		default:
@@ -59,7 +65,7 @@ func randomObservation(r *rand.Rand, steps []v1alpha1.MotorStep) Observation {
 		}
 	}
 	run.Spec.Cancel = r.IntN(10) == 0
-	run.Spec.Limits = v1alpha1.RunLimits{TimeoutSeconds: r.Int32N(300), AwaitingInputSeconds: r.Int32N(100)}
+	run.Spec.Limits = v1alpha1.RunLimits{TimeoutSeconds: r.Int32N(300), AwaitingInputSeconds: r.Int32N(100), ApprovalSeconds: r.Int32N(100)}
 	o := Observation{Run: run, Progress: ReadJournal(run, steps), SandboxGone: r.IntN(10) == 0, SandboxStartTimeout: time.Duration(r.IntN(100)) * sec}
 	if r.IntN(3) > 0 {
 		o.Sandbox = &sandbox.State{Phase: sandbox.Phase(r.IntN(4)), Reason: "Any", FinishedAt: after(time.Duration(r.IntN(400)) * sec)}

@@ -14,6 +14,8 @@ const (
 	// keepSucceeded and keepFailed are for runs and namespaces that say nothing themselves. Who failed is asked about later.
 	keepSucceeded = 24 * time.Hour
 	keepFailed    = 7 * 24 * time.Hour
+	// keepOneshot is for a Oneshot run, however it ended: it was waited for, and there may be many.
+	keepOneshot = 10 * time.Minute
 	// archiveWait is how long a run waits for its archive, which may be broken for good.
 	archiveWait = time.Hour
 )
@@ -35,13 +37,14 @@ func RemoveAt(run *v1alpha1.MotorRun, keep v1alpha1.Retention, runs []v1alpha1.M
 	return at
 }
 
-// Surplus are the finished runs that are more than are kept: all but the newest.
+// Surplus are the finished runs that are more than are kept: all but the newest. Oneshot runs are none of them, so that a
+// lot of them takes no other run's place; their time is over soon.
 func Surplus(keep v1alpha1.Retention, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
 	var succeeded, failed []*v1alpha1.MotorRun
 	for i := range runs {
 		r := &runs[i]
 		switch {
-		case !hasFinished(r), !r.DeletionTimestamp.IsZero():
+		case !hasFinished(r), !r.DeletionTimestamp.IsZero(), r.Spec.Mode == v1alpha1.ModeOneshot:
 		case has(r, v1alpha1.ConditionSucceeded):
 			succeeded = append(succeeded, r)
 		default:
@@ -66,6 +69,9 @@ func kept(run *v1alpha1.MotorRun, keep v1alpha1.Retention) time.Duration {
 	seconds, otherwise := keep.FailedSeconds, keepFailed
 	if has(run, v1alpha1.ConditionSucceeded) {
 		seconds, otherwise = keep.SucceededSeconds, keepSucceeded
+	}
+	if run.Spec.Mode == v1alpha1.ModeOneshot {
+		otherwise = keepOneshot
 	}
 	if own := run.Spec.TTLSecondsAfterFinished; own != nil {
 		seconds = own

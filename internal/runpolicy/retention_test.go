@@ -45,6 +45,14 @@ func TestRemoveAt(t *testing.T) {
 		"the run says":                {run: endedRun("r", sec, ttl(7)), keep: v1alpha1.Retention{FailedSeconds: new(int32(60))}, want: 8 * sec},
 		"the run says, and succeeded": {run: endedRun("r", sec, succeeded, ttl(7)), keep: v1alpha1.Retention{SucceededSeconds: new(int32(60))}, want: 8 * sec},
 		"at once":                     {run: endedRun("r", sec, ttl(0)), want: sec},
+		"a Oneshot that succeeded":    {run: endedRun("r", sec, succeeded, oneshotMode), want: 601 * sec},
+		"a Oneshot that failed":       {run: endedRun("r", sec, oneshotMode), want: 601 * sec},
+		"a Oneshot of a cortex":       {run: endedRun("r", sec, oneshotMode), keep: v1alpha1.Retention{FailedSeconds: new(int32(900))}, want: 901 * sec},
+		"a Oneshot that says":         {run: endedRun("r", sec, oneshotMode, ttl(7)), keep: v1alpha1.Retention{FailedSeconds: new(int32(900))}, want: 8 * sec},
+		"a Oneshot is never too many": {
+			run: endedRun("r", sec, oneshotMode), keep: v1alpha1.Retention{MaxFailed: new(int32(0))},
+			runs: []v1alpha1.MotorRun{endedRun("r", sec, oneshotMode)}, want: 601 * sec,
+		},
 		"one too many": {
 			run: endedRun("r", sec), keep: v1alpha1.Retention{MaxFailed: new(int32(1))},
 			runs: []v1alpha1.MotorRun{endedRun("r", sec), endedRun("s", 2*sec)}, want: sec,
@@ -75,6 +83,7 @@ func TestSurplus(t *testing.T) {
 		endedRun("f1", 1*sec), endedRun("f3", 3*sec), endedRun("f2", 2*sec), endedRun("f2b", 2*sec),
 		endedRun("s1", 1*sec, succeeded), endedRun("s2", 2*sec, succeeded),
 		queueRun("active", 0, accepted), queueRun("new", 0), endedRun("going", 9*sec, beingDeleted),
+		endedRun("once", 9*sec, oneshotMode), endedRun("once2", 9*sec, succeeded, oneshotMode),
 	}
 	for name, tt := range map[string]struct {
 		keep v1alpha1.Retention

@@ -43,6 +43,25 @@ func CutEncoded(s string, max int) string {
 	return s
 }
 
+// cutMiddle shortens a text until it takes at most max bytes in JSON, and keeps its beginning and its end.
+func cutMiddle(s string, max int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	const mark = " […] "
+	if encodedSize(s) <= max {
+		return s
+	}
+	half := (max - len(mark)) / 2
+	begin := len(s)
+	for size := 0; begin > 0; {
+		r, n := utf8.DecodeLastRuneInString(s[:begin])
+		if size += encodedLen(r); size > half {
+			break
+		}
+		begin -= n
+	}
+	return strings.TrimSuffix(CutEncoded(s, half), "…") + mark + s[begin:]
+}
+
 // encodedLen is how many bytes a character takes in JSON as encoding/json writes it.
 func encodedLen(r rune) int {
 	switch {

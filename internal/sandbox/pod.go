@@ -4,6 +4,8 @@
 package sandbox
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -183,10 +185,13 @@ func labels(run *v1alpha1.MotorRun) map[string]string {
 // pauseSeconds is how long a run may be suspended before its sandbox ends by the deadline.
 const pauseSeconds = 24 * 60 * 60
 
-// deadlineSeconds is the longest that the run could take if it asked a question at each iteration of each attempt, with
-// a day of suspensions: the last wall, for when no manager is left to end it.
+// deadlineSeconds is the longest that the run could take if it asked a question at each iteration of each attempt, and had
+// every call approved, with a day of suspensions: the last wall, for when no manager is left to end it.
 func deadlineSeconds(run *v1alpha1.MotorRun) int64 {
 	l, attempts := run.Spec.Limits, max(1, int64(run.Spec.MaxAttempts))
-	return int64(l.TimeoutSeconds) + pauseSeconds +
-		attempts*(int64(l.MaxIterations)*int64(l.AwaitingInputSeconds)+int64(l.RetryWindowSeconds))
+	waits := int64(l.AwaitingInputSeconds)
+	if run.Spec.Approval != nil || slices.Contains(run.Spec.Tools, toolapi.ToolRequestApproval) {
+		waits += toolapi.MaxCalls * int64(l.ApprovalSeconds)
+	}
+	return int64(l.TimeoutSeconds) + pauseSeconds + attempts*(int64(l.MaxIterations)*waits+int64(l.RetryWindowSeconds))
 }

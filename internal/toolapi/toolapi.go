@@ -13,6 +13,9 @@
 //	GET  /v1/files/{path...}    → FileContent   reads one small file of the workspace
 //	POST /v1/probe              ProbeRequest → ProbeResponse
 //	PUT  /v1/egress             EgressRequest → EgressResponse   the way out, for all calls that start from now on
+//	PUT  /v1/mcp                MCPRequest → MCPResponse   starts MCP servers, or connects to them, and lists their tools
+//	GET  /v1/artifacts          → Artifacts     lists the files that belong to the run's result
+//	GET  /v1/artifacts/{path...}?offset=N → Chunk   reads a part of one of them
 //
 // Anything but 200 carries an Error.
 package toolapi
@@ -24,12 +27,17 @@ const (
 	Port = 8443
 	// HeaderEpoch carries the decimal epoch of the sender's claim on the run.
 	HeaderEpoch = "Motor-Epoch"
+	// HeaderProvenance says of an input file, with the value web, that it came in from there.
+	HeaderProvenance = "Motor-Provenance"
 
 	PathHello  = "/v1/hello"
 	PathCalls  = "/v1/calls/"
 	PathFiles  = "/v1/files/"
 	PathProbe  = "/v1/probe"
 	PathEgress = "/v1/egress"
+	PathMCP    = "/v1/mcp"
+	// PathArtifacts is for the list; with a slash and a path after it, for one of the files.
+	PathArtifacts = "/v1/artifacts"
 
 	// MaxOutputBytes is the most output one Result carries; the rest is in Result.OutputFile.
 	MaxOutputBytes = 32 << 10
@@ -51,11 +59,13 @@ type Hello struct {
 	PodUID string `json:"podUID"`
 	// Epoch is the highest epoch seen so far, 0 if none.
 	Epoch int64 `json:"epoch"`
-	// Used says whether this process has started a call. If it has not, nothing hostile has run since it started: what it
+	// Used says whether this process has started a call, or the program of an MCP server. If it has not, nothing hostile has run since it started: what it
 	// says of the sandbox's isolation can be believed, and what was proved to a former process may not hold any more.
 	Used bool `json:"used"`
 	// Egress says whether this process has anything of an EgressRequest. A server that started again has nothing.
 	Egress bool `json:"egress"`
+	// MCP says whether this process has anything of an MCPRequest.
+	MCP bool `json:"mcp,omitempty"`
 	// Tools are the names of the tools that this server can run.
 	Tools []string `json:"tools"`
 }
@@ -67,7 +77,13 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments"`
 	// MaxOutputBytes lowers the output limit of this call; 0 means the tool's own.
 	MaxOutputBytes int32 `json:"maxOutputBytes,omitempty"`
+	// IdempotencyKey names the effect of the call, "" if it needs no name. Programs get it as IDEMPOTENCY_KEY, servers as
+	// Idempotency-Key. A call that succeeded under the same key is not made again: its result is given.
+	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 }
+
+// MaxIdempotencyKey is the longest that an idempotency key may be.
+const MaxIdempotencyKey = 128
 
 // Result is the envelope of what a tool call gave. A failing tool is a Result with OK false, never an HTTP error.
 type Result struct {
@@ -118,6 +134,26 @@ const (
 	CodeCredentialRefused = "credential_refused"
 	// CodeOutcomeUnknown is the result of a call that was started and whose end nobody saw.
 	CodeOutcomeUnknown = "outcome_unknown"
+	// CodeCommandNotAllowed is the result of a bash call with a command that the run may not run.
+	CodeCommandNotAllowed = "command_not_allowed"
+	// CodeApprovalDenied is the result of a call that a person did not approve.
+	CodeApprovalDenied = "approval_denied"
+	// CodeApprovalExpired is the result of a call that nobody approved in time.
+	CodeApprovalExpired = "approval_expired"
+	// CodeSecretFound is the result of a call that would have let out what looks like a secret.
+	CodeSecretFound = "secret_found"
+	// CodeNotUnique is the result of an edit whose text is in the file more than once.
+	CodeNotUnique = "not_unique"
+	// CodeNoMatch is the result of an edit whose text is not in the file, and of a patch that does not fit.
+	CodeNoMatch = "no_match"
+	// CodeNetwork is the result of a request that got no answer: the connection failed, or was refused on the way.
+	CodeNetwork = "network_error"
+	// CodeEgressDenied is the result of a request that the egress proxy did not let out.
+	CodeEgressDenied = "egress_denied"
+	// CodeMCPChanged is the result of a call of an MCP server that describes its tools otherwise than at the beginning.
+	CodeMCPChanged = "mcp_changed"
+	// CodeMCPError is the result of a call that an MCP server did not carry out.
+	CodeMCPError = "mcp_error"
 	// CodeSkipped is the result of a call of unknown outcome that a person decided not to make again.
 	CodeSkipped = "skipped"
 )

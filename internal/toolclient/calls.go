@@ -4,6 +4,7 @@ package toolclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -135,8 +136,18 @@ func (c *Client) callState(ctx context.Context, e exchange) (toolapi.CallState, 
 // PutFile puts an input file into the workspace. Repeating it is harmless; once a call has started, content that is not
 // in the workspace already is refused with toolapi.ErrFileConflict.
 func (c *Client) PutFile(ctx context.Context, path string, content []byte) (toolapi.File, error) {
+	return c.PutFileFrom(ctx, path, content, toolapi.ProvenanceInternal)
+}
+
+// PutFileFrom is PutFile for content that says where it comes from. With that of the web, everything that the sandbox reads
+// from then on counts as coming from there.
+func (c *Client) PutFileFrom(ctx context.Context, path string, content []byte, from toolapi.Provenance) (toolapi.File, error) {
 	var file toolapi.File
-	err := c.request(ctx, exchange{method: http.MethodPut, path: filePath(path), body: content, timeout: fileTimeout, into: &file})
+	e := exchange{method: http.MethodPut, path: filePath(path), body: content, timeout: fileTimeout, into: &file}
+	if from == toolapi.ProvenanceWeb {
+		e.provenance = from
+	}
+	err := c.request(ctx, e)
 	return file, err
 }
 
@@ -206,6 +217,10 @@ type exchange struct {
 	// timeout bounds the exchange; 0 leaves that to the context.
 	timeout time.Duration
 	into    any
+	// most is the most bytes that the answer may have; 0 means maxAnswerBytes.
+	most int64
+	// provenance is told of body, unless it is "".
+	provenance toolapi.Provenance
 }
 
 // send makes one exchange and returns the server's certificate. Errors that are not final are those of the transport.
@@ -220,6 +235,9 @@ func (c *Client) send(ctx context.Context, e exchange) ([]*x509.Certificate, err
 		return nil, fmt.Errorf("%w: the request cannot be made: %w", ErrBadAnswer, err)
 	}
 	req.Header.Set(toolapi.HeaderEpoch, strconv.FormatInt(c.cfg.Epoch, 10))
+	if e.provenance != "" {
+		req.Header.Set(toolapi.HeaderProvenance, string(e.provenance))
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if refused(err) {
@@ -228,13 +246,14 @@ func (c *Client) send(ctx context.Context, e exchange) ([]*x509.Certificate, err
 		return nil, err
 	}
 	defer resp.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
+	most := cmp.Or(e.most, maxAnswerBytes)
+	content, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
 		return nil, err
 	}
 	c.answered()
-	if len(content) > maxAnswerBytes {
-		return nil, fmt.Errorf("%w: it is longer than %d bytes", ErrBadAnswer, maxAnswerBytes)
+	if int64(len(content)) > most {
+		return nil, fmt.Errorf("%w: it is longer than %d bytes", ErrBadAnswer, most)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, remoteError(resp.StatusCode, content)
@@ -253,12 +272,15 @@ func remoteError(status int, content []byte) error {
 	return &RemoteError{Status: status, Code: plain(e.Code, 64), Message: plain(e.Message, 500)}
 }
 
-func filePath(path string) string {
+func filePath(path string) string { return toolapi.PathFiles + escapePath(path) }
+
+// escapePath makes a path of the workspace a part of a URL.
+func escapePath(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
 		segments[i] = url.PathEscape(s)
 	}
-	return toolapi.PathFiles + strings.Join(segments, "/")
+	return strings.Join(segments, "/")
 }
 
 func callPath(id string) string { return toolapi.PathCalls + url.PathEscape(id) }

@@ -129,3 +129,38 @@ func TestHostileWayOutAndFile(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(content), err)
 	}
 }
+
+// What a hostile server says of artifacts is bounded, and never read for longer than was asked for.
+func TestHostileArtifacts(t *testing.T) {
+	answer := func(v any) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(v) }
+	}
+	for name, handler := range map[string]http.HandlerFunc{
+		"too many": answer(toolapi.Artifacts{Files: make([]toolapi.ArtifactFile, toolapi.MaxArtifacts+1)}),
+		"endless":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, endless{}) },
+	} {
+		_, c := fake(t, handler)
+		if list, err := c.Artifacts(testContext(t)); !errors.Is(err, toolclient.ErrBadAnswer) {
+			t.Errorf("%s: %d files, %v", name, len(list.Files), err)
+		}
+	}
+	full := make([]byte, toolapi.MaxChunkBytes)
+	for name, tt := range map[string]struct {
+		chunk toolapi.Chunk
+		want  error
+		read  int64
+	}{
+		"longer than a part may be":   {toolapi.Chunk{Content: make([]byte, toolapi.MaxChunkBytes+1)}, toolclient.ErrBadAnswer, 0},
+		"without an end":              {toolapi.Chunk{Content: full}, toolclient.ErrTooLong, 2 * toolapi.MaxChunkBytes},
+		"larger than it may be":       {toolapi.Chunk{Content: []byte("x"), Size: 1 << 40}, toolclient.ErrTooLong, 0},
+		"smaller than it says it is":  {toolapi.Chunk{Content: []byte("x"), Size: 1000}, nil, 1},
+		"of a size that no file has":  {toolapi.Chunk{Content: []byte("x"), Size: -7}, nil, 1},
+		"nothing, but of a good size": {toolapi.Chunk{Size: 1000}, nil, 0},
+	} {
+		_, c := fake(t, answer(tt.chunk))
+		n, err := c.ReadArtifact(testContext(t), "a", io.Discard, 2*toolapi.MaxChunkBytes+1)
+		if !errors.Is(err, tt.want) || n != tt.read {
+			t.Errorf("%s: %d bytes, %v", name, n, err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"runtime/debug"
@@ -33,12 +34,17 @@ const (
 )
 
 func (s *Server) hello(*request) (any, error) {
-	names := make([]string, 0, len(s.tools))
-	for name := range s.tools {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return toolapi.Hello{PodUID: s.podUID, Epoch: s.ledger.highest(), Used: s.ledger.busy(), Egress: s.egress.isSet(), Tools: names}, nil
+	return toolapi.Hello{
+		PodUID: s.podUID, Epoch: s.ledger.highest(), Used: s.ledger.busy() || s.mcp.ran(), Egress: s.egress.isSet(), MCP: s.mcp.isSet(),
+		Tools: s.toolNames(),
+	}, nil
+}
+
+func (s *Server) toolNames() []string { return slices.Sorted(maps.Keys(s.tools)) }
+
+// offered are the tools that a model may be told of.
+func (s *Server) offered() string {
+	return strings.Join(slices.DeleteFunc(s.toolNames(), func(name string) bool { return name == toolapi.ToolOneshot }), ", ")
 }
 
 // putCall runs a call, or attaches to the execution that there is, and gives its result.
@@ -84,6 +90,9 @@ func readCall(r *request, id string) (req toolapi.Call, digest string, err error
 	if req.MaxOutputBytes < 0 {
 		return req, "", badRequest("maxOutputBytes must not be negative")
 	}
+	if !isKey(req.IdempotencyKey) {
+		return req, "", badRequest("idempotencyKey may have %d printable ASCII characters", toolapi.MaxIdempotencyKey)
+	}
 	digest, err = digestOf(req.Tool, req.Arguments)
 	if err != nil {
 		return req, "", badRequest("the call's arguments cannot be read: %v", err)
@@ -99,7 +108,7 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 	}
 	s.fault(FaultBeforeStart, req.ID)
 	ctx, cancel := context.WithCancelCause(s.base)
-	c, fresh, err := s.ledger.begin(epoch, req.ID, digest, cancel)
+	c, fresh, err := s.ledger.begin(epoch, work{id: req.ID, digest: digest, key: req.IdempotencyKey, tool: req.Tool}, cancel)
 	if err != nil || !fresh {
 		cancel(nil)
 		s.running.Done()
@@ -109,7 +118,7 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 		defer s.running.Done()
 		defer cancel(nil)
 		s.fault(FaultAfterStart, req.ID)
-		result := s.execute(ctx, req)
+		result := s.once(ctx, c, req)
 		s.fault(FaultBeforeFinish, req.ID)
 		if err := s.ledger.finish(c, result); err != nil {
 			s.log.Error("a result could not be stored", "id", req.ID, "error", err)
@@ -132,14 +141,11 @@ func (s *Server) enlist() bool {
 
 // execute runs the tool. Whatever happens, there is a Result.
 func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.Result) {
-	t, ok := s.tools[req.Tool]
+	t, ok := s.toolOf(req.Tool)
 	if !ok {
-		return failure(toolapi.CodeUnknownTool, "this sandbox has no tool %q; it has bash, code, read, write and list", bound(req.Tool, 64))
+		return failure(toolapi.CodeUnknownTool, "this sandbox has no tool %q; it has %s", bound(req.Tool, 64), s.offered())
 	}
-	limit := t.limit
-	if req.MaxOutputBytes > 0 {
-		limit = min(limit, int(req.MaxOutputBytes))
-	}
+	limit := outputLimit(t, req)
 	began := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
@@ -161,11 +167,24 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 	if ctx.Err() != nil {
 		return interrupted(ctx, "before it started")
 	}
-	result = t.run(ctx, job{id: req.ID, args: req.Arguments, limit: limit})
-	if s.egress.everOpen() && toolapi.CarriesWeb(req.Tool, result.OK) {
-		result.Provenance = toolapi.ProvenanceWeb
-	}
+	result = t.run(ctx, job{id: req.ID, args: req.Arguments, key: req.IdempotencyKey, limit: limit})
+	result.Provenance = s.provenanceOf(req.Tool, result)
 	return result
+}
+
+func (s *Server) toolOf(name string) (tool, bool) {
+	if t, ok := s.tools[name]; ok {
+		return t, true
+	}
+	return s.mcpTool(name)
+}
+
+// outputLimit is the most bytes of output that the result of a call may have.
+func outputLimit(t tool, req toolapi.Call) int {
+	if req.MaxOutputBytes > 0 {
+		return min(t.limit, int(req.MaxOutputBytes))
+	}
+	return t.limit
 }
 
 // getCall looks at a call.

@@ -294,7 +294,7 @@ func TestReadRunsBesideACommand(t *testing.T) {
 	s := newSandbox(t)
 	go func() { _, _ = s.client(1).Call(testContext(t), waitingCall(t, "slow")) }()
 	s.awaitBegun()
-	if r := s.run(toolapi.ToolRead, toolapi.ReadArgs{Path: "runs"}); r.Output != "run\n" {
+	if r := s.run(toolapi.ToolRead, toolapi.ReadArgs{Path: "runs"}); r.Output != "     1\trun\n" {
 		t.Errorf("%+v", r)
 	}
 	s.release()
@@ -302,8 +302,9 @@ func TestReadRunsBesideACommand(t *testing.T) {
 
 func TestToolThatDoesNotExist(t *testing.T) {
 	s := newSandbox(t)
-	for _, name := range []string{toolapi.ToolAskUser, "fetch", "", strings.Repeat("x", 5000)} {
-		if r := s.run(name, struct{}{}); r.OK || r.ErrorCode != toolapi.CodeUnknownTool {
+	for _, name := range []string{toolapi.ToolAskUser, "shell", "", strings.Repeat("x", 5000)} {
+		r := s.run(name, struct{}{})
+		if r.OK || r.ErrorCode != toolapi.CodeUnknownTool || !strings.HasSuffix(r.Output, "it has bash, code, edit, fetch, glob, grep, list, patch, read, save_artifact, write") {
 			t.Errorf("%q: %+v", name, r)
 		}
 	}

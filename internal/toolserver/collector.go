@@ -25,6 +25,7 @@ type collector struct {
 	total int64
 
 	spill      io.WriteCloser
+	closed     bool // of spill
 	spilled    int64
 	spillError error
 }
@@ -112,11 +113,12 @@ func (c *collector) note(left int64, path string, kept bool) string {
 	}
 }
 
-// closeSpill says whether there is a file that holds the output.
+// closeSpill says whether there is a file that holds the output. Nothing is written afterwards.
 func (c *collector) closeSpill() bool {
-	if c.spill == nil {
-		return false
+	if c.spill == nil || c.closed {
+		return c.spill != nil && c.spillError == nil
 	}
+	c.closed = true
 	if c.spillError == nil && c.total > c.spilled {
 		_, c.spillError = io.WriteString(c.spill, "\n… the output went on; the rest was not kept …\n")
 	}

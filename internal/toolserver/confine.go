@@ -20,53 +20,52 @@ import (
 // Tool processes have the server's user id, for a container has one. Three things keep them from the server anyway:
 //
 //   - Prepare makes the server's memory and files in /proc unreadable to them (not dumpable).
-//   - Every tool process is this program first. RunChild closes the state folder to itself by Landlock, which also
-//     forbids it to trace processes outside of its own domain and, from Linux 6.12 on, to send them signals, and then
-//     becomes the tool's program. None of that can be undone by what it becomes.
-//   - It is the first to be killed when memory runs out.
+//   - They are started by the launcher, to which the state folder is closed by Landlock, which also forbids to trace
+//     processes outside of its domain and, from Linux 6.12 on, to send them signals. What it starts cannot undo that.
+//   - They are the first to be killed when memory runs out.
 //
 // Without Landlock (gVisor, kernels before 5.19) the server works all the same: what a hostile program gains is to
 // lie about its own sandbox.
 
-// childName is the name (argument 0) under which this program is a tool process to be.
-const childName = "motor-tool"
-
-// IsChild says whether this process was started to become a tool's program. The main function calls RunChild then, and
-// nothing else.
-func IsChild() bool { return len(os.Args) > 0 && os.Args[0] == childName }
-
-// RunChild confines this process and becomes the program in its arguments: state folder, program, arguments. It returns
-// only if that fails, with the exit status of a program that cannot be executed.
-func RunChild() int {
-	runtime.LockOSThread() // What is confined is a thread, and it must be the one that executes the program.
-	err := becomeTool(os.Args[1:])
-	fmt.Fprintln(os.Stderr, "the tool's program could not be started:", err)
-	return 126
+// IsChild says whether this process was started by a server to be a part of it: a launcher, or a supervisor. The main
+// function calls RunChild then, and nothing else.
+func IsChild() bool {
+	return len(os.Args) > 1 && (os.Args[0] == launcherName || os.Args[0] == supervisorName)
 }
 
-func becomeTool(args []string) error {
-	if len(args) < 2 {
-		return errors.New("the state folder or the program is missing")
+// RunChild is such a part, and gives its exit status.
+func RunChild() int {
+	runtime.LockOSThread() // What is confined is a thread, and so is the parent whose death a child hears of.
+	if os.Args[0] == launcherName {
+		return launch(os.Args[1])
 	}
+	return supervise(os.Args[1:])
+}
+
+// modest sets what tools are not to have, in this process and what it starts.
+func modest() error {
 	// A core dump would fill the workspace with the memory of a program.
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("switch core dumps off: %w", err)
 	}
 	// Only a wish: there are systems where the value cannot be changed.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-	if abi := landlockABI(); abi >= minLandlock {
-		if err := confine(abi, args[0]); err != nil {
-			return fmt.Errorf("close the tool server's state: %w", err)
-		}
+	return nil
+}
+
+// closeMemory keeps other processes of this user from looking into this one.
+func closeMemory() error {
+	const prSetDumpable = 4
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0); errno != 0 {
+		return errno
 	}
-	return syscall.Exec(args[1], args[1:], os.Environ())
+	return nil
 }
 
 // Prepare protects the server's process. It is called once, before New, by a process that is nothing but a server.
 func Prepare() error {
-	const prSetDumpable = 4
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0); errno != 0 {
-		return fmt.Errorf("close the server's memory: %w", errno)
+	if err := closeMemory(); err != nil {
+		return fmt.Errorf("close the server's memory: %w", err)
 	}
 	spareThreads(32)
 	return nil
@@ -122,7 +121,7 @@ const (
 	oPath           = 0x200000
 )
 
-// confine forbids this thread, and what it executes, to read or change files in the folder closed. Landlock knows
+// confine forbids this thread, and what it starts, to read or change files in the folder closed. Landlock knows
 // permissions only, so everything beside the folder and beside the folders above it is permitted. What is right in one
 // of the latter and was made after this is closed too; of a container that is its read-only root.
 func confine(abi int, closed string) error {

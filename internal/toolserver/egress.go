@@ -8,9 +8,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"net/netip"
@@ -30,8 +28,6 @@ const (
 	maxSystemCAs = 8 << 20
 	// bundleFile is where programs find the certificates that they trust, in the folder for temporary files.
 	bundleFile = ownDir + "/ca-bundle.pem"
-	// wayOutFile in the state folder says that the sandbox had a way out once.
-	wayOutFile = "had-egress"
 	// notProxied are the hosts that programs reach without the proxy: themselves.
 	notProxied = "localhost,127.0.0.1,::1"
 )
@@ -43,31 +39,26 @@ type egress struct {
 	// temp is the folder for temporary files. Access to it is as careful as to the workspace: programs can put anything
 	// there, such as a link to the state folder where a file is to be written.
 	temp *workspace
-	// systemCAs and wayOut are paths of files.
-	systemCAs, wayOut string
+	// systemCAs is the path of a file.
+	systemCAs string
+	// taint is set with the first way out.
+	taint *taint
 
 	mu sync.Mutex
 	// env are the variables of programs.
 	env []string
 	// bundle is what bundleFile must hold, nil if there is none.
 	bundle []byte
-	// had says whether there ever was a way out in this sandbox.
-	had bool
+	// way is what the server itself must know to use the way out: Proxy, Token and CA.
+	way toolapi.EgressRequest
 }
 
-func newEgress(cfg Config) (*egress, error) {
+func newEgress(cfg Config, t *taint) (*egress, error) {
 	temp, err := openWorkspace(cfg.TempDir)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder for temporary files: %w", err)
 	}
-	e := &egress{log: cfg.Logger, temp: temp, systemCAs: cfg.SystemCAs, wayOut: filepath.Join(cfg.State, wayOutFile)}
-	switch _, err := os.Stat(e.wayOut); {
-	case err == nil:
-		e.had = true
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, errors.Join(fmt.Errorf("find out whether the sandbox had a way out: %w", err), temp.close())
-	}
-	return e, nil
+	return &egress{log: cfg.Logger, temp: temp, systemCAs: cfg.SystemCAs, taint: t}, nil
 }
 
 func (e *egress) close() error { return e.temp.close() }
@@ -79,11 +70,11 @@ func (e *egress) isSet() bool {
 	return len(e.env) > 0
 }
 
-// everOpen says whether there is or was a way out, so that what lies in the sandbox may have come in by it.
-func (e *egress) everOpen() bool {
+// wayOut is the way out as the manager told it last: Proxy, Token and CA.
+func (e *egress) wayOut() toolapi.EgressRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.had
+	return e.way
 }
 
 // set takes the request's way out in place of the one before it. valid is asked at the last moment.
@@ -93,12 +84,12 @@ func (e *egress) set(req toolapi.EgressRequest, valid func() error) error {
 	if err := valid(); err != nil {
 		return err
 	}
-	if req.Proxy != "" && !e.had {
-		if err := os.WriteFile(e.wayOut, nil, 0o600); err != nil {
-			return fmt.Errorf("record that the sandbox has a way out: %w", err)
+	if req.Proxy != "" {
+		if err := e.taint.mark(); err != nil {
+			return err
 		}
-		e.had = true
 	}
+	e.way = toolapi.EgressRequest{Proxy: req.Proxy, Token: req.Token, CA: req.CA}
 	e.env, e.bundle = environment(req, filepath.Join(e.temp.dir, bundleFile)), nil
 	if req.CA != "" {
 		e.bundle = append(e.readSystemCAs(), req.CA...)

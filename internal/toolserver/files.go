@@ -35,6 +35,9 @@ func (s *Server) putFile(r *request, name string) (any, error) {
 	if local == "." || strings.HasSuffix(name, "/") || local == ownDir || strings.HasPrefix(local, ownDir+"/") {
 		return nil, badRequest("%s cannot be an input file: it is a folder, or in the tool server's own folder %s", display(name), ownDir)
 	}
+	if err := s.takeProvenance(r); err != nil {
+		return nil, err
+	}
 	if err := s.place(r, local, content); err != nil {
 		return nil, err
 	}
@@ -50,18 +53,24 @@ func (s *Server) getFile(name string) (any, error) {
 		return nil, badRequest("%v", err)
 	}
 	content, err := s.workspace.readSmall(local)
+	if err != nil {
+		return nil, readError(name, err)
+	}
+	return toolapi.FileContent{Path: local, Content: content, Size: int64(len(content))}, nil
+}
+
+// readError tells what is wrong with a file from the faults of the sandbox.
+func readError(name string, err error) error {
 	var wrong *refusal
 	switch {
-	case err == nil:
-		return toolapi.FileContent{Path: local, Content: content, Size: int64(len(content))}, nil
 	case errors.As(err, &wrong):
-		return nil, err
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, errNotRegular):
-		return nil, &refusal{http.StatusNotFound, toolapi.ErrNotFound, fmt.Sprintf("there is no regular file %s in the workspace", display(name))}
+		return err
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, errNotRegular), errors.Is(err, errLinked):
+		return &refusal{http.StatusNotFound, toolapi.ErrNotFound, fmt.Sprintf("there is no regular file %s in the workspace", display(name))}
 	case escapes(err), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.EINVAL):
-		return nil, badRequest("%s cannot be read: %v", display(name), err)
+		return badRequest("%s cannot be read: %v", display(name), err)
 	}
-	return nil, fmt.Errorf("read %s from the workspace: %w", display(name), err)
+	return fmt.Errorf("read %s from the workspace: %w", display(name), err)
 }
 
 // readSmall reads a regular file of at most toolapi.MaxReadBytes.

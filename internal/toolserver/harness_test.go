@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,13 @@ const podUID = "11111111-2222-3333-4444-555555555555"
 func TestMain(m *testing.M) {
 	if IsChild() {
 		os.Exit(RunChild())
+	}
+	if len(os.Args) == 2 && os.Args[1] == ScanStagedVerb {
+		os.Exit(ScanStaged(context.Background(), os.Stderr))
+	}
+	if len(os.Args) == 3 && os.Args[1] == mcpProgram {
+		serveMCP(os.Args[2])
+		os.Exit(0)
 	}
 	for _, name := range []string{"bash", "python3", "node"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -182,14 +190,13 @@ func (s *sandbox) write(name, content string) {
 	}
 }
 
-var lastCall int
+var lastCall atomic.Int32
 
 // newCallOf makes a call; an empty id is replaced by one that was not used before.
 func newCallOf(t *testing.T, id, tool string, args any) toolapi.Call {
 	t.Helper()
 	if id == "" {
-		lastCall++
-		id = fmt.Sprintf("call-%d", lastCall)
+		id = fmt.Sprintf("call-%d", lastCall.Add(1))
 	}
 	encoded, err := json.Marshal(args)
 	if err != nil {

@@ -85,6 +85,15 @@ func (s *Server) route(r *http.Request) (func(*request) (any, error), error) {
 	if path == toolapi.PathEgress {
 		return s.putEgress, checkMethod(r, http.MethodPut)
 	}
+	if path == toolapi.PathMCP {
+		return s.putMCP, checkMethod(r, http.MethodPut)
+	}
+	if path == toolapi.PathArtifacts {
+		return func(r *request) (any, error) { return s.artifacts.list(r.Context()), nil }, checkMethod(r, http.MethodGet)
+	}
+	if file, ok := strings.CutPrefix(path, toolapi.PathArtifacts+"/"); ok {
+		return func(r *request) (any, error) { return s.getArtifact(r, file) }, checkMethod(r, http.MethodGet)
+	}
 	if file, ok := strings.CutPrefix(path, toolapi.PathFiles); ok && r.Method == http.MethodGet {
 		return func(*request) (any, error) { return s.getFile(file) }, nil
 	} else if ok {

@@ -43,9 +43,12 @@ type ledger struct {
 
 // call is one entry of the ledger. All but done and cancel is guarded by the ledger's mutex.
 type call struct {
-	id     string
-	digest string
-	phase  toolapi.CallPhase
+	work
+	// order is the number of calls before it.
+	order int
+	phase toolapi.CallPhase
+	// ok says of a finished call that it succeeded.
+	ok bool
 	// result is what is not on disk yet, nil otherwise.
 	result *toolapi.Result
 	// at is where the record of the result is.
@@ -54,6 +57,14 @@ type call struct {
 	done chan struct{}
 	// cancel ends a running call.
 	cancel context.CancelCauseFunc
+}
+
+// work is what a call does.
+type work struct {
+	id     string
+	digest string
+	// key names its effect, "" if that has no name, and then tool is its tool.
+	key, tool string
 }
 
 // Errors of the ledger.
@@ -106,9 +117,9 @@ func (l *ledger) replay(r record, at span) error {
 	case r.Kind == recordEpoch && r.Epoch > l.epoch:
 		l.epoch = r.Epoch
 	case r.Kind == recordStarted && c == nil:
-		l.calls[r.ID] = newCall(r.ID, r.Digest)
+		l.calls[r.ID] = l.newCall(work{id: r.ID, digest: r.Digest, key: r.Key, tool: r.Tool})
 	case r.Kind == recordFinished && c != nil && c.phase == toolapi.CallRunning && r.Result != nil:
-		c.phase, c.at = toolapi.CallFinished, at
+		c.phase, c.ok, c.at = toolapi.CallFinished, r.Result.OK, at
 		close(c.done)
 	default:
 		return errors.New("the record does not follow from those before it")
@@ -116,8 +127,8 @@ func (l *ledger) replay(r record, at span) error {
 	return nil
 }
 
-func newCall(id, digest string) *call {
-	return &call{id: id, digest: digest, phase: toolapi.CallRunning, done: make(chan struct{})}
+func (l *ledger) newCall(w work) *call {
+	return &call{work: w, order: len(l.calls), phase: toolapi.CallRunning, done: make(chan struct{})}
 }
 
 // enter lets a request of the given epoch in. A new epoch is on disk before the request is served, so that no restart
@@ -141,14 +152,14 @@ func (l *ledger) enter(epoch int64) (<-chan struct{}, error) {
 
 // begin finds the call or records its start; fresh says that the caller must run it and then finish it. The epoch is
 // compared again here: since enter, a newer claim may have looked the call up and found it absent.
-func (l *ledger) begin(epoch int64, id, digest string, cancel context.CancelCauseFunc) (c *call, fresh bool, err error) {
+func (l *ledger) begin(epoch int64, w work, cancel context.CancelCauseFunc) (c *call, fresh bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if epoch < l.epoch {
 		return nil, false, errStale
 	}
-	if c := l.calls[id]; c != nil {
-		if c.digest != digest {
+	if c := l.calls[w.id]; c != nil {
+		if c.digest != w.digest {
 			return nil, false, errMismatch
 		}
 		return c, false, nil
@@ -156,12 +167,16 @@ func (l *ledger) begin(epoch int64, id, digest string, cancel context.CancelCaus
 	if len(l.calls) >= l.maxCalls || l.log.size+int64(l.running+1)*finishReserve > l.maxBytes {
 		return nil, false, errFull
 	}
-	if _, err := l.log.append(record{Kind: recordStarted, ID: id, Digest: digest, Epoch: epoch, Time: time.Now()}); err != nil {
+	started := record{Kind: recordStarted, ID: w.id, Digest: w.digest, Key: w.key, Epoch: epoch, Time: time.Now()}
+	if w.key != "" {
+		started.Tool = w.tool
+	}
+	if _, err := l.log.append(started); err != nil {
 		return nil, false, err
 	}
-	c = newCall(id, digest)
+	c = l.newCall(w)
 	c.cancel = cancel
-	l.calls[id] = c
+	l.calls[w.id] = c
 	l.running++
 	l.begun = true
 	return c, true, nil
@@ -171,7 +186,7 @@ func (l *ledger) begin(epoch int64, id, digest string, cancel context.CancelCaus
 func (l *ledger) finish(c *call, result toolapi.Result) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.phase, c.result = toolapi.CallFinished, &result
+	c.phase, c.ok, c.result = toolapi.CallFinished, result.OK, &result
 	l.running--
 	close(c.done)
 	return l.save(c)
@@ -217,14 +232,19 @@ func (l *ledger) state(epoch int64, id string, c *call) (toolapi.CallState, erro
 		return state, nil
 	default:
 	}
-	err := l.save(c)
-	if err == nil {
-		state.Result, err = l.log.result(c.at)
-	}
-	if err != nil {
+	var err error
+	if state.Result, err = l.resultOf(c); err != nil {
 		return toolapi.CallState{}, err
 	}
 	return state, nil
+}
+
+// resultOf gives the result of a finished call as it is on disk.
+func (l *ledger) resultOf(c *call) (*toolapi.Result, error) {
+	if err := l.save(c); err != nil {
+		return nil, err
+	}
+	return l.log.result(c.at)
 }
 
 // used says whether any call was ever started in this sandbox.

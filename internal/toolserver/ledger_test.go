@@ -30,7 +30,7 @@ func mustOpen(t *testing.T, path string) *ledger {
 
 func mustBegin(t *testing.T, l *ledger, epoch int64, id string) *call {
 	t.Helper()
-	c, fresh, err := l.begin(epoch, id, "digest of "+id, nil)
+	c, fresh, err := l.begin(epoch, work{id: id, digest: "digest of " + id}, nil)
 	if err != nil || !fresh {
 		t.Fatalf("begin %s: fresh %v, %v", id, fresh, err)
 	}
@@ -159,10 +159,10 @@ func TestLedgerIsBounded(t *testing.T) {
 		defer l.close()
 		mustBegin(t, l, 0, "a")
 		mustBegin(t, l, 0, "b")
-		if _, _, err := l.begin(0, "c", "d", nil); !errors.Is(err, errFull) {
+		if _, _, err := l.begin(0, work{id: "c", digest: "d"}, nil); !errors.Is(err, errFull) {
 			t.Errorf("third call: %v", err)
 		}
-		if _, fresh, err := l.begin(0, "a", "digest of a", nil); fresh || err != nil {
+		if _, fresh, err := l.begin(0, work{id: "a", digest: "digest of a"}, nil); fresh || err != nil {
 			t.Errorf("a known call of a full ledger: fresh %v, %v", fresh, err)
 		}
 		if _, err := l.enter(9); err != nil {
@@ -179,7 +179,7 @@ func TestLedgerIsBounded(t *testing.T) {
 		worst := toolapi.Result{Output: strings.Repeat("\n", toolapi.MaxOutputBytes)}
 		n := 0
 		for ; ; n++ {
-			c, _, err := l.begin(0, string(rune('a'+n)), "d", nil)
+			c, _, err := l.begin(0, work{id: string(rune('a' + n)), digest: "d"}, nil)
 			if errors.Is(err, errFull) {
 				break
 			}
@@ -239,7 +239,7 @@ func TestLedgerOnAFullDisk(t *testing.T) {
 	a := mustBegin(t, l, 0, "a")
 
 	f.write = syscall.ENOSPC
-	if _, fresh, err := l.begin(0, "b", "digest of b", nil); fresh || !errors.Is(err, syscall.ENOSPC) {
+	if _, fresh, err := l.begin(0, work{id: "b", digest: "digest of b"}, nil); fresh || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("begin: fresh %v, %v", fresh, err)
 	}
 	if _, err := l.enter(5); !errors.Is(err, syscall.ENOSPC) || l.highest() != 0 {
@@ -274,7 +274,7 @@ func TestLedgerOnABrokenDisk(t *testing.T) {
 			l, f, _ := faultyLedger(t)
 			f.write, f.sync, f.truncate = fault.write, fault.sync, fault.truncate
 			for range 2 {
-				if _, fresh, err := l.begin(0, "a", "digest of a", nil); fresh || err == nil {
+				if _, fresh, err := l.begin(0, work{id: "a", digest: "digest of a"}, nil); fresh || err == nil {
 					t.Fatalf("begin: fresh %v, %v", fresh, err)
 				}
 				// The disk works again, but nobody knows what it holds.

@@ -32,6 +32,8 @@ type record struct {
 	Epoch  int64           `json:"epoch,omitempty"`
 	ID     string          `json:"id,omitempty"`
 	Digest string          `json:"digest,omitempty"`
+	Key    string          `json:"key,omitempty"`
+	Tool   string          `json:"tool,omitempty"`
 	Time   time.Time       `json:"time"`
 	Result *toolapi.Result `json:"result,omitempty"`
 }

@@ -106,7 +106,7 @@ func TestEnvironmentIsMinimal(t *testing.T) {
 	t.Setenv("MOTOR_SECRET", "hidden")
 	s := newSandbox(t)
 	r := s.bash("env -u _ -u SHLVL -u PWD -u OLDPWD | cut -d= -f1 | sort | tr '\n' ' '")
-	if want := "HOME LANG PATH PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONUNBUFFERED TERM TMPDIR "; r.Output != want {
+	if want := "GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_SYSTEM GIT_CONFIG_VALUE_0 HOME LANG PATH PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONUNBUFFERED TERM TMPDIR "; r.Output != want {
 		t.Errorf("environment %q, want %q", r.Output, want)
 	}
 }
@@ -283,6 +283,31 @@ func TestKeptOutputIsBounded(t *testing.T) {
 	}
 }
 
+// Much output in many odd pieces costs neither the server its memory nor the result its form.
+func TestMuchOutput(t *testing.T) {
+	s := newSandbox(t)
+	for name, command := range map[string]string{
+		"100 MB of text":  "yes 0123456789 | head -c 100m; echo end",
+		"NUL":             "head -c 20m /dev/zero; echo end",
+		"no text":         "head -c 5m /dev/urandom; echo end",
+		"cut runes":       `yes $'\xe2\x82' | head -c 5m; echo end`,
+		"escape":          `yes $'\e[31m' | head -c 5m; echo end`,
+		"one long line":   "yes | tr -d '\\n' | head -c 50m; echo end",
+		"both streams":    "(yes out | head -c 20m) & (yes err | head -c 20m >&2) & wait; echo end",
+		"closed and open": "exec 2>&1; yes | head -c 1m; exec 1>&-; exec 1>&2; echo end",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := s.bash(command)
+			if !r.OK || len(r.Output) > toolapi.MaxBashOutputBytes || r.Output != cleanText(r.Output) || !strings.HasSuffix(r.Output, "end\n") {
+				t.Errorf("code %q, %d bytes: %.200q", r.ErrorCode, len(r.Output), r.Output)
+			}
+			if info, err := os.Stat(s.workspace + "/" + r.OutputFile); err != nil || info.Size() > maxSpillBytes+1000 {
+				t.Errorf("%s: %v %v", r.OutputFile, info, err)
+			}
+		})
+	}
+}
+
 func TestLongOutputIsKeptWhole(t *testing.T) {
 	s := newSandbox(t)
 	call := newCallOf(t, "long", toolapi.ToolCode, toolapi.CodeArgs{
@@ -297,7 +322,7 @@ func TestLongOutputIsKeptWhole(t *testing.T) {
 		t.Errorf("%q", r.Output)
 	}
 	page := s.run(toolapi.ToolRead, toolapi.ReadArgs{Path: r.OutputFile, Offset: 10000, Limit: 1})
-	if !strings.HasPrefix(page.Output, "line 9999 é\n[lines 10000-10000 of 20000;") {
+	if !strings.HasPrefix(page.Output, " 10000\tline 9999 é\n[lines 10000-10000 of 20000;") {
 		t.Errorf("read of the whole output: %q", page.Output)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -32,13 +31,17 @@ const (
 type processes struct {
 	workspace *workspace
 	log       *slog.Logger
-	state     string
 	egress    *egress
 	env       []string
 	path      []string // folders of the search path
 	reaper    *reaper
-	// self is this program, which every tool process goes through; see confine.go.
+	// lane is held by the one call at a time that may start processes or change files.
+	lane        chan struct{}
+	supervisors supervisors
+	background  background
+	// self is this program, which a supervisor is, too.
 	self string
+	git  *gitSetup
 }
 
 func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
@@ -46,21 +49,26 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	if landlockABI() < minLandlock {
-		cfg.Logger.Warn("this kernel has no Landlock that is new enough: tools can reach the tool server's state")
-	}
-	r, err := newReaper(cfg.Logger)
+	launch, err := newLauncher(cfg.Logger, cfg.State, self)
 	if err != nil {
 		return nil, err
 	}
+	r, err := newReaper(cfg.Logger, launch)
+	if err != nil {
+		launch.close()
+		return nil, err
+	}
 	return &processes{
-		workspace: ws,
-		egress:    way,
-		log:       cfg.Logger,
-		state:     cfg.State,
-		path:      filepath.SplitList(cfg.SearchPath),
-		reaper:    r,
-		self:      self,
+		workspace:   ws,
+		egress:      way,
+		log:         cfg.Logger,
+		path:        filepath.SplitList(cfg.SearchPath),
+		reaper:      r,
+		self:        self,
+		git:         &gitSetup{temp: way.temp, self: self},
+		lane:        make(chan struct{}, 1),
+		supervisors: supervisors{all: make(map[*supervised]bool)},
+		background:  background{look: backgroundLook},
 		// Nothing of the server's own environment: what the Pod is told is not for the programs in it.
 		env: []string{
 			"PATH=" + cfg.SearchPath,
@@ -77,52 +85,91 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 	}, nil
 }
 
-func (p *processes) close() { p.reaper.close() }
+// close ends what was started and not waited for. No call runs any more.
+func (p *processes) close() {
+	p.supervisors.close()
+	p.background.pumps.Wait()
+	p.reaper.close()
+}
 
-// program is a program to run for a call.
-type program struct {
-	name    string
-	args    []string
-	stdin   *os.File // nil means no input
-	timeout time.Duration
-	env     []string // set by run
+// killStrays kills what is below the server and belongs to nothing, between two calls.
+func (p *processes) killStrays() {
+	p.lane <- struct{}{}
+	defer func() { <-p.lane }()
+	if left := p.reaper.killAll(); left > 0 {
+		p.log.Error("processes that lost their supervisor could not be killed", "count", left)
+	}
+}
+
+// environment is that of a call's program. The note says what of it is not as it should be.
+func (p *processes) environment(j job) (env []string, note string) {
+	more, err := p.egress.variables()
+	if err != nil {
+		p.log.Error("the certificates for the programs cannot be written", "id", j.id, "error", err)
+		note = fmt.Sprintf("[https cannot work: the certificates could not be written to %s; make room in the folder for temporary files]\n",
+			filepath.Join(p.egress.temp.dir, bundleFile))
+	}
+	forGit, err := p.git.variables()
+	if err != nil {
+		p.log.Error("git is not set up: its commits are not looked through for secrets", "id", j.id, "error", err)
+	}
+	env = slices.Concat(p.env, forGit, more)
+	if j.key != "" {
+		env = append(env, "IDEMPOTENCY_KEY="+j.key)
+	}
+	return env, note
 }
 
 // run runs a program to its end and makes the result of its call.
 func (p *processes) run(ctx context.Context, j job, prog program) toolapi.Result {
 	exe, err := p.find(prog.name)
 	if err != nil {
-		return failure(toolapi.CodeNotFound, "The program %s is not in this sandbox's image. Use another tool or language.", prog.name)
+		return missing(prog.name)
 	}
-	more, untrusting := p.egress.variables()
-	prog.env = slices.Concat(p.env, more)
-	ctx, cancel := context.WithTimeout(ctx, prog.timeout)
-	defer cancel()
-
+	var note string
+	prog.env, note = p.environment(j)
 	file := toolapi.OutputDir + "/" + j.id + ".txt"
-	out := newCollector(j.limit, func() (io.WriteCloser, error) { return p.workspace.createOutput(file) })
-	status, left, err := p.supervise(ctx, exe, prog, out)
+	out := newCollector(j.limit, func() (io.WriteCloser, error) { return p.createOutput(file) })
+	end, err := p.execute(ctx, exe, prog, out)
 	if err != nil {
 		return startFailure(prog.name, err)
 	}
-	result, trailer := verdict(ctx, status, prog.timeout)
-	if untrusting != nil {
-		p.log.Error("the certificates for the programs cannot be written", "id", j.id, "error", untrusting)
-		trailer += fmt.Sprintf("[https cannot work: the certificates could not be written to %s; make room in the folder for temporary files]\n",
-			filepath.Join(p.egress.temp.dir, bundleFile))
+	result, trailer := verdict(end, prog.timeout)
+	trailer += note
+	if end.left > 0 {
+		p.log.Error("processes of a call could not be killed", "id", j.id, "count", end.left)
+		trailer += fmt.Sprintf("[%d processes of this call could not be killed and may go on]\n", end.left)
 	}
-	if left > 0 {
-		p.log.Error("processes of a call could not be killed", "id", j.id, "count", left)
-		trailer += fmt.Sprintf("[%d processes of this call could not be killed and may go on]\n", left)
+	if prog.notes != nil {
+		trailer += prog.notes()
 	}
+	value, _ := end.told.last()
+	trailer = valueBlock(value, max(j.limit/2, j.limit-int(min(out.total, int64(j.limit)))-len(trailer)-1)) + trailer
+	p.finishOutput(&result, out, file, trailer)
+	return result
+}
+
+// finishOutput makes the output of a result of what was collected.
+func (p *processes) finishOutput(result *toolapi.Result, out *collector, file, trailer string) {
 	var kept bool
 	if result.Output, kept = out.finish(file, trailer); kept {
 		result.OutputFile = file
 	} else if out.spill != nil {
 		_ = p.workspace.root.Remove(file) // A part of the output only takes the space that is missing.
 	}
-	return result
 }
+
+// createOutput makes the file for an output.
+func (p *processes) createOutput(file string) (io.WriteCloser, error) {
+	return p.workspace.createOutput(file)
+}
+
+func missing(name string) toolapi.Result {
+	return failure(toolapi.CodeNotFound, "The program %s is not in this sandbox's image. Use another tool or language.", name)
+}
+
+// errNoProgram says that there is no such program to start.
+var errNoProgram = exec.ErrNotFound
 
 // find looks a program up on the search path.
 func (p *processes) find(name string) (string, error) {
@@ -132,92 +179,13 @@ func (p *processes) find(name string) (string, error) {
 			return exe, nil
 		}
 	}
-	return "", exec.ErrNotFound
-}
-
-// supervise starts the program, passes its output to out, and returns when it and everything that it started is
-// dead. left is the number of processes that would not die. An error means that nothing was started.
-func (p *processes) supervise(ctx context.Context, exe string, prog program, out io.Writer) (status syscall.WaitStatus, left int, err error) {
-	// One pipe for both streams, so that the kernel keeps their order. It is ours and not made by exec.Cmd, whose Wait
-	// would stay until every process that inherited the pipe has closed it.
-	read, write, err := os.Pipe()
-	if err != nil {
-		return 0, 0, err
-	}
-	defer read.Close()
-	cmd := &exec.Cmd{
-		Path:        p.self,
-		Args:        append([]string{childName, p.state, exe}, prog.args...),
-		Env:         prog.env,
-		Dir:         p.workspace.dir,
-		Stdout:      write,
-		Stderr:      write,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // A group of its own, without a terminal.
-	}
-	if prog.stdin != nil {
-		cmd.Stdin = prog.stdin
-	}
-	err = p.reaper.start(cmd)
-	_ = write.Close()
-	if err != nil {
-		return 0, 0, err
-	}
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		text := &cleaner{to: out}
-		_, _ = io.Copy(text, read) // Ends at the last close of the pipe, or when it is closed below.
-		_ = text.Close()
-	}()
-
-	awaitExit(ctx, cmd.Process.Pid)
-	left = p.reaper.killAll()
-	_ = p.reaper.wait(cmd) // The status says more than the error.
-	select {
-	case <-drained:
-	case <-time.After(drainTimeout):
-		_ = read.Close()
-		<-drained
-	}
-	return cmd.ProcessState.Sys().(syscall.WaitStatus), left, nil
-}
-
-// awaitExit returns when the process has ended, and kills its group when ctx ends. The process stays a zombie: as long
-// as it is one, its number cannot become that of another process or group, so kills by number meet only what is meant.
-func awaitExit(ctx context.Context, pid int) {
-	ended := make(chan struct{})
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-ctx.Done():
-			_ = syscall.Kill(-pid, syscall.SIGKILL) // It fails only if the group is gone already.
-		case <-ended:
-		}
-	}()
-	waitZombie(pid)
-	close(ended)
-	<-watched
-	_ = syscall.Kill(-pid, syscall.SIGKILL)
-}
-
-// waitZombie waits until the child has ended, without taking its status.
-func waitZombie(pid int) {
-	const byPid = 1     // P_PID
-	var info [16]uint64 // siginfo_t has 128 bytes; its content is not used.
-	const sysWait = syscall.WEXITED | syscall.WNOWAIT
-	for {
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPid, uintptr(pid), uintptr(unsafe.Pointer(&info)), sysWait, 0, 0)
-		if errno != syscall.EINTR {
-			return
-		}
-	}
+	return "", errNoProgram
 }
 
 // verdict makes the result of how a program ended, without its output, and the line that follows the output.
-func verdict(ctx context.Context, status syscall.WaitStatus, timeout time.Duration) (toolapi.Result, string) {
+func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
 	result := toolapi.Result{Provenance: toolapi.ProvenanceInternal}
-	switch cause := context.Cause(ctx); {
+	switch status, cause := end.status, end.cause; {
 	case status.Exited() && status.ExitStatus() == 0:
 		result.OK = true
 		return result, ""
@@ -245,6 +213,10 @@ func verdict(ctx context.Context, status syscall.WaitStatus, timeout time.Durati
 
 // startFailure is the envelope for a program that could not be started.
 func startFailure(name string, err error) toolapi.Result {
+	if errors.Is(err, errLauncher) {
+		return failure(toolapi.CodeKilled, "What starts programs was killed while it started %s. The program may have run for a moment. "+
+			"Look at the workspace before you try again.", name)
+	}
 	for _, scarce := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
 		if errors.Is(err, scarce) {
 			r := failure(toolapi.CodeInternal, "%s could not be started: the sandbox has no process or memory to spare. Try again.", name)

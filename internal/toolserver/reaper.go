@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strconv"
 	"sync"
@@ -23,6 +22,8 @@ const (
 	// killTimeout bounds the attempts to kill what a call has left. A process that the kernel holds in an
 	// uninterruptible wait cannot be killed by anybody.
 	killTimeout = 5 * time.Second
+	// sparingTimeout is when what would not die otherwise is killed together with everything else.
+	sparingTimeout = 2 * time.Second
 	// reapPause keeps a program that makes orphans in a loop from keeping the server busy with them.
 	reapPause = 5 * time.Millisecond
 
@@ -39,18 +40,30 @@ const (
 type reaper struct {
 	log     *slog.Logger
 	mu      sync.Mutex
-	own     map[int]bool
+	own     map[int]kind
+	launch  *launcher
 	signals chan os.Signal
 	stopped chan struct{}
 }
 
-func newReaper(log *slog.Logger) (*reaper, error) {
+// kind is what a child in flight is.
+type kind int
+
+const (
+	// foreground: it is waited for, and everything below the server that is not below a supervisor is its work.
+	foreground kind = iota
+	// supervisor: what is below it lives on between calls.
+	supervisor
+)
+
+func newReaper(log *slog.Logger, launch *launcher) (*reaper, error) {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
 		return nil, fmt.Errorf("become the parent of orphans: %w", errno)
 	}
 	r := &reaper{
 		log:     log,
-		own:     make(map[int]bool),
+		own:     make(map[int]kind),
+		launch:  launch,
 		signals: make(chan os.Signal, 1),
 		stopped: make(chan struct{}),
 	}
@@ -63,6 +76,7 @@ func (r *reaper) close() {
 	signal.Stop(r.signals)
 	close(r.signals)
 	<-r.stopped
+	r.launch.close()
 }
 
 // collect collects orphans whenever a child has ended.
@@ -76,67 +90,136 @@ func (r *reaper) collect() {
 	}
 }
 
-// start starts a child.
-func (r *reaper) start(cmd *exec.Cmd) error {
+// start starts a child. What is below a supervisor is left alone by killAll. As long as a child is in flight, its number is
+// nobody else's.
+func (r *reaper) start(s start, as kind) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := cmd.Start()
+	pid, err := r.launch.start(s)
 	if err == nil {
-		r.own[cmd.Process.Pid] = true
+		r.own[pid] = as
 	}
-	return err
+	return pid, err
 }
 
 // wait collects a child that has ended. The lock is held, so that its number is off the list before an orphan can get
 // the same number and be left alone for it.
-func (r *reaper) wait(cmd *exec.Cmd) error {
+func (r *reaper) wait(pid int) (status syscall.WaitStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := cmd.Wait()
-	delete(r.own, cmd.Process.Pid)
-	return err
+	for {
+		if _, err := syscall.Wait4(pid, &status, 0, nil); err != syscall.EINTR {
+			break
+		}
+	}
+	delete(r.own, pid)
+	return status
 }
 
-// killAll kills every process below this one but for the children in flight, which have ended already, and returns how
-// many are left after killTimeout.
-func (r *reaper) killAll() int {
-	deadline := time.Now().Add(killTimeout)
+// killAll kills every process below this one but for the children in flight, of which all but supervisors have ended
+// already, and what is below supervisors. It returns how many are left after killTimeout.
+func (r *reaper) killAll() int { return r.kill(r.scan) }
+
+// killTree kills everything below a supervisor, and then the supervisor if that is what it takes.
+func (r *reaper) killTree(root int) {
+	signal := func(sig syscall.Signal) bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		_, there := r.own[root]
+		return there && syscall.Kill(root, sig) == nil
+	}
+	if !signal(syscall.SIGCONT) { // It must not be stopped: it has zombies to collect.
+		return
+	}
+	r.kill(func() (left []int, complete bool) {
+		if _, there := r.own[root]; !there {
+			return nil, true
+		}
+		table, complete := r.table()
+		for pid := range table {
+			if table.below(pid, root) {
+				left = append(left, pid)
+			}
+		}
+		return left, complete
+	})
+	signal(syscall.SIGKILL)
+}
+
+// kill kills what find finds until that is nothing, and returns how many are left after killTimeout. find is called with
+// the lock held and says whether it has seen all.
+func (r *reaper) kill(find func() (left []int, complete bool)) int {
+	began := time.Now()
 	for round := 0; ; round++ {
 		r.mu.Lock()
-		left, complete := r.scan()
-		r.mu.Unlock()
+		left, complete := find()
 		if len(left) == 0 && complete {
+			r.mu.Unlock()
 			return 0
 		}
-		if time.Now().After(deadline) {
+		took := time.Since(began)
+		if took > killTimeout {
+			r.mu.Unlock()
 			return len(left)
 		}
-		for _, pid := range left {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // It fails only for what has just ended.
-		}
+		signalEach(left, syscall.SIGKILL)
 		if round > 0 && os.Getpid() == 1 {
-			// Processes that fork faster than one can read /proc die only if all are hit in one go. As process 1, -1
-			// means everything in the container but us. It is not the first means because it also meets the shell of
-			// an administrator who looks at the container.
-			_ = syscall.Kill(-1, syscall.SIGKILL)
+			r.killInOneGo(find, took > sparingTimeout)
 		}
+		r.mu.Unlock()
 		<-time.After(min(time.Millisecond<<min(round, 5), 20*time.Millisecond))
 	}
 }
 
+// killInOneGo is for processes that fork faster than one can read /proc: they die only if all are hit in one go. As
+// process 1, -1 means everything in the container but us. It is not the first means because it also meets the shell of
+// an administrator who looks at the container.
+//
+// Where there is something to spare, everything is stopped in one go instead. What does not run does not fork, and can be
+// found at leisure. A program that gets around that costs the others their lives in the end.
+func (r *reaper) killInOneGo(find func() (left []int, complete bool), unsparing bool) {
+	sparing := r.sparing()
+	if sparing && unsparing {
+		r.log.Warn("processes could not be killed by themselves: everything is killed, also what runs in the background")
+	}
+	if unsparing || !sparing {
+		_ = syscall.Kill(-1, syscall.SIGKILL) // It fails only if there is nothing.
+		return
+	}
+	_ = syscall.Kill(-1, syscall.SIGSTOP) // As above.
+	for range 2 {                         // A process that was just being made when the signal came is seen by the second look.
+		left, _ := find()
+		signalEach(left, syscall.SIGKILL)
+	}
+	_ = syscall.Kill(-1, syscall.SIGCONT) // As above.
+}
+
+func signalEach(pids []int, sig syscall.Signal) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, sig) // It fails only for what has just ended.
+	}
+}
+
+// sparing says whether there is a supervisor.
+func (r *reaper) sparing() bool {
+	for _, kind := range r.own {
+		if kind == supervisor {
+			return true
+		}
+	}
+	return false
+}
+
 // scan collects the orphans that have ended and gives the numbers of the other processes below this one, but for the
-// children in flight. complete is false if a process went away during the look, so that its children may be missing.
+// children in flight and what is below supervisors. complete is false if a process went away during the look, so that
+// its children may be missing.
 //
 // Zombies count as processes: one whose first thread has ended shows as a zombie while its other threads run.
 func (r *reaper) scan() (left []int, complete bool) {
-	table, complete, err := processTable()
-	if err != nil {
-		r.log.Error("the list of processes cannot be read", "error", err)
-		return nil, false
-	}
+	table, complete := r.table()
 	self := os.Getpid()
 	for pid, parent := range table {
-		if r.own[pid] || !table.below(pid, self) {
+		if _, own := r.own[pid]; own || pid == r.launch.pid() || !table.below(pid, self) || r.spared(table, pid) {
 			continue
 		}
 		left = append(left, pid)
@@ -145,6 +228,24 @@ func (r *reaper) scan() (left []int, complete bool) {
 		}
 	}
 	return left, complete
+}
+
+func (r *reaper) spared(t table, pid int) bool {
+	for root, kind := range r.own {
+		if kind == supervisor && t.below(pid, root) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reaper) table() (t table, complete bool) {
+	t, complete, err := processTable()
+	if err != nil {
+		r.log.Error("the list of processes cannot be read", "error", err)
+		return nil, false
+	}
+	return t, complete
 }
 
 // table has the parent of every process.

@@ -106,6 +106,10 @@ type Server struct {
 	ledger    *ledger
 	processes *processes
 	egress    *egress
+	taint     *taint
+	fetcher   *fetcher
+	artifacts *artifacts
+	mcp       *mcpServers
 	tls       *tls.Config
 	tools     map[string]tool
 	fault     func(FaultPoint, string)
@@ -142,9 +146,17 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, led.close(), ws.close())
 	}
-	way, err := newEgress(cfg)
+	marks, err := openTaint(cfg.State)
 	if err != nil {
 		return nil, errors.Join(err, led.close(), ws.close())
+	}
+	way, err := newEgress(cfg, marks)
+	if err != nil {
+		return nil, errors.Join(err, led.close(), ws.close())
+	}
+	kept, err := openArtifacts(ws, cfg.State, marks.marked)
+	if err != nil {
+		return nil, errors.Join(err, way.close(), led.close(), ws.close())
 	}
 	procs, err := newProcesses(cfg, ws, way)
 	if err != nil {
@@ -157,10 +169,14 @@ func New(cfg Config) (*Server, error) {
 		ledger:    led,
 		processes: procs,
 		egress:    way,
+		taint:     marks,
+		fetcher:   &fetcher{workspace: ws, egress: way, taint: marks, markdowns: newMarkdowns()},
+		artifacts: kept,
 		tls:       tlsConfig,
 		fault:     cfg.Fault,
-		lane:      make(chan struct{}, 1),
+		lane:      procs.lane,
 	}
+	s.mcp = newMCPServers(cfg.Logger, procs, s.taint)
 	s.tools = s.allTools()
 	s.base, s.stop = context.WithCancelCause(context.Background())
 	return s, nil
@@ -272,6 +288,7 @@ func (s *Server) waitForCalls(limit time.Duration) {
 func (s *Server) Close() error {
 	s.stopCalls()
 	s.running.Wait()
+	s.mcp.close()
 	s.processes.close()
 	return errors.Join(s.ledger.close(), s.egress.close(), s.workspace.close())
 }
@@ -290,16 +307,25 @@ type tool struct {
 type job struct {
 	id   string
 	args []byte
+	// key is the call's idempotency key, "" if it has none.
+	key string
 	// limit is the most bytes of output of this call.
 	limit int
 }
 
 func (s *Server) allTools() map[string]tool {
 	return map[string]tool{
-		toolapi.ToolBash:  {alone: true, limit: toolapi.MaxBashOutputBytes, run: s.processes.bash},
-		toolapi.ToolCode:  {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.code},
-		toolapi.ToolRead:  {limit: toolapi.MaxOutputBytes, run: s.workspace.readTool},
-		toolapi.ToolWrite: {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.writeTool},
-		toolapi.ToolList:  {limit: toolapi.MaxOutputBytes, run: s.workspace.listTool},
+		toolapi.ToolBash:         {alone: true, limit: toolapi.MaxBashOutputBytes, run: s.processes.bash},
+		toolapi.ToolCode:         {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.code},
+		toolapi.ToolRead:         {limit: toolapi.MaxOutputBytes, run: s.workspace.readTool},
+		toolapi.ToolWrite:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.writeTool},
+		toolapi.ToolEdit:         {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.editTool},
+		toolapi.ToolPatch:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.patchTool},
+		toolapi.ToolSaveArtifact: {limit: toolapi.MaxOutputBytes, run: s.artifacts.saveTool},
+		toolapi.ToolList:         {limit: toolapi.MaxOutputBytes, run: s.workspace.listTool},
+		toolapi.ToolGlob:         {limit: toolapi.MaxOutputBytes, run: s.workspace.globTool},
+		toolapi.ToolFetch:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.fetcher.fetch},
+		toolapi.ToolGrep:         {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.grep},
+		toolapi.ToolOneshot:      {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.oneshot},
 	}
 }

@@ -5,7 +5,10 @@
 package toolserver
 
 import (
+	"bytes"
+	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode"
@@ -116,4 +119,26 @@ func endLine(text string) string {
 		return text
 	}
 	return text + "\n"
+}
+
+// sniffBytes is how much of the beginning of a content tells its media type.
+const sniffBytes = 512
+
+// describeBinary says what a content is that is not UTF-8 text, instead of showing it: its media type by its first bytes,
+// its size, and the hexadecimal sha256 of it all.
+func describeBinary(head []byte, size int64, sum string) string {
+	return fmt.Sprintf("%s, %d bytes, sha256 %s", binaryType(head), size, sum)
+}
+
+// binaryType is the media type of what is not UTF-8 text.
+func binaryType(head []byte) string {
+	head = head[:min(len(head), sniffBytes)]
+	switch kind := http.DetectContentType(head); {
+	case bytes.HasPrefix(head, []byte("\x7fELF")):
+		return "application/x-elf"
+	case kind == "text/plain; charset=utf-8":
+		return "text/plain in another encoding" // So it is called if no byte among the first ones looks binary.
+	default:
+		return kind
+	}
 }

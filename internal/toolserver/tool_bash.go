@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	bashUsage       = `"command", and optionally "timeoutSeconds"`
+	bashUsage       = `"command", and optionally "timeoutSeconds", "background" and "idempotencyKey"`
 	bashTimeout     = 60 * time.Second
 	invalidNULInArg = "%s contains a NUL character, which no program can be given. Remove it."
 )
@@ -28,7 +28,11 @@ func (p *processes) bash(ctx context.Context, j job) toolapi.Result {
 	if bad := decodeArgs(j.args, &args, bashUsage); bad != nil {
 		return *bad
 	}
-	timeout, bad := timeoutOf(args.TimeoutSeconds, bashTimeout)
+	preset := bashTimeout
+	if args.Background {
+		preset = 0 // It runs until the end.
+	}
+	timeout, bad := timeoutOf(args.TimeoutSeconds, preset)
 	if bad != nil {
 		return *bad
 	}
@@ -38,12 +42,18 @@ func (p *processes) bash(ctx context.Context, j job) toolapi.Result {
 	if strings.ContainsRune(args.Command, 0) {
 		return failure(toolapi.CodeInvalidArguments, invalidNULInArg, "The command")
 	}
-	result := p.run(ctx, j, program{
-		name: "bash",
-		// After -- a command that begins with a dash is still a command.
-		args:    []string{"-c", "--", args.Command},
-		timeout: timeout,
-	})
+	var result toolapi.Result
+	if args.Background {
+		result = p.runBackground(ctx, j, args.Command, timeout)
+	} else {
+		result = p.run(ctx, j, program{
+			name: "bash",
+			// After -- a command that begins with a dash is still a command.
+			args:    []string{"-c", "--", args.Command},
+			timeout: timeout,
+			notes:   func() string { return p.background.report(j.limit/2, nil) },
+		})
+	}
 	if fetches.MatchString(args.Command) {
 		result.Provenance = toolapi.ProvenanceWeb
 	}

@@ -7,6 +7,7 @@ package toolserver
 import (
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,17 +18,9 @@ import (
 const (
 	codeUsage   = `"language" (javascript or python) and "source", and optionally "timeoutSeconds"`
 	codeTimeout = 30 * time.Second
-
-	// nodePrelude gives ES modules a require too. Programs that use require and await at the top level are common, and
-	// Node.js takes them for ES modules, which have none. It is looked up from the workspace.
-	nodePrelude = `--import=data:text/javascript,import{createRequire}from"node:module";globalThis.require=createRequire(process.cwd()+"/");`
 )
 
-// code runs a program.
-//
-// JavaScript comes to Node.js (20.19 or newer) on standard input: it then is CommonJS, or an ES module if it uses
-// import, export or await at the top level, and both import and require look from the workspace. Python runs from a
-// file, because its error messages quote lines of files only; PYTHONPATH makes imports look in the workspace.
+// code runs a program. Its result is what it printed and the value of its last expression, apart.
 func (p *processes) code(ctx context.Context, j job) toolapi.Result {
 	var args toolapi.CodeArgs
 	if bad := decodeArgs(j.args, &args, codeUsage); bad != nil {
@@ -37,38 +30,68 @@ func (p *processes) code(ctx context.Context, j job) toolapi.Result {
 	if bad != nil {
 		return *bad
 	}
-	if strings.TrimSpace(args.Source) == "" {
-		return failure(toolapi.CodeInvalidArguments, "The source is empty. Give the whole program.")
+	prog, clear, bad := p.sourceProgram(j, args.Language, args.Source)
+	if bad != nil {
+		return *bad
 	}
-	var suffix string
-	prog := program{timeout: timeout}
-	switch args.Language {
+	defer clear()
+	prog.timeout = timeout
+	return p.run(ctx, j, prog)
+}
+
+// sourceProgram makes a program of its source, and what clears up after it.
+//
+// JavaScript comes to Node.js (20.19 or newer) on standard input: it then is CommonJS, or an ES module if it uses
+// import, export or await at the top level, and both import and require look from its folder. Python runs from a file,
+// because its error messages quote lines of files only; PYTHONPATH makes imports look in the workspace.
+func (p *processes) sourceProgram(j job, language, source string) (prog program, clear func(), bad *toolapi.Result) {
+	refuse := func(r toolapi.Result) (program, func(), *toolapi.Result) { return program{}, nil, &r }
+	if strings.TrimSpace(source) == "" {
+		return refuse(failure(toolapi.CodeInvalidArguments, "The source is empty. Give the whole program."))
+	}
+	base := codeDir + "/" + j.id
+	inDir := func(local string) string { return filepath.Join(p.workspace.dir, local) }
+	switch language {
 	case toolapi.LanguageJavaScript:
-		prog.name, suffix = "node", ".js"
+		file, clear, bad := p.scratch(base+".js", source)
+		if bad != nil {
+			return program{}, nil, bad
+		}
+		_, clearToo, bad := p.scratch(base+".cjs", javascriptHarness)
+		if bad != nil {
+			clear()
+			return program{}, nil, bad
+		}
+		// The harness takes the program apart with the parser of Node.js itself, which is among its internals.
+		args := []string{"--expose-internals", "--require=" + inDir(base+".cjs"), "-"}
+		return program{name: "node", args: args, stdin: file, tells: true}, func() { clear(); clearToo() }, nil
 	case toolapi.LanguagePython:
-		prog.name, suffix = "python3", ".py"
+		_, clear, bad := p.scratch(base+".py", source)
+		return program{name: "python3", args: []string{"-c", pythonHarness, inDir(base + ".py")}, tells: true}, clear, bad
 	default:
-		return failure(toolapi.CodeInvalidArguments, "The language %q is not known. It is javascript or python; for others use bash.", bound(args.Language, 64))
+		return refuse(failure(toolapi.CodeInvalidArguments, "The language %q is not known. It is javascript or python; for others use bash.",
+			bound(language, 64)))
 	}
-	local := codeDir + "/" + j.id + suffix
+}
+
+// scratch makes a file in the workspace, at its beginning, that lasts as long as the call, and what removes it.
+func (p *processes) scratch(local, content string) (*os.File, func(), *toolapi.Result) {
 	file, err := p.workspace.create(local)
 	if err != nil {
-		return p.workspace.fileFailure("write the program to", local, err)
+		bad := p.workspace.fileFailure("write the program to", local, err)
+		return nil, nil, &bad
 	}
-	defer func() {
+	clear := func() {
 		_ = file.Close()
 		_ = p.workspace.root.Remove(local) // It may be gone: the program runs in the same folder.
-	}()
-	if _, err = io.WriteString(file, args.Source); err == nil {
+	}
+	if _, err = io.WriteString(file, content); err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return p.workspace.fileFailure("write the program to", local, err)
+		clear()
+		bad := p.workspace.fileFailure("write the program to", local, err)
+		return nil, nil, &bad
 	}
-	if args.Language == toolapi.LanguageJavaScript {
-		prog.args, prog.stdin = []string{nodePrelude, "-"}, file
-	} else {
-		prog.args = []string{filepath.Join(p.workspace.dir, local)}
-	}
-	return p.run(ctx, j, prog)
+	return file, clear, nil
 }

@@ -8,6 +8,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +37,7 @@ const (
 // errBinary is what scanLines gives for a file that is not text.
 var errBinary = errors.New("not text")
 
-// readTool returns lines of a text file.
+// readTool returns lines of a text file with their numbers.
 func (w *workspace) readTool(ctx context.Context, j job) toolapi.Result {
 	var args toolapi.ReadArgs
 	if bad := decodeArgs(j.args, &args, readUsage); bad != nil {
@@ -67,12 +69,29 @@ func (w *workspace) readTool(ctx context.Context, j job) toolapi.Result {
 	case ctx.Err() != nil:
 		return interrupted(ctx, "while it read the file")
 	case errors.Is(err, errBinary):
-		return failure(toolapi.CodeNotText, "%s is not UTF-8 text; it has %d bytes. Use bash or code to look into it (file, od -c, iconv).",
-			display(args.Path), info.Size())
+		return w.notText(args.Path, file)
 	case err != nil:
 		return w.fileFailure("read", args.Path, err)
 	}
 	return p.result(display(args.Path))
+}
+
+// notText says what a file is that cannot be shown.
+func (w *workspace) notText(name string, file io.ReadSeeker) toolapi.Result {
+	_, err := file.Seek(0, io.SeekStart)
+	var head bytes.Buffer
+	hash, size := sha256.New(), int64(0)
+	if err == nil {
+		_, err = io.CopyN(&head, io.TeeReader(file, hash), sniffBytes)
+		if err == nil {
+			size, err = io.Copy(hash, io.LimitReader(file, maxReadBytes))
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return w.fileFailure("read", name, err)
+	}
+	return failure(toolapi.CodeNotText, "%s is not UTF-8 text: %s. Use bash or code to look into it (od -c, iconv, unzip -l).",
+		display(name), describeBinary(head.Bytes(), int64(head.Len())+size, hex.EncodeToString(hash.Sum(nil))))
 }
 
 // page is the part of a file that one read returns.
@@ -100,7 +119,7 @@ func (p *page) line(text string, length int) {
 		p.full = true
 		return
 	}
-	clean := cleanText(text)
+	clean := numbered(p.total, cleanText(text))
 	if p.text.Len()+len(clean) > p.room {
 		p.full = true
 		if p.lines > 0 {
@@ -113,6 +132,9 @@ func (p *page) line(text string, length int) {
 	p.text.WriteString(clean)
 	p.lines++
 }
+
+// numbered is a line as it is shown, with its number before it as cat -n has it.
+func numbered(number int, line string) string { return fmt.Sprintf("%6d\t%s", number, line) }
 
 func (p *page) result(name string) toolapi.Result {
 	last := p.first + p.lines - 1

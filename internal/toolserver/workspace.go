@@ -69,7 +69,7 @@ func (w *workspace) removeLeftovers() error {
 	return errors.Join(errs...)
 }
 
-// pathError is a path that cannot be meant.
+// pathError is a path that cannot be meant, or a file that the call cannot use.
 type pathError struct{ code, message string }
 
 func (e *pathError) Error() string { return e.message }
@@ -128,7 +128,7 @@ func (w *workspace) openFile(local string, flags int) (*os.File, fs.FileInfo, er
 
 // replace writes a whole file so that it has its old or its new content at any time, and makes the folders above it. An
 // existing file keeps its permissions; a symbolic link is replaced, and what it leads to stays as it is.
-func (w *workspace) replace(local string, content io.Reader) (err error) {
+func (w *workspace) replace(local string, content io.Reader) error {
 	mode := fs.FileMode(0o644)
 	switch info, err := w.root.Lstat(local); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -147,16 +147,25 @@ func (w *workspace) replace(local string, content io.Reader) (err error) {
 	if err := w.root.MkdirAll(tempDir, 0o755); err != nil {
 		return err
 	}
-	temp := path.Join(tempDir, rand.Text())
-	file, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	temp, err := w.stage(content, mode)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = w.root.Remove(temp) // The error that led here says more.
-		}
-	}()
+	err = w.root.Rename(temp, local)
+	if err != nil {
+		_ = w.root.Remove(temp) // The error that led here says more.
+		return err
+	}
+	return w.syncFolder(path.Dir(local))
+}
+
+// stage writes a new file in tempDir, complete and on disk, and gives its name.
+func (w *workspace) stage(content io.Reader, mode fs.FileMode) (temp string, err error) {
+	temp = path.Join(tempDir, rand.Text())
+	file, err := w.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
 	_, err = io.Copy(file, content)
 	if err == nil {
 		err = file.Chmod(mode)
@@ -167,13 +176,11 @@ func (w *workspace) replace(local string, content io.Reader) (err error) {
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
-	if err == nil {
-		err = w.root.Rename(temp, local)
+	if err != nil {
+		_ = w.root.Remove(temp) // The error that led here says more.
+		return "", err
 	}
-	if err == nil {
-		err = w.syncFolder(path.Dir(local))
-	}
-	return err
+	return temp, nil
 }
 
 // syncFolder puts a folder's entries on disk. One that may be written and not read cannot be opened, and is left alone.

@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,6 +55,45 @@ func TestWhatTheManagerWritesOutside(t *testing.T) {
 	must(t, c.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta(managerNamespace, "own-"+ns)}))
 }
 
+func TestWhichConfigMapsTheManagerWrites(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	run := createRun(ctx, t, ns)
+	// With every right there is, so that only the policy refuses.
+	c, err := clientAs(managerUser, "system:masters")
+	must(t, err)
+	const others = "outside of its namespace the manager writes"
+	artifact := func(name string) *corev1.ConfigMap {
+		cm := &corev1.ConfigMap{ObjectMeta: meta(ns, name), Immutable: new(true)}
+		cm.Labels = map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentArtifact}
+		cm.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))}
+		return cm
+	}
+	for name, tt := range map[string]struct {
+		change func(*corev1.ConfigMap)
+		want   string
+	}{
+		"an artifact":     {func(*corev1.ConfigMap) {}, ""},
+		"without label":   {func(cm *corev1.ConfigMap) { cm.Labels = nil }, others},
+		"another label":   {func(cm *corev1.ConfigMap) { cm.Labels[v1alpha1.LabelComponent] = "credential" }, others},
+		"changeable":      {func(cm *corev1.ConfigMap) { cm.Immutable = nil }, others},
+		"of nobody":       {func(cm *corev1.ConfigMap) { cm.OwnerReferences = nil }, others},
+		"of another kind": {func(cm *corev1.ConfigMap) { cm.OwnerReferences[0].Kind = "MotorStep" }, others},
+		"not controlled":  {func(cm *corev1.ConfigMap) { cm.OwnerReferences[0].Controller = nil }, others},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cm := artifact("made")
+			tt.change(cm)
+			wantAdmitted(t, c.Create(ctx, cm, client.DryRunAll), tt.want)
+			there := artifact("there-" + strings.ReplaceAll(name, " ", "-"))
+			tt.change(there)
+			must(t, admin.Create(ctx, there))
+			wantAdmitted(t, c.Delete(ctx, there), tt.want)
+		})
+	}
+}
+
 func TestTheProxyWritesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
@@ -63,7 +103,8 @@ func TestTheProxyWritesNothing(t *testing.T) {
 	const nothing = "it writes no Secret and no ConfigMap"
 	for _, namespace := range []string{ns, managerNamespace} {
 		wantRefused(t, c.Create(ctx, secretOf(namespace, "x", "Opaque")), nothing)
-		wantRefused(t, c.Create(ctx, secretOf(namespace, "x", egressgrant.SecretType)), nothing)
+		// Two policies stand against a grant, and which one speaks is not said.
+		wantRefused(t, c.Create(ctx, secretOf(namespace, "x", egressgrant.SecretType)), "denied request")
 		wantRefused(t, c.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta(namespace, "x")}), nothing)
 	}
 	secret := secretOf(ns, "s", "Opaque")

@@ -214,7 +214,7 @@ func TestStatusKeepsEveryField(t *testing.T) {
 		t.Log(name, "is refused")
 	}
 	for field, patch := range map[string]string{
-		"status.pendingInput.kind":    `{"status":{"pendingInput":{"kind":"Approval"}}}`,
+		"status.pendingInput.kind":    `{"status":{"pendingInput":{"kind":"Bribe"}}}`,
 		"status.pendingInput.attempt": `{"status":{"pendingInput":{"attempt":0}}}`,
 		"status.attempts[0].cause":    `{"status":{"attempts":[{"index":0,"cause":"Luck"}]}}`,
 		"status.attempts":             `{"status":{"attempts":[{"index":10}]}}`,

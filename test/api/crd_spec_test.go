@@ -35,6 +35,8 @@ func TestBadRunsAreRefused(t *testing.T) {
 		"unknown mode":                   {spec: `{task: a, mode: Batch}`, want: []string{"spec.mode"}},
 		"code in an Agentic run":         {spec: `{task: a, code: {language: python, source: x}}`, want: []string{"spec.code", "code is for Oneshot runs"}},
 		"task in a Oneshot run":          {spec: `{mode: Oneshot, task: a, code: {language: python, source: x}}`, want: []string{"spec.task", "task is for Agentic runs"}},
+		"files of a Oneshot run":         {spec: `{mode: Oneshot, code: {language: python, source: x}, files: [{path: a, content: x}]}`, want: []string{"spec.mode", "a Oneshot run has no tools, domains, credentials, mcpServers or files"}},
+		"tools of a Oneshot run":         {spec: `{mode: Oneshot, code: {language: python, source: x}, tools: [bash]}`, want: []string{"spec.mode", "a Oneshot run has no tools"}},
 		"Oneshot run without code":       {spec: `{mode: Oneshot}`, want: []string{"spec.code", "a Oneshot run needs code"}},
 		"unknown language":               {spec: `{mode: Oneshot, code: {language: ruby, source: x}}`, want: []string{"spec.code.language"}},
 		"51 iterations":                  {spec: `{task: a, limits: {maxIterations: 51}}`, want: []string{"spec.limits.maxIterations"}},
@@ -49,8 +51,8 @@ func TestBadRunsAreRefused(t *testing.T) {
 		"file path with a line break":    {spec: `{task: a, files: [{path: "a\nb", content: x}]}`, want: []string{"spec.files[0].path"}},
 		"file in .motor":                 {spec: `{task: a, files: [{path: .motor/x, content: x}]}`, want: []string{"spec.files[0].path", "the operator's"}},
 		"the file .motor":                {spec: `{task: a, files: [{path: .motor, content: x}]}`, want: []string{"spec.files[0].path"}},
-		"file without a source":          {spec: `{task: a, files: [{path: a}]}`, want: []string{"spec.files[0]", "either content or configMapKeyRef"}},
-		"file with two sources":          {spec: `{task: a, files: [{path: a, content: x, configMapKeyRef: {name: c, key: k}}]}`, want: []string{"spec.files[0]", "either content or configMapKeyRef"}},
+		"file without a source":          {spec: `{task: a, files: [{path: a}]}`, want: []string{"spec.files[0]", "one of content, configMapKeyRef and artifactRef"}},
+		"file with two sources":          {spec: `{task: a, files: [{path: a, content: x, configMapKeyRef: {name: c, key: k}}]}`, want: []string{"spec.files[0]", "one of content, configMapKeyRef and artifactRef"}},
 		"a file twice":                   {spec: `{task: a, files: [{path: a, content: x}, {path: a, content: y}]}`, want: []string{"spec.files[1]"}},
 		"empty model":                    {spec: `{task: a, model: {name: ""}}`, want: []string{"spec.model.name"}},
 		"no CPU at all":                  {spec: `{task: a, sandbox: {resources: {cpu: "0"}}}`, want: []string{"spec.sandbox.resources.cpu"}},
@@ -134,7 +136,7 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t, withoutStamping, "true")
-	limits := map[string]any{"maxIterations": int64(20), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1800)}
+	limits := map[string]any{"maxIterations": int64(20), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1800), "approvalSeconds": int64(900)}
 	// What is stored is what was written, and these.
 	defaults := map[string]any{
 		"mode": "Agentic", "limits": limits, "maxAttempts": int64(3), "priority": int64(0), "retries": []any{}, "responses": []any{},
@@ -146,7 +148,7 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 		"the least": {spec: `{task: a}`, want: map[string]any{"task": "a"}},
 		"a limit of its own": {spec: `{task: a, limits: {maxIterations: 50, retryWindowSeconds: 1}}`, want: map[string]any{
 			"task":   "a",
-			"limits": map[string]any{"maxIterations": int64(50), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1)},
+			"limits": map[string]any{"maxIterations": int64(50), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1), "approvalSeconds": int64(900)},
 		}},
 		"null is the default": {
 			spec: `{task: a, limits: null, mode: null, responses: null, retries: null, maxAttempts: null, priority: null}`,
@@ -182,12 +184,12 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 			},
 		},
 		"a person decides": {spec: `{task: a, approval: {}}`, want: map[string]any{
-			"task": "a", "approval": map[string]any{"onUnknown": "Person"},
+			"task": "a", "approval": map[string]any{"required": "Never", "onUnknown": "Person"},
 		}},
 		"attempts, turn and end": {
 			spec: `{task: a, approval: {onUnknown: Model}, maxAttempts: 8, priority: -1000, suspend: true, ttlSecondsAfterFinished: 0}`,
 			want: map[string]any{
-				"task": "a", "approval": map[string]any{"onUnknown": "Model"}, "maxAttempts": int64(8), "priority": int64(-1000),
+				"task": "a", "approval": map[string]any{"required": "Never", "onUnknown": "Model"}, "maxAttempts": int64(8), "priority": int64(-1000),
 				"suspend": true, "ttlSecondsAfterFinished": int64(0),
 			},
 		},
@@ -221,7 +223,7 @@ func TestTypedRunIsAcceptedAndRoundTrips(t *testing.T) {
 	})
 	want := v1alpha1.MotorRunSpec{
 		Mode: v1alpha1.ModeAgentic, Task: "a", MaxAttempts: 3, Retries: []v1alpha1.Retry{}, Responses: []v1alpha1.Response{},
-		Limits: v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800},
+		Limits: v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800, ApprovalSeconds: 900},
 	}
 	if diff := cmp.Diff(want, run.Spec); diff != "" {
 		t.Errorf("spec as stored (-want +got):\n%s", diff)

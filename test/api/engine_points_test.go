@@ -41,9 +41,10 @@ func (r *engineRig) startDoomed(worker string, point engine.FaultPoint, step int
 	var once sync.Once
 	var stop func()
 	started := make(chan struct{})
+	uid := r.run.UID // What the rig knows of the run changes while the engine runs.
 	stop = r.startEngineWith(worker, func(e *engine.Engine) {
 		e.Config.Fault = func(ctx context.Context, p engine.FaultPoint, run *v1alpha1.MotorRun, s int32) {
-			if p != point || s != step || run.UID != r.run.UID {
+			if p != point || s != step || run.UID != uid {
 				return
 			}
 			once.Do(func() {

@@ -89,9 +89,6 @@ func TestRefusedForGood(t *testing.T) {
 		reason string
 	}{
 		"domains": {func(run *v1alpha1.MotorRun) { run.Spec.Domains = []v1alpha1.Domain{"co.uk"} }, "DomainInvalid"},
-		"Oneshot": {func(run *v1alpha1.MotorRun) {
-			run.Spec.Mode, run.Spec.Task, run.Spec.Code = v1alpha1.ModeOneshot, "", &v1alpha1.Code{Language: "python", Source: "1"}
-		}, "ModeUnsupported"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

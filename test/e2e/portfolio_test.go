@@ -217,6 +217,9 @@ func wantPlausibleStats(t *testing.T, run *v1alpha1.MotorRun, journal []v1alpha1
 
 var symbolInSummary = regexp.MustCompile(`\(([A-Z]+), `)
 
+// lineNumber is what read puts before each line.
+var lineNumber = regexp.MustCompile(`(?m)^ *[0-9]+\t`)
+
 // wantPortfolioFigures compares summary and report with what the data comes to.
 func wantPortfolioFigures(t *testing.T, run *v1alpha1.MotorRun, journal []v1alpha1.MotorStep, answer string) {
 	t.Helper()
@@ -246,7 +249,7 @@ func wantPortfolioFigures(t *testing.T, run *v1alpha1.MotorRun, journal []v1alph
 	for _, p := range want.Positions {
 		rows = append(rows, fmt.Sprintf("| %s | %s | %.2f | %.2f | %.2f | %+.2f |", p.Symbol, p.Name, p.Value, p.Weight, p.Target, p.Deviation()))
 	}
-	report := last.Status.Results[0].Output
+	report := lineNumber.ReplaceAllString(last.Status.Results[0].Output, "")
 	_, table, _ := strings.Cut(report, "|---|---|---:|---:|---:|---:|\n")
 	for line := range strings.Lines(table) {
 		if strings.HasPrefix(line, "|") {

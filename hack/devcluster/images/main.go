@@ -20,10 +20,12 @@ import (
 
 const usage = `usage: images build [-o DIR] [--package NAME=PATH] [NAME…]
        images push --registry REGISTRY [-o DIR] [NAME…]
+       images sbom [-o DIR] [NAME…]
 
 build writes NAME.tar and images.env to DIR and prints a line "NAME=REFERENCE TAR" for each image;
 what has not changed is not built again. Without names it builds every image whose source is there.
 push sends what was built to a registry and prints a line "NAME=REFERENCE" for each image.
+sbom writes NAME.spdx.json for what was built: the Go modules and Debian packages in it.
 `
 
 func main() {
@@ -45,6 +47,8 @@ func run(ctx context.Context, args []string) error {
 		return runBuild(ctx, args[1:])
 	case "push":
 		return runPush(ctx, args[1:])
+	case "sbom":
+		return runSBOM(ctx, args[1:])
 	}
 	return fmt.Errorf("unknown command %q\n\n%s", args[0], usage)
 }
@@ -76,6 +80,19 @@ func runBuild(ctx context.Context, args []string) error {
 		return err
 	}
 	return b.buildAll(ctx, definitions, set.Args())
+}
+
+func runSBOM(ctx context.Context, args []string) error {
+	set := flag.NewFlagSet("sbom", flag.ContinueOnError)
+	output := set.String("o", "", "folder of the archives, and for the documents (default: in the user's cache)")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	b, err := newBuilder(*output)
+	if err != nil {
+		return err
+	}
+	return b.sbomAll(ctx, table, set.Args())
 }
 
 func runPush(ctx context.Context, args []string) error {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bucket keeps archives in an S3 bucket or in a folder. It is the only importer of gocloud.dev.
+// Package bucket keeps archives and artifacts in an S3 bucket or in a folder. It is the only importer of gocloud.dev.
 package bucket
 
 import (
@@ -20,10 +20,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive"
 )
 
-// contentType is that of JSON lines.
-const contentType = "application/x-ndjson"
+const (
+	// archiveType is that of JSON lines.
+	archiveType = "application/x-ndjson"
+	// artifactType says nothing: what an artifact is, its run says, and no browser is to guess.
+	artifactType = "application/octet-stream"
+)
 
-// Bucket keeps archives.
+// Bucket keeps archives and artifacts.
 type Bucket struct {
 	blobs *blob.Bucket
 	// name is the URL without anything secret in it.
@@ -82,9 +86,18 @@ func (b *Bucket) Check(ctx context.Context) error {
 	return nil
 }
 
-// Write stores what fill writes, all of it or nothing. An error of fill is given back as it is. The error wraps
+// Write stores what fill writes, an archive, all of it or nothing. An error of fill is given back as it is. The error wraps
 // archive.ErrExists, and nothing was changed, if there is something under the key.
 func (b *Bucket) Write(ctx context.Context, key string, fill func(io.Writer) error) error {
+	return b.write(ctx, key, archiveType, fill)
+}
+
+// WriteArtifact is Write for an artifact.
+func (b *Bucket) WriteArtifact(ctx context.Context, key string, fill func(io.Writer) error) error {
+	return b.write(ctx, key, artifactType, fill)
+}
+
+func (b *Bucket) write(ctx context.Context, key, contentType string, fill func(io.Writer) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w, err := b.blobs.NewWriter(ctx, key, &blob.WriterOptions{

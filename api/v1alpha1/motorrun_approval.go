@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// CommandPattern is a command line with stars: the words of the command and its arguments, separated by single spaces. A
+// star stands for any text in one word; a star alone, as the last word, for any further arguments, also none.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=256
+// +kubebuilder:validation:Pattern=`^[^\s\x00-\x1f\x7f]+( [^\s\x00-\x1f\x7f]+)*$`
+type CommandPattern string
+
+// BashRules narrow the bash tool.
+type BashRules struct {
+	// allowedCommands are the only commands that may be run, "git *" or "ls": every command of every pipeline, and of what a
+	// shell is told to evaluate, must match one of these. What cannot be told before it runs, such as a command whose name
+	// comes out of a variable, is refused. An empty list allows none; unset, any program of the image may be run.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	// +optional
+	AllowedCommands []CommandPattern `json:"allowedCommands,omitzero"`
+}
+
+// MCPServer is a server of the Model Context Protocol. Its tools are called mcp__NAME__TOOL.
+// +kubebuilder:validation:XValidation:rule="has(self.url) != has(self.command)",message="an MCP server has either url or command"
+// +kubebuilder:validation:XValidation:rule="!has(self.credential) || has(self.url)",message="credential goes with url only"
+type MCPServer struct {
+	// name of the server, for the names of its tools.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=24
+	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`
+	// +required
+	Name string `json:"name"`
+	// url of a server that speaks Streamable HTTP. Its host must be one of the run's domains: the sandbox reaches it through
+	// the egress proxy, like everything else.
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^https://[^/\s?#@]+(/[^\s?#]*)?$`
+	// +optional
+	URL string `json:"url,omitempty"`
+	// command starts a server in the sandbox that speaks on standard input and output: a program and its arguments.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +listType=atomic
+	// +optional
+	Command []string `json:"command,omitempty"`
+	// tools of the server that the model may use. No others are offered.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=64
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9_.-]+$`
+	// +listType=set
+	// +required
+	Tools []string `json:"tools"`
+	// credential is the name of one of spec.credentials, whose slot must be bearer: it goes with every request to url.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Credential string `json:"credential,omitempty"`
+}
+
+// ApprovalMode says which tool calls a person must approve.
+// +kubebuilder:validation:Enum=Never;Irreversible;Always
+type ApprovalMode string
+
+const (
+	// ApprovalNever: none but those that the rules for single tools name.
+	ApprovalNever ApprovalMode = "Never"
+	// ApprovalIrreversible: also those that may do outside of the sandbox what cannot be undone. docs/tools.md says which.
+	ApprovalIrreversible ApprovalMode = "Irreversible"
+	// ApprovalAlways: every call that does more than read in the workspace or ask a person.
+	ApprovalAlways ApprovalMode = "Always"
+)
+
+// RunApproval says what needs a person.
+type RunApproval struct {
+	// required says which tool calls a person must approve before they are made. The rules below add to it.
+	// +default="Never"
+	// +optional
+	Required ApprovalMode `json:"required,omitempty"`
+	// tools whose calls all need approval.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	Tools []ToolName `json:"tools,omitempty"`
+	// mcpTools whose calls all need approval, SERVER/TOOL, or SERVER/* for all of a server.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=96
+	// +kubebuilder:validation:items:Pattern=`^[a-z][a-z0-9_-]*/([A-Za-z0-9_.-]+|[*])$`
+	// +listType=set
+	// +optional
+	MCPTools []string `json:"mcpTools,omitempty"`
+	// bash says which commands need approval.
+	// +optional
+	Bash *BashApproval `json:"bash,omitempty"`
+	// fetch says which requests need approval.
+	// +optional
+	Fetch *FetchApproval `json:"fetch,omitempty"`
+	// onUnknown decides who deals with a tool call that was started and whose end nobody saw: a person is asked (Person),
+	// or the model is told (Model). Calls that only read are made again without asking anybody.
+	// +default="Person"
+	// +optional
+	OnUnknown UnknownPolicy `json:"onUnknown,omitempty"`
+}
+
+// BashApproval says which commands need approval.
+type BashApproval struct {
+	// commands, such as "git push *" or "rm -rf *". A command needs approval if it has the words of one of them in their
+	// order, whatever else it has; so does one that cannot be told before it runs.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	// +required
+	Commands []CommandPattern `json:"commands"`
+}
+
+// FetchApproval says which requests need approval.
+type FetchApproval struct {
+	// methods of the requests.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Enum=GET;HEAD;POST;PUT;PATCH;DELETE;OPTIONS
+	// +listType=set
+	// +required
+	Methods []string `json:"methods"`
+}
+
+// UnknownPolicy is who deals with a call of unknown outcome.
+// +kubebuilder:validation:Enum=Person;Model
+type UnknownPolicy string
+
+const (
+	UnknownAskPerson UnknownPolicy = "Person"
+	UnknownTellModel UnknownPolicy = "Model"
+)
+
+// Decision is what a person decided.
+// +kubebuilder:validation:Enum=AllowOnce;AllowRun;Approve;Deny
+type Decision string
+
+const (
+	// DecisionAllowOnce allows it for the model's next answer and the tool calls in it.
+	DecisionAllowOnce Decision = "AllowOnce"
+	// DecisionAllowRun allows it until the run ends.
+	DecisionAllowRun Decision = "AllowRun"
+	// DecisionApprove lets the tool call be made, once.
+	DecisionApprove Decision = "Approve"
+	// DecisionDeny does not allow it.
+	DecisionDeny Decision = "Deny"
+)
+
+// Response answers one question.
+// +kubebuilder:validation:XValidation:rule="has(self.answer) != has(self.decision)",message="a response has either an answer or a decision"
+// +kubebuilder:validation:XValidation:rule="has(self.digest) ? has(self.decision) && self.decision in ['Approve', 'Deny'] : !has(self.decision) || self.decision != 'Approve'",message="Approve needs digest, and digest goes with Approve and Deny only"
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
+type Response struct {
+	// id of the question: status.pendingInput.id.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	ID string `json:"id"`
+	// answer is given to the model, word for word.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16384
+	// +optional
+	Answer string `json:"answer,omitempty"`
+	// decision about what status.pendingInput of kind DomainRequest or Approval asks for. It needs the verb approve on the run, an
+	// answer needs the verb respond.
+	// +optional
+	Decision Decision `json:"decision,omitempty"`
+	// digest of the tool call that is approved or denied: status.pendingInput.action.argsDigest.
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	// +optional
+	Digest string `json:"digest,omitempty"`
+	// respondedBy is who answered. Admission fills it in, where the cluster can, and refuses any other name.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	RespondedBy string `json:"respondedBy,omitempty"`
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Code is a program.
+type Code struct {
+	// language of the source.
+	// +kubebuilder:validation:Enum=javascript;python
+	// +required
+	Language string `json:"language"`
+	// source is the program.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=65536
+	// +required
+	Source string `json:"source"`
+	// timeoutMs is how long it may take, in milliseconds: 5000 if unset. What is outside of 100 to 5000 counts as the nearest of these.
+	// +optional
+	TimeoutMs int32 `json:"timeoutMs,omitempty"`
+}
+
+// InputFile is a file for the workspace.
+// +kubebuilder:validation:XValidation:rule="[has(self.content), has(self.configMapKeyRef), has(self.artifactRef)].filter(x, x).size() == 1",message="a file has one of content, configMapKeyRef and artifactRef"
+type InputFile struct {
+	// path in the workspace, with / between folders.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[^/\x00-\x1f\x7f]+(/[^/\x00-\x1f\x7f]+)*$`
+	// +kubebuilder:validation:XValidation:rule="!self.split('/').exists(p, p == '..' || p == '.')",message="a path stays in the workspace: no . or .. in it"
+	// +kubebuilder:validation:XValidation:rule="self != '.motor' && !self.startsWith('.motor/')",message="the folder .motor is the operator's"
+	// +required
+	Path string `json:"path"`
+	// content of the file.
+	// +kubebuilder:validation:MaxLength=262144
+	// +optional
+	Content *string `json:"content,omitempty"`
+	// configMapKeyRef names a ConfigMap in this namespace and the key in it whose value is the content.
+	// +optional
+	ConfigMapKeyRef *ConfigMapKeyRef `json:"configMapKeyRef,omitempty"`
+	// artifactRef names an artifact of an earlier run in this namespace.
+	// +optional
+	ArtifactRef *ArtifactRef `json:"artifactRef,omitempty"`
+}
+
+// ConfigMapKeyRef names one key of a ConfigMap in the same namespace.
+type ConfigMapKeyRef struct {
+	// name of the ConfigMap.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Name string `json:"name"`
+	// key in data or binaryData.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Key string `json:"key"`
+}
+
+// ArtifactRef names a file that an earlier run of the same namespace left behind.
+type ArtifactRef struct {
+	// run that has it in status.result.artifacts.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=48
+	// +required
+	Run string `json:"run"`
+	// path of the artifact, as status.result.artifacts has it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +required
+	Path string `json:"path"`
+}
+
+// ArtifactSkipped says why a file is listed and not kept.
+// +kubebuilder:validation:Enum=TooLarge;LimitReached;SecretFound;NotRegular;Unreadable;NotStored
+type ArtifactSkipped string
+
+const (
+	// SkippedTooLarge: larger than a file may be, or than an object holds where the manager has no bucket.
+	SkippedTooLarge ArtifactSkipped = "TooLarge"
+	// SkippedLimitReached: with it the run's artifacts would be more than are kept.
+	SkippedLimitReached ArtifactSkipped = "LimitReached"
+	// SkippedSecretFound: it holds what looks like a secret.
+	SkippedSecretFound ArtifactSkipped = "SecretFound"
+	// SkippedNotRegular: a symbolic link, device, pipe or socket.
+	SkippedNotRegular ArtifactSkipped = "NotRegular"
+	// SkippedUnreadable: it could not be read, or kept changing.
+	SkippedUnreadable ArtifactSkipped = "Unreadable"
+	// SkippedNotStored: the cluster, or the manager's bucket, did not take it.
+	SkippedNotStored ArtifactSkipped = "NotStored"
+)
+
+// Artifact is a file that a run leaves behind.
+type Artifact struct {
+	// path in the workspace.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +required
+	Path string `json:"path"`
+	// size in bytes.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Size int64 `json:"size,omitempty"`
+	// mediaType by its name and its first bytes.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	MediaType string `json:"mediaType,omitempty"`
+	// sha256 of the content in hexadecimal digits.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	SHA256 string `json:"sha256,omitempty"`
+	// provenance is web if the content may come from there.
+	// +kubebuilder:validation:Enum=web;internal
+	// +optional
+	Provenance string `json:"provenance,omitempty"`
+	// configMap in this namespace whose key "content" has it.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	ConfigMap string `json:"configMap,omitempty"`
+	// object is the key of it in the manager's bucket.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Object string `json:"object,omitempty"`
+	// skipped says why it is not kept.
+	// +optional
+	Skipped ArtifactSkipped `json:"skipped,omitempty"`
+	// message says more about that.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Message string `json:"message,omitempty"`
+}

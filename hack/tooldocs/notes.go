@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// note is what the schema of a tool cannot say.
+type note struct {
+	// Short is for the table of contents.
+	Short string
+	// Limits and More are sentences. Errors are codes of toolapi.
+	Limits, More string
+	Errors       []string
+	// Example is arguments that fit the schema.
+	Example string
+}
+
+// file has the errors of everything that uses a path.
+func file(more ...string) []string {
+	return append([]string{toolapi.CodeNotFound, toolapi.CodeOutsideWorkspace, toolapi.CodePermission, toolapi.CodeInvalidArguments}, more...)
+}
+
+func notes() map[string]note {
+	return map[string]note{
+		toolapi.ToolBash: {
+			Short:   "commands",
+			Limits:  "60 s, at most 300 s; 10 KiB of output shown; 8 processes in the background",
+			Errors:  []string{"exit_N", toolapi.CodeTimeout, toolapi.CodeKilled, toolapi.CodeCommandNotAllowed, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired, toolapi.CodeOutcomeUnknown},
+			More:    "Its environment has PATH, HOME, the variables of the way out and of the run's credentials (stand-ins), and nothing of the Pod's. Of a command that fails in a pipeline the status of the last one counts, as in every shell.",
+			Example: `{"command": "npm test 2>&1 | tail -40", "timeoutSeconds": 120}`,
+		},
+		toolapi.ToolCode: {
+			Short:   "programs in JavaScript or Python",
+			Limits:  "30 s, at most 300 s; 32 KiB of output shown",
+			Errors:  []string{"exit_N", toolapi.CodeTimeout, toolapi.CodeKilled, toolapi.CodeInvalidArguments},
+			More:    "What the program prints comes first, the value of its last expression after a line [value]. Modules of the workspace can be imported.",
+			Example: `{"language": "python", "source": "import statistics\nstatistics.mean([1, 2, 4])"}`,
+		},
+		toolapi.ToolRead: {
+			Short:   "files",
+			Limits:  "32 KiB shown; the result says how to read on",
+			Errors:  file(toolapi.CodeIsDirectory, toolapi.CodeNotText),
+			Example: `{"path": "src/main.py", "offset": 100, "limit": 50}`,
+		},
+		toolapi.ToolWrite: {
+			Short:   "new files",
+			Limits:  "96 KiB of arguments a call; more with append",
+			Errors:  file(toolapi.CodeIsDirectory, toolapi.CodeNotDirectory, toolapi.CodeTooLarge, toolapi.CodeDiskFull),
+			More:    "A file has its old or its new content at any time.",
+			Example: `{"path": "notes/result.md", "content": "# Result\n"}`,
+		},
+		toolapi.ToolEdit: {
+			Short:   "exact replacements",
+			Limits:  "files of at most 1 MiB, UTF-8",
+			Errors:  file(toolapi.CodeIsDirectory, toolapi.CodeNotDirectory, toolapi.CodeNoMatch, toolapi.CodeNotUnique, toolapi.CodeNotText, toolapi.CodeTooLarge, toolapi.CodeDiskFull),
+			Example: `{"path": "src/main.py", "oldText": "return a - b", "newText": "return a + b"}`,
+		},
+		toolapi.ToolPatch: {
+			Short:   "unified diffs",
+			Limits:  "256 files of at most 1 MiB, 16 MiB together, UTF-8; no binary patches, modes, or symbolic links",
+			Errors:  file(toolapi.CodeIsDirectory, toolapi.CodeNotDirectory, toolapi.CodeNoMatch, toolapi.CodeNotText, toolapi.CodeTooLarge, toolapi.CodeDiskFull),
+			More:    "A hunk that does not fit at its line is looked for elsewhere in the file, and applied if there is only one place. A tool server that is killed in the middle of it leaves an unknown outcome, and files that may be changed in part.",
+			Example: `{"patch": "--- a/main.py\n+++ b/main.py\n@@ -1 +1 @@\n-print(1)\n+print(2)\n"}`,
+		},
+		toolapi.ToolList: {
+			Short:   "what is in a folder",
+			Limits:  "32 KiB shown",
+			Errors:  file(toolapi.CodeNotDirectory),
+			Example: `{"path": "src", "recursive": true}`,
+		},
+		toolapi.ToolGlob: {
+			Short:   "files by their names",
+			Limits:  "1000 paths, 100,000 entries looked at, 30 s; the result says if there is more",
+			Errors:  file(toolapi.CodeNotDirectory),
+			More:    "Symbolic links are not followed; .git and .motor are left out unless the pattern names them.",
+			Example: `{"pattern": "src/**/*.{ts,tsx}"}`,
+		},
+		toolapi.ToolGrep: {
+			Short:   "files by their contents",
+			Limits:  "60 s; 32 KiB shown; lines are cut at 400 bytes",
+			Errors:  file(toolapi.CodeTimeout, toolapi.CodeKilled),
+			More:    "Nothing found is no error.",
+			Example: `{"pattern": "func Test\\w+", "glob": "*.go", "context": 2}`,
+		},
+		toolapi.ToolFetch: {
+			Short:   "one HTTP request",
+			Limits:  "30 s, at most 120 s; 10 redirects; 16 MiB of response, of which what fits is shown; 4 MiB of request; addresses of 8 KiB",
+			Errors:  []string{"http_STATUS", toolapi.CodeEgressDenied, toolapi.CodeNetwork, toolapi.CodeTimeout, toolapi.CodeSecretFound, toolapi.CodeTooLarge, toolapi.CodeInvalidArguments, toolapi.CodeOutcomeUnknown, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired},
+			More:    "It goes through the egress proxy, like everything: only allowed hosts answer, and a credential's stand-in is replaced there. A redirect to another host gets no more than the plainest headers, and a request that does more than read is not sent where a redirect points.",
+			Example: `{"url": "https://api.example.org/v1/items", "method": "POST", "headers": {"Content-Type": "application/json"}, "body": "{\"name\": \"a\"}"}`,
+		},
+		toolapi.ToolSearchWeb: {
+			Short:   "a web search",
+			Limits:  "15 s; 20 results; a query of 400 characters",
+			Errors:  []string{engine.CodeSearchFailed, toolapi.CodeNetwork, toolapi.CodeInvalidArguments},
+			More:    "It is offered only where the namespace's MotorCortex has spec.search: a SearXNG instance whose settings allow the format json, or Brave with an API key. The manager asks it, not the sandbox.",
+			Example: `{"query": "unified diff format", "limit": 5}`,
+		},
+		toolapi.ToolSaveArtifact: {
+			Short:   "files that are part of the result",
+			Limits:  "a file of 1 MiB and 5 MiB a run without a bucket, 64 MiB and 256 MiB with one; 32 files, what goes beyond is listed as skipped or counted",
+			Errors:  file(toolapi.CodeSecretFound, toolapi.CodeTooLarge),
+			More:    "They are collected at the end and whenever the run waits for a person; status.result.artifacts lists them with size, media type and sha256, and where they are. What is not kept is listed with the reason.",
+			Example: `{"path": "build/report.pdf"}`,
+		},
+		toolapi.ToolAskUser: {
+			Short:   "a question for the person",
+			Limits:  "4096 characters, 10 options",
+			Errors:  []string{toolapi.CodeInvalidArguments},
+			More:    "The run waits for spec.limits.awaitingInputSeconds (1800) at most.",
+			Example: `{"question": "ACME has no price. Use the last known one?", "options": ["yes", "no"], "default": "yes"}`,
+		},
+		toolapi.ToolRequestApproval: {
+			Short:   "leave for what the model doubts",
+			Limits:  "4096 characters; spec.limits.approvalSeconds (900)",
+			Errors:  []string{toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired},
+			More:    "It is the model's wish. What the rules of spec.approval name is asked about in any case.",
+			Example: `{"action": "Delete the branch old-experiments on the server", "reason": "it has commits that are nowhere else"}`,
+		},
+		toolapi.ToolRequestDomain: {
+			Short:   "leave to reach a host",
+			Limits:  "one host a call; within what the namespace's MotorCortex allows",
+			Errors:  []string{toolapi.CodeDomainDenied, toolapi.CodeDomainNotAllowed, toolapi.CodeInvalidArguments},
+			More:    "See egress.md.",
+			Example: `{"domain": "files.example.org", "reason": "the dataset that the task names is there"}`,
+		},
+		toolapi.ToolSaveCredential: {
+			Short:   "a credential that was found, as a Secret",
+			Limits:  "4096 bytes; 32 a run",
+			Errors:  []string{toolapi.CodeCredentialRefused, toolapi.CodeNotFound, toolapi.CodeInvalidArguments},
+			More:    "The value goes from a file to a Secret without passing the model. See egress.md.",
+			Example: `{"name": "api_key", "path": "key.txt", "hosts": ["api.example.org"]}`,
+		},
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package commandline tells from a bash command line which commands it can run, without running anything.
+//
+// It looks for commands wherever bash does: in pipelines, lists, subshells, conditions, loops, functions, in command and
+// process substitutions anywhere, in what a shell, eval or trap is told to run, and in what env, xargs, find and their
+// like start. What cannot be told from the line, a command whose name comes out of a variable for example, is in the list
+// as unknown. It says nothing of what a program does by itself: a Makefile, a Python program, a hook of git.
+//
+// There are two ways to match commands with patterns, and each errs to its safe side. An allowlist is strict: see
+// List.Disallowed. A rule about what a person must approve is loose: see List.Named.
+package commandline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of what is parsed. The parser needs stack for each level of nesting, and every level begins with one of openers.
+const (
+	// maxLine is the longest line, in bytes, with everything in it that is parsed as a line of its own.
+	maxLine = 128 << 10
+	// maxOpeners is the most brackets and backquotes that it may have.
+	maxOpeners = 6 << 10
+	openers    = "([{`"
+	// maxDepth is how deep lines may be within lines, as in sh -c "sh -c …".
+	maxDepth = 8
+	// maxWrappers is how many programs may start one another, as in env nice env ….
+	maxWrappers = 16
+	// maxCommands is the most commands of a line, and maxWords the most words of them together.
+	maxCommands = 4096
+	maxWords    = 8192
+	// maxText is the most bytes of a command that are repeated to anybody.
+	maxText = 200
+)
+
+var (
+	errTooLong = fmt.Errorf("it is longer than %d bytes", maxLine)
+	errTooDeep = fmt.Errorf("it has more than %d brackets", maxOpeners)
+	errNUL     = errors.New("it has a NUL byte in it")
+)
+
+// List is every command that a line can run.
+type List struct {
+	Commands []Command
+	// Unsure says why a name may stand for something else than the program or builtin of that name, "" if nothing speaks for
+	// it: the line defines a function, for example, or sets PATH.
+	Unsure string
+}
+
+// Command is a simple command, or the place of one that nobody can tell before it runs.
+type Command struct {
+	// Words are the name and the arguments. There is none if the command is unknown.
+	Words []Word
+	// Unknown says why it cannot be told what runs, "" if it can.
+	Unknown string
+	// Script says that the command makes a shell run a file: it is told, and what the file does is not.
+	Script bool
+	// file is the word that names the file.
+	file int
+	// Text is the command as it is written, cut to 200 bytes. It is not fit to be shown as it is.
+	Text string
+}
+
+// Word is a word of a command without its quotes.
+type Word struct {
+	// Text is the word, if it is static.
+	Text string
+	// Static says that the word is the same whenever the line is run.
+	Static bool
+	// Many says of a word that is not static that none, one or more words may come out of it.
+	Many bool
+}
+
+// Parse gives every command that bash can run when it is told to run the line. An error means that nothing can be told of
+// the line at all.
+func Parse(line string) (List, error) {
+	p := &parser{names: map[string]bool{}}
+	if err := p.parse(line, 0); err != nil {
+		return List{}, err
+	}
+	p.settleArithmetic()
+	return p.list, nil
+}
+
+// parser gathers the commands of a line.
+type parser struct {
+	list List
+	// parsed is how many bytes have been parsed, words how many words the commands have.
+	parsed, words int
+	// full says that the line has more commands or words than are told.
+	full bool
+	// names are the variables that the line sets: true if all of their values are numbers.
+	names map[string]bool
+	// anyName says that the line may set any variable.
+	anyName bool
+	// sums are the places where a variable is evaluated as an arithmetic expression.
+	sums []sum
+}
+
+// source is a line, or a line within a line.
+type source struct {
+	text  string
+	depth int
+}
+
+// of is the text of a node.
+func (s *source) of(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || to > len(s.text) || from >= to {
+		return ""
+	}
+	return s.text[from:to]
+}
+
+// parse adds the commands of a line.
+func (p *parser) parse(line string, depth int) error { return p.parseAs(line, depth, syntax.LangBash) }
+
+// parseAs adds the commands of a line in one of the languages of shells.
+func (p *parser) parseAs(line string, depth int, lang syntax.LangVariant) (err error) {
+	switch p.parsed += len(line); {
+	case p.parsed > maxLine:
+		return errTooLong
+	case strings.Contains(line, "\x00"):
+		return errNUL
+	case countAny(line, openers) > maxOpeners:
+		return errTooDeep
+	}
+	if strings.Contains(line, "\r") {
+		// Bash takes it as a character like any other, the parser before the end of a line does not.
+		p.unknown("the line has a carriage return in it", line)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			// The line is hostile input, and the parser's authors cannot have thought of everything.
+			err = fmt.Errorf("it cannot be parsed: %v", v)
+		}
+	}()
+	file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return fmt.Errorf("it cannot be parsed: %w", err)
+	}
+	src := &source{text: line, depth: depth}
+	for _, s := range file.Stmts {
+		p.walk(s, src)
+	}
+	p.lineEnds(file, src)
+	return nil
+}
+
+// within adds the commands of a line that a command of the line runs.
+func (p *parser) within(line string, c call, langs ...syntax.LangVariant) {
+	if c.src.depth >= maxDepth {
+		p.unknown("it is nested too deep", c.text)
+		return
+	}
+	for _, lang := range langs {
+		if err := p.parseAs(line, c.src.depth+1, lang); err != nil {
+			p.unknown(err.Error(), c.text)
+			return
+		}
+	}
+}
+
+// add adds a command. Of a line with too many nothing more is told.
+func (p *parser) add(c Command) {
+	if p.full {
+		return
+	}
+	if p.words += len(c.Words); p.words > maxWords || len(p.list.Commands) >= maxCommands {
+		p.full = true
+		c = Command{Unknown: "the line has too many commands or words", Text: c.Text}
+	}
+	c.Text = head(c.Text)
+	p.list.Commands = append(p.list.Commands, c)
+}
+
+// unknown adds a command that cannot be told.
+func (p *parser) unknown(why, text string) { p.add(Command{Unknown: why, Text: text}) }
+
+// unsure notes why names cannot be relied on. The first reason is kept.
+func (p *parser) unsure(why string) {
+	if p.list.Unsure == "" {
+		p.list.Unsure = why
+	}
+}
+
+// head is the beginning of a text.
+func head(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText-len("…")], "") + "…"
+}
+
+func countAny(s, chars string) int {
+	n := 0
+	for i := range len(s) {
+		if strings.IndexByte(chars, s[i]) >= 0 {
+			n++
+		}
+	}
+	return n
+}

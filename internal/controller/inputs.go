@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// CheckFiles looks whether the ConfigMaps and artifacts of spec.files are there; bucket says whether the manager has one. The
+// error is a *modelref.Problem if one is not.
+func CheckFiles(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
+	for i := range run.Spec.Files {
+		problem, err := "", error(nil)
+		switch f := &run.Spec.Files[i]; {
+		case f.ConfigMapKeyRef != nil:
+			problem, err = checkConfigMap(ctx, reader, run.Namespace, f.ConfigMapKeyRef)
+		case f.ArtifactRef != nil:
+			problem, err = checkArtifact(ctx, reader, run.Namespace, f.ArtifactRef, bucket)
+		}
+		if err != nil {
+			return err
+		}
+		if problem != "" {
+			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf("spec.files[%d]: %s.", i, problem)}
+		}
+	}
+	return nil
+}
+
+func checkConfigMap(ctx context.Context, reader client.Reader, namespace string, ref *v1alpha1.ConfigMapKeyRef) (problem string, err error) {
+	var cm corev1.ConfigMap
+	err = reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &cm)
+	if apierrors.IsNotFound(err) {
+		return fmt.Sprintf("the ConfigMap %s does not exist in namespace %s. Create it", ref.Name, namespace), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("get ConfigMap %s: %w", ref.Name, err)
+	}
+	_, text := cm.Data[ref.Key]
+	if _, binary := cm.BinaryData[ref.Key]; !text && !binary {
+		return fmt.Sprintf("the ConfigMap %s in namespace %s has no key %s. Add it", ref.Name, namespace, ref.Key), nil
+	}
+	return "", nil
+}
+
+func checkArtifact(ctx context.Context, reader client.Reader, namespace string, ref *v1alpha1.ArtifactRef, bucket bool) (problem string, err error) {
+	var from v1alpha1.MotorRun
+	err = reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Run}, &from)
+	if apierrors.IsNotFound(err) {
+		return fmt.Sprintf("there is no MotorRun %s in namespace %s. It may have been deleted when it had been finished for its "+
+			"ttlSecondsAfterFinished: its artifacts go with it", ref.Run, namespace), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
+	}
+	_, problem = runpolicy.ArtifactInput(&from, ref.Path, bucket)
+	return problem, nil
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+const (
+	// collectTimeout bounds how long it takes to read and keep what a run leaves behind, collectFailedTimeout after an attempt
+	// that failed: its end waits for that, and its sandbox may be what failed.
+	collectTimeout       = 2 * time.Minute
+	collectFailedTimeout = 10 * time.Second
+	// maxArtifactMessage is the most characters that are said of a file that is not kept.
+	maxArtifactMessage = 256
+)
+
+// errCollectTime is the cause of the end of a collection that took too long.
+var errCollectTime = errors.New("the time to collect artifacts is over")
+
+// artifacts collects what a run leaves behind: before its end is recorded, and whenever it waits for a person. The list comes
+// from the sandbox and is not believed: every file is read, and what is recorded of it is what was read.
+//
+//	list ─► for each: read ─► secret? ─► kept before? ─► ConfigMap or bucket ─► recorded with the step ─► what it replaces goes
+type artifacts struct {
+	box   *sandboxTools
+	known *secrets
+	// tainted says that what the sandbox holds may come from the web, whatever it says itself.
+	tainted bool
+	// recorded is what the journal has, nil for nothing.
+	recorded *v1alpha1.ArtifactList
+	// collected is what goes with the step that ends the attempt, nil for nothing.
+	collected *v1alpha1.ArtifactList
+	// stored are names of ConfigMaps that were made and may not be in a recorded list.
+	stored []string
+}
+
+// beforeEnd collects for the step that ends the attempt well.
+func (a *artifacts) beforeEnd(ctx context.Context) error {
+	list, err := a.collectAll(ctx)
+	if err == nil {
+		a.use(list)
+	}
+	return err
+}
+
+// use has the step that ends the attempt record the list.
+func (a *artifacts) use(list *v1alpha1.ArtifactList) {
+	a.collected = a.news(list)
+	a.box.entries.UseArtifacts(a.collected)
+}
+
+// recordedEnd says that the step that ends the attempt is recorded.
+func (a *artifacts) recordedEnd(ctx context.Context) {
+	if a != nil {
+		a.sweep(ctx, a.collected)
+	}
+}
+
+// afterLoop collects for what the loop came to, if that is no end that has its step.
+func (a *artifacts) afterLoop(ctx context.Context, out motorloop.Outcome) error {
+	switch out.Kind {
+	case motorloop.Awaiting:
+		return a.atPause(ctx)
+	case motorloop.Failed:
+		if out.Failure.Reason == motorloop.ReasonSandboxLost || !a.reachable() {
+			return nil
+		}
+		list, err := a.collect(ctx, collectFailedTimeout)
+		if err == nil {
+			a.use(list)
+		} else {
+			a.box.log.Warn("the artifacts of the failed attempt were not collected", "error", a.known.hideError(err))
+		}
+		return ctx.Err()
+	case motorloop.Completed:
+	}
+	return nil
+}
+
+func (a *artifacts) atPause(ctx context.Context) error {
+	if !a.reachable() {
+		return nil
+	}
+	list, err := a.collectAll(ctx)
+	if list = a.news(list); err != nil || list == nil {
+		return err
+	}
+	if err := a.box.entries.NoteArtifacts(ctx, list); err != nil {
+		return err
+	}
+	a.sweep(ctx, list)
+	return nil
+}
+
+// reachable says whether the sandbox is known to be the run's: from an earlier step, or because it was made ready.
+func (a *artifacts) reachable() bool {
+	select {
+	case <-a.box.prepared:
+		return true
+	default:
+		return !a.box.fresh()
+	}
+}
+
+// news is the list, or nil if it says nothing and nothing was ever said.
+func (a *artifacts) news(list *v1alpha1.ArtifactList) *v1alpha1.ArtifactList {
+	if a.recorded == nil && list != nil && len(list.Files) == 0 && list.Omitted == 0 {
+		return nil
+	}
+	return list
+}
+
+// collectAll collects where nobody waits for it. A sandbox that does not come back has nothing to collect from: what became of
+// it is found out when the run goes on, and what was recorded last stays.
+func (a *artifacts) collectAll(ctx context.Context) (*v1alpha1.ArtifactList, error) {
+	list, err := a.collect(ctx, collectTimeout)
+	_, lost := errors.AsType[*motorloop.Failure](err)
+	if !lost && !errors.Is(err, errCollectTime) {
+		return list, err
+	}
+	a.box.log.Warn("the artifacts were not collected, or not all of them", "error", a.known.hideError(err))
+	return list, nil
+}
+
+// collect reads and keeps what there is now. An error decides nothing: the same can be tried again. With errCollectTime there may
+// be a list that says which files were not read in time.
+func (a *artifacts) collect(ctx context.Context, limit time.Duration) (*v1alpha1.ArtifactList, error) {
+	if !a.box.engine.mayDecide() {
+		return nil, errNoLease
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errCollectTime)
+	defer cancel()
+	listed, err := a.box.client.Artifacts(ctx)
+	if isOver(ctx) {
+		return nil, errCollectTime
+	}
+	if err != nil {
+		return nil, a.box.classify(ctx, err)
+	}
+	files, omitted := a.plain(listed)
+	list := &v1alpha1.ArtifactList{Omitted: omitted}
+	room := a.newRoom()
+	for i := range files {
+		kept, err := a.keep(ctx, files[i], room)
+		if err != nil {
+			return nil, err
+		}
+		list.Files = append(list.Files, kept)
+	}
+	if isOver(ctx) {
+		return list, errCollectTime
+	}
+	return list, nil
+}
+
+func isOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errCollectTime) }
+
+// maxOmitted bounds what the tool server says of further files: it counts for nothing, and sums of it must not overflow.
+const maxOmitted = 1 << 20
+
+// plain gives the listed files by names that can be recorded, each once, in their order. omitted counts the others too.
+func (a *artifacts) plain(listed toolapi.Artifacts) (files []toolapi.ArtifactFile, omitted int32) {
+	omitted = min(max(0, listed.Omitted), maxOmitted)
+	shown := map[string]bool{}
+	for _, f := range listed.Files {
+		if !isPlainPath(f.Path) {
+			f.Path, f.Problem = cleanPath(f.Path), cmp.Or(f.Problem, toolapi.ProblemUnreadable)
+		}
+		// Two names can be one when what nobody may see of them is hidden, and a list has each name once.
+		name := cleanPath(a.known.hide(f.Path))
+		if f.Path == "" || shown[name] {
+			omitted++
+			continue
+		}
+		shown[name] = true
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(x, y toolapi.ArtifactFile) int { return strings.Compare(x.Path, y.Path) })
+	return files, omitted
+}
+
+// isPlainPath says whether a path is one of the workspace that can be shown and asked for as it is.
+func isPlainPath(p string) bool {
+	return p != "" && p != "." && len(p) <= toolapi.MaxArtifactPath && filepath.IsLocal(p) && path.Clean(p) == p && !strings.ContainsFunc(p, isOdd)
+}
+
+func isOdd(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+
+func cleanPath(p string) string {
+	p = strings.Map(func(r rune) rune {
+		if isOdd(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, p)
+	return strings.ToValidUTF8(p[:min(len(p), toolapi.MaxArtifactPath)], "")
+}
+
+// keep reads one file and keeps it, or says why not.
+func (a *artifacts) keep(ctx context.Context, f toolapi.ArtifactFile, room *room) (v1alpha1.Artifact, error) {
+	art := v1alpha1.Artifact{Path: f.Path, Size: max(0, f.Size)}
+	if hidden := a.known.hide(f.Path); hidden != f.Path {
+		art.Path = cleanPath(hidden)
+		return skipped(art, v1alpha1.SkippedSecretFound, "a credential is in its name"), nil
+	}
+	most := room.most()
+	switch f.Problem {
+	case "":
+	case toolapi.ProblemNotRegular:
+		return skipped(art, v1alpha1.SkippedNotRegular, ""), nil
+	case toolapi.ProblemTooLarge:
+		return room.tooLong(art), nil
+	default:
+		return skipped(art, v1alpha1.SkippedUnreadable, ""), nil
+	}
+	if art.Size > most {
+		return room.tooLong(art), nil
+	}
+	kept, err := a.readAndStore(ctx, art, toolapi.ProvenanceWeb == f.Provenance, room)
+	if err == nil {
+		return kept, nil
+	}
+	return a.failed(ctx, art, room, err)
+}
+
+// failed says of a file why it is not kept, or gives the error if that is not the file's.
+func (a *artifacts) failed(ctx context.Context, art v1alpha1.Artifact, room *room, err error) (v1alpha1.Artifact, error) {
+	var found *secretFound
+	var refused *notStored
+	remote, isRemote := errors.AsType[*toolclient.RemoteError](err)
+	switch {
+	case errors.As(err, &found):
+		return skipped(art, v1alpha1.SkippedSecretFound, found.Error()), nil
+	case errors.As(err, &refused):
+		return skipped(art, v1alpha1.SkippedNotStored, a.known.hide(refused.Error())), nil
+	case errors.Is(err, errChanged):
+		return skipped(art, v1alpha1.SkippedUnreadable, "it kept changing while it was read"), nil
+	case isOver(ctx):
+		return skipped(art, v1alpha1.SkippedUnreadable, "it could not be read and kept in time"), nil
+	case errors.Is(err, toolclient.ErrTooLong), isRemote && remote.Code == toolapi.ErrTooLarge:
+		return room.tooLong(art), nil
+	case isRemote && !errors.Is(err, toolclient.ErrStaleEpoch):
+		return skipped(art, v1alpha1.SkippedUnreadable, a.known.hide(remote.Message)), nil
+	}
+	return art, err
+}
+
+// skipped is a file that is not kept.
+func skipped(art v1alpha1.Artifact, why v1alpha1.ArtifactSkipped, message string) v1alpha1.Artifact {
+	return v1alpha1.Artifact{Path: art.Path, Size: art.Size, Skipped: why, Message: cutMessage(message)}
+}
+
+func cutMessage(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxArtifactMessage {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxArtifactMessage-len("…")], "") + "…"
+}
+
+// collectingJournal has a run's artifacts collected before the step that ends it.
+type collectingJournal struct {
+	motorloop.Journal
+	artifacts *artifacts
+}
+
+// Append records a step.
+func (j collectingJournal) Append(ctx context.Context, t *motorloop.Turn) error {
+	if !t.Final() {
+		return j.Journal.Append(ctx, t)
+	}
+	if err := j.artifacts.beforeEnd(ctx); err != nil {
+		return err
+	}
+	if err := j.Journal.Append(ctx, t); err != nil {
+		return err
+	}
+	j.artifacts.recordedEnd(ctx)
+	return nil
+}
+
+// collectingTools tells the model at once if a file that it saves cannot be kept.
+type collectingTools struct {
+	motorloop.Tools
+	artifacts *artifacts
+}
+
+// Call runs one tool call.
+func (t collectingTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
+	r, err := t.Tools.Call(ctx, c)
+	if err != nil || !r.OK || c.Tool != toolapi.ToolSaveArtifact {
+		return r, err
+	}
+	return t.artifacts.check(ctx, c.Arguments, r)
+}
+
+// explain is what the model is told of a file that it saved and that cannot be kept.
+func explain(art v1alpha1.Artifact) *toolapi.Result {
+	const saved = "The file is noted, and what it holds at the end counts."
+	switch art.Skipped {
+	case v1alpha1.SkippedSecretFound:
+		return refusal(toolapi.CodeSecretFound, fmt.Sprintf(
+			"%s would not be kept: it holds what looks like a secret (%s). Take that out of it. %s", art.Path, art.Message, saved))
+	case v1alpha1.SkippedTooLarge:
+		return refusal(toolapi.CodeTooLarge, fmt.Sprintf("%s would not be kept: %s. Make it smaller, or split it. %s", art.Path, art.Message, saved))
+	default:
+		return nil
+	}
+}

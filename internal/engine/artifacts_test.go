@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// awsKey looks like a key, and is none.
+const awsKey = "AKIA" + "YRWSSQ3BPTB4DX7Z"
+
+func TestSecretWatchWhereverTheTextIsCut(t *testing.T) {
+	t.Parallel()
+	known, values := testSecrets()
+	for name, tt := range map[string]struct{ text, want string }{
+		"a credential":         {"a\nb " + values["api_key"] + " c\n", "credential"},
+		"in base64":            {"x" + forms(values["api_key"])["base64"] + "\n", "credential"},
+		"the sandbox's token":  {"http://motor:the-token-of-the-sandbox@proxy", "credential"},
+		"a model's key":        {"model-key-0123456789", "credential"},
+		"a handle":             {"TOKEN=mch-abcdefghijklmnopqrstuvwxyz234567\n", ""},
+		"a name":               {"Bearer <credential:api_key>\n", ""},
+		"a key by its looks":   {"one\ntwo\nuse " + awsKey + "\nfour\n", "aws-access-token, line 3"},
+		"ordinary text":        {strings.Repeat("The quick brown fox.\n", 20), ""},
+		"nothing":              {"", ""},
+		"a value that is half": {"sk-0123456789abcdefgh", ""},
+	} {
+		step := max(1, len(tt.text)/40)
+		for at := 0; at <= len(tt.text); at += step {
+			w := &secretWatch{known: known, rules: true, name: "artifacts/file.txt"}
+			_, err := w.Write([]byte(tt.text[:at]))
+			if err == nil {
+				_, err = w.Write([]byte(tt.text[at:]))
+			}
+			found := ""
+			if s, ok := errors.AsType[*secretFound](err); ok {
+				found = s.Error()
+			}
+			if found != tt.want || found == "" && err != nil {
+				t.Errorf("%s, cut at %d: %v, want %q", name, at, err, tt.want)
+			}
+		}
+	}
+}
+
+func TestSecretWatchOfALongFile(t *testing.T) {
+	t.Parallel()
+	known, values := testSecrets()
+	lines := []byte(strings.Repeat(strings.Repeat("x", 63)+"\n", 4096))
+	for name, rules := range map[string]bool{"with rules": true, "without": false} {
+		w := &secretWatch{known: known, rules: rules, name: "long.txt"}
+		for range 20 {
+			if _, err := w.Write(lines); err != nil {
+				t.Fatal(err)
+			}
+			if len(w.last) > overlap {
+				t.Fatalf("%s: %d bytes are kept", name, len(w.last))
+			}
+		}
+		want := ""
+		if rules {
+			want = fmt.Sprintf("aws-access-token, line %d", 20*4096+1)
+		}
+		_, err := w.Write([]byte("key = " + awsKey + "\n"))
+		if got := fmt.Sprint(err); rules && got != want || !rules && err != nil {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if rules {
+			continue
+		}
+		if _, err := w.Write([]byte(values["api_key"])); err == nil || err.Error() != ruleCredential {
+			t.Errorf("%s: the credential at the end gives %v", name, err)
+		}
+	}
+}
+
+// What a sandbox lists is nothing to believe.
+func TestListedPathsAreMadePlain(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", toolapi.MaxArtifactPath)
+	listed := toolapi.Artifacts{Omitted: -5}
+	for _, p := range []string{
+		"z", "artifacts/a", "artifacts/a", "../x", "/etc/passwd", "a/../b", "a//b", "a/", "", ".", "..", "a\nb", "a\x1b[2Jb", "a\u202eb", long, long + "a", "漢字/é", "a\uFFFDb",
+	} {
+		listed.Files = append(listed.Files, toolapi.ArtifactFile{Path: p, Size: -1})
+	}
+	files, omitted := (&artifacts{known: &secrets{}}).plain(listed)
+	var got []string
+	for _, f := range files {
+		got = append(got, f.Path[:min(len(f.Path), 20)]+":"+f.Problem)
+	}
+	want := []string{
+		".:unreadable", "..:unreadable", "../x:unreadable", "/etc/passwd:unreadable", "a/:unreadable", "a/../b:unreadable", "a//b:unreadable",
+		strings.Repeat("a", 20) + ":", "artifacts/a:", "a\uFFFD[2Jb:unreadable", "a\uFFFDb:unreadable", "z:", "漢字/é:",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	// The same path twice, none at all, what looks like another one, and one that is cut to what another is.
+	if omitted != 5 {
+		t.Errorf("%d are omitted", omitted)
+	}
+}
+
+func TestRoomForArtifacts(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	for name, tt := range map[string]struct {
+		bucket bool
+		sizes  []int64
+		want   string
+	}{
+		"small":               {false, []int64{0, 1, mib}, "object object object"},
+		"too large":           {false, []int64{mib + 1, 1 << 40, 1}, "TooLarge TooLarge object"},
+		"the run's limit":     {false, []int64{mib, mib, mib, mib, mib - 1, 2, 1, 1, 0}, "object object object object object LimitReached object LimitReached object"},
+		"large in the bucket": {true, []int64{mib + 1, 64 * mib, 64*mib + 1}, "bucket bucket TooLarge"},
+		"small ones too":      {true, []int64{mib, mib, mib, mib, mib, mib}, "object object object object object bucket"},
+		"the bucket's limit":  {true, []int64{64 * mib, 64 * mib, 64 * mib, 63 * mib, mib + 1, mib, mib, mib, mib, mib, mib, 1}, "bucket bucket bucket bucket LimitReached object object object object object bucket LimitReached"},
+	} {
+		r := &room{bucket: tt.bucket}
+		var got []string
+		for _, size := range tt.sizes {
+			art := v1alpha1.Artifact{Path: "a", Size: size}
+			switch {
+			case size > r.most():
+				got = append(got, string(r.tooLong(art).Skipped))
+			case r.inObject(size):
+				got, r.objects = append(got, "object"), r.objects+size
+			case r.inBucket(size):
+				got, r.blobs = append(got, "bucket"), r.blobs+size
+			default:
+				t.Errorf("%s: there is room for %d bytes, and nowhere to put them", name, size)
+			}
+		}
+		if s := strings.Join(got, " "); s != tt.want {
+			t.Errorf("%s: %s, want %s", name, s, tt.want)
+		}
+	}
+}
+
+func TestArtifactNames(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.MotorRun{}
+	run.Name, run.UID = strings.Repeat("r", 48), "uid-1"
+	art := &v1alpha1.Artifact{Path: "a", SHA256: "1"}
+	name := artifactName(run, art)
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 || name != artifactName(run, &v1alpha1.Artifact{Path: "a", SHA256: "1", Size: 5}) {
+		t.Errorf("%s: %v", name, problems)
+	}
+	other := run.DeepCopy()
+	other.UID = "uid-2"
+	for what, other := range map[string]string{
+		"path": artifactName(run, &v1alpha1.Artifact{Path: "b", SHA256: "1"}), "content": artifactName(run, &v1alpha1.Artifact{Path: "a", SHA256: "2"}),
+		"run": artifactName(other, art),
+	} {
+		if other == name {
+			t.Errorf("another %s has the same name", what)
+		}
+	}
+}
+
+func TestCutMessage(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"short": "short", "bad\xff": "bad\uFFFD", strings.Repeat("é", 200): strings.Repeat("é", 126) + "…",
+	} {
+		if got := cutMessage(in); got != want || len(got) > maxArtifactMessage {
+			t.Errorf("%q", got)
+		}
+	}
+}

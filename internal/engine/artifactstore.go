@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/archive"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+const (
+	// maxObjectBytes is the most that a file has that is kept in a ConfigMap, maxObjectsBytes what all of a run take together.
+	maxObjectBytes  = 1 << 20
+	maxObjectsBytes = 5 << 20
+	// maxBlobsBytes is the most that the files of a run take in the bucket. One has toolapi.MaxArtifactBytes at most.
+	maxBlobsBytes = 256 << 20
+	// maxReads is how often a file is read that changes meanwhile.
+	maxReads = 3
+	// contentKey is the key of such a ConfigMap.
+	contentKey = "content"
+)
+
+// ArtifactBucket keeps the artifacts that are too large for objects.
+type ArtifactBucket interface {
+	// WriteArtifact stores what fill writes, all of it or nothing. An error of fill is given back as it is. The error wraps
+	// archive.ErrExists if there is something under the key.
+	WriteArtifact(ctx context.Context, key string, fill func(io.Writer) error) error
+	// Read opens what is stored under the key. The error wraps archive.ErrNotFound if there is nothing.
+	Read(ctx context.Context, key string) (io.ReadCloser, error)
+}
+
+// errChanged says that a file was not the same twice.
+var errChanged = errors.New("the file changed while it was read")
+
+// notStored says why something is not taken that was to be kept.
+type notStored struct{ reason string }
+
+func (e *notStored) Error() string { return e.reason }
+
+// room counts what of a run is kept.
+type room struct {
+	bucket         bool
+	objects, blobs int64
+	// web says that whatever is kept may come from the web.
+	web bool
+}
+
+func (a *artifacts) newRoom() *room {
+	egress := a.box.run.Status.Egress
+	return &room{
+		bucket: a.box.engine.Artifacts != nil,
+		web:    a.tainted || hasWeb(a.box.entries.Steps()) || egress != nil && len(egress.Domains) > 0,
+	}
+}
+
+// limit is the most that any file may have.
+func (r *room) limit() int64 {
+	if r.bucket {
+		return toolapi.MaxArtifactBytes
+	}
+	return maxObjectBytes
+}
+
+// most is how many bytes the next file may have.
+func (r *room) most() int64 {
+	left := min(maxObjectBytes, maxObjectsBytes-r.objects)
+	if r.bucket {
+		left = max(left, maxBlobsBytes-r.blobs)
+	}
+	return min(left, r.limit())
+}
+
+// inObject says whether a file of that size goes into an object.
+func (r *room) inObject(size int64) bool {
+	return size <= maxObjectBytes && r.objects+size <= maxObjectsBytes
+}
+
+// inBucket says whether it goes into the bucket, if it does not go into an object.
+func (r *room) inBucket(size int64) bool {
+	return r.bucket && size <= toolapi.MaxArtifactBytes && r.blobs+size <= maxBlobsBytes
+}
+
+// tooLong is a file that has more bytes than there is room for.
+func (r *room) tooLong(art v1alpha1.Artifact) v1alpha1.Artifact {
+	switch {
+	case art.Size <= r.limit() && r.most() < r.limit():
+		return skipped(art, v1alpha1.SkippedLimitReached, fmt.Sprintf(
+			"the files of a run may have %d MiB in all, and %d MiB where the manager has a bucket", maxObjectsBytes>>20, maxBlobsBytes>>20))
+	case r.bucket:
+		return skipped(art, v1alpha1.SkippedTooLarge, fmt.Sprintf("a file may have %d MiB", toolapi.MaxArtifactBytes>>20))
+	}
+	return skipped(art, v1alpha1.SkippedTooLarge, fmt.Sprintf("a file may have %d MiB, as the manager has no bucket", maxObjectBytes>>20))
+}
+
+// readAndStore reads a file and keeps it.
+func (a *artifacts) readAndStore(ctx context.Context, art v1alpha1.Artifact, web bool, room *room) (v1alpha1.Artifact, error) {
+	for range maxReads {
+		r, err := a.read(ctx, art.Path, room.most())
+		if err != nil {
+			return art, err
+		}
+		stored := v1alpha1.Artifact{
+			Path: art.Path, Size: r.size, MediaType: r.mediaType, SHA256: r.sha256, Provenance: string(toolapi.ProvenanceInternal),
+		}
+		if web || room.web {
+			stored.Provenance = string(toolapi.ProvenanceWeb)
+		}
+		if err = a.store(ctx, &stored, r, room); !errors.Is(err, errChanged) {
+			return stored, err
+		}
+	}
+	return art, errChanged
+}
+
+// store keeps what was read, unless it is kept already.
+func (a *artifacts) store(ctx context.Context, art *v1alpha1.Artifact, r *reading, room *room) (err error) {
+	former := a.former(art)
+	switch {
+	case room.inObject(r.size):
+		if art.ConfigMap = former.ConfigMap; art.ConfigMap == "" {
+			art.ConfigMap, err = a.create(ctx, art, r)
+		}
+		room.objects += r.size
+	case room.inBucket(r.size):
+		if art.Object = former.Object; art.Object == "" {
+			art.Object, err = a.upload(ctx, art)
+		}
+		room.blobs += r.size
+	default:
+		*art = room.tooLong(*art)
+	}
+	return err
+}
+
+// former is what is recorded of the file if it is as it was, so that it was looked through and kept before.
+func (a *artifacts) former(art *v1alpha1.Artifact) v1alpha1.Artifact {
+	if a.recorded != nil {
+		for _, f := range a.recorded.Files {
+			if f.Path == art.Path && f.SHA256 == art.SHA256 {
+				return f
+			}
+		}
+	}
+	return v1alpha1.Artifact{}
+}
+
+// create makes the ConfigMap of a file, if there is nothing in it that looks like a secret.
+func (a *artifacts) create(ctx context.Context, art *v1alpha1.Artifact, r *reading) (name string, err error) {
+	if _, err := (&secretWatch{known: a.known, rules: true, name: art.Path}).Write(r.content); err != nil {
+		return "", err
+	}
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: artifactName(a.box.run, art), Namespace: a.box.run.Namespace,
+			Labels: map[string]string{
+				v1alpha1.LabelRun: a.box.run.Name, v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelComponent: v1alpha1.ComponentArtifact,
+			},
+			Annotations:     map[string]string{v1alpha1.AnnotationPath: art.Path},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(a.box.run, v1alpha1.GroupVersion.WithKind("MotorRun"))},
+		},
+		Immutable: new(true), BinaryData: map[string][]byte{contentKey: r.content},
+	}
+	err = a.box.engine.Client.Create(ctx, cm)
+	switch {
+	case err == nil:
+	case apierrors.IsAlreadyExists(err):
+		err = a.adopt(ctx, cm.Name, art.SHA256)
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
+		// A quota, or a policy.
+		err = &notStored{fmt.Sprintf("the cluster does not take it: %v", err)}
+	default:
+		err = fmt.Errorf("keep the artifact %s: %w", art.Path, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	a.stored = append(a.stored, cm.Name)
+	return cm.Name, nil
+}
+
+// artifactName is the same for the same content at the same path.
+func artifactName(run *v1alpha1.MotorRun, art *v1alpha1.Artifact) string {
+	sum := sha256.Sum256([]byte(string(run.UID) + "\x00" + art.SHA256 + "\x00" + art.Path))
+	return run.Name + "-artifact-" + hex.EncodeToString(sum[:10])
+}
+
+// adopt takes the ConfigMap of that name for kept if it is: an earlier try was carried out and not recorded.
+func (a *artifacts) adopt(ctx context.Context, name, sum string) error {
+	var cm corev1.ConfigMap
+	if err := a.box.engine.Live.Get(ctx, client.ObjectKey{Namespace: a.box.run.Namespace, Name: name}, &cm); err != nil {
+		return fmt.Errorf("get the ConfigMap %s: %w", name, err)
+	}
+	if !isArtifactOf(&cm, a.box.run) || digest(cm.BinaryData[contentKey]) != sum {
+		return &notStored{fmt.Sprintf("there is another ConfigMap %s in the namespace", name)}
+	}
+	return nil
+}
+
+func digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+func isArtifactOf(o metav1.Object, run *v1alpha1.MotorRun) bool {
+	return metav1.IsControlledBy(o, run) && o.GetLabels()[v1alpha1.LabelComponent] == v1alpha1.ComponentArtifact
+}
+
+// upload reads a file again, on its way into the bucket. It is not there if anything is wrong with it.
+func (a *artifacts) upload(ctx context.Context, art *v1alpha1.Artifact) (key string, err error) {
+	key = a.box.run.Namespace + "/" + string(a.box.run.UID) + "/artifacts/" + art.SHA256
+	var fault error
+	err = a.box.engine.Artifacts.WriteArtifact(ctx, key, func(w io.Writer) error {
+		sum, out := sha256.New(), &lastError{w: w}
+		watch := &secretWatch{known: a.known, rules: true, name: art.Path}
+		_, err := a.box.client.ReadArtifact(ctx, art.Path, io.MultiWriter(watch, sum, out), art.Size)
+		switch {
+		case out.err != nil:
+			return out.err
+		case errors.Is(err, toolclient.ErrTooLong), err == nil && hex.EncodeToString(sum.Sum(nil)) != art.SHA256:
+			err = errChanged
+		}
+		fault = err
+		return err
+	})
+	switch {
+	case fault != nil:
+		return "", a.readError(ctx, fault)
+	case err == nil, errors.Is(err, archive.ErrExists):
+		return key, nil
+	case ctx.Err() != nil:
+		return "", err
+	case a.box.loop.mayComeBack(a.box.engine.Now()):
+		return "", fmt.Errorf("keep the artifact %s: %w: %w", art.Path, errMissing, err)
+	}
+	return "", &notStored{fmt.Sprintf("the bucket does not take it: %v", err)}
+}
+
+// lastError remembers the error of a writer.
+type lastError struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (l *lastError) Write(p []byte) (n int, err error) {
+	n, err = l.w.Write(p)
+	l.err = err
+	return n, err
+}
+
+// sweep removes what the recorded list has taken the place of. All goes with the run, so it is no harm if that fails.
+func (a *artifacts) sweep(ctx context.Context, list *v1alpha1.ArtifactList) {
+	if list == nil {
+		return
+	}
+	old := a.stored
+	if a.recorded != nil {
+		old = append(old, configMaps(a.recorded)...)
+	}
+	a.recorded, a.stored = list, nil
+	kept := configMaps(list)
+	slices.Sort(old)
+	for _, name := range slices.Compact(old) {
+		if slices.Contains(kept, name) {
+			continue
+		}
+		if err := a.remove(ctx, name); err != nil {
+			a.box.log.Warn("a ConfigMap with an artifact that was replaced stays until the run is deleted", "configMap", name, "error", err)
+		}
+	}
+}
+
+func configMaps(list *v1alpha1.ArtifactList) []string {
+	var names []string
+	for i := range list.Files {
+		if name := list.Files[i].ConfigMap; name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// remove deletes the ConfigMap if it is the run's, and no later one of its name.
+func (a *artifacts) remove(ctx context.Context, name string) error {
+	cm := &metav1.PartialObjectMetadata{}
+	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	err := a.box.engine.Live.Get(ctx, client.ObjectKey{Namespace: a.box.run.Namespace, Name: name}, cm)
+	if err != nil || !isArtifactOf(cm, a.box.run) {
+		return client.IgnoreNotFound(err)
+	}
+	uid := cm.UID
+	return client.IgnoreNotFound(a.box.engine.Client.Delete(ctx, cm, client.Preconditions{UID: &uid}))
+}

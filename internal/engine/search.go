@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/websearch"
+)
+
+const (
+	// CodeSearchFailed is the result of a search that was not carried out: its provider refused, or is not set up.
+	CodeSearchFailed = "search_failed"
+	// defaultResults is how many results there are at most if the model does not say.
+	defaultResults = 10
+)
+
+// searcher carries the searches of a run out. It asks the provider from the manager, whatever the sandbox may reach: who
+// runs the namespace has chosen the provider, and the model chooses nothing but the words.
+type searcher struct {
+	engine    *Engine
+	namespace string
+	provider  *v1alpha1.SearchProvider
+	known     *secrets
+	log       *slog.Logger
+}
+
+// openSearch gives the loop who searches for the run, if anybody does.
+func (e *Engine) openSearch(ctx context.Context, loop *motorloop.Loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger) error {
+	if !slices.Contains(run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
+		return nil
+	}
+	var cortex v1alpha1.MotorCortex
+	err := e.Client.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get MotorCortex: %w", err)
+	}
+	if cortex.Spec.Search != nil {
+		loop.Config.Search = true
+		loop.Search = &searcher{engine: e, namespace: run.Namespace, provider: cortex.Spec.Search, known: known, log: log}
+	}
+	return nil
+}
+
+// Search serves a search_web call.
+func (s *searcher) Search(ctx context.Context, arguments string) (toolapi.Result, error) {
+	start := s.engine.Now()
+	r, err := s.search(ctx, arguments)
+	if err != nil {
+		return toolapi.Result{}, err
+	}
+	took := s.engine.Now().Sub(start)
+	r.DurationMs = max(0, took.Milliseconds())
+	s.log.Info("the web was searched", "ok", r.OK, "code", r.ErrorCode, "took", took.Round(time.Millisecond).String())
+	return s.known.hideResult(*r), nil
+}
+
+func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Result, error) {
+	args, err := parseSearch(arguments)
+	if err != nil {
+		return refusal(toolapi.CodeInvalidArguments, err.Error()), nil
+	}
+	// It is read for each search: a key that was replaced counts at once.
+	key, err := s.engine.Models.SearchKey(ctx, s.namespace, s.provider)
+	switch p, missing := modelref.AsProblem(err); {
+	case missing:
+		return refusal(CodeSearchFailed, "The search provider is not set up. "+p.Message), nil
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		r := refusal(CodeSearchFailed, "The API key of the search provider could not be read.")
+		r.Retryable = true
+		s.log.Error("the API key of the search provider could not be read", "error", err)
+		return r, nil
+	}
+	s.known.add(searchKeyName, []byte(key.Reveal()))
+	provider := websearch.Provider{Type: websearch.Type(s.provider.Type), URL: s.provider.URL, APIKey: key.Reveal()}
+	results, err := provider.Search(ctx, args.Query, int(args.Limit))
+	if e, ok := errors.AsType[*websearch.Error](err); ok {
+		return unsearched(e), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &toolapi.Result{OK: true, Output: websearch.Format(results), Provenance: toolapi.ProvenanceWeb}, nil
+}
+
+func unsearched(e *websearch.Error) *toolapi.Result {
+	code := CodeSearchFailed
+	if e.NoAnswer {
+		code = toolapi.CodeNetwork
+	}
+	r := refusal(code, e.Message)
+	r.Retryable = e.Passes
+	return r
+}
+
+// parseSearch reads the arguments of a search, and puts in what they leave out.
+func parseSearch(arguments string) (toolapi.SearchWebArgs, error) {
+	var args toolapi.SearchWebArgs
+	dec := json.NewDecoder(bytes.NewReader([]byte(arguments)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&args); err != nil {
+		return args, fmt.Errorf("the arguments do not fit: %w", err)
+	}
+	args.Query = strings.Join(strings.Fields(args.Query), " ")
+	switch n := utf8.RuneCountInString(args.Query); {
+	case n == 0:
+		return args, errors.New("the query is empty")
+	case n > websearch.MaxQuery:
+		return args, fmt.Errorf("the query has %d characters: %d at most", n, websearch.MaxQuery)
+	}
+	if args.Limit == 0 {
+		args.Limit = defaultResults
+	}
+	args.Limit = min(max(args.Limit, 1), websearch.MaxResults)
+	return args, nil
+}

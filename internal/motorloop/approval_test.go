@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// gatedWorld is a world whose calls are judged. Nobody has said anything yet.
+func gatedWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...Answer) (*world, *fakePolicy) {
+	t.Helper()
+	cfg.Tools = []string{
+		toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolRequestApproval, toolapi.ToolSaveCredential, toolapi.ToolSearchWeb,
+	}
+	cfg.Search = true
+	w := newWorld(t, cfg, behave, answers...)
+	p := &fakePolicy{journal: w.journal, said: map[string]string{}, over: map[string]bool{}}
+	w.loop.Policy = p
+	return w, p
+}
+
+// mustAsk runs the loop, which must then wait for the approval of an execution.
+func (w *world) mustAsk(t *testing.T, answers map[string]string, callID, execution string) {
+	t.Helper()
+	out, err := w.run(t.Context(), answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Kind != Awaiting || out.Waiting.ID != callID || out.Approval != execution {
+		t.Fatalf("waits for %+v, not for the approval of %s", out, execution)
+	}
+}
+
+func TestApproval(t *testing.T) {
+	const id = "a0-s1-c1"
+	for name, tt := range map[string]struct {
+		call     Call
+		said     string
+		over     bool
+		outcome  ApprovalOutcome // "" while it waits
+		code     string          // of its result, "ok" if it succeeded
+		executed string          // of all calls of the turn
+	}{
+		"nobody has decided":               {call: bash("gated"), executed: "a0-s1-c0"},
+		"approved":                         {bash("gated"), "Approve", false, ApprovalApproved, "ok", "a0-s1-c0 a0-s1-c1 a0-s1-c2"},
+		"denied":                           {bash("gated"), "Deny", false, ApprovalDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
+		"its time is over":                 {bash("gated"), "", true, ApprovalExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
+		"approved too late":                {bash("gated"), "Approve", true, ApprovalExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
+		"something else was said":          {call: bash("gated"), said: "AllowRun", executed: "a0-s1-c0"},
+		"a request nobody has decided":     {call: request("push"), executed: "a0-s1-c0"},
+		"a request approved":               {request("push"), "Approve", false, ApprovalApproved, "ok", "a0-s1-c0 a0-s1-c2"},
+		"a request denied":                 {request("push"), "Deny", false, ApprovalDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
+		"a request whose time is over":     {request("push"), "", true, ApprovalExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
+		"what the engine does is approved": {saves("gated"), "Approve", false, ApprovalApproved, "ok", "a0-s1-c0 a0-s1-c2"},
+		"what the engine does is denied":   {saves("gated"), "Deny", false, ApprovalDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p := gatedWorld(t, Config{}, nil, says("", bash("before"), tt.call, bash("after"), question("all well?")), says("done"))
+			saved := map[string]int{}
+			w.loop.Credentials = &fakeStore{fault: noFault, saved: saved, ready: func() bool { return true }}
+			w.mustAsk(t, nil, id, id)
+			asked := w.journal.load()[0]
+			if a := asked.Approvals; len(a) != 1 || a[0].Execution != id || a[0].CallID != id || a[0].ArgsDigest != "digest of "+tt.call.Arguments || a[0].Outcome != "" {
+				t.Fatalf("recorded before anybody was asked: %+v", a)
+			}
+			if asked.Results[0] == nil || asked.Results[2] != nil || len(saved) > 0 {
+				t.Fatalf("while a person is asked: %+v, saved %v", asked.Results, saved)
+			}
+			p.said[id], p.over[id] = tt.said, tt.over
+			if tt.outcome == "" {
+				w.mustAsk(t, nil, id, id)
+			} else {
+				w.mustWait(t, nil, "a0-s1-c3")
+				w.mustWait(t, map[string]string{"a0-s1-c3": "yes"}, "")
+			}
+			turn := w.journal.load()[0]
+			if a := turn.Approvals; len(a) != 1 || a[0].Outcome != tt.outcome || (a[0].By != "") != (tt.outcome == ApprovalApproved || tt.outcome == ApprovalDenied) {
+				t.Errorf("recorded %+v", a)
+			}
+			if got := strings.Join(w.sandbox.executedIDs(), " "); got != tt.executed {
+				t.Errorf("executed %s\nwant     %s", got, tt.executed)
+			}
+			if res := turn.Results[1]; (res == nil) != (tt.outcome == "") || res != nil && (res.OK != (tt.code == "ok") || !res.OK && res.ErrorCode != tt.code) {
+				t.Errorf("result %+v", res)
+			}
+			if ok := tt.code == "ok" && tt.call.Tool == toolapi.ToolSaveCredential; (len(saved) > 0) != ok {
+				t.Errorf("saved %v", saved)
+			}
+		})
+	}
+}
+
+// What is decided once stays, whatever is said and what the policy thinks later.
+func TestADecisionCountsForEver(t *testing.T) {
+	for _, first := range []string{"Approve", "Deny"} {
+		w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
+		w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
+		p.said["a0-s1-c0"] = first
+		// The decision is recorded, and nothing after it.
+		broken := errors.New("broken")
+		w.journal.fault = failAt("settle: after", broken)
+		if _, err := w.run(t.Context(), nil); !errors.Is(err, broken) || len(w.sandbox.executed) > 0 {
+			t.Fatal(err, w.sandbox.executed)
+		}
+		w.journal.fault = noFault
+		p.said["a0-s1-c0"] = map[string]string{"Approve": "Deny", "Deny": "Approve"}[first]
+		p.over["a0-s1-c0"] = true
+		w.mustWait(t, nil, "")
+		if made := len(w.sandbox.executed) == 1; made != (first == "Approve") {
+			t.Errorf("%s was decided first; executed %v", first, w.sandbox.executed)
+		}
+	}
+}
+
+// A request that was made is waited for, also by a loop whose policy would not make it any more.
+func TestARequestIsNotForgotten(t *testing.T) {
+	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
+	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
+	w.loop.Policy = laxPolicy{p}
+	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
+	p.said["a0-s1-c0"] = "Deny"
+	w.mustWait(t, nil, "")
+	if len(w.sandbox.executed) > 0 {
+		t.Errorf("executed %v", w.sandbox.executed)
+	}
+}
+
+type laxPolicy struct{ *fakePolicy }
+
+func (laxPolicy) NeedsApproval(Call) bool { return false }
+
+// Another loop recorded first, and what it recorded counts for this one.
+func TestTheFirstDecisionIsUsed(t *testing.T) {
+	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
+	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
+	turns := w.journal.load()
+	other := w.journal.load()[0]
+	other.Approvals[0].Outcome, other.Approvals[0].DecidedAt = ApprovalExpired, time.Unix(1, 0).UTC()
+	if err := w.journal.Settle(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	p.said["a0-s1-c0"] = "Approve"
+	if _, err := w.loop.Run(t.Context(), turns, nil); err != nil {
+		t.Fatal(err)
+	}
+	if res := w.journal.load()[0].Results[0]; res.ErrorCode != toolapi.CodeApprovalExpired || len(w.sandbox.executed) > 0 {
+		t.Errorf("result %+v, executed %v", res, w.sandbox.executed)
+	}
+}
+
+// What a person has made again is approved again. What only reads is not.
+func TestApprovalOfWhatIsMadeAgain(t *testing.T) {
+	const first, second = "a0-s1-c0", "a0-s1-c0-r1"
+	for name, tt := range map[string]struct {
+		call     Call
+		said     map[string]string
+		over     string
+		asks     string // the execution that is to be approved at last, "" if the run completes
+		executed []string
+		code     string
+	}{
+		"asked again":    {call: bash("gated lost"), said: map[string]string{first: "Approve"}, asks: second, executed: []string{first}},
+		"approved again": {bash("gated lost"), map[string]string{first: "Approve", second: "Approve"}, "", "", []string{first, second}, "ok"},
+		"denied":         {bash("gated lost"), map[string]string{first: "Approve", second: "Deny"}, "", "", []string{first}, toolapi.CodeSkipped},
+		"expired":        {bash("gated lost"), map[string]string{first: "Approve"}, second, "", []string{first}, toolapi.CodeOutcomeUnknown},
+		"reading":        {read("gated lost"), map[string]string{first: "Approve"}, "", "", []string{first, second}, "ok"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p := gatedWorld(t, Config{}, lostUntil(1), says("", tt.call), says("done"))
+			p.said, p.over = tt.said, map[string]bool{tt.over: true}
+			answers := map[string]string{first: "retry"}
+			if tt.asks != "" {
+				w.mustAsk(t, answers, first, tt.asks)
+			} else {
+				w.mustWait(t, answers, "")
+			}
+			turn := w.journal.load()[0]
+			if d := cmp.Diff(tt.executed, w.sandbox.executedIDs()); d != "" {
+				t.Error(d)
+			}
+			if res := turn.Results[0]; tt.code != "" && (res.OK != (tt.code == "ok") || !res.OK && res.ErrorCode != tt.code) {
+				t.Errorf("result %+v", res)
+			}
+		})
+	}
+}
+
+func TestForbiddenCalls(t *testing.T) {
+	w, _ := gatedWorld(t, Config{}, nil, says("", bash("forbidden gated"), bash("fine")), says("done"))
+	w.mustWait(t, nil, "")
+	if d := cmp.Diff([]string{toolapi.CodeCommandNotAllowed, "output of a0-s1-c1"}, w.results()); d != "" {
+		t.Error(d)
+	}
+	if a := w.journal.load()[0].Approvals; len(a) > 0 {
+		t.Errorf("a person was asked about %+v", a)
+	}
+}
+
+// Nobody is asked about a call that is not made in any case.
+func TestRefusedCallsAskNobody(t *testing.T) {
+	w, _ := gatedWorld(t, Config{}, nil, says("",
+		call(toolapi.ToolBash, `{"command":["gated"]}`), call(toolapi.ToolWrite, `{"path":"gated","content":""}`), call("gated", "{}"), request(""),
+	), says("done"))
+	w.mustWait(t, nil, "")
+	want := []string{toolapi.CodeInvalidArguments, toolapi.CodeToolNotGranted, toolapi.CodeUnknownTool, toolapi.CodeInvalidArguments}
+	if d := cmp.Diff(want, w.results()); d != "" {
+		t.Error(d)
+	}
+	if a := w.journal.load()[0].Approvals; len(a) > 0 {
+		t.Errorf("a person was asked about %+v", a)
+	}
+}
+
+func TestRequestApprovalWithoutAPolicy(t *testing.T) {
+	w, _ := gatedWorld(t, Config{}, nil, says("", request("push"), bash("gated once")), says("done"))
+	w.loop.Policy = nil
+	w.mustWait(t, nil, "")
+	if d := cmp.Diff([]string{toolapi.CodeApprovalDenied, "output of a0-s1-c1"}, w.results()); d != "" {
+		t.Error(d)
+	}
+	if key := w.sandbox.executed[0].IdempotencyKey; key != "" {
+		t.Errorf("the key is %q", key)
+	}
+}
+
+// A call whose effect was brought about is not made again, and nobody is asked about it: not in the same turn, not later.
+func TestAlreadyDone(t *testing.T) {
+	w, p := gatedWorld(t, Config{}, nil,
+		says("", bash("gated once"), bash("gated once"), bash("once 2")), says("", bash("gated once"), bash("once 2")), says("done"))
+	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
+	p.said["a0-s1-c0"] = "Approve"
+	w.mustWait(t, nil, "")
+	var outputs []string
+	for _, turn := range w.journal.load() {
+		for _, res := range turn.Results {
+			outputs = append(outputs, res.Output)
+		}
+		if n := len(turn.Approvals); n > 1 {
+			t.Errorf("%d requests", n)
+		}
+	}
+	want := []string{"output of a0-s1-c0", "done by a0-s1-c0", "output of a0-s1-c2", "done by a0-s1-c0", "done by a0-s1-c2"}
+	if d := cmp.Diff(want, outputs); d != "" {
+		t.Error(d)
+	}
+	keys := map[string]string{}
+	for _, c := range w.sandbox.executed {
+		keys[c.ID] = c.IdempotencyKey
+	}
+	if d := cmp.Diff(map[string]string{"a0-s1-c0": `key of {"command":"gated once"}`, "a0-s1-c2": `key of {"command":"once 2"}`}, keys); d != "" {
+		t.Error(d)
+	}
+}
+
+// Its effect is unknown, and stays so for whoever wants the same.
+func TestPerhapsAlreadyDone(t *testing.T) {
+	w, _ := gatedWorld(t, Config{OnUnknown: UnknownModel}, lostUntil(9), says("", bash("once lost"), bash("once lost")), says("done"))
+	w.mustWait(t, nil, "")
+	res := w.journal.load()[0].Results
+	if res[0].ErrorCode != toolapi.CodeOutcomeUnknown || res[1].Output != "perhaps done by a0-s1-c0" || len(w.sandbox.executed) != 1 {
+		t.Errorf("results %+v, %+v, executed %v", res[0], res[1], w.sandbox.executedIDs())
+	}
+}
+
+// What came in from the web is marked so, also when it is told a second time.
+func TestAlreadyDoneFromTheWeb(t *testing.T) {
+	w, _ := gatedWorld(t, Config{Domains: []string{"example.org"}}, nil, says("", bash("once"), bash("once")), says("done"))
+	w.mustWait(t, nil, "")
+	for i, res := range w.journal.load()[0].Results {
+		if res.Provenance != toolapi.ProvenanceWeb {
+			t.Errorf("result %d: %+v", i, res)
+		}
+	}
+}
+
+func TestCloneTurnSharesNothing(t *testing.T) {
+	turn := &Turn{Approvals: []Approval{{Execution: "a"}}, Unknown: []Unknown{{Execution: "u"}}}
+	clone := cloneTurn(turn)
+	clone.putApproval(Approval{Execution: "a", Outcome: ApprovalDenied})
+	clone.putApproval(Approval{Execution: "b"})
+	if d := cmp.Diff([]Approval{{Execution: "a"}}, turn.Approvals); d != "" {
+		t.Error(d)
+	}
+	want := []Approval{{Execution: "a", Outcome: ApprovalDenied}, {Execution: "b"}}
+	if d := cmp.Diff(want, clone.Approvals, cmpopts.EquateEmpty()); d != "" || !slices.Equal(turn.Unknown, clone.Unknown) {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// fakePolicy decides by what is in the arguments of a call: "forbidden" may not be made, "gated" needs approval, "once" has
+// a key. What people said is by execution: Approve, Deny, or anything else, which counts for nothing.
+type fakePolicy struct {
+	journal *fakeJournal
+	said    map[string]string
+	// over has the executions for whose approval there is no more time.
+	over map[string]bool
+	now  func() time.Time
+}
+
+func request(action string) Call {
+	return call(toolapi.ToolRequestApproval, fmt.Sprintf(`{"action":%q}`, action))
+}
+
+func isGated(arguments string) bool { return strings.Contains(arguments, "gated") }
+
+func isOnce(arguments string) bool { return strings.Contains(arguments, "once") }
+
+func (p *fakePolicy) Refuse(c Call) *toolapi.Result {
+	if strings.Contains(c.Arguments, "forbidden") {
+		return &toolapi.Result{ErrorCode: toolapi.CodeCommandNotAllowed, Output: "not this command"}
+	}
+	return nil
+}
+
+func (p *fakePolicy) NeedsApproval(c Call) bool { return isGated(c.Arguments) }
+
+func (p *fakePolicy) Decision(c Call, execution string) (Approval, bool) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	if p.now != nil {
+		now = p.now()
+	}
+	a := Approval{Execution: execution, CallID: c.ID, ArgsDigest: "digest of " + c.Arguments, AskedAt: now}
+	for _, t := range p.journal.load() {
+		if recorded, ok := t.approval(execution); ok {
+			a.AskedAt = recorded.AskedAt
+		}
+	}
+	switch said := p.said[execution]; {
+	case p.over[execution]:
+		a.Outcome = ApprovalExpired
+	case said == "Approve":
+		a.Outcome, a.By = ApprovalApproved, "anna"
+	case said == "Deny":
+		a.Outcome, a.By = ApprovalDenied, "anna"
+	default:
+		return a, false
+	}
+	a.DecidedAt = now
+	return a, true
+}
+
+func (p *fakePolicy) Key(c Call) string {
+	if isOnce(c.Arguments) {
+		return "key of " + c.Arguments
+	}
+	return ""
+}
+
+// Done knows what is recorded, like the real one.
+func (p *fakePolicy) Done(c Call) *toolapi.Result {
+	for _, t := range p.journal.load() {
+		for i, other := range t.Calls {
+			res := t.Results[i]
+			switch {
+			case other.ID == c.ID || other.Tool != c.Tool || other.Arguments != c.Arguments || res == nil:
+			case res.OK:
+				return &toolapi.Result{OK: true, Output: "done by " + other.ID}
+			case res.ErrorCode == toolapi.CodeOutcomeUnknown || res.ErrorCode == toolapi.CodeSkipped:
+				return &toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown, Output: "perhaps done by " + other.ID}
+			}
+		}
+	}
+	return nil
+}

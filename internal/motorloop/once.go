@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"log/slog"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// Once carries out one call that no model asked for, as the only turn of the attempt. turns is what the journal holds, as
+// for Run: a turn in it is carried on, and c counts only if there is none. With refused, that is the result of the call,
+// which is not made then; nor is anything that must be ready waited for.
+//
+// The Outcome is Completed when the call has a result, whatever it says, and Failed like that of Run. What Run says of its
+// errors holds here too, and what it does about a call of unknown outcome happens here. Awaiting comes only of a tool that
+// is not toolapi.Repeatable.
+func (l *Loop) Once(ctx context.Context, turns []*Turn, c Call, refused *toolapi.Result) (Outcome, error) {
+	r := l.newRun(turns, nil)
+	defer r.gate.stop()
+	out, err := r.once(ctx, c, refused)
+	return concluded(ctx, out, err)
+}
+
+func (r *run) once(ctx context.Context, c Call, refused *toolapi.Result) (Outcome, error) {
+	if len(r.turns) == 0 {
+		if err := r.appendOnly(ctx, c, refused == nil); err != nil {
+			return Outcome{}, err
+		}
+	}
+	t := r.turns[0]
+	if t.Settled() {
+		return Outcome{Kind: Completed}, nil
+	}
+	res, made := refused, &t.Calls[0]
+	if res == nil {
+		var w *waiting
+		var err error
+		if res, w, err = r.bringToEnd(ctx, t, made); err != nil {
+			return Outcome{}, err
+		}
+		if w != nil {
+			return Outcome{Kind: Awaiting, Waiting: w.call, Approval: w.approval}, nil
+		}
+	}
+	t.Results[0] = res
+	r.log.LogAttrs(ctx, slog.LevelInfo, "tool call ended",
+		slog.String("call", made.ID), slog.String("tool", made.Tool), slog.Bool("ok", res.OK),
+		slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
+	return Outcome{Kind: Completed}, r.journal.Settle(ctx, t)
+}
+
+// appendOnly records the turn. The record of one that is carried out names the sandbox.
+func (r *run) appendOnly(ctx context.Context, c Call, carriedOut bool) error {
+	if carriedOut {
+		if err := r.gate.wait(ctx); err != nil {
+			return err
+		}
+	}
+	t := newTurn(r.cfg, nil, Answer{Calls: []Call{c}})
+	if err := r.journal.Append(ctx, t); err != nil {
+		return err
+	}
+	r.turns = append(r.turns, t)
+	return nil
+}

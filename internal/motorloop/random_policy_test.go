@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// randomApprovals are the decisions about calls: too early, too late, about something else, and none in time.
+type randomApprovals struct {
+	*play
+	// said and over are by execution. What was said stays, and so does that its time is over.
+	said map[string]string
+	over map[string]bool
+	// outcomes are those that the journal had, of which none may change.
+	outcomes map[string]ApprovalOutcome
+}
+
+func newRandomApprovals(p *play) *randomApprovals {
+	return &randomApprovals{play: p, said: map[string]string{}, over: map[string]bool{}, outcomes: map[string]ApprovalOutcome{}}
+}
+
+// policy is what a loop is given: what is said later does not reach it.
+func (a *randomApprovals) policy(j *fakeJournal) *fakePolicy {
+	return &fakePolicy{journal: j, said: maps.Clone(a.said), over: maps.Clone(a.over)}
+}
+
+func (a *randomApprovals) decide(execution string) {
+	if a.said[execution] == "" {
+		a.said[execution] = []string{"Approve", "Approve", "Deny", "another digest"}[a.rng.IntN(4)]
+	}
+	if a.rng.IntN(4) == 0 || a.said[execution] == "another digest" {
+		a.over[execution] = true
+	}
+}
+
+func (a *randomApprovals) decideEarly(attempt int32) {
+	for range 6 {
+		a.decide(ExecutionID(CallID(attempt, int32(1+a.rng.IntN(6)), a.rng.IntN(4)), a.rng.IntN(2)))
+	}
+}
+
+func (a *randomApprovals) maybeDecide() {
+	for _, turn := range a.w.journal.load() {
+		for _, r := range turn.Approvals {
+			if r.Outcome == "" && a.rng.IntN(2) == 0 {
+				a.decide(r.Execution)
+			}
+		}
+	}
+}
+
+// waitedFor checks that the run waits for the first call that is open, and that the journal says so; and decides, perhaps
+// only later.
+func (a *randomApprovals) waitedFor(c *Call, execution string) {
+	turns := a.w.journal.load()
+	last := turns[len(turns)-1]
+	for i, other := range last.Calls {
+		if last.Results[i] == nil && other.Tool != toolapi.ToolAskUser && other.Tool != toolapi.ToolRequestDomain && other.ID != c.ID {
+			a.t.Fatalf("%s is to be approved while %s before it is open", execution, other.ID)
+		}
+		if other.ID == c.ID {
+			break
+		}
+	}
+	if r, ok := last.approval(execution); !ok || r.Outcome != "" || r.CallID != c.ID {
+		a.t.Fatalf("waits for the approval of %s; recorded is %+v", execution, last.Approvals)
+	}
+	a.seen["waits for approval"]++
+	if a.rng.IntN(3) > 0 {
+		a.decide(execution)
+	}
+}
+
+// made is told of an execution when it begins: what needs approval has it, and the journal says so already.
+func (a *randomApprovals) made(c toolapi.Call) {
+	args := string(c.Arguments)
+	if strings.Contains(args, "forbidden") {
+		a.t.Fatalf("%s was made: %s", c.ID, args)
+	}
+	if isOnce(args) != (c.IdempotencyKey != "") {
+		a.t.Fatalf("%s %s has the key %q", c.ID, args, c.IdempotencyKey)
+	}
+	if !isGated(args) {
+		return
+	}
+	execution, _, _ := strings.Cut(c.ID, "-r")
+	if !toolapi.Repeatable(c.Tool) {
+		execution = c.ID
+	}
+	turns := a.w.journal.load()
+	r, _ := turns[len(turns)-1].approval(execution)
+	if r.Outcome != ApprovalApproved || a.said[execution] != "Approve" {
+		a.t.Fatalf("%s was made; %q was said, and recorded is %+v", c.ID, a.said[execution], r)
+	}
+	a.seen["made with approval"]++
+}
+
+// check checks what the journal says of approvals.
+func (a *randomApprovals) check(turn *Turn) {
+	for _, r := range turn.Approvals {
+		if was := a.outcomes[r.Execution]; was != "" && was != r.Outcome {
+			a.t.Fatalf("%s was %s and is %s", r.Execution, was, r.Outcome)
+		}
+		a.outcomes[r.Execution] = r.Outcome
+		i := slices.IndexFunc(turn.Calls, func(c Call) bool { return c.ID == r.CallID })
+		if i < 0 || !isGated(turn.Calls[i].Arguments) && turn.Calls[i].Tool != toolapi.ToolRequestApproval {
+			a.t.Fatalf("%s needs no approval", r.Execution)
+		}
+		ok := map[ApprovalOutcome]bool{
+			"": true, ApprovalApproved: a.said[r.Execution] == "Approve", ApprovalDenied: a.said[r.Execution] == "Deny", ApprovalExpired: a.over[r.Execution],
+		}
+		if !ok[r.Outcome] {
+			a.t.Fatalf("%s is %s; %q was said", r.Execution, r.Outcome, a.said[r.Execution])
+		}
+		a.seen["approval "+string(r.Outcome)]++
+		if res := turn.Results[i]; res != nil && r.Execution == r.CallID && r.Outcome != ApprovalApproved && res.OK {
+			a.t.Fatalf("%s is %q and gave %+v", r.Execution, r.Outcome, res)
+		}
+	}
+}
+
+// checkOnce checks that no effect was brought about twice that must not be.
+func (a *randomApprovals) checkOnce() {
+	times := map[string]int{}
+	for _, c := range a.w.sandbox.executed {
+		if c.IdempotencyKey != "" && a.w.sandbox.ledger[c.ID].OK {
+			times[c.IdempotencyKey]++
+		}
+		if times[c.IdempotencyKey] > 1 {
+			a.t.Fatalf("%s was brought about twice: %v", c.IdempotencyKey, a.w.sandbox.executedIDs())
+		}
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package oneshot decides what there is to decide about the code of a Oneshot run: how long it may take, what is refused
+// before it runs, and what it came to. It is pure.
+package oneshot
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// minTimeoutMs and maxTimeoutMs bound how long the code may take, in milliseconds.
+	minTimeoutMs = 100
+	maxTimeoutMs = 5000
+
+	// maxRecorded is the most that the JSON of a result takes as a JSON string. A step has room for more.
+	maxRecorded = 64 << 10
+	// MaxValueBytes is the most that Outcome.Value takes as a JSON string.
+	MaxValueBytes = 12 << 10
+	// maxMessage is the most of an error message, in bytes and as a JSON string.
+	maxMessage = 2 << 10
+)
+
+// Clamp gives the time that the code has for the one that was asked for, in milliseconds.
+func Clamp(timeoutMs int32) int32 {
+	if timeoutMs == 0 {
+		return maxTimeoutMs
+	}
+	return min(max(timeoutMs, minTimeoutMs), maxTimeoutMs)
+}
+
+// Arguments writes the arguments of the call that runs the code.
+func Arguments(a toolapi.OneshotArgs) string { return encodeJSON(a) }
+
+// Refuse gives the result of code that is not run at all, nil if it may run.
+func Refuse(a toolapi.OneshotArgs) *toolapi.Result {
+	if n := quotedLen(Arguments(a)); n > toolapi.MaxArgumentsBytes {
+		return blocked(fmt.Sprintf("the code is too long: it takes %d bytes in the record of the run, which has room for %d", n, toolapi.MaxArgumentsBytes))
+	}
+	if found := Guard(a.Language, a.Source); found != "" {
+		return blocked(found)
+	}
+	return nil
+}
+
+func blocked(message string) *toolapi.Result {
+	return &toolapi.Result{
+		ErrorCode: toolapi.CodeExecutionBlocked, Provenance: toolapi.ProvenanceInternal,
+		Output: encodeJSON(failed(toolapi.ExecutionBlocked, message)),
+	}
+}
+
+// Clean makes what the sandbox says of the code fit to be recorded. The sandbox is hostile: it may give anything as a
+// result. An outcome that nobody saw stays what it is, and code that was broken off from outside has none that anybody saw.
+func Clean(r toolapi.Result) toolapi.Result {
+	switch {
+	case r.OK:
+	case r.ErrorCode == toolapi.CodeKilled, r.ErrorCode == toolapi.CodeCancelled:
+		return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown, Provenance: toolapi.ProvenanceInternal}
+	case r.ErrorCode == toolapi.CodeOutcomeUnknown:
+		return r
+	}
+	o := parse(r.OK, r.ErrorCode, r.Output)
+	r.OK, r.ErrorCode, r.Retryable, r.OutputFile = o.OK, "", false, ""
+	if o.Error != nil {
+		r.ErrorCode = resultCode(o.Error.Code)
+	}
+	r.Output = fit(o, func(s string) bool { return len(s) <= toolapi.MaxOutputBytes && quotedLen(s) <= maxRecorded })
+	return r
+}
+
+// Outcome is what the code came to.
+type Outcome struct {
+	// Code is "" if the code ended by itself, else one of the codes of a toolapi.OneshotError, and Message says more.
+	Code, Message string
+	// Value is a toolapi.OneshotResult as JSON. Where that is longer than MaxValueBytes, first the console and then the value
+	// is left out.
+	Value string
+}
+
+// Read says what a recorded result came to. Of a result whose output is the Value of an Outcome it says the same.
+func Read(ok bool, errorCode, output string) Outcome {
+	o := parse(ok, errorCode, output)
+	read := Outcome{Value: fit(o, func(s string) bool { return quotedLen(s) <= MaxValueBytes })}
+	if o.Error != nil {
+		read.Code, read.Message = o.Error.Code, o.Error.Message
+	}
+	return read
+}
+
+// parse makes sense of a result, whatever it is.
+func parse(ok bool, errorCode, output string) toolapi.OneshotResult {
+	var o toolapi.OneshotResult
+	err := json.Unmarshal([]byte(strings.ToValidUTF8(output, "\uFFFD")), &o)
+	switch {
+	case errorCode == toolapi.CodeOutcomeUnknown && err != nil:
+		return failed(toolapi.ExecutionError, "The sandbox's tool server ended while the code ran, each time that it was started. "+
+			"The code may need more memory than the sandbox has.")
+	case err != nil:
+		return failed(executionCode(errorCode), "The sandbox could not run the code: "+firstLine(output))
+	case o.OK != ok || o.OK != (o.Error == nil):
+		return failed(toolapi.ExecutionError, "The sandbox says both that the code ended and that it did not.")
+	case o.OK:
+		return o
+	}
+	o.Error = &toolapi.OneshotError{Code: executionCode(errorCode), Message: printable(o.Error.Message)}
+	return o
+}
+
+func failed(code, message string) toolapi.OneshotResult {
+	return toolapi.OneshotResult{Error: &toolapi.OneshotError{Code: code, Message: printable(message)}}
+}
+
+// executionCode is the code of a OneshotError for that of a Result, resultCode the other way round.
+func executionCode(errorCode string) string {
+	switch errorCode {
+	case toolapi.CodeExecutionTimeout:
+		return toolapi.ExecutionTimeout
+	case toolapi.CodeExecutionBlocked:
+		return toolapi.ExecutionBlocked
+	}
+	return toolapi.ExecutionError
+}
+
+func resultCode(executionCode string) string {
+	switch executionCode {
+	case toolapi.ExecutionTimeout:
+		return toolapi.CodeExecutionTimeout
+	case toolapi.ExecutionBlocked:
+		return toolapi.CodeExecutionBlocked
+	}
+	return toolapi.CodeExecutionError
+}
+
+// fit writes a result as JSON, and leaves out of it what does not fit.
+func fit(o toolapi.OneshotResult, fits func(string) bool) string {
+	s := encodeJSON(o)
+	if !fits(s) {
+		o.Console, o.Truncated = "", true
+		s = encodeJSON(o)
+	}
+	if !fits(s) {
+		o.Value = nil
+		s = encodeJSON(o)
+	}
+	return s
+}
+
+// encodeJSON writes a value without the escapes for HTML.
+func encodeJSON(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		// Strings, numbers and JSON that was decoded are all that is ever given, and they can be encoded.
+		panic(err)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// quotedLen is how many bytes a text takes as a JSON string, quotes not counted.
+func quotedLen(s string) int {
+	b, err := json.Marshal(s)
+	if err != nil {
+		// Every string has a JSON form.
+		panic(err)
+	}
+	return len(b) - len(`""`)
+}
+
+// printable makes an error message fit to be shown on a terminal, and bounds it.
+func printable(s string) string {
+	s = strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t':
+			return c
+		case unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c):
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	s = strings.TrimSpace(s)
+	if quotedLen(s) <= maxMessage {
+		return s
+	}
+	end, size := 0, len("…")
+	for i, c := range s {
+		n := quotedLen(string(c))
+		if size += n; size > maxMessage {
+			break
+		}
+		end = i + len(string(c))
+	}
+	return s[:end] + "…"
+}
+
+// firstLine is the beginning of a text in one line.
+func firstLine(s string) string {
+	const size = 300
+	r := []rune(strings.Join(strings.Fields(s[:min(len(s), 4*size)]), " "))
+	return string(r[:min(len(r), size)])
+}

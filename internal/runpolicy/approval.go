@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/commandline"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// finding is why a rule applies to a call.
+type finding struct {
+	// why is a sentence that names the rule.
+	why string
+	// certain is false if the rule applies because nobody can tell that it does not.
+	certain bool
+}
+
+// ApprovalReason says why a person must approve the call, in one sentence that names the rule, "" if nobody need. The
+// first rule that applies is named: tools, mcpTools, bash.commands and fetch.methods of spec.approval, which say most
+// about the call, then required. What a rule cannot tell of a call counts as if it applied, such as arguments that do not
+// parse, or a command whose name comes out of a variable. Calls that ask a person need no approval.
+func ApprovalReason(run *v1alpha1.MotorRun, tool, arguments string) string {
+	if toolapi.WaitsForPerson(tool) || tool == toolapi.ToolOneshot {
+		return ""
+	}
+	a := approvalRules(run)
+	if slices.Contains(a.Tools, v1alpha1.ToolName(tool)) {
+		return "spec.approval.tools: " + tool
+	}
+	if f := named(a, tool, arguments); f != nil {
+		return f.why
+	}
+	switch a.Required {
+	case v1alpha1.ApprovalAlways:
+		if !readsOnly(tool) {
+			return "spec.approval.required Always: " + shown(tool)
+		}
+	case v1alpha1.ApprovalIrreversible:
+		if why := Irreversible(run, tool, arguments); why != "" {
+			return "spec.approval.required Irreversible: " + why
+		}
+	case v1alpha1.ApprovalNever:
+	}
+	return ""
+}
+
+// approvalRules are the run's rules. A run without any needs nobody's approval.
+func approvalRules(run *v1alpha1.MotorRun) *v1alpha1.RunApproval {
+	if run.Spec.Approval == nil {
+		return &v1alpha1.RunApproval{}
+	}
+	return run.Spec.Approval
+}
+
+// named finds the rule for single calls that applies, nil if none does.
+func named(a *v1alpha1.RunApproval, tool, arguments string) *finding {
+	switch {
+	case tool == toolapi.ToolBash && a.Bash != nil:
+		return namedCommand(a.Bash.Commands, arguments)
+	case tool == toolapi.ToolFetch && a.Fetch != nil:
+		return namedMethod(a.Fetch.Methods, arguments)
+	}
+	server, name, ok := toolapi.ParseMCPToolName(tool)
+	if !ok {
+		return nil
+	}
+	for _, rule := range a.MCPTools {
+		if rule == server+"/"+name || rule == server+"/*" {
+			return &finding{why: fmt.Sprintf("spec.approval.mcpTools %q", rule), certain: !strings.HasSuffix(rule, "/*")}
+		}
+	}
+	return nil
+}
+
+// namedCommand finds a command of a bash call that one of the patterns names, or else one that cannot be told.
+func namedCommand(patterns []v1alpha1.CommandPattern, arguments string) *finding {
+	const rule = "spec.approval.bash.commands"
+	list, err := parseCommand(arguments)
+	if err != nil {
+		return &finding{why: fmt.Sprintf("%s: what the line runs cannot be told: %s", rule, shown(err.Error()))}
+	}
+	for _, p := range patterns {
+		if c := list.Named(string(p)); c != nil {
+			return &finding{why: fmt.Sprintf("%s %q: %s", rule, p, shown(c.Text)), certain: true}
+		}
+	}
+	if c := list.Untold(); c != nil {
+		return &finding{why: rule + ": " + untold(c)}
+	}
+	return nil
+}
+
+func parseCommand(arguments string) (commandline.List, error) {
+	line, err := textArgument(arguments, argCommand)
+	if err != nil {
+		return commandline.List{}, err
+	}
+	return commandline.Parse(line)
+}
+
+// untold names a command of which it cannot be told what runs.
+func untold(c *commandline.Command) string {
+	why := c.Unknown
+	if why == "" {
+		why = "what a script runs is not looked into"
+	}
+	return fmt.Sprintf("%s: %s", shown(why), shown(c.Text))
+}
+
+// shown is a text of the model's in one line, with nothing in it that could deceive the eye.
+func shown(s string) string { return Cut(visible(oneLine(s, maxHead)), maxHead) }
+
+// namedMethod says whether the method of a fetch call is one of the rule.
+func namedMethod(methods []string, arguments string) *finding {
+	const rule = "spec.approval.fetch.methods"
+	method, url, err := requestLine(arguments)
+	if err != nil {
+		return &finding{why: fmt.Sprintf("%s: the request cannot be told: %s", rule, shown(err.Error()))}
+	}
+	if !slices.ContainsFunc(methods, func(m string) bool { return strings.EqualFold(m, method) }) {
+		return nil
+	}
+	return &finding{why: fmt.Sprintf("%s %s: %s", rule, shown(method), shown(url)), certain: !isSafeMethod(method)}
+}
+
+// requestLine is the method of a fetch call, in capitals, and its address.
+func requestLine(arguments string) (method, url string, err error) {
+	if method, err = textArgument(arguments, argMethod); err != nil {
+		return "", "", err
+	}
+	if url, err = textArgument(arguments, argURL); err != nil {
+		return "", "", err
+	}
+	if method == "" {
+		method = "GET"
+	}
+	return strings.ToUpper(method), url, nil
+}
+
+func isSafeMethod(method string) bool {
+	return method == "GET" || method == "HEAD" || method == "OPTIONS"
+}
+
+// readsOnly says whether a tool does no more than read in the workspace or in a search, mark a file, or ask a person.
+func readsOnly(tool string) bool {
+	switch tool {
+	case toolapi.ToolRead, toolapi.ToolList, toolapi.ToolGlob, toolapi.ToolGrep, toolapi.ToolSearchWeb, toolapi.ToolSaveArtifact:
+		return true
+	}
+	return toolapi.WaitsForPerson(tool)
+}
+
+// Irreversible says why the call may do outside of the sandbox what cannot be undone, "" if it does not: a fetch call with
+// a method other than GET, HEAD and OPTIONS, every call of a tool of an MCP server, save_credential, and, if the run has
+// a way out, a bash call with a command of a built-in list or one that cannot be told before it runs. What a program does
+// by itself is not looked into, nor is the source of a code call.
+func Irreversible(run *v1alpha1.MotorRun, tool, arguments string) string {
+	if f := irreversible(run, tool, arguments); f != nil {
+		return f.why
+	}
+	return ""
+}
+
+func irreversible(run *v1alpha1.MotorRun, tool, arguments string) *finding {
+	switch {
+	case tool == toolapi.ToolFetch:
+		method, url, err := requestLine(arguments)
+		switch {
+		case err != nil:
+			return &finding{why: "the request cannot be told: " + shown(err.Error())}
+		case !isSafeMethod(method):
+			return &finding{why: fmt.Sprintf("%s %s", shown(method), shown(url)), certain: true}
+		}
+	case tool == toolapi.ToolSaveCredential:
+		return &finding{why: "a credential is stored"}
+	case toolapi.IsMCPTool(tool):
+		return &finding{why: "a tool of an MCP server may do anything"}
+	case tool == toolapi.ToolBash && hasWayOut(run):
+		return irreversibleCommand(arguments)
+	}
+	return nil
+}
+
+// irreversibleCommand finds a command of a bash call that may do something outside of the sandbox.
+func irreversibleCommand(arguments string) *finding {
+	list, err := parseCommand(arguments)
+	if err != nil {
+		return &finding{why: "what the line runs cannot be told: " + shown(err.Error())}
+	}
+	c, certain := list.Outside()
+	if c != nil {
+		return &finding{why: shown(c.Text), certain: certain}
+	}
+	if c := list.Untold(); c != nil {
+		return &finding{why: untold(c)}
+	}
+	return nil
+}
+
+// ApprovalID is the id of the question whether an execution of a call of the step may be made.
+func ApprovalID(s *v1alpha1.MotorStep, execution string) string {
+	return QuestionID(s, execution+"-approval")
+}

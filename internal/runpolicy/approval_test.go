@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// ruledRun has rules of every kind.
+func ruledRun(required v1alpha1.ApprovalMode, domains ...v1alpha1.Domain) *v1alpha1.MotorRun {
+	run := testRun()
+	run.Spec.Domains = domains
+	run.Spec.Approval = &v1alpha1.RunApproval{
+		Required: required, Tools: []v1alpha1.ToolName{"code", "ask_user"}, MCPTools: []string{"mail/send", "github/*"},
+		Bash:  &v1alpha1.BashApproval{Commands: []v1alpha1.CommandPattern{"git push *", "rm -rf *"}},
+		Fetch: &v1alpha1.FetchApproval{Methods: []string{"POST", "GET"}},
+	}
+	return run
+}
+
+// plainRun has no rules but one.
+func plainRun(required v1alpha1.ApprovalMode, domains ...v1alpha1.Domain) *v1alpha1.MotorRun {
+	run := testRun()
+	run.Spec.Domains = domains
+	run.Spec.Approval = &v1alpha1.RunApproval{Required: required}
+	return run
+}
+
+// bashCall is the arguments of a bash call.
+func bashCall(t testing.TB, command string) string {
+	t.Helper()
+	b, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestApprovalReason(t *testing.T) {
+	t.Parallel()
+	const never, irrev, always = v1alpha1.ApprovalNever, v1alpha1.ApprovalIrreversible, v1alpha1.ApprovalAlways
+	for _, c := range []struct {
+		run        *v1alpha1.MotorRun
+		tool, args string
+		want       string
+	}{
+		{run: testRun(), tool: "bash", args: `{"command":"git push"}`},
+		{run: testRun(), tool: "bash", args: `nonsense`},
+		{run: plainRun(never, "example.org"), tool: "bash", args: `{"command":"git push"}`},
+		{run: ruledRun(never), tool: "code", args: `{"language":"python","source":"1"}`, want: "spec.approval.tools: code"},
+		{run: ruledRun(always), tool: "code", args: `{}`, want: "spec.approval.tools: code"},
+		{run: ruledRun(always), tool: "ask_user", args: `{"question":"?"}`},
+		{run: ruledRun(always), tool: "request_domain", args: `{}`},
+		{run: ruledRun(always), tool: "request_approval", args: `{}`},
+		{run: ruledRun(always), tool: "oneshot", args: `{}`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"cd x && git push origin main"}`, want: `spec.approval.bash.commands "git push *": git push origin main`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"git status"}`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"rm -r -f x\n"}`, want: `spec.approval.bash.commands "rm -rf *": rm -r -f x`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"echo x | sh"}`, want: `spec.approval.bash.commands: what the shell reads and runs cannot be told: sh`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"./deploy.sh"}`, want: `spec.approval.bash.commands: what a script runs is not looked into: ./deploy.sh`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"if"}`, want: `spec.approval.bash.commands: what the line runs cannot be told: it cannot be parsed: 1:1: ` + "`if` must be followed by a statement list"},
+		{run: ruledRun(never), tool: "bash", args: `{"command":1}`, want: `spec.approval.bash.commands: what the line runs cannot be told: the argument "command" is no text`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"ls","Command":"git push"}`, want: `spec.approval.bash.commands: what the line runs cannot be told: the argument "Command" may be taken for "command"`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"ls","command":"git push"}`, want: `spec.approval.bash.commands: what the line runs cannot be told: it is no JSON object`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"ls"} {"command":"git push"}`, want: `spec.approval.bash.commands: what the line runs cannot be told: it is no JSON object`},
+		{run: ruledRun(never), tool: "bash", args: `[]`, want: `spec.approval.bash.commands: what the line runs cannot be told: it is no JSON object`},
+		{run: ruledRun(never), tool: "fetch", args: `{"url":"https://example.org/"}`, want: `spec.approval.fetch.methods GET: https://example.org/`},
+		{run: ruledRun(never), tool: "fetch", args: `{"url":"https://example.org/","method":"post"}`, want: `spec.approval.fetch.methods POST: https://example.org/`},
+		{run: ruledRun(never), tool: "fetch", args: `{"url":"https://example.org/","method":"HEAD"}`},
+		{run: ruledRun(never), tool: "fetch", args: `{"method":null,"url":"u"}`, want: `spec.approval.fetch.methods GET: u`},
+		{run: ruledRun(never), tool: "fetch", args: `{"METHOD":"POST","url":"u"}`, want: `spec.approval.fetch.methods: the request cannot be told: the argument "METHOD" may be taken for "method"`},
+		{run: ruledRun(never), tool: "fetch", args: `x`, want: `spec.approval.fetch.methods: the request cannot be told: invalid character 'x' looking for beginning of value`},
+		{run: ruledRun(never), tool: "mcp__mail__send", args: `{}`, want: `spec.approval.mcpTools "mail/send"`},
+		{run: ruledRun(never), tool: "mcp__mail__list", args: `{}`},
+		{run: ruledRun(never), tool: "mcp__github__any", args: `{}`, want: `spec.approval.mcpTools "github/*"`},
+		{run: plainRun(irrev), tool: "mcp__mail__list", args: `{}`, want: `spec.approval.required Irreversible: a tool of an MCP server may do anything`},
+		{run: plainRun(irrev), tool: "save_credential", args: `{}`, want: `spec.approval.required Irreversible: a credential is stored`},
+		{run: plainRun(irrev), tool: "fetch", args: `{"url":"u","method":"DELETE"}`, want: `spec.approval.required Irreversible: DELETE u`},
+		{run: plainRun(irrev), tool: "fetch", args: `{"url":"u","method":"OPTIONS"}`},
+		{run: plainRun(irrev), tool: "bash", args: `{"command":"git push"}`},
+		{run: plainRun(irrev), tool: "bash", args: `{"command":"$x"}`},
+		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"git push"}`, want: `spec.approval.required Irreversible: git push`},
+		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"$x"}`, want: `spec.approval.required Irreversible: the name of the command cannot be told: $x`},
+		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"npm test && python3 x.py"}`},
+		{run: plainRun(irrev, "example.org"), tool: "code", args: `{}`},
+		{run: plainRun(irrev, "example.org"), tool: "write", args: `{}`},
+		{run: plainRun(always), tool: "bash", args: `{"command":"ls"}`, want: "spec.approval.required Always: bash"},
+		{run: plainRun(always), tool: "write", args: `{}`, want: "spec.approval.required Always: write"},
+		{run: plainRun(always), tool: "save_credential", args: `{}`, want: "spec.approval.required Always: save_credential"},
+		{run: plainRun(always), tool: "mcp__x__y", args: `{}`, want: "spec.approval.required Always: mcp__x__y"},
+		{run: plainRun(always), tool: "read", args: `{}`}, {run: plainRun(always), tool: "list", args: `{}`}, {run: plainRun(always), tool: "glob", args: `{}`},
+		{run: plainRun(always), tool: "grep", args: `{}`}, {run: plainRun(always), tool: "search_web", args: `{}`}, {run: plainRun(always), tool: "save_artifact", args: `{}`},
+	} {
+		if got := ApprovalReason(c.run, c.tool, c.args); got != c.want {
+			t.Errorf("%s %s\n got %q\nwant %q", c.tool, c.args, got, c.want)
+		}
+	}
+}
+
+// TestWayOut has a bash call irreversible as soon as anything lets the sandbox out.
+func TestWayOut(t *testing.T) {
+	t.Parallel()
+	push := bashCall(t, "git push")
+	for name, change := range map[string]func(*v1alpha1.MotorRun){
+		"domains": func(r *v1alpha1.MotorRun) { r.Spec.Domains = []v1alpha1.Domain{"a.example"} },
+		"retries": func(r *v1alpha1.MotorRun) {
+			r.Spec.Retries = []v1alpha1.Retry{{}, {AddDomains: []v1alpha1.Domain{"a.example"}}}
+		},
+		"once": func(r *v1alpha1.MotorRun) {
+			r.Spec.Responses = []v1alpha1.Response{{ID: "x", Decision: v1alpha1.DecisionAllowOnce}}
+		},
+		"run": func(r *v1alpha1.MotorRun) {
+			r.Spec.Responses = []v1alpha1.Response{{ID: "x", Decision: v1alpha1.DecisionAllowRun}}
+		},
+	} {
+		run := testRun("q")
+		if why := Irreversible(run, "bash", push); why != "" {
+			t.Errorf("without a way out: %q", why)
+		}
+		change(run)
+		if why := Irreversible(run, "bash", push); why != "git push" {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
+// TestReasonIsSafe has a reason in one line of bounded length, whatever the model wrote.
+func TestReasonIsSafe(t *testing.T) {
+	t.Parallel()
+	run := ruledRun(v1alpha1.ApprovalAlways, "a.example")
+	for _, command := range []string{
+		"git push \x1b[2J\u202e\u200b '\n'" + strings.Repeat("\U0001F600", 5000), "$x" + strings.Repeat("\u202e", 5000), strings.Repeat("(", 10000), "git push 'а\u0000b'", "git push \xff",
+	} {
+		for _, tool := range []string{"bash", "fetch", "mcp__github__x", "x\u202e\n"} {
+			args, err := json.Marshal(map[string]string{"command": command, "url": command, "method": command})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range []string{string(args), command, "{" + command} {
+				why := ApprovalReason(run, tool, a)
+				if strings.ContainsAny(why, "\n\r\x1b\x00") || strings.ContainsAny(why, "\u202e\u200b") || utf8.RuneCountInString(why) > 512 || !utf8.ValidString(why) {
+					t.Errorf("%s: reason %q", tool, why)
+				}
+			}
+		}
+	}
+}
+
+func TestCommandRefused(t *testing.T) {
+	t.Parallel()
+	run := testRun()
+	if got := CommandRefused(run, "bash", `{"command":"rm -rf x"}`); got != "" {
+		t.Errorf("without a list: %q", got)
+	}
+	run.Spec.Bash = &v1alpha1.BashRules{}
+	if got := CommandRefused(run, "bash", `{"command":"rm -rf x"}`); got != "" {
+		t.Errorf("with a list that is unset: %q", got)
+	}
+	run.Spec.Bash.AllowedCommands = []v1alpha1.CommandPattern{}
+	if got, want := CommandRefused(run, "bash", `{"command":"ls"}`), "Nothing was run: the command is not allowed: ls.\nThis task may run no commands at all."; got != want {
+		t.Errorf("with an empty list: %q", got)
+	}
+	run.Spec.Bash.AllowedCommands = []v1alpha1.CommandPattern{"ls *", "git status"}
+	const tail = ".\nEvery command of the line, also of what it has a shell, env, xargs or find run, must be one of these, where * stands for any text in a word, and " +
+		"at the end for any further arguments:\nls *\ngit status"
+	for _, c := range []struct{ tool, args, want string }{
+		{"bash", `{"command":"ls -l && git status"}`, ""},
+		{"code", `{"source":"rm"}`, ""},
+		{"bash", `{"command":"ls -l && git push"}`, "Nothing was run: the command is not allowed: git push" + tail},
+		{"bash", `{"command":"$x"}`, "Nothing was run: the name of the command cannot be told: $x" + tail},
+		{"bash", `{"command":"PATH=. ls"}`, "Nothing was run: which programs its names stand for cannot be told: it sets PATH for programs" + tail},
+		{"bash", `x`, "Nothing was run: the arguments cannot be read: invalid character 'x' looking for beginning of value" + tail},
+		{"bash", `{"command":"ls | \u202e("}`, "Nothing was run: what the line runs cannot be told: it cannot be parsed: 1:6: `foo(` must be followed by `)`" + tail},
+	} {
+		if got := CommandRefused(run, c.tool, c.args); got != c.want {
+			t.Errorf("%s %s\n got %q\nwant %q", c.tool, c.args, got, c.want)
+		}
+	}
+	many := make([]v1alpha1.CommandPattern, 64)
+	for i := range many {
+		many[i] = v1alpha1.CommandPattern(fmt.Sprintf("%d%s", i, strings.Repeat("x", 250)))
+	}
+	run.Spec.Bash.AllowedCommands = many
+	if got := CommandRefused(run, "bash", `{"command":"`+strings.Repeat("ls;", 10000)+`"}`); len(got) > 4096 || !strings.Contains(got, "more") {
+		t.Errorf("%d bytes: %.300q", len(got), got)
+	}
+}
+
+func TestApprovalID(t *testing.T) {
+	t.Parallel()
+	s := testStep(9, 1000)
+	if got := ApprovalID(&s, "a9-s1000-c63-r3"); got != QuestionID(&s, "a9-s1000-c63-r3-approval") || len(got) > 64 {
+		t.Errorf("the id %q", got)
+	}
+}

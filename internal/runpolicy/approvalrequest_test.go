@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// approvalRun is one whose people may take 60 s to approve a call.
+func approvalRun(rules v1alpha1.RunApproval) *v1alpha1.MotorRun {
+	run := testRun()
+	run.Spec.Limits.ApprovalSeconds = 60
+	run.Spec.Approval = &rules
+	return run
+}
+
+// approval adds a request to approve an execution of a call. Without an outcome it is open.
+func approval(callID, execution string, outcome v1alpha1.ApprovalOutcome, asked, decided time.Duration) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		a := v1alpha1.StepApproval{Execution: execution, CallID: callID, Outcome: outcome, AskedAt: metav1.NewTime(after(asked))}
+		for _, c := range s.Spec.ToolCalls {
+			if c.ID == callID {
+				a.ArgsDigest = ArgsDigest(c.Tool, c.Arguments)
+			}
+		}
+		if outcome != "" {
+			a.By, a.DecidedAt = "anna", metav1.NewTime(after(decided))
+		}
+		s.Status.Approvals = append(s.Status.Approvals, a)
+	}
+}
+
+func TestPendingApproval(t *testing.T) {
+	t.Parallel()
+	const c0 = "a0-s1-c0"
+	push := call("bash", `{"command":"git push origin \u202emain\n"}`)
+	open := approval(c0, c0, "", 40*sec, 0)
+	for name, tt := range map[string]struct {
+		step  v1alpha1.MotorStep
+		id    string // of the question, "" for none
+		title string
+		asked []string
+	}{
+		"nobody was asked yet":         {testStep(0, 1, push, ask("Which?")), "", "", nil},
+		"a person is asked":            {testStep(0, 1, push, ask("Which?"), open), "a0-s1-c0-approval-00abc001", `Approve bash: git push origin \u202emai…`, nil},
+		"decided, and not made yet":    {testStep(0, 1, push, ask("Which?"), approval(c0, c0, "Approved", 40*sec, 50*sec)), "", "", []string{"a0-s1-c0-approval-00abc001"}},
+		"a request of the model's":     {testStep(0, 1, call("request_approval", `{"action":"delete\nall"}`), open), "a0-s1-c0-approval-00abc001", "Approve delete all?", nil},
+		"a request to fetch":           {testStep(0, 1, call("fetch", `{"url":"https://a.example.org","method":"post"}`), open), "a0-s1-c0-approval-00abc001", "Approve fetch: POST https://a.example.o…", nil},
+		"no request before a question": {testStep(0, 1, call("request_approval", `{"action":"x"}`), ask("Which?")), "", "", nil},
+		"made again": {
+			testStep(0, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), approval(c0, c0+"-r1", "", 40*sec, 0)),
+			"a0-s1-c0-r1-approval-00abc001", `Approve bash: git push origin \u202emai…`, []string{"a0-s1-c0-approval-00abc001", "a0-s1-c0-00abc001"},
+		},
+		"made again, and approved": {
+			testStep(0, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), approval(c0, c0+"-r1", "Approved", 40*sec, 41*sec)),
+			"", "", []string{"a0-s1-c0-approval-00abc001", "a0-s1-c0-00abc001", "a0-s1-c0-r1-approval-00abc001"},
+		},
+		"approved, and unknown": {
+			testStep(0, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec)), "a0-s1-c0-00abc001",
+			`Outcome unknown: bash {"command":"git p…`, []string{"a0-s1-c0-approval-00abc001"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := ReadJournal(approvalRun(v1alpha1.RunApproval{}), []v1alpha1.MotorStep{tt.step})
+			var got v1alpha1.PendingInput
+			if p.Pending != nil {
+				got = *p.Pending
+				tt.asked = append(tt.asked, tt.id)
+			}
+			if got.ID != tt.id || got.Title != tt.title || utf8.RuneCountInString(got.Title) > maxTitle {
+				t.Errorf("asks %q, %q", got.ID, got.Title)
+			}
+			var asked []string
+			for id, kind := range p.Asked {
+				asked = append(asked, id)
+				if (kind == v1alpha1.InputApproval) != strings.Contains(id, "-approval-") {
+					t.Errorf("%s is a %s", id, kind)
+				}
+			}
+			slices.Sort(asked)
+			slices.Sort(tt.asked)
+			if !slices.Equal(asked, tt.asked) {
+				t.Errorf("asked %q, want %q", asked, tt.asked)
+			}
+		})
+	}
+}
+
+func TestApprovalQuestion(t *testing.T) {
+	t.Parallel()
+	run := approvalRun(v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{"code"}})
+	step := testStep(0, 1, call("code", `{"source":"1","language":"python"}`), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
+	digest := ArgsDigest("code", `{"language":"python","source":"1"}`)
+	want := &v1alpha1.PendingInput{
+		ID: "a0-s1-c0-approval-00abc001", Kind: v1alpha1.InputApproval, Title: `Approve code {"source":"1","language":"…`,
+		Action: &v1alpha1.PendingAction{
+			Tool: "code", Arguments: `{"language":"python","source":"1"}`, ArgsDigest: digest, Reason: "spec.approval.tools: code",
+		},
+		Options: []string{"Approve", "Deny"}, Step: "run-a0-s1", AskedAt: metav1.NewTime(after(40 * sec)), ExpiresAt: metav1.NewTime(after(100 * sec)),
+	}
+	got := PendingApproval(run, &step, "a0-s1-c0")
+	for _, part := range []string{
+		`the call code {"language":"python","source":"1"}.`, "It needs approval: spec.approval.tools: code.", "before 2025-03-01T12:01:40Z",
+		`"value":{"id":"a0-s1-c0-approval-00abc001","decision":"Approve","digest":"` + digest + `"}`, "kubectl -n ns patch motorrun run --type=json",
+	} {
+		if !strings.Contains(got.Question, part) {
+			t.Errorf("the question does not say %q:\n%s", part, got.Question)
+		}
+	}
+	want.Question = got.Question
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if p := PendingApproval(run, &step, "a0-s1-c1"); p != nil {
+		t.Errorf("nobody was asked, and it is %+v", p)
+	}
+}
+
+// Whatever a model writes, what is shown of it fits in a status and in one line.
+func TestApprovalQuestionIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, arguments := range []string{
+		`{"command":"` + strings.Repeat("<", 90_000) + `"}`, strings.Repeat("\x00\n\u202e漢", 20_000), "", `{"command":["a"]}`, `{"action":"` + strings.Repeat("\\n", 4000) + `","reason":"\u2028"}`,
+	} {
+		for _, tool := range []string{"bash", "fetch", "request_approval", strings.Repeat("t", 64)} {
+			step := testStep(0, 1, call(tool, arguments), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
+			p := PendingApproval(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, "a0-s1-c0")
+			shown, _, _ := strings.Cut(p.Question, "\n")
+			for what, s := range map[string]string{"title": p.Title, "arguments": p.Action.Arguments, "reason": p.Action.Reason, "question": shown} {
+				if strings.ContainsAny(s, "\n\x00\u202e\u2028") || s == "" && what != "reason" && what != "arguments" {
+					t.Errorf("%s of %.40q: %q", what, arguments, s)
+				}
+			}
+			if n := encodedSize(p.Action.Arguments); n > maxActionArguments {
+				t.Errorf("%.40q: arguments of %d bytes", arguments, n)
+			}
+			if n := encodedSize(p.Question); n > 1500 || strings.Count(p.Question, "\n") != 2 {
+				t.Errorf("%.40q: a question of %d bytes:\n%s", arguments, n, p.Question)
+			}
+		}
+	}
+}
+
+func TestDecideApproval(t *testing.T) {
+	t.Parallel()
+	step := testStep(0, 1, call("bash", `{"command":"git push"}`), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
+	digest, other := ArgsDigest("bash", `{ "command": "git push" }`), ArgsDigest("bash", `{"command":"git push -f"}`)
+	const id = "a0-s1-c0-approval-00abc001"
+	for name, tt := range map[string]struct {
+		response v1alpha1.Response
+		at       time.Duration
+		want     v1alpha1.ApprovalOutcome
+		unasked  bool // the response answers nothing that was asked
+	}{
+		"nobody":                       {v1alpha1.Response{}, 99 * sec, "", false},
+		"nobody, and its time is over": {v1alpha1.Response{}, 100 * sec, v1alpha1.ApprovalExpired, false},
+		"approved":                     {v1alpha1.Response{ID: id, Decision: "Approve", Digest: digest}, 50 * sec, v1alpha1.ApprovalApproved, false},
+		"denied":                       {v1alpha1.Response{ID: id, Decision: "Deny", Digest: digest}, 50 * sec, v1alpha1.ApprovalDenied, false},
+		"used too late":                {v1alpha1.Response{ID: id, Decision: "Approve", Digest: digest}, 100 * sec, v1alpha1.ApprovalExpired, false},
+		"another call":                 {v1alpha1.Response{ID: id, Decision: "Approve", Digest: other}, 50 * sec, "", true},
+		"another call is denied":       {v1alpha1.Response{ID: id, Decision: "Deny", Digest: other}, 50 * sec, "", true},
+		"without a digest":             {v1alpha1.Response{ID: id, Decision: "Deny"}, 50 * sec, "", true},
+		"another decision":             {v1alpha1.Response{ID: id, Decision: "AllowRun", Digest: digest}, 50 * sec, "", true},
+		"an answer":                    {v1alpha1.Response{ID: id, Answer: "yes"}, 50 * sec, "", true},
+		"the id of the call":           {v1alpha1.Response{ID: "a0-s1-c0-00abc001", Decision: "Approve", Digest: digest}, 50 * sec, "", true},
+		"another execution":            {v1alpha1.Response{ID: "a0-s1-c0-r1-approval-00abc001", Decision: "Approve", Digest: digest}, 50 * sec, "", true},
+		"another step":                 {v1alpha1.Response{ID: "a0-s1-c0-approval-00abc002", Decision: "Approve", Digest: digest}, 50 * sec, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := approvalRun(v1alpha1.RunApproval{})
+			tt.response.RespondedBy = "anna"
+			if tt.response.ID != "" {
+				run.Spec.Responses = []v1alpha1.Response{tt.response}
+			}
+			outcome, by := DecideApproval(run, &step, &step.Status.Approvals[0], after(tt.at))
+			if outcome != tt.want || (by == "anna") != (tt.want == v1alpha1.ApprovalApproved || tt.want == v1alpha1.ApprovalDenied) {
+				t.Errorf("%s by %q", outcome, by)
+			}
+			p := ReadJournal(run, []v1alpha1.MotorStep{step})
+			if answered := Answered(run, p.Pending); answered != (tt.response.ID != "" && !tt.unasked) {
+				t.Errorf("answered %t", answered)
+			}
+			if got := UnknownResponses(run, p); (len(got) > 0) != tt.unasked {
+				t.Errorf("unknown responses %q", got)
+			}
+			if len(Answers(run, []v1alpha1.MotorStep{step})) > 0 {
+				t.Error("it counts as an answer too")
+			}
+			// It is shown until its outcome is recorded.
+			if shown, _ := ToShow(run, p, nil, after(tt.at)); shown == nil || shown.ID != id {
+				t.Errorf("shown %+v", shown)
+			}
+		})
+	}
+}
+
+// The time of a person is not the run's, at no point of what becomes of a call.
+func TestApprovalsDoNotCount(t *testing.T) {
+	t.Parallel()
+	const c0, r1 = "a0-s1-c0", "a0-s1-c0-r1"
+	result := func(ms, waitedMs int64) stepOption {
+		return func(s *v1alpha1.MotorStep) {
+			s.Status.Results = append(s.Status.Results, v1alpha1.ToolResult{CallID: c0, OK: true, DurationMs: ms, WaitedMs: waitedMs})
+		}
+	}
+	bash := call("bash", "{}")
+	approved := approval(c0, c0, "Approved", 20*sec, 50*sec)
+	lost := unknown(c0, c0, "Person", 55*sec)
+	again := approval(c0, r1, "Approved", 65*sec, 75*sec)
+	for name, tt := range map[string]struct {
+		options []stepOption
+		waited  time.Duration
+		// until is when the run is over that has 100 s.
+		until time.Duration
+	}{
+		"open":                       {[]stepOption{bash, approval(c0, c0, "", 20*sec, 0)}, 0, 160 * sec},
+		"approved":                   {[]stepOption{bash, approved}, 30 * sec, 130 * sec},
+		"made":                       {[]stepOption{bash, approved, result(1000, 30_000)}, 30 * sec, 130 * sec},
+		"denied":                     {[]stepOption{bash, approval(c0, c0, "Denied", 20*sec, 50*sec)}, 30 * sec, 130 * sec},
+		"unknown":                    {[]stepOption{bash, approved, lost}, 30 * sec, 160 * sec},
+		"asked again":                {[]stepOption{bash, approved, lost, approval(c0, r1, "", 65*sec, 0)}, 40 * sec, 200 * sec},
+		"approved again":             {[]stepOption{bash, approved, lost, again}, 50 * sec, 150 * sec},
+		"made again":                 {[]stepOption{bash, approved, lost, again, result(2000, 50_000)}, 50 * sec, 150 * sec},
+		"unknown again":              {[]stepOption{bash, approved, lost, again, unknown(c0, r1, "Person", 80*sec)}, 55 * sec, 185 * sec},
+		"made again without anybody": {[]stepOption{call("read", "{}"), approved, unknown(c0, c0, "Redo", 55*sec)}, 30 * sec, 130 * sec},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := approvalRun(v1alpha1.RunApproval{})
+			p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, tt.options...)})
+			if p.Waited != tt.waited {
+				t.Errorf("waited %s, want %s", p.Waited, tt.waited)
+			}
+			if got := Deadline(run, p); !got.Equal(after(tt.until)) {
+				t.Errorf("over after %s, want %s", got.Sub(t0), tt.until)
+			}
+		})
+	}
+}
+
+// Nobody's decision ends no run, and nothing of the controller waits for the end of its time.
+func TestApprovalEndsNoRun(t *testing.T) {
+	t.Parallel()
+	run := approvalRun(v1alpha1.RunApproval{})
+	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", "{}"), approval("a0-s1-c0", "a0-s1-c0", "", 20*sec, 0))})
+	for _, at := range []time.Duration{30 * sec, 80 * sec, 159 * sec} {
+		if d := Decide(Observation{Run: run, Progress: p}, after(at)); d.End != nil || d.Failure != nil || !d.WakeAt.Equal(after(160*sec)) {
+			t.Errorf("after %s: %+v", at, d)
+		}
+	}
+	if d := Decide(Observation{Run: run, Progress: p}, after(160*sec)); d.End == nil || d.End.Reason != v1alpha1.ReasonTimeout {
+		t.Errorf("at the end of its own time: %+v", d)
+	}
+}
+
+// A call that was not approved was not made, nor were those after it.
+func TestUnapprovedCallsAreNotUnknown(t *testing.T) {
+	t.Parallel()
+	const c0, c1 = "a0-s1-c0", "a0-s1-c1"
+	two := []stepOption{call("bash", "{}"), call("bash", "{}")}
+	for name, tt := range map[string]struct {
+		options []stepOption
+		want    []string
+	}{
+		"nobody is asked":     {nil, []string{c0, c1}},
+		"somebody is asked":   {[]stepOption{approval(c0, c0, "", 20*sec, 0)}, nil},
+		"about the second":    {[]stepOption{approval(c1, c1, "", 20*sec, 0)}, []string{c0}},
+		"denied":              {[]stepOption{approval(c0, c0, "Denied", 20*sec, 30*sec)}, nil},
+		"approved":            {[]stepOption{approval(c0, c0, "Approved", 20*sec, 30*sec)}, []string{c0, c1}},
+		"asked a second time": {[]stepOption{unknown(c0, c0, "Person", 15*sec), approval(c0, c0+"-r1", "", 20*sec, 0)}, []string{c0}},
+		"another call's result": {[]stepOption{approval(c0, c0, "Denied", 20*sec, 30*sec), func(s *v1alpha1.MotorStep) {
+			s.Status.Results = []v1alpha1.ToolResult{{CallID: c0, ErrorCode: "approval_denied"}}
+		}}, []string{c1}},
+	} {
+		var got []string
+		for _, c := range ReadJournal(testRun(), []v1alpha1.MotorStep{testStep(0, 1, append(slices.Clone(two), tt.options...)...)}).Unknown {
+			got = append(got, c.ID)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestCutMiddle(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"", "short", strings.Repeat("<", 500), strings.Repeat("漢\n", 300), "\xff" + strings.Repeat("a", 500) + "end"} {
+		for _, max := range []int{20, 100, 3000} {
+			got := cutMiddle(s, max)
+			valid := strings.ToValidUTF8(s, "\uFFFD")
+			if encodedSize(got) > max || !utf8.ValidString(got) || encodedSize(valid) <= max && got != valid {
+				t.Errorf("%.20q to %d: %q", s, max, got)
+			}
+			head, tail, cut := strings.Cut(got, " […] ")
+			if cut && (!strings.HasPrefix(valid, head) || !strings.HasSuffix(valid, tail) || tail == "") {
+				t.Errorf("%.20q to %d: %q", s, max, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// maxArtifactsBytes is the most that the artifacts in a status take in JSON. The steps have all of them.
+const maxArtifactsBytes = 6 << 10
+
+// ShowArtifacts gives as many of the artifacts as a status has room for, in their order, and how many there are beside them.
+// Those that are kept come before those that are not.
+func ShowArtifacts(list *v1alpha1.ArtifactList) (shown []v1alpha1.Artifact, omitted int32) {
+	if list == nil {
+		return nil, 0
+	}
+	shown = fitArtifacts(list.Files, maxArtifactsBytes)
+	return shown, list.Omitted + int32(len(list.Files)-len(shown))
+}
+
+// fitArtifacts gives those that take at most so many bytes in JSON.
+func fitArtifacts(files []v1alpha1.Artifact, room int) (shown []v1alpha1.Artifact) {
+	take := make([]bool, len(files))
+	for _, skipped := range []bool{false, true} {
+		for i := range files {
+			if (files[i].Skipped != "") != skipped {
+				continue
+			}
+			if n := artifactSize(&files[i]) + len(","); n <= room {
+				take[i], room = true, room-n
+			}
+		}
+	}
+	for i := range files {
+		if take[i] {
+			shown = append(shown, files[i])
+		}
+	}
+	return shown
+}
+
+// fewerArtifacts leaves as many artifacts as there is room for, when everything else is as short as it can be.
+func fewerArtifacts(st *v1alpha1.MotorRunStatus) {
+	files := &st.Artifacts
+	if st.Result != nil {
+		files = &st.Result.Artifacts
+	}
+	room := MaxStatusBytes - statusSize(st)
+	for i := range *files {
+		room += artifactSize(&(*files)[i]) + len(",")
+	}
+	fitted := fitArtifacts(*files, room)
+	if st.Result != nil {
+		r := *st.Result
+		r.ArtifactsOmitted += int32(len(*files) - len(fitted))
+		r.Artifacts = fitted
+		st.Result = &r
+		return
+	}
+	*files = fitted
+}
+
+func artifactSize(a *v1alpha1.Artifact) int {
+	b, err := json.Marshal(a)
+	if err != nil {
+		// There is nothing in it that JSON has no form for.
+		panic(err)
+	}
+	return len(b)
+}
+
+// ArtifactsOf are the artifacts that a run has: those of its result if it has ended, or else those of its last pause.
+func ArtifactsOf(run *v1alpha1.MotorRun) []v1alpha1.Artifact {
+	if run.Status.Result != nil {
+		return run.Status.Result.Artifacts
+	}
+	return run.Status.Artifacts
+}
+
+// maxNamed is how many artifacts are named where the one that is meant is none of them.
+const maxNamed = 5
+
+// ArtifactInput finds the artifact that is to be given to a later run, among those of the run that has it. problem says why it
+// cannot be given, and what to do about that.
+func ArtifactInput(from *v1alpha1.MotorRun, path string, bucket bool) (a *v1alpha1.Artifact, problem string) {
+	list := ArtifactsOf(from)
+	i := slices.IndexFunc(list, func(a v1alpha1.Artifact) bool { return a.Path == path })
+	if i < 0 {
+		return nil, fmt.Sprintf("the MotorRun %s has no artifact %q: %s", from.Name, path, artifactNames(from, list))
+	}
+	switch a = &list[i]; {
+	case a.Skipped != "":
+		problem = fmt.Sprintf("the MotorRun %s has not kept its artifact %q (%s): have it made in another way", from.Name, path, a.Skipped)
+	case a.Size > toolapi.MaxFileBytes:
+		problem = fmt.Sprintf("the artifact %q of the MotorRun %s has %d bytes, and a file of a run may have %d: have it split",
+			path, from.Name, a.Size, toolapi.MaxFileBytes)
+	case a.ConfigMap == "" && !bucket:
+		problem = fmt.Sprintf("the artifact %q of the MotorRun %s is in a bucket, and the manager has none: start it with --archive-bucket", path, from.Name)
+	}
+	return a, problem
+}
+
+func artifactNames(from *v1alpha1.MotorRun, list []v1alpha1.Artifact) string {
+	var names []string
+	for _, a := range list[:min(len(list), maxNamed)] {
+		names = append(names, fmt.Sprintf("%q", a.Path))
+	}
+	switch {
+	case len(list) == 0 && from.Status.Result == nil:
+		return "it has none so far"
+	case len(list) == 0:
+		return "it has left none behind"
+	case len(list) > maxNamed:
+		names = append(names, fmt.Sprintf("and %d more", len(list)-maxNamed))
+	}
+	return "it has " + strings.Join(names, ", ")
+}

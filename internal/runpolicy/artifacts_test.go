@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func TestShowArtifacts(t *testing.T) {
+	t.Parallel()
+	if shown, omitted := ShowArtifacts(nil); shown != nil || omitted != 0 {
+		t.Errorf("of nothing it shows %v and %d", shown, omitted)
+	}
+	few := &v1alpha1.ArtifactList{Omitted: 2, Files: []v1alpha1.Artifact{{Path: "a", Skipped: v1alpha1.SkippedTooLarge}, {Path: "b", ConfigMap: "c"}}}
+	shown, omitted := ShowArtifacts(few)
+	if diff := cmp.Diff(few.Files, shown); diff != "" || omitted != 2 {
+		t.Errorf("%d omitted:\n%s", omitted, diff)
+	}
+	full := fullArtifacts()
+	shown, omitted = ShowArtifacts(full)
+	b, err := json.Marshal(shown)
+	if err != nil || len(b) > maxArtifactsBytes+2 || len(b) < maxArtifactsBytes/2 {
+		t.Errorf("they take %d bytes (%v)", len(b), err)
+	}
+	if int(omitted-full.Omitted)+len(shown) != len(full.Files) {
+		t.Errorf("%d are shown and %d omitted", len(shown), omitted)
+	}
+	if !slices.IsSortedFunc(shown, func(a, b v1alpha1.Artifact) int { return strings.Compare(a.Path, b.Path) }) {
+		t.Error("they are not in order")
+	}
+	crowded := &v1alpha1.ArtifactList{}
+	for i := range toolapi.MaxArtifacts - 1 {
+		crowded.Files = append(crowded.Files, v1alpha1.Artifact{Path: fmt.Sprintf("a%d", i), Skipped: v1alpha1.SkippedNotStored, Message: strings.Repeat("m", 256)})
+	}
+	crowded.Files = append(crowded.Files, v1alpha1.Artifact{Path: "z", ConfigMap: "c"})
+	if shown, _ := ShowArtifacts(crowded); shown[len(shown)-1].Path != "z" || len(shown) == len(crowded.Files) {
+		t.Errorf("what is not kept takes the room of what is: %d are shown", len(shown))
+	}
+}
+
+func TestProgressHasTheLastArtifacts(t *testing.T) {
+	t.Parallel()
+	list := func(path string) *v1alpha1.ArtifactList {
+		return &v1alpha1.ArtifactList{Files: []v1alpha1.Artifact{{Path: path}}}
+	}
+	step := func(spec, status *v1alpha1.ArtifactList) v1alpha1.MotorStep {
+		return v1alpha1.MotorStep{
+			Spec:   v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Artifacts: spec},
+			Status: v1alpha1.MotorStepStatus{Artifacts: status},
+		}
+	}
+	for name, tt := range map[string]struct {
+		steps []v1alpha1.MotorStep
+		want  *v1alpha1.ArtifactList
+	}{
+		"nothing":              {[]v1alpha1.MotorStep{step(nil, nil)}, nil},
+		"a pause":              {[]v1alpha1.MotorStep{step(nil, list("a")), step(nil, nil)}, list("a")},
+		"a pause and the end":  {[]v1alpha1.MotorStep{step(nil, list("a")), step(list("b"), nil)}, list("b")},
+		"an end that has none": {[]v1alpha1.MotorStep{step(nil, list("a")), step(&v1alpha1.ArtifactList{}, nil)}, &v1alpha1.ArtifactList{}},
+	} {
+		if diff := cmp.Diff(tt.want, ReadJournal(testRun(), tt.steps).Artifacts); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestArtifactInput(t *testing.T) {
+	t.Parallel()
+	list := []v1alpha1.Artifact{
+		{Path: "a", ConfigMap: "c", Size: toolapi.MaxFileBytes}, {Path: "b", Object: "o"}, {Path: "large", Object: "o", Size: toolapi.MaxFileBytes + 1},
+		{Path: "leak", Skipped: v1alpha1.SkippedSecretFound},
+	}
+	running, ended, many := testRun(), testRun(), testRun()
+	running.Status.Artifacts = list
+	ended.Status.Artifacts, ended.Status.Result = []v1alpha1.Artifact{{Path: "former", ConfigMap: "f"}}, &v1alpha1.RunResult{Artifacts: list}
+	many.Status.Result = &v1alpha1.RunResult{}
+	for i := range 9 {
+		many.Status.Result.Artifacts = append(many.Status.Result.Artifacts, v1alpha1.Artifact{Path: fmt.Sprintf("%d", i)})
+	}
+	none := testRun()
+	none.Status.Result = &v1alpha1.RunResult{}
+	for name, tt := range map[string]struct {
+		from   *v1alpha1.MotorRun
+		path   string
+		bucket bool
+		want   string
+	}{
+		"kept":                {ended, "a", false, ""},
+		"kept while it runs":  {running, "a", false, ""},
+		"in the bucket":       {ended, "b", true, ""},
+		"without the bucket":  {ended, "b", false, "--archive-bucket"},
+		"too large":           {ended, "large", true, "has 1048577 bytes, and a file of a run may have 1048576"},
+		"not kept":            {ended, "leak", true, "(SecretFound)"},
+		"of a former pause":   {ended, "former", true, `it has "a", "b", "large", "leak"`},
+		"many others":         {many, "x", true, `"4", and 4 more`},
+		"none":                {none, "x", true, "it has left none behind"},
+		"none so far":         {testRun(), "x", true, "it has none so far"},
+		"a name with a quote": {testRun(), "x\"\n", true, `"x\"\n"`},
+	} {
+		a, problem := ArtifactInput(tt.from, tt.path, tt.bucket)
+		if tt.want == "" && (problem != "" || a == nil || a.Path != tt.path) || !strings.Contains(problem, tt.want) {
+			t.Errorf("%s: %+v, %q; want %q", name, a, problem, tt.want)
+		}
+	}
+}

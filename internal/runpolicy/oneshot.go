@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/oneshot"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// codeEnded is the summary of a Oneshot run that succeeded.
+const codeEnded = "The code ended."
+
+// addOneshot ends a Oneshot run with what its code came to.
+func (p *Progress) addOneshot(s *v1alpha1.MotorStep) {
+	for i := range s.Spec.ToolCalls {
+		c := &s.Spec.ToolCalls[i]
+		r := resultOf(s, c.ID)
+		if c.Tool != toolapi.ToolOneshot || r == nil {
+			continue
+		}
+		o := oneshot.Read(r.OK, r.ErrorCode, r.Output)
+		p.Value = o.Value
+		// The output may be more than a cache has of it.
+		p.LastCalls[len(p.LastCalls)-1].Head = CutEncoded(Cut(o.Value, maxHead), maxHead)
+		if o.Code == "" {
+			p.Final = new(codeEnded)
+			return
+		}
+		reason, message := executionFailure(o)
+		p.Failure = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: reason, Message: message}
+	}
+}
+
+func executionFailure(o oneshot.Outcome) (reason, message string) {
+	switch o.Code {
+	case toolapi.ExecutionTimeout:
+		return v1alpha1.ReasonExecutionTimeout, "The code did not end in its time (spec.code.timeoutMs): " + o.Message
+	case toolapi.ExecutionBlocked:
+		return v1alpha1.ReasonExecutionBlocked, "The code asks for what no Oneshot run has: " + o.Message
+	}
+	return v1alpha1.ReasonExecutionError, "The code failed: " + o.Message
+}
+
+// maxAsked is how many attempts somebody may ask for, the first one included. Code that failed fails again.
+func maxAsked(run *v1alpha1.MotorRun) int32 {
+	if run.Spec.Mode == v1alpha1.ModeOneshot {
+		return 1
+	}
+	return max(1, run.Spec.MaxAttempts)
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+func oneshotRun(causes ...v1alpha1.AttemptCause) *v1alpha1.MotorRun {
+	run := withAttempts(testRun(), causes...)
+	run.Spec.MaxAttempts = 3
+	oneshotMode(run)
+	return run
+}
+
+// ended adds the result of the code.
+func ended(code, output string) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		done("oneshot", code == "", 5, output)(s)
+		s.Status.Results[0].ErrorCode = code
+	}
+}
+
+func TestOneshotEnds(t *testing.T) {
+	t.Parallel()
+	failure := func(code string) string { return `{"ok":false,"error":{"code":"` + code + `","message":"because"}}` }
+	tests := map[string]struct {
+		step                   v1alpha1.MotorStep
+		phase                  v1alpha1.RunPhase
+		reason, message, value string
+	}{
+		"a value": {
+			testStep(0, 1, ended("", `{"ok":true,"value":7}`)),
+			v1alpha1.PhaseCompleted, "Completed", "The code ended.", `{"ok":true,"value":7}`,
+		},
+		"a timeout": {
+			testStep(0, 1, ended("execution_timeout", failure("EXECUTION_TIMEOUT"))),
+			v1alpha1.PhaseFailed, "ExecutionTimeout", "The code did not end in its time (spec.code.timeoutMs): because", failure("EXECUTION_TIMEOUT"),
+		},
+		"an error": {
+			testStep(0, 1, ended("execution_error", failure("EXECUTION_ERROR"))),
+			v1alpha1.PhaseFailed, "ExecutionError", "The code failed: because", failure("EXECUTION_ERROR"),
+		},
+		"blocked": {
+			testStep(0, 1, ended("execution_blocked", failure("EXECUTION_BLOCKED"))),
+			v1alpha1.PhaseFailed, "ExecutionBlocked", "The code asks for what no Oneshot run has: because", failure("EXECUTION_BLOCKED"),
+		},
+		"nobody knows": {
+			testStep(0, 1, ended("outcome_unknown", "It may have done anything.")),
+			v1alpha1.PhaseFailed, "ExecutionError",
+			"The code failed: The sandbox's tool server ended while the code ran, each time that it was started. The code may need more memory than the sandbox has.",
+			`{"ok":false,"error":{"code":"EXECUTION_ERROR","message":"The sandbox's tool server ended while the code ran, each time that it was started. ` +
+				`The code may need more memory than the sandbox has."}}`,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := oneshotRun(first)
+			o := Observation{Run: run, Progress: ReadJournal(run, []v1alpha1.MotorStep{tt.step})}
+			if p := o.Progress; p.Value != tt.value || p.Pending != nil || len(p.Unknown) > 0 || p.Turns != 1 || p.ToolCalls != 1 {
+				t.Errorf("progress %+v", p)
+			}
+			d := Decide(o, after(20*sec))
+			if d.End == nil || d.Retry != nil || d.Next != nil {
+				t.Fatalf("decided %+v", d)
+			}
+			e := d.End
+			if e.Phase != tt.phase || e.Reason != tt.reason || e.Message != tt.message {
+				t.Errorf("the end is %+v", e)
+			}
+			if tt.phase == v1alpha1.PhaseCompleted {
+				return
+			}
+			want := &v1alpha1.FailureSummary{
+				Category: v1alpha1.CategoryToolFailure, Reason: tt.reason, Message: tt.message, LastStep: "run-a0-s1", SuggestedAction: v1alpha1.ActionStop,
+			}
+			if diff := cmp.Diff(want, e.Failure); diff != "" {
+				t.Errorf("failure (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOneshotInFlight(t *testing.T) {
+	t.Parallel()
+	run := oneshotRun(first)
+	for name, step := range map[string]v1alpha1.MotorStep{
+		"just begun":      testStep(0, 1, call("oneshot", "{}")),
+		"made once more":  testStep(0, 1, call("oneshot", "{}"), unknown("a0-s1-c0", "a0-s1-c0", "Redo", sec)),
+		"of an Agentic":   testStep(0, 1, done("bash", true, 1, "")),
+		"no result of it": testStep(0, 1),
+	} {
+		p := ReadJournal(run, []v1alpha1.MotorStep{step})
+		if d := Decide(Observation{Run: run, Progress: p}, after(20*sec)); d.End != nil || d.Failure != nil || p.Pending != nil || len(p.Unknown) > 0 {
+			t.Errorf("%s: %+v, %+v", name, d, p)
+		}
+	}
+	// Whatever a model calls it, it is not a Oneshot run's.
+	if p := ReadJournal(testRun(), []v1alpha1.MotorStep{testStep(0, 1, ended("", `{"ok":true}`))}); p.Final != nil || p.Value != "" {
+		t.Errorf("an Agentic run: %+v", p)
+	}
+}
+
+// A lost sandbox costs the operator an attempt, and nobody a decision.
+func TestOneshotThatLosesItsSandbox(t *testing.T) {
+	t.Parallel()
+	step := testStep(0, 1, call("oneshot", "{}"))
+	run := oneshotRun(first)
+	run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1, Guidance: "again"}}
+	o := Observation{Run: run, Progress: ReadJournal(run, []v1alpha1.MotorStep{step}), SandboxGone: true}
+	d := Decide(o, after(20*sec))
+	if d.End != nil || d.Next == nil || d.Next.Cause != v1alpha1.CauseInfrastructure || !d.Next.NewSandbox {
+		t.Errorf("decided %+v", d)
+	}
+	if got := InvalidRetries(run); len(got) != 1 || got[0].Reason != v1alpha1.ReasonRetryOverLimit {
+		t.Errorf("the entry in spec.retries is %+v", got)
+	}
+	run = oneshotRun(first, infra, infra)
+	o = Observation{Run: run, Progress: ReadJournal(run, nil), SandboxGone: true}
+	if d := Decide(o, after(30*sec)); d.End == nil || d.End.Reason != v1alpha1.ReasonSandboxLost {
+		t.Errorf("decided %+v", d)
+	}
+}
+
+// The value is what a caller came for: whatever else is in the status, it is not cut.
+func TestFitKeepsTheValue(t *testing.T) {
+	t.Parallel()
+	st := fullStatus()
+	st.Attempts, st.PendingInput, st.Egress = st.Attempts[6:9], nil, nil
+	at := new(metav1.NewTime(t0))
+	st.Attempts[2].Failure, st.FinishedAt = new(*st.Attempts[0].Failure), at
+	p := ReadJournal(oneshotRun(first), []v1alpha1.MotorStep{testStep(0, 1, ended("", `{"ok":true,"value":"`+strings.Repeat("<", 2040)+`"}`))})
+	st.Result = &v1alpha1.RunResult{Summary: CutEncoded(strings.Repeat("<", 2000), 1200), Value: p.Value}
+	if Fit(st); statusSize(st) > MaxStatusBytes || st.Result.Value != p.Value || encodedSize(p.Value) < 12_000 {
+		t.Errorf("%d bytes, %d of them the value", statusSize(st), encodedSize(st.Result.Value))
+	}
+}

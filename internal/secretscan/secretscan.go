@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package secretscan finds what looks like a secret in bytes that are about to leave a sandbox or to be kept.
+//
+// The rules are the default ones of gitleaks. What applies them here does as its detector does, and bounds what that does
+// not: the content may be made to keep a scanner busy. It guards against accidents. Who wants a secret to pass encodes it.
+package secretscan
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	ahocorasick "github.com/BobuSumisu/aho-corasick"
+	"github.com/spf13/viper"
+	"github.com/zricethezav/gitleaks/v8/config"
+)
+
+const (
+	// MaxBytes is how much of a content is scanned, from its beginning.
+	MaxBytes = 4 << 20
+	// MaxFindings is the most findings of one scan.
+	MaxFindings = 20
+	// RuleUnfinished is the rule of a finding that says that the scan took too long: content that cannot be judged is not
+	// taken for harmless.
+	RuleUnfinished = "scan-unfinished"
+
+	maxScanTime = 15 * time.Second
+	// windowBytes is how much a rule looks at in one go, which bounds the time until the next look at the clock, and what a
+	// keyword somewhere in a large file costs. Two windows that follow each other have overlapBytes in common, more than the
+	// longest keys that are in use.
+	windowBytes, overlapBytes = 64 << 10, 12 << 10
+	// maxAround bounds the part of a line on each side of a match that can make it harmless.
+	maxAround = 1 << 10
+)
+
+// Finding is a place that looks like a secret. It never has the secret itself.
+type Finding struct {
+	// RuleID names the rule of gitleaks that found it, aws-access-token for example, or is RuleUnfinished.
+	RuleID string
+	// Line is where it begins, from 1.
+	Line int
+}
+
+// Scan finds what looks like a secret in the first MaxBytes of content, in the order of the lines. name is the path of the
+// file that it is of, "" if it is of none: some rules are for certain files only, and in lock files and the like nothing is
+// found. The handle of a credential and its place in a text, <credential:NAME>, are no secrets. It is safe for concurrent use.
+func Scan(name string, content []byte) []Finding {
+	return scan(rules(), name, content, maxScanTime)
+}
+
+// ruleSet are the rules, ready to be applied.
+type ruleSet struct {
+	ordered []config.Rule
+	// harmless applies to what any rule finds.
+	harmless []*config.Allowlist
+	// keywords are of all rules. A rule is applied only to content that has one of its own.
+	keywords *ahocorasick.Trie
+}
+
+// rules takes a moment to make and some 10 MiB, which a process that scans nothing does not need.
+var rules = sync.OnceValue(func() *ruleSet {
+	v := viper.New()
+	v.SetConfigType("toml")
+	if err := v.ReadConfig(strings.NewReader(config.DefaultConfig)); err != nil {
+		return nil
+	}
+	var read config.ViperConfig
+	if err := v.Unmarshal(&read); err != nil {
+		return nil
+	}
+	cfg, err := read.Translate()
+	if err != nil {
+		return nil
+	}
+	trie := ahocorasick.NewTrieBuilder()
+	for word := range cfg.Keywords {
+		trie.AddString(word)
+	}
+	return &ruleSet{ordered: cfg.GetOrderedRules(), harmless: cfg.Allowlists, keywords: trie.Build()}
+})
+
+// scan is Scan with its rules, nil if there are none, and the time that it may take.
+func scan(set *ruleSet, name string, content []byte, limit time.Duration) []Finding {
+	if set == nil {
+		return []Finding{{RuleID: RuleUnfinished, Line: 1}}
+	}
+	content = mask(content[:min(len(content), MaxBytes)])
+	if pathAllowed(set.harmless, name) {
+		return nil
+	}
+	s := &scanner{name: name, harmless: set.harmless, deadline: time.Now().Add(limit)}
+	for from, line := 0, 1; ; {
+		to := min(len(content), from+windowBytes)
+		s.window = window{content: content[from:to], line: line, first: from == 0, last: to == len(content)}
+		words := set.words(s.content)
+		for _, rule := range set.ordered {
+			if len(rule.Keywords) == 0 || slices.ContainsFunc(rule.Keywords, func(w string) bool { return words[w] }) {
+				s.apply(rule)
+			}
+		}
+		if s.last || s.over() {
+			return s.findings()
+		}
+		next := to - overlapBytes
+		line += bytes.Count(content[from:next], []byte("\n"))
+		from = next
+	}
+}
+
+// words are the keywords that are in the content.
+func (set *ruleSet) words(content []byte) map[string]bool {
+	lower := bytes.ToLower(content)
+	words := make(map[string]bool)
+	set.keywords.Walk(lower, func(end, n, _ int64) bool {
+		words[string(lower[end-n+1:end+1])] = true
+		return true
+	})
+	return words
+}
+
+// noSecrets are handles of credentials, which are worth nothing outside of their sandbox, and what the model has instead.
+var noSecrets = regexp.MustCompile(`\bmch-[a-z2-7]{32}\b|<credential:[a-z0-9_]+>`)
+
+// mask puts something that is no secret in the place of what only looks like one.
+func mask(content []byte) []byte {
+	if !bytes.Contains(content, []byte("mch-")) && !bytes.Contains(content, []byte("<credential:")) {
+		return content
+	}
+	return noSecrets.ReplaceAllFunc(content, func(found []byte) []byte { return bytes.Repeat([]byte("x"), len(found)) })
+}
+
+// window is the part of the content that the rules look at.
+type window struct {
+	content []byte
+	// line is that of its first byte in the whole content.
+	line        int
+	first, last bool
+}
+
+// whole says whether what a rule found is not cut by the window. What is cut is whole in the next window, or the one before.
+func (w window) whole(from, to int) bool {
+	return (from > 0 || w.first) && (to < len(w.content) || w.last)
+}
+
+// scanner is one scan.
+type scanner struct {
+	window
+	name     string
+	harmless []*config.Allowlist
+	deadline time.Time
+
+	hits []hit
+	late bool
+}
+
+// hit is a finding with what is needed to compare it with others.
+type hit struct {
+	Finding
+	secret string
+}
+
+// apply looks for what one rule finds.
+func (s *scanner) apply(rule config.Rule) {
+	if s.over() || rule.SkipReport || pathAllowed(rule.Allowlists, s.name) {
+		return
+	}
+	if rule.Path != nil && !rule.Path.MatchString(s.name) {
+		return
+	}
+	if rule.Regex == nil {
+		s.hits = append(s.hits, hit{Finding: Finding{RuleID: rule.RuleID, Line: 1}}) // The name alone says it.
+		return
+	}
+	line, counted, found := s.line, 0, 0
+	for _, at := range rule.Regex.FindAllIndex(s.content, -1) {
+		if found == MaxFindings || s.over() {
+			return
+		}
+		if !s.whole(at[0], at[1]) {
+			continue
+		}
+		match := strings.Trim(string(s.content[at[0]:at[1]]), "\n")
+		secret := secretOf(rule, match)
+		if rule.Entropy != 0 && entropy(secret) <= rule.Entropy {
+			continue
+		}
+		around := s.around(at[0], at[0]+len(match))
+		if s.allowed(s.harmless, match, secret, around) || s.allowed(rule.Allowlists, match, secret, around) {
+			continue
+		}
+		start := at[0]
+		for start < at[1] && s.content[start] == '\n' {
+			start++
+		}
+		line += bytes.Count(s.content[counted:start], []byte("\n"))
+		counted = start
+		s.hits = append(s.hits, hit{Finding: Finding{RuleID: rule.RuleID, Line: line}, secret: secret})
+		found++
+	}
+}
+
+// over says whether there is no time left.
+func (s *scanner) over() bool {
+	s.late = s.late || time.Now().After(s.deadline)
+	return s.late
+}
+
+// secretOf is the part of a match that is the secret.
+func secretOf(rule config.Rule, match string) string {
+	groups := rule.Regex.FindStringSubmatch(match)
+	if rule.SecretGroup > 0 && rule.SecretGroup < len(groups) {
+		return groups[rule.SecretGroup]
+	}
+	for i, group := range groups {
+		if i > 0 && group != "" {
+			return group
+		}
+	}
+	return match
+}
+
+// around is a match with the rest of its lines.
+func (s *scanner) around(from, to int) string {
+	first, last := max(0, from-maxAround), min(len(s.content), to+maxAround)
+	if i := bytes.LastIndexByte(s.content[first:from], '\n'); i >= 0 {
+		first += i + 1
+	}
+	if i := bytes.IndexByte(s.content[to:last], '\n'); i >= 0 {
+		last = to + i
+	}
+	return string(s.content[first:last])
+}
+
+// allowed says whether one of the lists takes a match for harmless.
+func (s *scanner) allowed(lists []*config.Allowlist, match, secret, around string) bool {
+	for _, list := range lists {
+		target := secret
+		switch list.RegexTarget {
+		case "match":
+			target = match
+		case "line":
+			target = around
+		}
+		byRegex := list.RegexAllowed(target)
+		byWord, _ := list.ContainsStopWord(secret)
+		if list.MatchCondition == config.AllowlistMatchOr {
+			if byRegex || byWord {
+				return true
+			}
+			continue
+		}
+		// All that it has must hold. No content belongs to a commit.
+		all := len(list.Commits) == 0 && (len(list.Regexes) == 0 || byRegex) && (len(list.StopWords) == 0 || byWord)
+		if all && (len(list.Paths) == 0 || list.PathAllowed(s.name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// pathAllowed says whether one of the lists takes a whole file for harmless by its name.
+func pathAllowed(lists []*config.Allowlist, name string) bool {
+	return name != "" && slices.ContainsFunc(lists, func(list *config.Allowlist) bool {
+		alone := list.MatchCondition == config.AllowlistMatchOr ||
+			len(list.Commits) == 0 && len(list.Regexes) == 0 && len(list.StopWords) == 0
+		return alone && list.PathAllowed(name)
+	})
+}
+
+// findings are the hits without those of the generic rule where a better one tells the same.
+func (s *scanner) findings() []Finding {
+	var all []Finding
+	for _, h := range s.hits {
+		known := slices.ContainsFunc(s.hits, func(other hit) bool {
+			return isGeneric(h) && !isGeneric(other) && other.Line == h.Line && strings.Contains(other.secret, h.secret)
+		})
+		if !known {
+			all = append(all, h.Finding)
+		}
+	}
+	slices.SortFunc(all, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.RuleID, b.RuleID)) })
+	all = slices.Compact(all)
+	all = all[:min(len(all), MaxFindings)]
+	if len(all) == 0 && s.late {
+		all = []Finding{{RuleID: RuleUnfinished, Line: 1}}
+	}
+	return all
+}
+
+func isGeneric(h hit) bool { return strings.Contains(h.RuleID, "generic") }
+
+// entropy is Shannon's, in bits for each byte.
+func entropy(text string) float64 {
+	counts := make(map[rune]int)
+	for _, r := range text {
+		counts[r]++
+	}
+	var bits float64
+	for _, n := range counts {
+		part := float64(n) / float64(len(text))
+		bits -= part * math.Log2(part)
+	}
+	return bits
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package toolapi
+
+const (
+	// ArtifactDir is the folder in the workspace whose files belong to the result.
+	ArtifactDir = "artifacts"
+	// MaxArtifacts is how many files are listed.
+	MaxArtifacts = 32
+	// MaxArtifactPath is the longest path of such a file, in bytes.
+	MaxArtifactPath = 512
+	// MaxArtifactBytes is the most that one file may have to be read.
+	MaxArtifactBytes = 64 << 20
+	// MaxChunkBytes is the most of a file that one Chunk carries.
+	MaxChunkBytes = 1 << 20
+)
+
+// Artifacts are the files that belong to the result: those below ArtifactDir, and those of save_artifact calls that
+// succeeded, in the order of their paths.
+type Artifacts struct {
+	// Files are MaxArtifacts at most: those that were saved by name come before others, and those that can be read.
+	Files []ArtifactFile `json:"files"`
+	// Omitted is how many further ones there are, at least: a folder of very many files is not read to its end.
+	Omitted int32 `json:"omitted,omitempty"`
+}
+
+// ArtifactFile is one such file as it was a moment ago.
+type ArtifactFile struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	// MediaType is by its name and its first bytes.
+	MediaType string `json:"mediaType,omitempty"`
+	// SHA256 of the content in hexadecimal digits; "" with Problem, or if there was no time to read the whole file.
+	SHA256     string     `json:"sha256,omitempty"`
+	Provenance Provenance `json:"provenance,omitempty"`
+	// Problem says why it cannot be read, one of the Problem words, "" if it can.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Values of ArtifactFile.Problem.
+const (
+	ProblemNotRegular = "not_regular"
+	ProblemTooLarge   = "too_large"
+	ProblemUnreadable = "unreadable"
+)
+
+// Chunk is a part of a file.
+type Chunk struct {
+	// Content begins at the offset that was asked for, and is shorter than MaxChunkBytes only at the end.
+	Content []byte `json:"content"`
+	// Size of the whole file now.
+	Size int64 `json:"size"`
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package toolapi
+
+import "encoding/json"
+
+// MaxOneshotBytes is the most that value and console of a OneshotResult have together, as JSON.
+const MaxOneshotBytes = 32 << 10
+
+// OneshotArgs are the arguments of a call of ToolOneshot.
+type OneshotArgs struct {
+	Language string `json:"language"`
+	Source   string `json:"source"`
+	// TimeoutMs is 100 to 5000.
+	TimeoutMs int32 `json:"timeoutMs"`
+}
+
+// OneshotResult is the Output of a call of ToolOneshot, whose Result is OK if this is.
+type OneshotResult struct {
+	OK bool `json:"ok"`
+	// Value is that of the last expression, null if it has none or none that JSON has.
+	Value json.RawMessage `json:"value,omitempty"`
+	// Console is what the program printed.
+	Console string `json:"console,omitempty"`
+	// Truncated says that value or console is not whole.
+	Truncated bool          `json:"truncated,omitempty"`
+	Error     *OneshotError `json:"error,omitempty"`
+}
+
+// OneshotError says why there is no value.
+type OneshotError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Codes of a OneshotError.
+const (
+	ExecutionTimeout = "EXECUTION_TIMEOUT"
+	ExecutionError   = "EXECUTION_ERROR"
+	ExecutionBlocked = "EXECUTION_BLOCKED"
+)
+
+// Codes of the Result of a call of ToolOneshot.
+const (
+	CodeExecutionTimeout = "execution_timeout"
+	CodeExecutionError   = "execution_error"
+	CodeExecutionBlocked = "execution_blocked"
+)

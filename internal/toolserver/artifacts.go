@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// savedFile in the state folder has the paths of the files that were saved by name.
+	savedFile = "artifacts.json"
+	// maxSaved is how many these may be.
+	maxSaved = 256
+	// maxWalked and maxDepth bound the walk through toolapi.ArtifactDir, in entries and folders.
+	maxWalked = 10_000
+	maxDepth  = 32
+	// artifactsTimeout bounds the making of the list. The client waits a little longer.
+	artifactsTimeout = 20 * time.Second
+)
+
+var (
+	// errLinked is what open gives for a path with a symbolic link in it.
+	errLinked = errors.New("a symbolic link")
+	// errSavedFull is what save gives when there are maxSaved paths.
+	errSavedFull = errors.New("as many files are saved as may be")
+	// errArtifactTooLarge is what examine gives for a file over toolapi.MaxArtifactBytes.
+	errArtifactTooLarge = errors.New("the file is too large")
+)
+
+// artifacts knows which files of the workspace belong to the run's result. What is in them is read when it is asked for:
+// programs may change it at any time.
+type artifacts struct {
+	w *workspace
+	// file is the path of savedFile.
+	file string
+	// web says whether what lies in the workspace may have come in from the web.
+	web func() bool
+
+	mu sync.Mutex
+	// saved are paths, sorted.
+	saved []string
+}
+
+func openArtifacts(w *workspace, state string, web func() bool) (*artifacts, error) {
+	a := &artifacts{w: w, file: filepath.Join(state, savedFile), web: web}
+	content, err := os.ReadFile(a.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &a.saved)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which files were saved: %w", err)
+	}
+	return a, nil
+}
+
+// save notes on disk that a file belongs to the result.
+func (a *artifacts) save(local string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at, found := slices.BinarySearch(a.saved, local)
+	switch {
+	case found:
+		return nil
+	case len(a.saved) == maxSaved:
+		return errSavedFull
+	}
+	saved := slices.Insert(slices.Clone(a.saved), at, local)
+	content, err := json.Marshal(saved)
+	if err == nil {
+		err = writeDurably(a.file, content)
+	}
+	if err != nil {
+		return fmt.Errorf("note that the file is saved: %w", err)
+	}
+	a.saved = saved
+	return nil
+}
+
+// has says whether a file at this path belongs to the result.
+func (a *artifacts) has(local string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, found := slices.BinarySearch(a.saved, local)
+	return found || strings.HasPrefix(local, toolapi.ArtifactDir+"/")
+}
+
+// list says what there is now.
+func (a *artifacts) list(ctx context.Context) toolapi.Artifacts {
+	ctx, cancel := context.WithTimeout(ctx, artifactsTimeout)
+	defer cancel()
+	s := survey{a: a, found: map[string]*candidate{}}
+	a.mu.Lock()
+	for _, local := range a.saved {
+		s.found[local] = &candidate{}
+	}
+	a.mu.Unlock()
+	s.walk(ctx)
+	rank := func(local string) int { return s.found[local].rank }
+	paths := slices.SortedFunc(maps.Keys(s.found), func(x, y string) int { return cmp.Or(cmp.Compare(rank(x), rank(y)), strings.Compare(x, y)) })
+	list := toolapi.Artifacts{Files: []toolapi.ArtifactFile{}, Omitted: s.omitted + int32(max(0, len(paths)-toolapi.MaxArtifacts))}
+	paths = paths[:min(len(paths), toolapi.MaxArtifacts)]
+	slices.Sort(paths)
+	for _, local := range paths {
+		list.Files = append(list.Files, a.describe(ctx, local, s.found[local].problem))
+	}
+	return list
+}
+
+func (a *artifacts) describe(ctx context.Context, local, problem string) toolapi.ArtifactFile {
+	if problem != "" {
+		return toolapi.ArtifactFile{Path: local, Problem: problem}
+	}
+	f, err := a.examine(ctx, local)
+	switch {
+	case err == nil:
+	case errors.Is(err, errLinked), errors.Is(err, errNotRegular), errors.Is(err, syscall.EISDIR):
+		f.Problem = toolapi.ProblemNotRegular
+	case errors.Is(err, errArtifactTooLarge):
+		f.Problem = toolapi.ProblemTooLarge
+	case ctx.Err() != nil:
+		// It is there, and who wants to know more of it reads it.
+	default:
+		f.Problem = toolapi.ProblemUnreadable
+	}
+	return f
+}
+
+// examine reads a file once, and says what it is. What it gives with an error is what it knew until then.
+func (a *artifacts) examine(ctx context.Context, local string) (toolapi.ArtifactFile, error) {
+	f := toolapi.ArtifactFile{Path: local}
+	file, info, err := a.open(local)
+	if err != nil {
+		return f, err
+	}
+	defer file.Close()
+	f.Size, f.Provenance = info.Size(), toolapi.ProvenanceInternal
+	if a.web() {
+		f.Provenance = toolapi.ProvenanceWeb
+	}
+	if f.Size > toolapi.MaxArtifactBytes {
+		return f, errArtifactTooLarge
+	}
+	head := make([]byte, toolapi.SniffBytes)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return f, err
+	}
+	f.MediaType = toolapi.MediaType(local, head[:n])
+	sum := sha256.New()
+	sum.Write(head[:n])
+	rest, err := io.Copy(sum, io.LimitReader(&interruptible{ctx, file}, toolapi.MaxArtifactBytes))
+	if err != nil {
+		return f, err
+	}
+	if f.Size = int64(n) + rest; f.Size > toolapi.MaxArtifactBytes {
+		return f, errArtifactTooLarge // It has grown.
+	}
+	f.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return f, nil
+}
+
+// interruptible ends a reading when its context does.
+type interruptible struct {
+	ctx context.Context //nolint:containedctx // it lives as long as one reading
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (i *interruptible) Read(p []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.r.Read(p)
+}
+
+// open opens a regular file. It follows no symbolic link: what it leads to has a path of its own. A program that puts one
+// in the way in the very moment has another file of its workspace read, and os.Root keeps it in there.
+func (a *artifacts) open(local string) (*os.File, fs.FileInfo, error) {
+	for i := range len(local) {
+		if local[i] != '/' {
+			continue
+		}
+		switch info, err := a.w.root.Lstat(local[:i]); {
+		case err != nil:
+			return nil, nil, err
+		case info.Mode().Type() == fs.ModeSymlink:
+			return nil, nil, errLinked
+		}
+	}
+	named, err := a.w.root.Lstat(local)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case named.Mode().Type() == fs.ModeSymlink:
+		return nil, nil, errLinked
+	}
+	file, info, err := a.w.openFile(local, os.O_RDONLY)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch named, err = a.w.root.Lstat(local); {
+	case err != nil:
+	case info.IsDir():
+		err = syscall.EISDIR
+	case !os.SameFile(named, info):
+		err = errLinked
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return file, info, nil
+}
+
+// survey is one walk through toolapi.ArtifactDir.
+type survey struct {
+	a *artifacts
+	// found has every path, as it may be shown.
+	found   map[string]*candidate
+	walked  int
+	omitted int32
+}
+
+// candidate is a file that may be listed.
+type candidate struct {
+	problem string
+	// rank decides who is listed if there are too many: 0 for what was saved, 1, and 2 for what has a problem.
+	rank int
+}
+
+func (s *survey) walk(ctx context.Context) {
+	switch info, err := s.a.w.root.Lstat(toolapi.ArtifactDir); {
+	case err != nil:
+	case info.IsDir():
+		s.folder(ctx, toolapi.ArtifactDir, 1)
+	case info.Mode().Type() == fs.ModeSymlink:
+		s.add(toolapi.ArtifactDir, toolapi.ProblemNotRegular)
+	}
+}
+
+func (s *survey) folder(ctx context.Context, local string, depth int) {
+	entries, more, err := s.a.w.readFolder(local)
+	if err != nil || depth > maxDepth {
+		s.add(local, toolapi.ProblemUnreadable)
+		return
+	}
+	if more {
+		s.omitted++
+	}
+	for i, e := range entries {
+		if s.walked++; s.walked > maxWalked || ctx.Err() != nil {
+			s.omitted += int32(len(entries) - i)
+			return
+		}
+		switch p := path.Join(local, e.Name()); {
+		case e.IsDir():
+			s.folder(ctx, p, depth+1)
+		case e.Type().IsRegular():
+			s.add(p, "")
+		default:
+			s.add(p, toolapi.ProblemNotRegular)
+		}
+	}
+}
+
+// add takes a path in. One that cannot be shown as it is counts as unreadable, under a name that shows what can be: no other
+// file has it.
+func (s *survey) add(local, problem string) {
+	shown := local
+	if !plainPath(local) {
+		shown, problem = cleanPath(local), cmp.Or(problem, toolapi.ProblemUnreadable)
+	}
+	if s.found[shown] != nil {
+		if shown != local {
+			s.omitted++ // Two such files look the same.
+		}
+		return
+	}
+	c := &candidate{problem: problem, rank: 1}
+	if problem != "" {
+		c.rank = 2
+	}
+	s.found[shown] = c
+}
+
+// plainPath says whether a path can be shown and asked for as it is.
+func plainPath(local string) bool {
+	return len(local) <= toolapi.MaxArtifactPath && !strings.ContainsFunc(local, oddInPath)
+}
+
+// oddInPath finds what is invisible, changes the direction of the text, or stands for bytes that are no UTF-8.
+func oddInPath(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+
+func cleanPath(local string) string {
+	clean := strings.Map(func(r rune) rune {
+		if oddInPath(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, local)
+	if len(clean) <= toolapi.MaxArtifactPath {
+		return clean
+	}
+	const mark = "…\uFFFD" // No plain path has it.
+	return firstBytes(clean, toolapi.MaxArtifactPath-len(mark)) + mark
+}
+
+// getArtifact reads a part of a file that belongs to the result. It never waits.
+func (s *Server) getArtifact(r *request, name string) (any, error) {
+	offset, err := strconv.ParseInt(cmp.Or(r.URL.Query().Get("offset"), "0"), 10, 64)
+	if err != nil || offset < 0 {
+		return nil, badRequest("the offset must be a decimal number from 0")
+	}
+	local, err := s.workspace.resolve(name)
+	if err != nil {
+		return nil, badRequest("%v", err)
+	}
+	if !s.artifacts.has(local) {
+		return nil, &refusal{http.StatusNotFound, toolapi.ErrNotFound, display(name) + " does not belong to the result"}
+	}
+	file, info, err := s.artifacts.open(local)
+	if err != nil {
+		return nil, readError(name, err)
+	}
+	defer file.Close()
+	if info.Size() > toolapi.MaxArtifactBytes {
+		return nil, &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge, fmt.Sprintf("a file of the result may have %d bytes", toolapi.MaxArtifactBytes)}
+	}
+	content, err := io.ReadAll(io.NewSectionReader(file, offset, toolapi.MaxChunkBytes))
+	if err != nil {
+		return nil, readError(name, err)
+	}
+	return toolapi.Chunk{Content: content, Size: info.Size()}, nil
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// maxBackground is how many commands may run in the background at once.
+	maxBackground = 8
+	// backgroundLook is how long a command that was started in the background is watched: one that fails does so at once.
+	backgroundLook = 300 * time.Millisecond
+	// maxShownCommand is the most that is shown of a command, in bytes.
+	maxShownCommand = 80
+)
+
+// background are the commands that outlive the calls that started them.
+type background struct {
+	// look is how long a command is watched before its call ends.
+	look time.Duration
+
+	mu   sync.Mutex
+	jobs []*backgroundJob // those that run, and those whose end nobody was told of
+	// pumps counts the jobs whose output is still read.
+	pumps sync.WaitGroup
+}
+
+// backgroundJob is one of them.
+type backgroundJob struct {
+	*supervised
+	command, file string
+	out           *collector
+	// ended is closed when everything is over and nothing is added to the output any more.
+	ended chan struct{}
+	// overdue says that its time was over.
+	overdue func() bool
+}
+
+// runBackground starts a command and gives its result if it ends at once, else what there is to know of it.
+func (p *processes) runBackground(ctx context.Context, j job, command string, lifetime time.Duration) toolapi.Result {
+	if running := p.background.running(); running >= maxBackground {
+		return failure(toolapi.CodeInvalidArguments, "%d commands run in the background already, and no more may. End one of them:\n%s",
+			running, p.background.list(j.limit/2))
+	}
+	env, note := p.environment(j)
+	job, err := p.startBackground(j, command, env, lifetime)
+	if err != nil {
+		return p.backgroundFailure(err)
+	}
+	look := time.NewTimer(p.background.look)
+	defer look.Stop()
+	select {
+	case <-job.ended:
+		return p.endedAtOnce(j, job, note)
+	case <-ctx.Done():
+		job.stop()
+		<-job.ended
+		p.background.forget(job)
+		return interrupted(ctx, "and what it had started in the background was killed")
+	case <-look.C:
+	}
+	result := successf("[process %d runs in the background; its output is in %s, read it with the read tool; to end it: kill %d]\n%s%s",
+		job.pid(), job.file, job.pid(), note, p.background.report(j.limit/2, job))
+	result.OutputFile = job.file
+	return result
+}
+
+func (p *processes) backgroundFailure(err error) toolapi.Result {
+	var place *outputError
+	switch {
+	case errors.As(err, &place):
+		return p.workspace.fileFailure("keep the output in", place.file, place.err)
+	case errors.Is(err, errNoProgram):
+		return missing("bash")
+	}
+	return startFailure("bash", err)
+}
+
+// outputError says that the file for an output cannot be made.
+type outputError struct {
+	file string
+	err  error
+}
+
+func (e *outputError) Error() string { return e.file + ": " + e.err.Error() }
+
+// startBackground starts a command under a supervisor, and what keeps its output and ends it in time.
+func (p *processes) startBackground(j job, command string, env []string, lifetime time.Duration) (*backgroundJob, error) {
+	job := &backgroundJob{command: command, file: toolapi.OutputDir + "/" + j.id + ".txt", ended: make(chan struct{})}
+	job.out = newCollector(j.limit, func() (io.WriteCloser, error) { return p.createOutput(job.file) })
+	if job.out.startSpill(); job.out.spillError != nil {
+		return nil, &outputError{job.file, job.out.spillError}
+	}
+	console, err := newDrain()
+	if err == nil {
+		// After -- a command that begins with a dash is still a command.
+		job.supervised, err = p.startSupervised([]string{"bash", "-c", "--", command}, env, nil, console.write, console.write)
+		if err != nil {
+			console.end(0)
+		}
+	}
+	if err != nil {
+		job.out.closeSpill()
+		_ = p.workspace.root.Remove(job.file) // There is nothing in it.
+		return nil, err
+	}
+	job.overdue = func() bool { return false }
+	var due *time.Timer
+	if lifetime > 0 {
+		due = time.AfterFunc(lifetime, job.stop)
+		job.overdue = sync.OnceValue(func() bool { return !due.Stop() })
+	}
+	p.background.add(job)
+	text := &cleaner{to: job.out}
+	console.begin(text)
+	go func() {
+		defer p.background.pumps.Done()
+		<-job.done()
+		console.end(drainTimeout)
+		_ = text.Close()
+		job.out.closeSpill()
+		job.overdue() // It is decided now, and the timer is free.
+		close(job.ended)
+	}()
+	return job, nil
+}
+
+// endedAtOnce is the result of a command that was over before anybody looked away.
+func (p *processes) endedAtOnce(j job, job *backgroundJob, note string) toolapi.Result {
+	p.background.forget(job)
+	result, trailer := verdict(ending{status: job.waitStatus()}, 0)
+	p.finishOutput(&result, job.out, job.file, trailer+"[the command has ended already, nothing of it runs in the background]\n"+note+
+		p.background.report(j.limit/2, nil))
+	return result
+}
+
+// waitStatus is how the command ended. That of one whose supervisor was killed is not known, but for that.
+func (s *supervised) waitStatus() syscall.WaitStatus {
+	if status := s.status.Load(); status != nil {
+		return *status
+	}
+	return syscall.WaitStatus(syscall.SIGKILL)
+}
+
+func (b *background) add(job *backgroundJob) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.jobs = append(b.jobs, job)
+	b.pumps.Add(1)
+}
+
+func (b *background) forget(job *backgroundJob) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.jobs = slices.DeleteFunc(b.jobs, func(other *backgroundJob) bool { return other == job })
+}
+
+// running counts the jobs that run.
+func (b *background) running() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, job := range b.jobs {
+		if !isClosed(job.ended) {
+			n++
+		}
+	}
+	return n
+}
+
+// report gives a line for each job but one, in at most room bytes. One that has ended is told of once.
+func (b *background) report(room int, but *backgroundJob) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var lines []string
+	left := b.jobs[:0]
+	for _, job := range b.jobs {
+		over := isClosed(job.ended)
+		if job != but {
+			lines = append(lines, job.line(over))
+		}
+		if !over {
+			left = append(left, job)
+		}
+	}
+	clear(b.jobs[len(left):])
+	b.jobs = left
+	return firstLines(lines, room)
+}
+
+// list gives a line for each job.
+func (b *background) list(room int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	lines := make([]string, 0, len(b.jobs))
+	for _, job := range b.jobs {
+		lines = append(lines, job.line(isClosed(job.ended)))
+	}
+	return firstLines(lines, room)
+}
+
+// line says what there is to know of a job.
+func (job *backgroundJob) line(over bool) string {
+	shown := bound(strings.Join(strings.Fields(job.command), " "), maxShownCommand)
+	if len(strings.Join(strings.Fields(job.command), " ")) > maxShownCommand {
+		shown += "…"
+	}
+	state := fmt.Sprintf("runs; to end it: kill %d", job.pid())
+	status := job.status.Load()
+	switch {
+	case over && job.overdue():
+		state = "was killed: its time was over"
+	case over && status == nil:
+		state = "was killed"
+	case over && status.Signaled():
+		state = fmt.Sprintf("was killed by signal %d (%v)", status.Signal(), status.Signal())
+	case over:
+		state = fmt.Sprintf("ended with exit status %d", status.ExitStatus())
+	case status != nil:
+		state = fmt.Sprintf("ended with exit status %d, and what it started %s", status.ExitStatus(), state)
+	}
+	return fmt.Sprintf("[background: process %d %s; output in %s: %s]\n", job.pid(), state, job.file, shown)
+}
+
+// firstLines joins the lines that fit.
+func firstLines(lines []string, room int) string {
+	var all strings.Builder
+	for i, line := range lines {
+		more := fmt.Sprintf("[background: %d more]\n", len(lines)-i)
+		if all.Len()+len(line)+len(more) > room {
+			return all.String() + more
+		}
+		all.WriteString(line)
+	}
+	return all.String()
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// program is a program to run for a call.
+type program struct {
+	name  string
+	args  []string
+	stdin *os.File // nil means no input
+	dir   string   // "" means the workspace
+	env   []string
+	// timeout is what the program has from its start.
+	timeout time.Duration
+	// tells gives the program a pipe for its value; see told.
+	tells bool
+	// notes gives lines that follow the output, when the program has ended; nil gives none.
+	notes func() string
+}
+
+// ending is how a program ended.
+type ending struct {
+	status syscall.WaitStatus
+	// cause is why the program was killed, nil if it was not.
+	cause error
+	// left is the number of processes that would not die.
+	left int
+	told toldBuffer
+}
+
+// execute starts the program, passes its output to out, and returns when it and everything that it started is dead. An
+// error means that nothing was started.
+func (p *processes) execute(ctx context.Context, exe string, prog program, out io.Writer) (end ending, err error) {
+	// One pipe for both streams, so that the kernel keeps their order. It is ours and not made by exec.Cmd, whose Wait
+	// would stay until every process that inherited the pipe has closed it.
+	console, err := newDrain()
+	if err != nil {
+		return end, err
+	}
+	values := &drain{}
+	if prog.tells {
+		if values, err = newDrain(); err != nil {
+			console.end(0)
+			return end, err
+		}
+	}
+	text := &cleaner{to: out}
+	pid, err := p.reaper.start(start{
+		path: exe, args: append([]string{exe}, prog.args...), env: lastOfEach(prog.env), dir: cmp.Or(prog.dir, p.workspace.dir),
+		files: append([]*os.File{prog.stdin, console.write, console.write}, values.files()...),
+	}, foreground)
+	console.begin(text)
+	values.begin(&end.told)
+	if err != nil {
+		p.reaper.killAll() // Nobody may know whether it was started.
+		console.end(drainTimeout)
+		values.end(drainTimeout)
+		return end, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, prog.timeout)
+	defer cancel()
+	awaitExit(ctx, pid)
+	end.cause = context.Cause(ctx)
+	end.left = p.reaper.killAll()
+	end.status = p.reaper.wait(pid)
+	console.end(drainTimeout)
+	values.end(drainTimeout)
+	_ = text.Close()
+	return end, nil
+}
+
+// lastOfEach keeps the last of the variables that have the same name.
+func lastOfEach(env []string) []string {
+	at := make(map[string]int, len(env))
+	kept := make([]string, 0, len(env))
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		if i, known := at[name]; known {
+			kept[i] = v
+			continue
+		}
+		at[name] = len(kept)
+		kept = append(kept, v)
+	}
+	return kept
+}
+
+// drain is a pipe from a program, whose other end is read by a goroutine. The zero drain is none.
+type drain struct {
+	read, write *os.File
+	done        chan struct{}
+}
+
+func newDrain() (*drain, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	return &drain{read: read, write: write}, nil
+}
+
+// files are what the program gets.
+func (d *drain) files() []*os.File {
+	if d.write == nil {
+		return nil
+	}
+	return []*os.File{d.write}
+}
+
+// begin closes this process's end for writing and begins to read.
+func (d *drain) begin(to io.Writer) {
+	if d.read == nil {
+		return
+	}
+	_ = d.write.Close()
+	d.done = make(chan struct{})
+	go func() {
+		defer close(d.done)
+		_, _ = io.Copy(to, d.read) // Ends at the last close of the pipe, or when it is closed below.
+	}()
+}
+
+// end waits until everything is read. What a process that does not die keeps open is closed at the limit.
+func (d *drain) end(limit time.Duration) {
+	if d.read == nil {
+		return
+	}
+	defer d.read.Close()
+	if d.done == nil {
+		_ = d.write.Close()
+		return
+	}
+	select {
+	case <-d.done:
+	case <-time.After(limit):
+		_ = d.read.Close()
+		<-d.done
+	}
+}
+
+// awaitExit returns when the process has ended, and kills its group when ctx ends. The process stays a zombie: as long
+// as it is one, its number cannot become that of another process or group, so kills by number meet only what is meant.
+func awaitExit(ctx context.Context, pid int) {
+	ended := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-ctx.Done():
+			_ = syscall.Kill(-pid, syscall.SIGKILL) // It fails only if the group is gone already.
+		case <-ended:
+		}
+	}()
+	waitZombie(pid)
+	close(ended)
+	<-watched
+	_ = syscall.Kill(-pid, syscall.SIGKILL)
+}
+
+// waitZombie waits until the child has ended, without taking its status.
+func waitZombie(pid int) { _ = waitID(pid, 0) } // It is a child, so nothing can fail.
+
+// isChild says whether the process is a child of this one.
+func isChild(pid int) bool { return waitID(pid, syscall.WNOHANG) == 0 }
+
+func waitID(pid, flags int) syscall.Errno {
+	const byPid = 1     // P_PID
+	var info [16]uint64 // siginfo_t has 128 bytes; its content is not used.
+	flags |= syscall.WEXITED | syscall.WNOWAIT
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPid, uintptr(pid), uintptr(unsafe.Pointer(&info)), uintptr(flags), 0, 0)
+		if errno != syscall.EINTR {
+			return errno
+		}
+	}
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// git in the sandbox is set up from outside of every repository, so that git commit works at once and looks for secrets in
+// what it commits. That is a guard against accidents: --no-verify goes past it, and so does a program that takes the
+// variables away.
+
+const (
+	// gitSetupDir in the folder for temporary files has what follows.
+	gitSetupDir   = ownDir + "/git"
+	gitConfigFile = gitSetupDir + "/config"
+	gitHooksDir   = gitSetupDir + "/hooks"
+	gitHookMode   = 0o555
+)
+
+// gitConfig takes the place of the system's configuration: a repository's own, and HOME's, go before it. Everything in a
+// sandbox belongs to its run, whatever user id a volume gives it.
+const gitConfig = `[user]
+	name = motor
+	email = motor@sandbox.invalid
+[init]
+	defaultBranch = main
+[safe]
+	directory = *
+[include]
+	path = /etc/gitconfig
+`
+
+// gitHook is every hook. Where hooks are looked for is said in a way that the repository cannot take back, so its own are
+// run from here.
+const gitHook = `#!/bin/sh
+# Looks for secrets in what is to be committed, and then runs the repository's own hook.
+name=${0##*/}
+case $name in
+pre-commit | pre-merge-commit) %s %s || exit 1 ;;
+esac
+dir=$(git config --local --type=path --get core.hooksPath) || dir=$(git rev-parse --git-common-dir)/hooks
+[ -x "$dir/$name" ] || exit 0
+exec "$dir/$name" "$@"
+`
+
+// gitHookNames are the hooks that a repository can have of its own. Those that git runs for each change of a reference or of
+// the index are left out: they would cost more than they are worth.
+var gitHookNames = []string{
+	"applypatch-msg", "commit-msg", "post-applypatch", "post-checkout", "post-commit", "post-merge", "post-receive", "post-rewrite",
+	"post-update", "pre-applypatch", "pre-commit", "pre-merge-commit", "pre-push", "pre-rebase", "pre-receive", "prepare-commit-msg", "update",
+}
+
+// gitSetup keeps the files that git is told of.
+type gitSetup struct {
+	temp *workspace
+	// self is this program.
+	self string
+
+	mu sync.Mutex
+	// config and hooks are as they were written.
+	config, hooks fs.FileInfo
+}
+
+// variables are those of a program that starts now. The files that they name are written anew if a program removed or
+// changed them: what cleans the folder for temporary files does not mean them.
+func (g *gitSetup) variables() ([]string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.intact() {
+		if err := g.write(); err != nil {
+			return nil, fmt.Errorf("write what git is told of: %w", err)
+		}
+	}
+	return []string{
+		"GIT_CONFIG_SYSTEM=" + filepath.Join(g.temp.dir, gitConfigFile),
+		"GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=core.hooksPath",
+		"GIT_CONFIG_VALUE_0=" + filepath.Join(g.temp.dir, gitHooksDir),
+	}, nil
+}
+
+// intact looks at the folder of the hooks and not at each of them: it runs before every program.
+func (g *gitSetup) intact() bool {
+	return g.same(gitConfigFile, g.config) && g.same(gitHooksDir, g.hooks)
+}
+
+func (g *gitSetup) same(local string, was fs.FileInfo) bool {
+	if was == nil {
+		return false
+	}
+	is, err := g.temp.root.Lstat(local)
+	return err == nil && is.Mode() == was.Mode() && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
+}
+
+func (g *gitSetup) write() error {
+	if err := g.temp.root.RemoveAll(gitSetupDir); err != nil {
+		return err
+	}
+	script := fmt.Sprintf(gitHook, shellQuoted(g.self), ScanStagedVerb)
+	for _, name := range gitHookNames {
+		if err := g.put(gitHooksDir+"/"+name, script, gitHookMode); err != nil {
+			return err
+		}
+	}
+	err := g.put(gitConfigFile, gitConfig, 0o444)
+	if err == nil {
+		g.config, err = g.temp.root.Lstat(gitConfigFile)
+	}
+	if err == nil {
+		g.hooks, err = g.temp.root.Lstat(gitHooksDir)
+	}
+	return err
+}
+
+func (g *gitSetup) put(local, content string, mode fs.FileMode) error {
+	file, err := g.temp.create(local)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(content)
+	if err == nil {
+		err = file.Chmod(mode)
+	}
+	return errors.Join(err, file.Close())
+}
+
+// shellQuoted is a word for a shell.
+func shellQuoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

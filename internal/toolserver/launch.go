@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// start is a program that is to be started in a session of its own.
+type start struct {
+	path      string
+	args, env []string
+	dir       string
+	// files become its files from 0 on; nil is /dev/null.
+	files []*os.File
+}
+
+// The launcher is told of a start by a message of two parts: launchHead, to which the files belong, and as many bytes as
+// that says. It answers with the process number and the number of the error, one of which is 0.
+const (
+	launchHead   = 4
+	launchAnswer = 8
+	maxFiles     = 8
+)
+
+// encode puts texts that have no NUL behind each other. A text that has one cannot be given to any program.
+func (s start) encode() ([]byte, error) {
+	parts := append([]string{s.path, s.dir, strconv.Itoa(len(s.args))}, s.args...)
+	parts = append(parts, s.env...)
+	for _, p := range parts {
+		if strings.ContainsRune(p, 0) {
+			return nil, syscall.EINVAL
+		}
+	}
+	return []byte(strings.Join(parts, "\x00")), nil
+}
+
+func decodeStart(content []byte) (start, error) {
+	parts := strings.Split(string(content), "\x00")
+	if len(parts) < 3 {
+		return start{}, errors.New("there is too little to start")
+	}
+	n, err := strconv.Atoi(parts[2])
+	if err != nil || n < 0 || n > len(parts)-3 {
+		return start{}, errors.New("the number of arguments is wrong")
+	}
+	return start{path: parts[0], dir: parts[1], args: parts[3 : 3+n], env: parts[3+n:]}, nil
+}
+
+// launch is the launcher: it closes the state folder to itself, and with that to all that it starts, and starts what the
+// server tells it until the server is gone. What it starts are the server's own children.
+func launch(closed string) int {
+	// They belong to the programs that get them. An ignored signal would be ignored by what is started, too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	syscall.CloseOnExec(linkFile)
+	if err := becomeLauncher(closed); err != nil {
+		_, _ = syscall.Write(linkFile, []byte(err.Error())) // If that fails, the server sees the end.
+		return 1
+	}
+	answer := make([]byte, launchAnswer)
+	for {
+		if _, err := syscall.Write(linkFile, answer); err != nil {
+			return 0
+		}
+		s, fds, err := receiveStart(linkFile)
+		if err != nil {
+			return 0 // The server is gone, or it has given up on this process.
+		}
+		pid, err := syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{
+			Dir: s.dir, Env: s.env, Files: fds,
+			Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_PARENT},
+		})
+		for _, fd := range fds {
+			_ = syscall.Close(int(fd))
+		}
+		binary.NativeEndian.PutUint32(answer, uint32(pid))
+		binary.NativeEndian.PutUint32(answer[4:], 0)
+		if err != nil {
+			errno, _ := errors.AsType[syscall.Errno](err)
+			binary.NativeEndian.PutUint32(answer, 0)
+			binary.NativeEndian.PutUint32(answer[4:], uint32(max(errno, 1)))
+		}
+	}
+}
+
+// becomeLauncher sets up what every process that is started inherits.
+func becomeLauncher(closed string) error {
+	if err := modest(); err != nil {
+		return err
+	}
+	if err := closeMemory(); err != nil { // What is closed cannot be written by this process either.
+		return fmt.Errorf("close the launcher's memory: %w", err)
+	}
+	if abi := landlockABI(); abi >= minLandlock {
+		if err := confine(abi, closed); err != nil {
+			return fmt.Errorf("close the tool server's state: %w", err)
+		}
+	}
+	return nil
+}
+
+// receiveStart reads one start, and the files that come with it.
+func receiveStart(link int) (s start, fds []uintptr, err error) {
+	head := make([]byte, launchHead)
+	rights := make([]byte, syscall.CmsgSpace(maxFiles*4))
+	n, nRights, _, _, err := recvmsg(link, head, rights)
+	if err == nil && n < len(head) {
+		err = errors.New("the server is gone")
+	}
+	if err != nil {
+		return s, nil, err
+	}
+	messages, err := syscall.ParseSocketControlMessage(rights[:nRights])
+	if err != nil {
+		return s, nil, err
+	}
+	for _, m := range messages {
+		files, err := syscall.ParseUnixRights(&m)
+		if err != nil {
+			return s, nil, err
+		}
+		for _, fd := range files {
+			fds = append(fds, uintptr(fd))
+		}
+	}
+	content := make([]byte, binary.NativeEndian.Uint32(head))
+	for rest := content; len(rest) > 0; {
+		n, err := syscall.Read(link, rest)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return s, nil, errors.New("the server is gone")
+		}
+		rest = rest[n:]
+	}
+	s, err = decodeStart(content)
+	return s, fds, err
+}
+
+func recvmsg(link int, data, rights []byte) (n, nRights, flags int, from syscall.Sockaddr, err error) {
+	for {
+		n, nRights, flags, from, err = syscall.Recvmsg(link, data, rights, syscall.MSG_CMSG_CLOEXEC)
+		if err != syscall.EINTR {
+			return n, nRights, flags, from, err
+		}
+	}
+}

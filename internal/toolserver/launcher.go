@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// launcher starts every process of a tool, by a process of its own: this program, confined. All that it starts is in one
+// domain of Landlock, for from Linux 6.12 on processes of two domains cannot send each other signals, and a command must
+// be able to end what an earlier one has left in the background. A thread of the server could not do this: it would be in
+// that domain, too, and a signal to any thread of a process meets the process.
+//
+// The tools can send signals to the launcher. If they end it, there is another one at the next start, and what was left in
+// the background cannot be signalled by later commands. If they stop it, it is replaced at launchTimeout.
+//
+// Without Landlock there is nothing to confine, and no launcher: the server starts what there is to start.
+type launcher struct {
+	log    *slog.Logger
+	closed string
+	// self is this program.
+	self string
+	// null is /dev/null.
+	null *os.File
+	// direct says that there is no launcher.
+	direct bool
+	// process is the launcher that runs, nil if there is none.
+	process *exec.Cmd
+	// link is this end of the socket to it.
+	link int
+}
+
+const (
+	// launcherName is argument 0 of a launcher; the folder that it closes follows.
+	launcherName = "motor-launcher"
+	// launchTimeout is how long one step of a start may take.
+	launchTimeout = 5 * time.Second
+)
+
+// errLauncher says that a program may have been started or not.
+var errLauncher = errors.New("the launcher ended while it started a program")
+
+func newLauncher(log *slog.Logger, closed, self string) (*launcher, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	l := &launcher{log: log, closed: closed, self: self, null: null, direct: landlockABI() < minLandlock}
+	if l.direct {
+		log.Warn("this kernel has no Landlock that is new enough: tools can reach the tool server's state")
+		return l, nil
+	}
+	if err := l.renew(); err != nil {
+		return nil, errors.Join(err, null.Close())
+	}
+	return l, nil
+}
+
+// pid is the launcher's, 0 if there is none.
+func (l *launcher) pid() int {
+	if l.process == nil {
+		return 0
+	}
+	return l.process.Process.Pid
+}
+
+// start starts a program as a child of this process and gives its number. errLauncher says that nobody knows whether it was
+// started.
+func (l *launcher) start(s start) (int, error) {
+	content, err := s.encode()
+	if err != nil {
+		return 0, err
+	}
+	fds := make([]int, 0, len(s.files))
+	for _, f := range s.files {
+		if f == nil {
+			f = l.null
+		}
+		fds = append(fds, int(f.Fd()))
+	}
+	if l.direct {
+		return startDirectly(s, fds)
+	}
+	if !l.alive() {
+		if err := l.renew(); err != nil {
+			return 0, err
+		}
+	}
+	pid, err := l.order(content, fds)
+	if errors.Is(err, errLauncher) {
+		l.log.Error("the launcher of tools was ended", "error", err)
+		l.end()
+	}
+	return pid, err
+}
+
+// startDirectly starts a program without a launcher.
+func startDirectly(s start, fds []int) (int, error) {
+	files := make([]uintptr, 0, len(fds))
+	for _, fd := range fds {
+		files = append(files, uintptr(fd))
+	}
+	pid, err := syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	if err == nil { // Only a wish: a program may be gone, or be faster.
+		_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0)
+	}
+	return pid, err
+}
+
+// alive says whether there is a launcher. It is told to go on in case a tool has stopped it.
+func (l *launcher) alive() bool {
+	if l.process == nil {
+		return false
+	}
+	_ = l.process.Process.Signal(syscall.SIGCONT) // It fails only if it has ended.
+	_, _, err := syscall.Recvfrom(l.link, make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	return err == syscall.EAGAIN // Anything else is its end, or nothing that it should say.
+}
+
+// order tells the launcher what to start.
+func (l *launcher) order(content []byte, fds []int) (int, error) {
+	head := binary.NativeEndian.AppendUint32(nil, uint32(len(content)))
+	err := syscall.Sendmsg(l.link, head, syscall.UnixRights(fds...), nil, syscall.MSG_NOSIGNAL)
+	for rest := content; err == nil && len(rest) > 0; {
+		var n int
+		n, err = syscall.SendmsgN(l.link, rest, nil, nil, syscall.MSG_NOSIGNAL)
+		rest = rest[n:]
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errLauncher, err)
+	}
+	answer, err := l.answer()
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errLauncher, err)
+	}
+	pid := int(binary.NativeEndian.Uint32(answer))
+	if errno := syscall.Errno(binary.NativeEndian.Uint32(answer[4:])); errno != 0 {
+		return 0, errno
+	}
+	if !isChild(pid) {
+		return 0, fmt.Errorf("%w: it has another parent", errLauncher)
+	}
+	return pid, nil
+}
+
+// answer reads an answer. What is no answer is the text of an error.
+func (l *launcher) answer() ([]byte, error) {
+	answer := make([]byte, 1000)
+	for {
+		n, err := syscall.Read(l.link, answer)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return nil, errors.New("it ended")
+		case n != launchAnswer:
+			return nil, errors.New(bound(string(answer[:n]), n))
+		}
+		return answer[:n], nil
+	}
+}
+
+// renew starts a launcher in place of one that has ended, or must.
+func (l *launcher) renew() error {
+	l.end()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "link")
+	defer theirs.Close()
+	limit := syscall.NsecToTimeval(launchTimeout.Nanoseconds())
+	for _, option := range []int{syscall.SO_RCVTIMEO, syscall.SO_SNDTIMEO} {
+		if err := syscall.SetsockoptTimeval(fds[0], syscall.SOL_SOCKET, option, &limit); err != nil {
+			return errors.Join(err, syscall.Close(fds[0]))
+		}
+	}
+	cmd := &exec.Cmd{
+		Path: l.self, Args: []string{launcherName, l.closed}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if err := cmd.Start(); err != nil {
+		return errors.Join(err, syscall.Close(fds[0]))
+	}
+	l.process, l.link = cmd, fds[0]
+	_ = theirs.Close() // Else its end could not be seen.
+	if _, err := l.answer(); err != nil {
+		l.end()
+		return fmt.Errorf("start the launcher of tools: %w", err)
+	}
+	return nil
+}
+
+// end ends the launcher. What it has started goes on.
+func (l *launcher) end() {
+	if l.process == nil {
+		return
+	}
+	_ = l.process.Process.Kill() // It fails only if it has ended.
+	_ = l.process.Wait()         // It was killed.
+	_ = syscall.Close(l.link)
+	l.process = nil
+}
+
+func (l *launcher) close() {
+	l.end()
+	_ = l.null.Close()
+}

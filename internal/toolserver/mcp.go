@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// maxMCPBytes holds the largest MCPRequest.
+	maxMCPBytes = 1 << 20
+	// maxMCPArguments and maxMCPArgument bound a command.
+	maxMCPArguments = 32
+	maxMCPArgument  = 1 << 10
+	// mcpEndTimeout is what a server's connection has to end in order.
+	mcpEndTimeout = 300 * time.Millisecond
+)
+
+// mcpServers are the MCP servers of the sandbox. Nothing of theirs is believed: a server that is reached over the network
+// belongs to a stranger, and one that is a program runs beside whatever a model had written.
+type mcpServers struct {
+	log       *slog.Logger
+	workspace *workspace
+	processes *processes
+	egress    *egress
+	// taint is set with the first server.
+	taint *taint
+
+	// setting is held by the one request at a time that says which servers there are.
+	setting chan struct{}
+	mu      sync.Mutex
+	all     map[string]*mcpServer
+	// started says that a server's program was started.
+	started bool
+	// callTimeout is how long a server may take for a call, writeTimeout how long its program may take to read what it is sent.
+	callTimeout, writeTimeout time.Duration
+	// maxTraffic is the most bytes that a server may send from one request to the next. What goes over it ends the session.
+	maxTraffic int64
+}
+
+func newMCPServers(log *slog.Logger, p *processes, t *taint) *mcpServers {
+	return &mcpServers{
+		log: log, workspace: p.workspace, processes: p, egress: p.egress, taint: t,
+		setting: make(chan struct{}, 1), all: map[string]*mcpServer{}, callTimeout: mcpCallTimeout, writeTimeout: mcpWriteTimeout, maxTraffic: maxMCPTraffic,
+	}
+}
+
+// putMCP says which servers there are from now on, and what they offer.
+func (s *Server) putMCP(r *request) (any, error) {
+	content, err := r.body(maxMCPBytes)
+	if err != nil {
+		return nil, err
+	}
+	var req toolapi.MCPRequest
+	if err := decode(content, &req); err != nil {
+		return nil, badRequest("the MCP servers cannot be read: %v", err)
+	}
+	if err := checkMCP(req); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(s.base, func() { cancel(errStopped) })()
+	go func() {
+		select {
+		case <-r.fenced:
+			cancel(errStale)
+		case <-ctx.Done():
+		}
+	}()
+	resp, err := s.mcp.set(ctx, req, func() error {
+		if s.ledger.highest() != r.epoch {
+			return errStale
+		}
+		return nil
+	})
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause // The states are those of servers that were interrupted.
+	}
+	return resp, err
+}
+
+// set ends the servers that are not named any more, starts those that are new, and asks all for their tools. valid is asked
+// at the last moment.
+func (m *mcpServers) set(ctx context.Context, req toolapi.MCPRequest, valid func() error) (resp toolapi.MCPResponse, err error) {
+	select {
+	case m.setting <- struct{}{}:
+		defer func() { <-m.setting }()
+	case <-ctx.Done():
+		return resp, context.Cause(ctx)
+	}
+	if err := valid(); err != nil {
+		return resp, err
+	}
+	if len(req.Servers) > 0 {
+		if err := m.taint.mark(); err != nil {
+			return resp, err
+		}
+	}
+	wanted, ended := m.exchange(req.Servers)
+	var group sync.WaitGroup
+	for _, srv := range ended {
+		group.Go(srv.end)
+	}
+	group.Wait()
+
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(req.TimeoutMs)*time.Millisecond)
+	defer cancel()
+	resp.Servers = make([]toolapi.MCPServerState, len(wanted))
+	for i, srv := range wanted {
+		group.Go(func() { resp.Servers[i] = srv.state(ctx) })
+	}
+	group.Wait()
+	return resp, nil
+}
+
+// exchange makes the named servers those that there are, and gives them in their order, and those that there are no more.
+func (m *mcpServers) exchange(named []toolapi.MCPServer) (wanted, ended []*mcpServer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.all
+	m.all = make(map[string]*mcpServer, len(named))
+	for _, words := range named {
+		srv := before[words.Name]
+		if srv == nil || !srv.says(words) {
+			srv = &mcpServer{all: m, words: words, busy: make(chan struct{}, 1)}
+		} else {
+			delete(before, words.Name)
+		}
+		m.all[words.Name] = srv
+		wanted = append(wanted, srv)
+	}
+	for _, srv := range before {
+		ended = append(ended, srv)
+	}
+	return wanted, ended
+}
+
+func (m *mcpServers) find(name string) *mcpServer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.all[name]
+}
+
+// isSet says whether there are servers.
+func (m *mcpServers) isSet() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.all) > 0
+}
+
+// ran says whether a program of a server was ever started.
+func (m *mcpServers) ran() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.started
+}
+
+func (m *mcpServers) noteStart() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.started = true
+}
+
+// close ends all servers. No request and no call runs any more.
+func (m *mcpServers) close() {
+	_, ended := m.exchange(nil)
+	var group sync.WaitGroup
+	for _, srv := range ended {
+		group.Go(srv.end)
+	}
+	group.Wait()
+}
+
+var (
+	// The API has the same patterns.
+	mcpServerName = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
+	mcpToolName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	// modelToolName is what model endpoints take as the name of a tool.
+	modelToolName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+)
+
+const maxMCPServerName = 24
+
+// checkMCP says what is wrong with a request. No error repeats what Authorization has.
+func checkMCP(req toolapi.MCPRequest) error {
+	if len(req.Servers) > toolapi.MaxMCPServers {
+		return badRequest("there may be %d MCP servers", toolapi.MaxMCPServers)
+	}
+	if req.TimeoutMs < 1 || req.TimeoutMs > toolapi.MaxEgressTimeoutMs {
+		return badRequest("timeoutMs may be 1 to %d", toolapi.MaxEgressTimeoutMs)
+	}
+	names := map[string]bool{}
+	for _, srv := range req.Servers {
+		if len(srv.Name) > maxMCPServerName || !mcpServerName.MatchString(srv.Name) || names[srv.Name] {
+			return badRequest("the name %q of an MCP server is malformed or is there twice", bound(srv.Name, 64))
+		}
+		names[srv.Name] = true
+		if err := checkMCPServer(srv); err != nil {
+			return badRequest("MCP server %s: %v", srv.Name, err)
+		}
+	}
+	return nil
+}
+
+func checkMCPServer(srv toolapi.MCPServer) error {
+	if (srv.URL == "") == (len(srv.Command) == 0) {
+		return errors.New("it has either a url or a command")
+	}
+	if len(srv.Tools) == 0 || len(srv.Tools) > toolapi.MaxMCPTools {
+		return fmt.Errorf("it may have 1 to %d tools", toolapi.MaxMCPTools)
+	}
+	if slices.ContainsFunc(srv.Tools, func(tool string) bool { return !mcpToolName.MatchString(tool) }) {
+		return errors.New("the name of a tool is malformed")
+	}
+	if srv.URL == "" {
+		return checkCommand(srv)
+	}
+	where, err := url.Parse(srv.URL)
+	if err != nil || where.Scheme != "https" || where.Host == "" || where.User != nil {
+		return errors.New("its url must be of the form https://HOST/PATH")
+	}
+	invisible := func(c rune) bool { return c < ' ' || c > '~' }
+	if len(srv.Authorization) > toolapi.MaxEnvironmentValue || strings.ContainsFunc(srv.Authorization, invisible) {
+		return errors.New("authorization is no value of a header")
+	}
+	return nil
+}
+
+func checkCommand(srv toolapi.MCPServer) error {
+	if srv.Authorization != "" {
+		return errors.New("authorization goes with a url only")
+	}
+	wrong := func(arg string) bool { return len(arg) > maxMCPArgument || strings.ContainsRune(arg, 0) }
+	if len(srv.Command) > maxMCPArguments || srv.Command[0] == "" || slices.ContainsFunc(srv.Command, wrong) {
+		return fmt.Errorf("a command has a program and its arguments, at most %d of %d bytes, without NUL", maxMCPArguments, maxMCPArgument)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// mcpCallTimeout is callTimeout if nobody sets another.
+const mcpCallTimeout = 60 * time.Second
+
+// mcpTool gives the tool of an MCP server by its full name. Servers come and go, so there is one for each name of the kind.
+func (s *Server) mcpTool(full string) (tool, bool) {
+	server, name, ok := toolapi.ParseMCPToolName(full)
+	if !ok {
+		return tool{}, false
+	}
+	return tool{alone: true, limit: toolapi.MaxOutputBytes, run: func(ctx context.Context, j job) toolapi.Result {
+		return s.mcp.call(ctx, j, server, name)
+	}}, true
+}
+
+// call calls a tool of a server.
+func (m *mcpServers) call(ctx context.Context, j job, server, name string) toolapi.Result {
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(j.args, &args); err != nil || args == nil {
+		return failure(toolapi.CodeInvalidArguments, "The arguments must be a JSON object.")
+	}
+	srv := m.find(server)
+	if srv == nil || !slices.Contains(srv.words.Tools, name) {
+		return failure(toolapi.CodeToolNotGranted, "No tool %q of an MCP server %q may be called here.", bound(name, 64), bound(server, 64))
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.callTimeout)
+	defer cancel()
+	params := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(j.args)}
+	if j.key != "" {
+		params.Meta = mcp.Meta{toolapi.MetaIdempotencyKey: j.key}
+	}
+	sent := false
+	for tries := 1; ; tries++ {
+		session, err := srv.ready(ctx)
+		if err != nil {
+			return srv.failure(ctx, err, sent)
+		}
+		session.traffic.refill()
+		sent = true
+		res, err := session.client.CallTool(ctx, params)
+		switch {
+		case err == nil:
+			return m.result(j, res)
+		case errors.Is(err, mcp.ErrSessionMissing) && tries == 1:
+			// The server has forgotten the session, and did not look at the call.
+			sent = false
+			srv.forget(session)
+			continue
+		}
+		return srv.failure(ctx, err, sent)
+	}
+}
+
+// mcpCodeRejected is the code of an error that the library makes for a message that it could not send.
+const mcpCodeRejected = -32005
+
+const outcomeOpen = "Whether it did its work is not known: look before you call it again."
+
+// failure is the envelope of a call that has no result. sent says that the server may have begun with it.
+func (s *mcpServer) failure(ctx context.Context, err error, sent bool) toolapi.Result {
+	var open string
+	if sent {
+		open = " " + outcomeOpen
+	}
+	name, reason := s.words.Name, oneLine(s.reason(ctx, err))
+	refused, isRefused := errors.AsType[*proxyRefusal](err)
+	said, isSaid := errors.AsType[*jsonrpc.Error](err)
+	isSaid = isSaid && said.Code != mcpCodeRejected
+	switch {
+	case errors.Is(err, errMCPChanged):
+		return failure(toolapi.CodeMCPChanged, "The MCP server %s describes its tools otherwise than when you were told of them, so none of them is called any more.", name)
+	case errors.Is(context.Cause(ctx), errCancelled), errors.Is(context.Cause(ctx), errStopped):
+		r := interrupted(ctx, "before the MCP server had answered")
+		r.Output += open
+		return r
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return failure(toolapi.CodeTimeout, "The MCP server %s did not answer within %s.%s", name, s.all.callTimeout, open)
+	case isRefused:
+		return failure(toolapi.CodeEgressDenied, "The MCP server %s was not reached: %s.", name, refused.Error())
+	case isSaid:
+		return failure(toolapi.CodeMCPError, "The MCP server %s answered with error %d: %s", name, said.Code, oneLine(said.Message))
+	case !sent:
+		return failure(toolapi.CodeMCPError, "The MCP server %s cannot be used: %s.", name, reason)
+	}
+	return failure(toolapi.CodeMCPError, "The MCP server %s did not answer: %s.%s", name, reason, open)
+}
+
+// result makes the envelope of an answer. Text is given, and anything else is described.
+func (m *mcpServers) result(j job, res *mcp.CallToolResult) toolapi.Result {
+	if res.NeedsInput() || res.InputRequests != nil {
+		return failure(toolapi.CodeMCPError, "The MCP server asks for further input in a way that is not offered here.")
+	}
+	file := toolapi.OutputDir + "/" + j.id + ".txt"
+	out := newCollector(j.limit, func() (io.WriteCloser, error) { return m.workspace.createOutput(file) })
+	text := &cleaner{to: out}
+	writeContent(text, res)
+	_ = text.Close() // A collector does not fail.
+	var result toolapi.Result
+	var kept bool
+	if result.Output, kept = out.finish(file, ""); kept {
+		result.OutputFile = file
+	} else if out.spill != nil {
+		_ = m.workspace.root.Remove(file) // A part of the output only takes the space that is missing.
+	}
+	result.OK = !res.IsError
+	if res.IsError {
+		result.ErrorCode = toolapi.CodeMCPError
+	}
+	return result
+}
+
+// writeContent writes the parts of an answer, each on lines of its own. What a server also gives in structured form is
+// written only if it has no text.
+func writeContent(to io.Writer, res *mcp.CallToolResult) {
+	hasText := false
+	for _, c := range res.Content {
+		text, shown := contentText(c)
+		hasText = hasText || shown
+		_, _ = io.WriteString(to, endLine(text)) // A collector does not fail.
+	}
+	if hasText || res.StructuredContent == nil {
+		return
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(res.StructuredContent); err != nil {
+		_, _ = io.WriteString(to, "[a structured result that cannot be shown]\n")
+		return
+	}
+	// Laid out only where that cannot grow beyond measure: values that are nested deep have more indentation than text.
+	_, _ = io.WriteString(to, endLine(prettyJSON(text.String())))
+}
+
+// contentText is one part of an answer; shown says that it is the server's text and no description of something else.
+func contentText(c mcp.Content) (text string, shown bool) {
+	switch c := c.(type) {
+	case *mcp.TextContent:
+		return c.Text, true
+	case *mcp.ImageContent:
+		return described("image", c.MIMEType, len(c.Data)), false
+	case *mcp.AudioContent:
+		return described("audio", c.MIMEType, len(c.Data)), false
+	case *mcp.ResourceLink:
+		return fmt.Sprintf("[link to the resource %s %s]", quoteShort(c.URI), quoteShort(c.Name)), false
+	case *mcp.EmbeddedResource:
+		r := c.Resource
+		if r == nil {
+			return "[an empty resource]", false
+		}
+		if len(r.Blob) > 0 {
+			return described("resource "+quoteShort(r.URI), r.MIMEType, len(r.Blob)), false
+		}
+		return fmt.Sprintf("[resource %s]\n%s", quoteShort(r.URI), r.Text), true
+	default:
+		return "[content of another kind, not shown]", false
+	}
+}
+
+func described(what, mediaType string, size int) string {
+	return fmt.Sprintf("[%s, %s, %d bytes, not shown]", what, quoteShort(mediaType), size)
+}
+
+func quoteShort(s string) string {
+	const most = 200
+	return fmt.Sprintf("%q", firstBytes(strings.ToValidUTF8(s, "\uFFFD"), most))
+}

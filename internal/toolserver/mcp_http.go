@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// openURL makes the way to a server at a URL. Nothing is sent yet.
+func (m *mcpServers) openURL(words toolapi.MCPServer) (*mcpTransport, error) {
+	way := m.wayWords()
+	client, err := m.egress.wayOutClient()
+	if err != nil {
+		return nil, err
+	}
+	life, end := context.WithCancel(context.Background())
+	trip := &mcpRoundTripper{next: client.Transport, life: life, authorization: words.Authorization, traffic: newTraffic(m.maxTraffic)}
+	client.Transport = trip
+	return &mcpTransport{
+		Transport: &mcp.StreamableClientTransport{
+			Endpoint:     words.URL,
+			HTTPClient:   client,
+			MaxRetries:   -1,
+			MaxEventSize: maxMCPMessage,
+			// A change of the tools is told on the stream of any answer too, and looked for when a loop starts.
+			DisableStandaloneSSE: true,
+		},
+		traffic: trip.traffic,
+		begun:   func(version string) { trip.version.Store(&version) },
+		abort: func() {
+			end()
+			client.CloseIdleConnections()
+		},
+		current: func() bool { return m.wayWords() == way },
+	}, nil
+}
+
+// wayWords is the way out in words that can be compared.
+func (m *mcpServers) wayWords() string {
+	way := m.egress.wayOut()
+	return way.Proxy + " " + way.Token + " " + way.CA
+}
+
+// mcpRoundTripper makes the requests of one session.
+type mcpRoundTripper struct {
+	next http.RoundTripper
+	// life is that of the session.
+	life          context.Context //nolint:containedctx // requests end with the session, whatever their own contexts say
+	authorization string
+	traffic       *traffic
+	// version of the protocol, nil until it is known.
+	version atomic.Pointer[string]
+}
+
+// RoundTrip makes one request, whose answer is measured.
+func (t *mcpRoundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(t.life, cancel) //nolint:contextcheck // the session's end is one more reason to end the request
+	r = r.Clone(ctx)
+	if t.authorization != "" {
+		r.Header.Set("Authorization", t.authorization)
+	}
+	if v := t.version.Load(); v != nil {
+		// The library knows it of connections of its own kind only.
+		r.Header.Set("Mcp-Protocol-Version", *v)
+	}
+	resp, err := t.next.RoundTrip(r)
+	if err != nil {
+		stop()
+		cancel()
+		return nil, err
+	}
+	message := int64(maxMCPMessage)
+	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" {
+		message = -1 // Each event is measured by itself.
+	}
+	resp.Body = &mcpBody{ReadCloser: resp.Body, end: func() { stop(); cancel() }}
+	resp.Body = &measured{ReadCloser: resp.Body, traffic: t.traffic, message: message}
+	return resp, nil
+}
+
+// CloseIdleConnections closes what no request uses.
+func (t *mcpRoundTripper) CloseIdleConnections() {
+	(&http.Client{Transport: t.next}).CloseIdleConnections()
+}
+
+// mcpBody frees what a request holds when its answer was read.
+type mcpBody struct {
+	io.ReadCloser
+	end func()
+}
+
+// Close closes the body.
+func (b *mcpBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.end()
+	return err
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// mcpServer is one MCP server: what the manager says of it, what it was told of its tools, and the session with it, if there
+// is one. A session that has ended is begun again when it is needed next.
+type mcpServer struct {
+	all   *mcpServers
+	words toolapi.MCPServer
+
+	// busy is held by the one that begins a session or asks for tools.
+	busy    chan struct{}
+	session *mcpSession
+	// told is the digest of the tools as the manager knows them, "" while it knows of none.
+	told string
+	// problem is why there are none.
+	problem string
+	// changed says that the server describes its tools otherwise by now.
+	changed bool
+	ended   bool
+}
+
+var (
+	errMCPEnded   = errors.New("the server was ended")
+	errMCPChanged = errors.New("the server describes its tools otherwise than before")
+)
+
+// mcpUnusable says that the manager knows of no tools of a server, and why.
+type mcpUnusable struct{ problem string }
+
+func (u *mcpUnusable) Error() string { return u.problem }
+
+// says whether the words are those of this server.
+func (s *mcpServer) says(words toolapi.MCPServer) bool {
+	return s.words.URL == words.URL && slices.Equal(s.words.Command, words.Command) && slices.Equal(s.words.Tools, words.Tools) &&
+		s.words.Authorization == words.Authorization
+}
+
+// lock waits for its turn at the server.
+func (s *mcpServer) lock(ctx context.Context) error {
+	select {
+	case s.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *mcpServer) unlock() { <-s.busy }
+
+// state asks the server for its tools, which are from then on those that the manager knows of.
+func (s *mcpServer) state(ctx context.Context) (state toolapi.MCPServerState) {
+	state.Name = s.words.Name
+	defer func() {
+		if p := recover(); p != nil {
+			s.all.log.Error("asking an MCP server for its tools panicked", "server", s.words.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			state = toolapi.MCPServerState{Name: s.words.Name, Error: "its answer could not be understood"}
+		}
+	}()
+	if err := s.lock(ctx); err != nil {
+		state.Error = "its time to answer is over"
+		return state
+	}
+	defer s.unlock()
+	s.told, s.changed = "", false
+	list, err := s.list(ctx)
+	if err != nil && s.session != nil && ctx.Err() == nil {
+		// It may be the session that is no good any more.
+		s.drop()
+		list, err = s.list(ctx)
+	}
+	if err != nil {
+		s.drop()
+		s.problem = oneLine(s.reason(ctx, err))
+		s.all.log.Warn("an MCP server cannot be used", "server", s.words.Name, "error", s.problem)
+		state.Error = s.problem
+		return state
+	}
+	s.told, s.problem = list.digest(), ""
+	state.Tools, state.Omitted = list.tools, oneLine(strings.Join(list.omitted, "; "))
+	return state
+}
+
+// ready gives a session in which the server still offers what the manager knows of. What it costs is one look, unless the
+// session has to be begun again or the server said that its tools have changed.
+func (s *mcpServer) ready(ctx context.Context) (*mcpSession, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.unlock()
+	switch {
+	case s.told == "":
+		return nil, &mcpUnusable{s.problem}
+	case s.changed:
+		return nil, errMCPChanged
+	case s.session.usable() && !s.session.toolsChanged.Swap(false):
+		return s.session, nil
+	}
+	list, err := s.list(ctx)
+	if err != nil {
+		s.drop()
+		return nil, err
+	}
+	if list.digest() != s.told {
+		s.changed = true
+		return nil, errMCPChanged
+	}
+	return s.session, nil
+}
+
+// list asks for the tools, in a new session if there is none that can be used.
+func (s *mcpServer) list(ctx context.Context) (*mcpList, error) {
+	if s.ended {
+		return nil, errMCPEnded
+	}
+	if !s.session.usable() {
+		s.drop()
+		session, err := s.all.begin(ctx, s.words)
+		if err != nil {
+			return nil, err
+		}
+		s.session = session
+	}
+	s.session.toolsChanged.Store(false)
+	return s.session.list(ctx, s.words)
+}
+
+// drop ends the session.
+func (s *mcpServer) drop() {
+	if s.session != nil {
+		s.session.end()
+		s.session = nil
+	}
+}
+
+// forget ends the session, if it still is the server's.
+func (s *mcpServer) forget(session *mcpSession) {
+	s.busy <- struct{}{}
+	defer s.unlock()
+	if s.session == session {
+		s.drop()
+	}
+}
+
+// end ends the server for good.
+func (s *mcpServer) end() {
+	s.busy <- struct{}{}
+	defer s.unlock()
+	s.ended = true
+	s.drop()
+}
+
+// reason says why a server cannot be used.
+func (s *mcpServer) reason(ctx context.Context, err error) string {
+	switch {
+	case errors.Is(err, errNoWayOut):
+		return "the sandbox has no way out, so nothing at a url can be reached"
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "it did not answer in time"
+	}
+	if refused, ok := errors.AsType[*proxyRefusal](err); ok {
+		return refused.Error()
+	}
+	text := err.Error()
+	if token := s.all.egress.wayOut().Token; token != "" {
+		text = strings.ReplaceAll(text, token, "[token]")
+	}
+	return text
+}
+
+// oneLine makes a text for people of what a server may have said.
+func oneLine(text string) string {
+	return bound(strings.Join(strings.Fields(cleanText(text)), " "), toolapi.MaxMCPProblem)
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// mcpWriteTimeout is writeTimeout if nobody sets another.
+	mcpWriteTimeout = 5 * time.Second
+	// maxMCPStderr is the most that is kept of what a program writes to standard error.
+	maxMCPStderr = 1 << 20
+)
+
+// openProgram starts the program of a server.
+func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error) {
+	more, err := m.egress.variables()
+	if err != nil {
+		m.log.Error("the certificates for an MCP server cannot be written", "server", words.Name, "error", err)
+	}
+	env := slices.Concat(m.processes.env, more)
+	pipes, err := newMCPPipes()
+	if err != nil {
+		return nil, fmt.Errorf("start it: %w", err)
+	}
+	m.noteStart()
+	program, err := m.processes.startSupervised(words.Command, env, pipes.stdin, pipes.stdout, pipes.stderr)
+	pipes.closeTheirs()
+	if err != nil {
+		pipes.closeOurs()
+		if errors.Is(err, exec.ErrNotFound) {
+			return nil, fmt.Errorf("there is no program %q in the sandbox", bound(words.Command[0], 100))
+		}
+		return nil, fmt.Errorf("start it: %w", err)
+	}
+	go m.keepErrors(words.Name, pipes.errors)
+	way := strings.Join(more, "\x00")
+	flow := newTraffic(m.maxTraffic)
+	return &mcpTransport{
+		Transport: &mcp.IOTransport{
+			// The decoder measures messages by itself.
+			Reader:        &measured{ReadCloser: pipes.from, traffic: flow, message: -1},
+			Writer:        &impatientWriter{pipes.to, m.writeTimeout},
+			MaxLineLength: maxMCPMessage,
+		},
+		traffic: flow,
+		begun:   func(string) {},
+		abort: sync.OnceFunc(func() {
+			_ = pipes.to.Close()
+			program.stop()
+			_ = pipes.from.Close()
+		}),
+		current: func() bool {
+			now, _ := m.egress.variables() // What it could not write, it has logged.
+			return strings.Join(now, "\x00") == way
+		},
+	}, nil
+}
+
+// mcpPipes are the standard streams of a program.
+type mcpPipes struct {
+	// stdin, stdout and stderr are the program's ends, to, from and errors the others.
+	stdin, stdout, stderr, to, from, errors *os.File
+}
+
+func newMCPPipes() (*mcpPipes, error) {
+	p := &mcpPipes{}
+	var errs [3]error
+	p.stdin, p.to, errs[0] = os.Pipe()
+	p.from, p.stdout, errs[1] = os.Pipe()
+	p.errors, p.stderr, errs[2] = os.Pipe()
+	if err := errors.Join(errs[:]...); err != nil {
+		p.closeTheirs()
+		p.closeOurs()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *mcpPipes) closeTheirs() { closeAll(p.stdin, p.stdout, p.stderr) }
+func (p *mcpPipes) closeOurs()   { closeAll(p.to, p.from, p.errors) }
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		_ = f.Close() // A nil file has nothing to close.
+	}
+}
+
+// impatientWriter gives up on a program that does not read.
+type impatientWriter struct {
+	*os.File
+	patience time.Duration
+}
+
+// Write writes all of p, or ends the connection.
+func (w *impatientWriter) Write(p []byte) (int, error) {
+	if err := w.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
+		return 0, err
+	}
+	n, err := w.File.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("it does not read what it is sent: %w", err)
+	}
+	return n, err
+}
+
+// keepErrors keeps what a program writes to standard error, for the model and people to read. All of it is taken in: a
+// program would stop where nobody reads.
+func (m *mcpServers) keepErrors(name string, from *os.File) {
+	defer from.Close()
+	file := &errorFile{all: m, path: toolapi.OutputDir + "/mcp-" + name + ".txt"}
+	defer file.close()
+	text := &cleaner{to: file}
+	_, _ = io.Copy(text, from) // Ends when the program and all that it started have.
+	_ = text.Close()
+}
+
+// errorFile is a file that is made with the first text, and ends at maxMCPStderr.
+type errorFile struct {
+	all    *mcpServers
+	path   string
+	file   *os.File
+	size   int
+	failed bool
+}
+
+// Write takes in all of p and never fails.
+func (f *errorFile) Write(p []byte) (int, error) {
+	if len(p) == 0 || f.size >= maxMCPStderr || !f.open() {
+		return len(p), nil
+	}
+	kept := firstBytes(string(p), maxMCPStderr-f.size)
+	f.size += len(kept)
+	if len(kept) < len(p) {
+		f.size = maxMCPStderr
+		kept += "\n… the rest was not kept …\n"
+	}
+	_, err := f.file.WriteString(kept)
+	f.failed = err != nil
+	return len(p), nil
+}
+
+// open says whether there is a file to write to, and makes it if it was not tried yet.
+func (f *errorFile) open() bool {
+	if f.file == nil && !f.failed {
+		var err error
+		f.file, err = f.all.workspace.createOutput(f.path)
+		f.failed = err != nil
+	}
+	return !f.failed
+}
+
+func (f *errorFile) close() {
+	if f.file != nil {
+		_ = f.file.Close()
+	}
+}

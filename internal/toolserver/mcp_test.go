@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+var friendlyTools = []string{"echo", "variable", "folder", "key", "fail", "die", "wait", "grow", "media", "resource"}
+
+// setMCP says which servers there are, and gives what they offer.
+func (s *sandbox) setMCP(servers ...toolapi.MCPServer) []toolapi.MCPServerState {
+	s.t.Helper()
+	resp, err := s.client(1).MCP(testContext(s.t), toolapi.MCPRequest{Servers: servers, TimeoutMs: 10_000})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp.Servers
+}
+
+// friendly starts the server that follows the protocol.
+func (s *sandbox) friendly() toolapi.MCPServer {
+	s.t.Helper()
+	server := toolapi.MCPServer{Name: "srv", Command: mcpCommand(s.t, "friendly"), Tools: friendlyTools}
+	if got := s.setMCP(server); got[0].Error != "" || got[0].Omitted != "" || len(got[0].Tools) != len(friendlyTools) {
+		s.t.Fatalf("%+v", got)
+	}
+	return server
+}
+
+func (s *sandbox) mcp(tool, text string) toolapi.Result {
+	s.t.Helper()
+	return s.run("mcp__srv__"+tool, echoArgs{Text: text})
+}
+
+func TestMCPTools(t *testing.T) {
+	s := newSandbox(t)
+	hello, err := s.client(1).Hello(testContext(t))
+	if err != nil || hello.Used || hello.MCP {
+		t.Fatalf("%+v %v", hello, err)
+	}
+	server := toolapi.MCPServer{Name: "srv", Command: mcpCommand(t, "friendly"), Tools: []string{"fail", "echo", "missing"}}
+	got := s.setMCP(server)[0]
+	if got.Name != "srv" || got.Error != "" || got.Omitted != "missing: the server has no such tool" || len(got.Tools) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	echo := got.Tools[0]
+	if echo.Name != "echo" || got.Tools[1].Name != "fail" || echo.Description != "The tool echo." {
+		t.Errorf("%+v", got.Tools)
+	}
+	const schema = `{"additionalProperties":false,"properties":{"text":{"description":"what to say","type":"string"}},"required":["text"],"type":"object"}`
+	if string(echo.InputSchema) != schema {
+		t.Errorf("%s", echo.InputSchema)
+	}
+	if hello, err = s.client(1).Hello(testContext(t)); err != nil || !hello.Used || !hello.MCP {
+		t.Errorf("a program was started, and hello says %+v %v", hello, err)
+	}
+	for name, want := range map[string]toolapi.Result{
+		"mcp__srv__echo":    {OK: true, Output: "<hi> \uFFFD[2J"},
+		"mcp__srv__fail":    {ErrorCode: toolapi.CodeMCPError, Output: "<hi> \uFFFD[2J"},
+		"mcp__srv__die":     {ErrorCode: toolapi.CodeToolNotGranted, Output: `No tool "die" of an MCP server "srv" may be called here.`},
+		"mcp__srv__missing": {ErrorCode: toolapi.CodeMCPError, Output: `The MCP server srv answered with error -32602: unknown tool "missing"`},
+		"mcp__other__echo":  {ErrorCode: toolapi.CodeToolNotGranted, Output: `No tool "echo" of an MCP server "other" may be called here.`},
+	} {
+		r := s.run(name, echoArgs{Text: "<hi> \x1b[2J"})
+		if r.OK != want.OK || r.ErrorCode != want.ErrorCode || strings.TrimSpace(r.Output) != want.Output || r.Provenance != toolapi.ProvenanceWeb {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if r := s.run("mcp__srv__echo", []string{"x"}); r.ErrorCode != toolapi.CodeInvalidArguments {
+		t.Errorf("%+v", r)
+	}
+	if r := s.run("mcp__srv__", echoArgs{}); r.ErrorCode != toolapi.CodeUnknownTool {
+		t.Errorf("%+v", r)
+	}
+	// What such a server writes may be in any file.
+	s.write("file", "x")
+	if r := s.run(toolapi.ToolRead, toolapi.ReadArgs{Path: "file"}); r.Provenance != toolapi.ProvenanceWeb {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestMCPProgramIsLikeThoseOfTools(t *testing.T) {
+	s := newSandbox(t)
+	s.setEgress(toolapi.EgressRequest{
+		Proxy: testProxy(t, 0), Token: testToken, Environment: map[string]string{"API_KEY": "mch-x"}, TimeoutMs: 10_000,
+	})
+	server := s.friendly()
+	for variable, want := range map[string]string{
+		"API_KEY": "mch-x", "HTTPS_PROXY": "http://motor:" + testToken + "@", "HOME": s.workspace, "MOTOR_STATE": "",
+	} {
+		if r := s.mcp("variable", variable); !strings.HasPrefix(r.Output, want) || want == "" && r.Output != "" {
+			t.Errorf("%s: %+v", variable, r)
+		}
+	}
+	if r := s.mcp("folder", ""); r.Output != s.workspace+"\n" {
+		t.Errorf("%+v", r)
+	}
+	// Calls in between do not end it, and a change of what programs have begins it again.
+	before := marked(t, mcpProgram)
+	if r := s.bash("true"); !r.OK {
+		t.Fatalf("%+v", r)
+	}
+	s.setMCP(server)
+	if after := marked(t, mcpProgram); !slices.Equal(before, after) || len(after) == 0 {
+		t.Errorf("%q, then %q", before, after)
+	}
+	s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"API_KEY": "another"}})
+	if r := s.mcp("variable", "API_KEY"); r.Output != "another\n" {
+		t.Errorf("%+v", r)
+	}
+	s.setMCP()
+	if left := marked(t, mcpProgram); len(left) > 0 {
+		t.Errorf("%q", left)
+	}
+	if r := s.mcp("echo", "x"); r.ErrorCode != toolapi.CodeToolNotGranted {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestMCPContent(t *testing.T) {
+	s := newSandbox(t)
+	s.friendly()
+	const media = "[image, \"image/png\", 7 bytes, not shown]\n" + `[audio, "audio/\x1bwav\n", 5 bytes, not shown]` + "\n" +
+		`[link to the resource "file:///x\ny" "x"]` + "\n" + `[resource "a:b", "x/y", 3 bytes, not shown]` + "\n" +
+		"{\n  \"of\": [\n    1,\n    2\n  ],\n  \"sum\": 3\n}\n"
+	if r := s.mcp("media", ""); !r.OK || r.Output != media {
+		t.Errorf("%+v", r)
+	}
+	if r := s.mcp("resource", ""); !r.OK || r.Output != "[resource \"a:b\"]\ninside\uFFFD[2J\nafter\n" {
+		t.Errorf("%+v", r)
+	}
+	call := newCallOf(t, "keyed", "mcp__srv__key", echoArgs{})
+	call.IdempotencyKey = "user:1"
+	if r := s.runCall(call); r.Output != "user:1\n" {
+		t.Errorf("%+v", r)
+	}
+	long := strings.Repeat("0123456789", 5000)
+	r := s.mcp("echo", long)
+	if !r.OK || len(r.Output) > toolapi.MaxOutputBytes || s.content(r.OutputFile) != long+"\n" {
+		t.Errorf("%d bytes, all in %q", len(r.Output), r.OutputFile)
+	}
+}
+
+func TestMCPServerDies(t *testing.T) {
+	s := newSandbox(t)
+	s.friendly()
+	r := s.mcp("die", "")
+	if r.ErrorCode != toolapi.CodeMCPError || !strings.Contains(r.Output, outcomeOpen) {
+		t.Errorf("%+v", r)
+	}
+	if r := s.mcp("echo", "again"); r.Output != "again\n" {
+		t.Errorf("it is not started again: %+v", r)
+	}
+}
+
+func TestMCPToolsChange(t *testing.T) {
+	s := newSandbox(t)
+	server := s.friendly()
+	if r := s.mcp("grow", ""); !r.OK {
+		t.Fatalf("%+v", r)
+	}
+	await(t, "the change", func() bool { return s.mcp("echo", "x").ErrorCode == toolapi.CodeMCPChanged })
+	if r := s.mcp("variable", "HOME"); r.ErrorCode != toolapi.CodeMCPChanged {
+		t.Errorf("%+v", r)
+	}
+	got := s.setMCP(server)[0]
+	if i := slices.IndexFunc(got.Tools, func(t toolapi.MCPTool) bool { return t.Name == "echo" }); !strings.HasPrefix(got.Tools[i].Description, "Another") {
+		t.Errorf("%+v", got)
+	}
+	// Whoever asked knows, and it is for them to judge.
+	if r := s.mcp("echo", "x"); !r.OK {
+		t.Errorf("%+v", r)
+	}
+	// One that is started again and describes other tools than the manager knows of.
+	s.mcp("die", "")
+	if r := s.mcp("echo", "x"); r.ErrorCode != toolapi.CodeMCPChanged {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestMCPCancelAndTimeout(t *testing.T) {
+	s := newSandbox(t)
+	s.friendly()
+	c := s.client(1)
+	done := make(chan toolapi.Result, 1)
+	go func() {
+		r, _ := c.Call(context.Background(), toolapi.Call{ID: "waits", Tool: "mcp__srv__wait", Arguments: json.RawMessage(`{"text":""}`)})
+		done <- r
+	}()
+	await(t, "the call", func() bool {
+		state, err := c.State(testContext(t), "waits")
+		return err == nil && state.Phase == toolapi.CallRunning
+	})
+	if _, err := c.Cancel(testContext(t), "waits"); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-done; r.ErrorCode != toolapi.CodeCancelled {
+		t.Errorf("%+v", r)
+	}
+	s.server.mcp.callTimeout = 200 * time.Millisecond
+	if r := s.mcp("wait", ""); r.ErrorCode != toolapi.CodeTimeout || !strings.Contains(r.Output, outcomeOpen) {
+		t.Errorf("%+v", r)
+	}
+	s.server.mcp.callTimeout = mcpCallTimeout
+	await(t, "the server to hear of it", func() bool { return strings.Contains(s.content(".motor/output/mcp-srv.txt"), "the call was cancelled") })
+	if r := s.mcp("echo", "x"); !r.OK {
+		t.Errorf("the server is of no use any more: %+v", r)
+	}
+}
+
+func TestMCPAfterARestart(t *testing.T) {
+	s := newSandbox(t)
+	server := s.friendly()
+	s.restart()
+	hello, err := s.client(1).Hello(testContext(t))
+	if err != nil || hello.Used || hello.MCP {
+		t.Errorf("%+v %v", hello, err)
+	}
+	if r := s.mcp("echo", "x"); r.ErrorCode != toolapi.CodeToolNotGranted {
+		t.Errorf("%+v", r)
+	}
+	s.setMCP(server)
+	if r := s.mcp("echo", "x"); !r.OK {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestMCPRequestsThatAreRefused(t *testing.T) {
+	s := newSandbox(t)
+	good := toolapi.MCPServer{Name: "a", Command: []string{"x"}, Tools: []string{"t"}}
+	with := func(change func(*toolapi.MCPServer)) toolapi.MCPRequest {
+		srv := good
+		change(&srv)
+		return toolapi.MCPRequest{Servers: []toolapi.MCPServer{srv}, TimeoutMs: 1}
+	}
+	for name, req := range map[string]toolapi.MCPRequest{
+		"no time":        {},
+		"too much time":  {TimeoutMs: toolapi.MaxEgressTimeoutMs + 1},
+		"too many":       {Servers: make([]toolapi.MCPServer, toolapi.MaxMCPServers+1), TimeoutMs: 1},
+		"twice":          {Servers: []toolapi.MCPServer{good, good}, TimeoutMs: 1},
+		"name":           with(func(s *toolapi.MCPServer) { s.Name = "a__b" }),
+		"long name":      with(func(s *toolapi.MCPServer) { s.Name = strings.Repeat("a", maxMCPServerName+1) }),
+		"no tools":       with(func(s *toolapi.MCPServer) { s.Tools = nil }),
+		"odd tool":       with(func(s *toolapi.MCPServer) { s.Tools = []string{"a/b"} }),
+		"nothing":        with(func(s *toolapi.MCPServer) { s.Command = nil }),
+		"both":           with(func(s *toolapi.MCPServer) { s.URL = "https://example.org/" }),
+		"NUL":            with(func(s *toolapi.MCPServer) { s.Command = []string{"a\x00b"} }),
+		"empty program":  with(func(s *toolapi.MCPServer) { s.Command = []string{""} }),
+		"many arguments": with(func(s *toolapi.MCPServer) { s.Command = make([]string, maxMCPArguments+1) }),
+		"authorization":  with(func(s *toolapi.MCPServer) { s.Authorization = "Bearer x" }),
+		"http":           with(func(s *toolapi.MCPServer) { s.Command, s.URL = nil, "http://example.org/" }),
+		"user":           with(func(s *toolapi.MCPServer) { s.Command, s.URL = nil, "https://u:p@example.org/" }),
+		"header": with(func(s *toolapi.MCPServer) {
+			s.Command, s.URL, s.Authorization = nil, "https://example.org/", "Bearer x\r\nHost: y"
+		}),
+	} {
+		body, err := json.Marshal(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, e := s.raw("PUT", toolapi.PathMCP, "1", body); status != 400 || e.Code != toolapi.ErrBadRequest {
+			t.Errorf("%s: %d %+v", name, status, e)
+		}
+	}
+	if status, _ := s.raw("POST", toolapi.PathMCP, "1", nil); status != 405 {
+		t.Error(status)
+	}
+	if status, e := s.raw("PUT", toolapi.PathMCP, "0", []byte(`{"servers":[],"timeoutMs":1}`)); status != 409 || e.Code != toolapi.ErrStaleEpoch {
+		t.Errorf("%d %+v", status, e)
+	}
+	if s.server.mcp.isSet() || s.server.mcp.ran() || s.server.taint.marked() {
+		t.Error("a refused request took effect")
+	}
+}

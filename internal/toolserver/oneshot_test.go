@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func (s *sandbox) oneshot(language, source string, ms int32) (toolapi.Result, toolapi.OneshotResult) {
+	s.t.Helper()
+	r := s.run(toolapi.ToolOneshot, toolapi.OneshotArgs{Language: language, Source: source, TimeoutMs: ms})
+	var shown toolapi.OneshotResult
+	if err := json.Unmarshal([]byte(r.Output), &shown); err != nil || shown.OK != r.OK || len(r.Output) > toolapi.MaxOutputBytes {
+		s.t.Errorf("%d bytes, ok %t: %v: %.500s", len(r.Output), r.OK, err, r.Output)
+	}
+	return r, shown
+}
+
+func TestOneshot(t *testing.T) {
+	s := newSandbox(t)
+	const js, py = toolapi.LanguageJavaScript, toolapi.LanguagePython
+	failed := func(message string) *toolapi.OneshotError {
+		return &toolapi.OneshotError{Code: toolapi.ExecutionError, Message: message}
+	}
+	late := func(ms int) *toolapi.OneshotError {
+		return &toolapi.OneshotError{Code: toolapi.ExecutionTimeout, Message: fmt.Sprintf("the program was killed after %d ms", ms)}
+	}
+	tests := map[string]struct {
+		language, source string
+		ms               int32
+		value, console   string
+		err              *toolapi.OneshotError
+	}{
+		"value":             {js, "({a: [1, 'é']})", 5000, `{"a":[1,"é"]}`, "", nil},
+		"console":           {js, "console.log('shown'); console.error('too')", 5000, "", "shown\ntoo\n", nil},
+		"null":              {js, "null", 5000, "null", "", nil},
+		"no JSON":           {js, "new Map()", 5000, "", "", nil},
+		"await":             {js, "await new Promise(r => setTimeout(r, 10, 7))", 5000, "7", "", nil},
+		"environment":       {js, "Object.keys(process.env).sort()", 5000, `["HOME","LANG","PATH","TMPDIR"]`, "", nil},
+		"folder":            {js, "const fs = require('fs'); fs.writeFileSync('x', ''); [fs.readdirSync('.'), process.cwd() === process.env.HOME]", 5000, `[["x"],true]`, "", nil},
+		"folder again":      {py, "import os\nos.listdir('.')", 5000, `[]`, "", nil},
+		"thrown":            {js, "let a = 1\nthrow new TypeError('no')", 5000, "", "", failed("TypeError: no (line 2)")},
+		"thrown by a part":  {js, "function f() {\n  throw new Error('no') }\nf()", 5000, "", "", failed("Error: no (line 2)")},
+		"thrown text":       {js, "throw 'no'", 5000, "", "", failed("'no'")},
+		"rejected":          {js, "await 1\nawait Promise.reject(new Error('no'))", 5000, "", "", failed("Error: no (line 2)")},
+		"syntax":            {js, "1\n2\nlet x = ;", 5000, "", "", failed("SyntaxError: Unexpected token ';' (line 3)")},
+		"exit":              {js, "process.exit(3)", 5000, "", "", failed("the program ended with exit status 3")},
+		"killed":            {js, "process.kill(process.pid, 'SIGKILL')", 5000, "", "", failed("the program was killed by signal 9 (killed), perhaps for want of memory")},
+		"endless":           {js, "console.log('begun'); for (;;) {}", 400, "", "begun\n", late(400)},
+		"waits":             {js, "setTimeout(() => {}, 1e6); 5", 300, "", "", late(300)},
+		"deaf":              {py, "import signal, time\nsignal.signal(15, signal.SIG_IGN)\nprint('begun')\ntime.sleep(60)", 400, "", "begun\n", late(400)},
+		"python":            {py, "x = {'a': [1, None]}\nx", 5000, `{"a":[1,null]}`, "", nil},
+		"python thrown":     {py, "def f():\n  1 / 0\nf()", 5000, "", "", failed("ZeroDivisionError: division by zero (line 2)")},
+		"python syntax":     {py, "x = 1\nx = = 2", 5000, "", "", failed("SyntaxError: invalid syntax (line 2)")},
+		"python exit":       {py, "import sys\nsys.exit(4)", 5000, "", "", failed("the program ended with exit status 4")},
+		"python text":       {py, "raise SystemExit('no')", 5000, "", "no\n", failed("the program ended with exit status 1")},
+		"value of a failed": {js, "process.exitCode = 2; 5", 5000, "", "", failed("the program ended with exit status 2")},
+		"control":           {js, "console.log('\\x1b[31m\\x00'); '\\x1b\\x7f\\x9b\\u2028'", 5000, `"\u001b\u007f\u009b` + "\u2028\"", "\uFFFD[31m\uFFFD\n", nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r, shown := s.oneshot(test.language, test.source, test.ms)
+			if test.err == nil && (!shown.OK || shown.Error != nil || shown.Console != test.console) || string(shown.Value) != test.value || shown.Truncated {
+				t.Errorf("%s", r.Output)
+			}
+			if test.err == nil {
+				return
+			}
+			if shown.OK || shown.Error == nil || *shown.Error != *test.err || !strings.HasPrefix(shown.Console, test.console) {
+				t.Errorf("%s, want %+v", r.Output, test.err)
+			}
+			want := map[string]string{toolapi.ExecutionError: toolapi.CodeExecutionError, toolapi.ExecutionTimeout: toolapi.CodeExecutionTimeout}
+			if r.ErrorCode != want[test.err.Code] {
+				t.Errorf("code %s", r.ErrorCode)
+			}
+		})
+	}
+	for _, dir := range []string{s.temp + "/" + ownDir, s.workspace + "/" + codeDir} {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left in %s: %v %v", dir, left, err)
+		}
+	}
+}
+
+func TestOneshotTimeIsThatOfTheProgram(t *testing.T) {
+	s := newSandbox(t)
+	began := time.Now()
+	r, shown := s.oneshot(toolapi.LanguagePython, "import subprocess\nsubprocess.Popen(['setsid', 'sleep', '100'])\nwhile True: pass", 1000)
+	if took := time.Since(began); took < time.Second || took > 4*time.Second || shown.Error.Code != toolapi.ExecutionTimeout {
+		t.Errorf("after %s: %+v", took, r)
+	}
+	for _, ms := range []int32{0, 99, 5001, -1} {
+		if r, shown := s.oneshot(toolapi.LanguagePython, "1", ms); r.ErrorCode != toolapi.CodeInvalidArguments || shown.Error == nil {
+			t.Errorf("%d ms: %+v", ms, r)
+		}
+	}
+}
+
+func TestOneshotIsBounded(t *testing.T) {
+	s := newSandbox(t)
+	const js, py = toolapi.LanguageJavaScript, toolapi.LanguagePython
+	for name, test := range map[string]struct {
+		language, source string
+		value            bool
+	}{
+		"console":           {js, "console.log('c'.repeat(1e6)); 5", true},
+		"console of quotes": {js, "console.log('\"'.repeat(1e6)); 5", true},
+		"lines":             {py, "for i in range(2 * 10**4): print(i)\n5", true},
+		"value":             {js, "'v'.repeat(1e6)", false},
+		"value of 33 KiB":   {js, "'v'.repeat(33 * 1024)", false},
+		"both":              {py, "print('c' * 30000)\n'v' * 30000", true},
+		"endless":           {py, "while True: print('x' * 10**5)", false},
+		"no UTF-8":          {py, "import os\nos.write(1, b'\\xff' * 10**6)\n5", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, shown := s.oneshot(test.language, test.source, 5000)
+			if !shown.Truncated || (len(shown.Value) > 0) != test.value {
+				t.Errorf("%d bytes: %.300s", len(r.Output), r.Output)
+			}
+			if test.value && len(r.Output) < toolapi.MaxOutputBytes*9/10 {
+				t.Errorf("%d bytes only", len(r.Output))
+			}
+		})
+	}
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// FuzzPatch: whatever the patch, nothing outside of the workspace changes, and a patch that is refused changes nothing.
+func FuzzPatch(f *testing.F) {
+	for _, seed := range []string{
+		"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-one\n+1\n",
+		"--- a/f\n+++ b/f\n@@ -2,2 +2,3 @@\n two\n+x\n three\n@@ -1 +1 @@\n-one\n+1\n",
+		"diff --git a/f b/g\nrename from f\nrename to g\n--- a/f\n+++ b/g\n@@ -1 +1 @@\n-one\n+1\n",
+		"diff --git a/dir/file b/x/y\ncopy from dir/file\ncopy to x/y\n",
+		"diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-one\n-two\n-three\n",
+		"diff --git a/n b/n\nnew file mode 100755\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n",
+		"--- /dev/null\n+++ b/../escaped\n@@ -0,0 +1 @@\n+x\n", "--- /dev/null\n+++ b/up/escaped\n@@ -0,0 +1 @@\n+x\n",
+		"--- /dev/null\n+++ b/rel\n@@ -0,0 +1 @@\n+x\n", "--- a/abs\n+++ b/abs\n@@ -1 +1 @@\n-secret\n+x\n", "--- /dev/null\n+++ b/newout\n@@ -0,0 +1 @@\n+x\n",
+		"--- /dev/null\n+++ b/f/x\n@@ -0,0 +1 @@\n+x\n", "--- /dev/null\n+++ b/q\n@@ -0,0 +1 @@\n+x\n--- /dev/null\n+++ b/q/x\n@@ -0,0 +1 @@\n+x\n",
+		"--- \"a/\\146\"\n+++ \"b/f\"\n@@ -1 +1 @@\n-one\n+1\n", "@@ -1 +1 @@\n-one\n+1\n", "--- a/f\r\n+++ b/f\r\n@@ -1 +1 @@\r\n-one\r\n+1\r\n",
+		"--- a/crlf\n+++ b/crlf\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n", "--- a/f\n+++ b/f\n@@ -1,0 +2,0 @@\n", "diff --git \"a/f\" f\nnew file mode 100644\n",
+		"--- a/f\t1970-01-01 00:00:00 +0000\n+++ b/f\n@@ -0,0 +1 @@\n+x\n", "GIT binary patch\n", "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n\n-three\n+3\n",
+	} {
+		f.Add(seed)
+	}
+	base := f.TempDir()
+	if err := os.Mkdir(base+"/workspace", 0o755); err != nil {
+		f.Fatal(err)
+	}
+	withTraps(f, base+"/workspace")
+	w, err := openWorkspace(base + "/workspace")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = w.close() })
+	fresh := files{"f": "one\ntwo\nthree\n", "crlf": "a\r\nb\r\n", "dir/file": "inside\n"}
+	f.Fuzz(func(t *testing.T, patch string) {
+		for name, content := range fresh {
+			if err := w.replace(name, strings.NewReader(content)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := tree(t, base)
+		args, err := json.Marshal(toolapi.PatchArgs{Patch: patch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := w.patchTool(context.Background(), job{args: args, limit: toolapi.MaxOutputBytes})
+		after := tree(t, base)
+		if !r.OK && (r.ErrorCode == "" || r.ErrorCode == toolapi.CodeInternal || !maps.Equal(before, after)) {
+			t.Fatalf("%q: %+v\n%q\n%q", patch, r, before, after)
+		}
+		for _, all := range []files{before, after} {
+			maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "workspace/") })
+		}
+		if !maps.Equal(before, after) {
+			t.Fatalf("%q: something outside of the workspace was changed: %q, %q", patch, before, after)
+		}
+		if left, err := os.ReadDir(filepath.Join(base, "workspace", tempDir)); err != nil || len(left) > 0 {
+			t.Fatalf("%q: temporary files are left: %v, %v", patch, left, err)
+		}
+		clearMade(t, w.dir)
+	})
+}
+
+// clearMade removes what patches made in the folder.
+func clearMade(t *testing.T, dir string) {
+	t.Helper()
+	keep := map[string]bool{"dir": true, "f": true, "crlf": true, ownDir: true}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !keep[e.Name()] && (e.Type().IsRegular() || e.IsDir()) {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// FuzzHunks: what a patch does to a text is what its hunks say, and lines that no hunk names stay as they are.
+func FuzzHunks(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"--- f\n+++ f\n@@ -1 +1 @@\n-a\n+b\n", "a\nc\n"}, {"--- f\n+++ f\n@@ -1,0 +2 @@\n+b\n", "a\nc\n"},
+		{"--- f\n+++ f\n@@ -3,2 +3 @@\n c\n-d\n@@ -1 +1,2 @@\n-a\n+b\n+c\n", "x\na\nb\nc\nd"}, {"--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-c\n+d\n", "a\r\nc\r\n"},
+		{"--- f\n+++ f\n@@ -2 +2 @@\n-c\n\\ No newline at end of file\n+d\n\\ No newline at end of file\n", "a\nc"}, {"--- f\n+++ f\n@@ -1 +1 @@\n a\n-b\n+c\n", " a\nb \n"},
+		{"diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n@@ -1,3 +1 @@ x\n-a\n-b\n c\n", "a\nb\nc\n"}, {"--- f\n+++ f\n@@ -1 +0,0 @@\n-a\n", "a\n"},
+		{"--- f\n+++ f\n@@ -0,0 +1 @@\n+a\n", ""}, {"--- f\n+++ f\n@@ -1,2 +1,2 @@\n\n-a\n+b\n", "\na\n"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, patch, content string) {
+		parsed, err := parsePatch(patch)
+		if err != nil {
+			return
+		}
+		for _, fp := range parsed {
+			changed, movedHunks, err := applyHunks(context.Background(), content, fp.hunks)
+			if err != nil {
+				if _, ok := errors.AsType[*misfit](err); !ok {
+					t.Fatal(err)
+				}
+				continue
+			}
+			added, removed := fp.counts()
+			if got, want := len(splitLines(changed)), len(splitLines(content))+int(added-removed); got != want {
+				t.Fatalf("%q of %q: %q has %d lines, want %d", patch, content, changed, got, want)
+			}
+			if len(fp.hunks) == 0 && changed != content || len(movedHunks) > len(fp.hunks) {
+				t.Fatalf("%q of %q: %q", patch, content, changed)
+			}
+		}
+	})
+}
+
+// A program swaps a folder for a link that leads out, over and over, while files are changed by a path through it.
+func TestSwappedLinkDoesNotLeadChangesOut(t *testing.T) {
+	s := newSandbox(t)
+	outside := filepath.Dir(s.workspace) + "/outside"
+	if err := os.Mkdir(outside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(outside+"/file", []byte(secret), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.write("real/file", "inside\n")
+	swapped, stop := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(swapped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.Symlink(outside, s.workspace+"/t1")
+			_ = os.Rename(s.workspace+"/t1", s.workspace+"/d")
+			_ = os.Symlink("real", s.workspace+"/t2")
+			_ = os.Rename(s.workspace+"/t2", s.workspace+"/d")
+		}
+	}()
+	w := s.server.workspace
+	do := func(run func(context.Context, job) toolapi.Result, args any) {
+		t.Helper()
+		encoded, err := json.Marshal(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := run(t.Context(), job{args: encoded, limit: toolapi.MaxOutputBytes}); strings.Contains(r.Output, secret) || r.ErrorCode == toolapi.CodeInternal {
+			t.Fatalf("%+v", r)
+		}
+	}
+	for range 100 {
+		do(w.editTool, toolapi.EditArgs{Path: "d/file", OldText: "s", NewText: "S"})
+		do(w.editTool, toolapi.EditArgs{Path: "d/file", OldText: "S", NewText: "s"})
+		do(w.patchTool, toolapi.PatchArgs{Patch: "--- a/d/file\n+++ b/d/file\n@@ -1 +1 @@\n-inside\n+changed\n"})
+		do(w.patchTool, toolapi.PatchArgs{Patch: "--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+new\n--- a/d/file\n+++ /dev/null\n@@ -1 +0,0 @@\n-changed\n"})
+		do(w.patchTool, toolapi.PatchArgs{Patch: "diff --git a/d/new b/d/file\nrename from d/new\nrename to d/file\n--- a/d/new\n+++ b/d/file\n@@ -1 +1 @@\n-new\n+inside\n"})
+		do(w.globTool, toolapi.GlobArgs{Pattern: "d/*"})
+	}
+	close(stop)
+	<-swapped
+	if got := tree(t, outside); len(got) != 1 || got["file"] != secret {
+		t.Errorf("outside there is %q", got)
+	}
+}

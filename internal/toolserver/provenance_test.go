@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// provenances are those of a result of each tool that only looks, and of two that run programs.
+func (s *sandbox) provenances() map[string]toolapi.Provenance {
+	s.t.Helper()
+	all := map[string]toolapi.Provenance{}
+	for tool, args := range map[string]any{
+		toolapi.ToolRead: toolapi.ReadArgs{Path: "a.txt"}, toolapi.ToolList: toolapi.ListArgs{}, toolapi.ToolGlob: toolapi.GlobArgs{Pattern: "*"},
+		toolapi.ToolBash: toolapi.BashArgs{Command: "true"}, toolapi.ToolCode: toolapi.CodeArgs{Language: "python", Source: "1"},
+		toolapi.ToolWrite: toolapi.WriteArgs{Path: "b.txt", Content: "b"},
+	} {
+		r := s.run(tool, args)
+		if !r.OK {
+			s.t.Fatalf("%s: %+v", tool, r)
+		}
+		all[tool] = r.Provenance
+	}
+	return all
+}
+
+func (s *sandbox) wantProvenances(when string, want toolapi.Provenance) {
+	s.t.Helper()
+	for tool, got := range s.provenances() {
+		expected := want
+		if tool == toolapi.ToolWrite {
+			expected = toolapi.ProvenanceInternal // It shows nothing of what there is.
+		}
+		if got != expected {
+			s.t.Errorf("%s: a result of %s is %s", when, tool, got)
+		}
+	}
+}
+
+func TestInputFromTheWeb(t *testing.T) {
+	s := newSandbox(t)
+	c := s.client(1)
+	for _, from := range []toolapi.Provenance{toolapi.ProvenanceInternal, toolapi.ProvenanceUser, ""} {
+		if _, err := c.PutFileFrom(testContext(t), "a.txt", []byte("a\n"), from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.server.taint.marked() {
+		t.Error("the sandbox is marked without a reason")
+	}
+	// The file is there with the same bytes; that it came from the web is news all the same.
+	if _, err := c.PutFileFrom(testContext(t), "a.txt", []byte("a\n"), toolapi.ProvenanceWeb); err != nil {
+		t.Fatal(err)
+	}
+	s.wantProvenances("a file from the web", toolapi.ProvenanceWeb)
+	if r := s.run(toolapi.ToolRead, toolapi.ReadArgs{Path: "none"}); r.Provenance != toolapi.ProvenanceInternal {
+		t.Errorf("what the server says itself: %+v", r)
+	}
+	s.restart()
+	s.wantProvenances("after a restart", toolapi.ProvenanceWeb)
+}
+
+func TestNothingFromTheWeb(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a.txt", "a\n")
+	s.wantProvenances("alone", toolapi.ProvenanceInternal)
+	// Tools that bring something in are believed nothing else, also when they fail.
+	if r := s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "https://a.test/"}); r.Provenance != toolapi.ProvenanceWeb {
+		t.Errorf("fetch: %+v", r)
+	}
+	s.wantProvenances("after a request that went nowhere", toolapi.ProvenanceInternal)
+	s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"A": "b"}})
+	s.wantProvenances("with variables only", toolapi.ProvenanceInternal)
+	s.setEgress(toolapi.EgressRequest{Proxy: "127.0.0.1:1", Token: testToken, TimeoutMs: 1})
+	s.setEgress(toolapi.EgressRequest{})
+	s.wantProvenances("after a way out", toolapi.ProvenanceWeb)
+}
+
+func TestProvenanceOfAnInputIsChecked(t *testing.T) {
+	s := newSandbox(t)
+	for value, ok := range map[string]bool{"user": false, "Web": false, "internal": false, "": true, "web": true} {
+		r := httptest.NewRequest(http.MethodPut, toolapi.PathFiles+"a", nil)
+		r.Header.Set(toolapi.HeaderProvenance, value)
+		err := s.server.takeProvenance(&request{Request: r})
+		if (err == nil) != ok || s.server.taint.marked() != (value == "web") {
+			t.Errorf("%q: %v, marked %t", value, err, s.server.taint.marked())
+		}
+		s.server.taint = &taint{file: s.server.taint.file}
+	}
+}
+
+// A mark that cannot be kept lets nothing in.
+func TestTaintIsOnDiskFirst(t *testing.T) {
+	dir := t.TempDir()
+	mark, err := openTaint(dir)
+	if err != nil || mark.marked() {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := mark.mark(); err == nil || mark.marked() {
+		t.Errorf("marked without a folder: %v", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := mark.mark(); err != nil || !mark.marked() {
+		t.Error(err)
+	}
+	if again, err := openTaint(dir); err != nil || !again.marked() {
+		t.Errorf("opened again: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, taintFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := mark.mark(); err != nil || !mark.marked() {
+		t.Error("a mark is never taken back")
+	}
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// supervised is a program that outlives the call that started it, with everything that it starts; see supervisor.go.
+type supervised struct {
+	processes *processes
+	number    int
+	// link ends with the server, which tells the supervisor.
+	link *os.File
+	// status is how the program ended, nil as long as it runs; what it started may go on after it.
+	status atomic.Pointer[syscall.WaitStatus]
+	ended  chan struct{}
+}
+
+// startSupervised starts argv, in the workspace, under a supervisor of its own; stop kills everything below it and waits.
+// A name without a slash is looked for on the search path. env is the whole environment; a nil file is /dev/null. The
+// caller closes its files when this has returned.
+func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *os.File) (*supervised, error) {
+	if len(argv) == 0 {
+		return nil, errors.New("there is no program to start")
+	}
+	exe, err := p.lookUp(argv[0])
+	if err != nil {
+		return nil, err
+	}
+	link, theirs, err := newLink()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	s := &supervised{processes: p, link: link, ended: make(chan struct{})}
+	launch := start{
+		path: p.self, args: append([]string{supervisorName, exe}, argv[1:]...), env: lastOfEach(env), dir: p.workspace.dir,
+		files: []*os.File{stdin, stdout, stderr, theirs},
+	}
+	if err := p.supervisors.add(s, func() error {
+		s.number, err = p.reaper.start(launch, supervisor)
+		return err
+	}); err != nil {
+		return nil, errors.Join(err, link.Close())
+	}
+	go s.watch()
+	return s, nil
+}
+
+// lookUp finds a program by its name or path.
+func (p *processes) lookUp(name string) (string, error) {
+	if !strings.Contains(name, "/") {
+		return p.find(name)
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(p.workspace.dir, name)
+	}
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		return "", errNoProgram
+	}
+	return name, nil
+}
+
+// newLink makes the link between the server and a supervisor.
+func newLink() (ours, theirs *os.File, err error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a link to a supervisor: %w", err)
+	}
+	if err := syscall.SetNonblock(fds[0], true); err != nil {
+		return nil, nil, errors.Join(err, syscall.Close(fds[0]), syscall.Close(fds[1]))
+	}
+	return os.NewFile(uintptr(fds[0]), "link"), os.NewFile(uintptr(fds[1]), "link"), nil
+}
+
+// watch waits for the end and collects it.
+func (s *supervised) watch() {
+	defer s.processes.supervisors.running.Done()
+	var said [5]byte
+	n, _ := io.ReadFull(s.link, said[:4])
+	if n == 4 {
+		s.status.Store(new(syscall.WaitStatus(binary.NativeEndian.Uint32(said[:]))))
+		m, _ := io.ReadFull(s.link, said[4:])
+		n += m
+	}
+	waitZombie(s.number)
+	_ = s.link.Close()
+	s.processes.reaper.wait(s.number)
+	s.processes.supervisors.remove(s)
+	close(s.ended)
+	if n < len(said) {
+		// It was killed, and what was below it is below the server now, where it looks like a part of a call.
+		s.processes.killStrays()
+	}
+}
+
+// stop kills everything below the supervisor and waits. It is idempotent.
+func (s *supervised) stop() {
+	s.processes.reaper.killTree(s.number)
+	<-s.ended
+}
+
+// done is closed when the program and everything that it started has ended.
+func (s *supervised) done() <-chan struct{} { return s.ended }
+
+// pid is the supervisor's. A signal to it that ends programs ends the whole tree.
+func (s *supervised) pid() int { return s.number }
+
+// supervisors are the supervisors that run.
+type supervisors struct {
+	mu      sync.Mutex
+	all     map[*supervised]bool
+	closed  bool
+	running sync.WaitGroup
+}
+
+// add starts a supervisor, unless the server stops.
+func (v *supervisors) add(s *supervised, start func() error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return errStopped
+	}
+	if err := start(); err != nil {
+		return err
+	}
+	v.all[s] = true
+	v.running.Add(1)
+	return nil
+}
+
+func (v *supervisors) remove(s *supervised) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.all, s)
+}
+
+// close lets no more start, stops all, and waits until what was below them is gone.
+func (v *supervisors) close() {
+	v.mu.Lock()
+	v.closed = true
+	v.mu.Unlock()
+	v.stop()
+	v.running.Wait()
+}
+
+// stop stops all.
+func (v *supervisors) stop() {
+	var stopped sync.WaitGroup
+	v.mu.Lock()
+	for s := range v.all {
+		stopped.Go(s.stop)
+	}
+	v.mu.Unlock()
+	stopped.Wait()
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// A supervisor is this program as the root of what outlives the call that started it. It is the parent of orphans below
+// it, so whatever its program starts, however often that forks, stays below it and can be told from everything else.
+//
+// It ends when nothing is below it any more. It kills what is below it when the server is gone, and when it is told to end
+// by a signal, after stopGrace.
+
+const (
+	// supervisorName is argument 0 of a supervisor; the program and its arguments follow.
+	supervisorName = "motor-supervisor"
+	// linkFile is the supervisor's end of the link to the server. The server writes nothing to it; its end is the
+	// server's. The supervisor writes the wait status of its program when that ends, 4 bytes, and linkOrderly when
+	// nothing is left.
+	linkFile    = 3
+	linkOrderly = 1
+	// stopGrace is what programs have to end by themselves.
+	stopGrace = 2 * time.Second
+	// killPause is the time between two looks at what is left.
+	killPause = 5 * time.Millisecond
+
+	prSetPdeathsig = 1
+)
+
+// supervise runs the program and returns when everything below this process is gone. This goroutine is on the thread
+// whose end would end the program.
+func supervise(program []string) int {
+	syscall.CloseOnExec(linkFile)
+	link := os.NewFile(linkFile, "link")
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	pid, err := startBelow(program)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "the tool's program could not be started:", err)
+		return 126
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, link) // It ends with the server.
+		killBelow()
+	}()
+	go func() {
+		<-stop
+		signalBelow(syscall.SIGTERM)
+		signalBelow(syscall.SIGCONT)
+		<-time.After(stopGrace)
+		killBelow()
+	}()
+	collectBelow(pid, link)
+	_, _ = link.Write([]byte{linkOrderly}) // It fails only if the server is gone.
+	return 0
+}
+
+// startBelow starts the program and gives away this process's input and outputs, which else would stay open after it.
+func startBelow(program []string) (pid int, err error) {
+	// The signal is a second way to hear that the server is gone.
+	for option, value := range map[uintptr]uintptr{prSetChildSubreaper: 1, prSetPdeathsig: uintptr(syscall.SIGTERM)} {
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, option, value, 0); errno != 0 {
+			return 0, errno
+		}
+	}
+	if err := closeMemory(); err != nil {
+		return 0, err
+	}
+	pid, err = syscall.ForkExec(program[0], program, &syscall.ProcAttr{
+		Env:   os.Environ(),
+		Files: []uintptr{0, 1, 2},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		return 0, err
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return pid, nil //nolint:nilerr // Who reads the outputs then learns of their end from the end of this process.
+	}
+	for fd := range 3 {
+		_ = syscall.Dup3(int(null.Fd()), fd, 0)
+	}
+	return pid, nil
+}
+
+// collectBelow collects what ends below this process until nothing is left.
+func collectBelow(program int, link io.Writer) {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		if pid == program {
+			_, _ = link.Write(binary.NativeEndian.AppendUint32(nil, uint32(status))) // As above.
+		}
+	}
+}
+
+// killBelow goes on until this process ends, which it does when nothing is left.
+func killBelow() {
+	for {
+		signalBelow(syscall.SIGKILL)
+		<-time.After(killPause)
+	}
+}
+
+func signalBelow(sig syscall.Signal) {
+	table, _, err := processTable()
+	if err != nil {
+		return // The next look may be luckier, and the server kills by itself.
+	}
+	self := os.Getpid()
+	for pid := range table {
+		if table.below(pid, self) {
+			_ = syscall.Kill(pid, sig) // It fails only for what has just ended.
+		}
+	}
+}

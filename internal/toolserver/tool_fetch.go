@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	fetchUsage = `"url", and optionally "method", "headers", "body" or "bodyFile", "saveTo", "raw", "timeoutSeconds" and "idempotencyKey"`
+	// maxHeaderText bounds what is shown of an answer's headers.
+	maxHeaderText = 8 << 10
+)
+
+// tellingHeaders are those that are shown of each answer that has them.
+var tellingHeaders = []string{
+	"Allow", "Content-Disposition", "Etag", "Last-Modified", "Link", "Location", "Retry-After", "Www-Authenticate",
+}
+
+// fetcher makes requests for the fetch tool.
+type fetcher struct {
+	workspace *workspace
+	egress    *egress
+	taint     *taint
+	markdowns *markdowns
+}
+
+// fetch makes a request through the egress proxy and shows the answer.
+func (f *fetcher) fetch(ctx context.Context, j job) toolapi.Result {
+	var args toolapi.FetchArgs
+	if bad := decodeArgs(j.args, &args, fetchUsage); bad != nil {
+		return *bad
+	}
+	out, bad := f.workspace.newOutgoing(args, j.key)
+	if bad != nil {
+		return *bad
+	}
+	client, err := f.egress.wayOutClient()
+	if errors.Is(err, errNoWayOut) {
+		return failure(toolapi.CodeEgressDenied, "This sandbox has no way out: no host can be reached. "+
+			"Call request_domain with %s if the task needs it.", display(out.url.Hostname()))
+	}
+	if err != nil {
+		return failure(toolapi.CodeInternal, "The way out of the sandbox cannot be used.")
+	}
+	defer client.CloseIdleConnections()
+	if bad := out.secret(args.BodyFile); bad != nil {
+		return *bad
+	}
+	if err := f.taint.mark(); err != nil {
+		return failure(toolapi.CodeInternal, "The tool server cannot keep its records: nothing was sent.")
+	}
+	timed, cancel := context.WithTimeout(ctx, out.timeout)
+	defer cancel()
+	got, bad := out.exchange(timed, client)
+	if bad != nil {
+		return *bad
+	}
+	return f.show(ctx, j, args, got)
+}
+
+// show makes the result of an answer.
+func (f *fetcher) show(ctx context.Context, j job, args toolapi.FetchArgs, got *reply) toolapi.Result {
+	result := toolapi.Result{OK: got.status < http.StatusBadRequest && got.stuck == "", Provenance: toolapi.ProvenanceWeb}
+	if !result.OK {
+		result.ErrorCode = fmt.Sprintf("http_%d", got.status)
+		// With some, the server says that it has done nothing.
+		result.Retryable = slices.Contains([]int{408, 425, 429, 503}, got.status) || got.onlyReads && slices.Contains([]int{500, 502, 504}, got.status)
+	}
+	s := shown{fetcher: f, id: j.id, limit: j.limit, result: &result, got: got, media: mediaOf(got.header.Get("Content-Type"))}
+	switch {
+	case args.Method == http.MethodHead || args.Method == http.MethodOptions && len(got.body) == 0:
+		result.Output = s.head("") + s.headers(slices.Sorted(maps.Keys(got.header)))
+	case args.SaveTo != "" && result.OK:
+		s.saveTo(args.SaveTo)
+	default:
+		s.body(ctx, args.Raw)
+		if args.SaveTo != "" {
+			result.Output += "\n[nothing was saved to " + display(args.SaveTo) + "]\n"
+		}
+	}
+	return result
+}
+
+// shown is an answer on its way to a result.
+type shown struct {
+	*fetcher
+	id     string
+	limit  int
+	result *toolapi.Result
+	got    *reply
+	media  string
+}
+
+// head are the lines before the body. note says how the body is shown.
+func (s *shown) head(note string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "HTTP %d %s\nURL: %s", s.got.status, bound(s.got.reason, 100), firstBytes(cleanText(s.got.url.String()), maxHeaderText))
+	switch s.got.redirects {
+	case 0:
+	case 1:
+		b.WriteString(" (after a redirect)")
+	default:
+		fmt.Fprintf(&b, " (after %d redirects)", s.got.redirects)
+	}
+	b.WriteString("\n")
+	if s.got.stuck != "" {
+		fmt.Fprintf(&b, "The redirect was not followed: %s.\n", s.got.stuck)
+	}
+	if kind := s.got.header.Get("Content-Type"); note != "" && kind != "" {
+		fmt.Fprintf(&b, "Content-Type: %s, %s\n", bound(kind, 200), note)
+	} else if kind != "" && note == "" && len(s.got.body) > 0 {
+		fmt.Fprintf(&b, "Content-Type: %s\n", bound(kind, 200))
+	}
+	return strings.ReplaceAll(b.String(), " \n", "\n")
+}
+
+// headers are lines of headers, as many as fit.
+func (s *shown) headers(names []string) string {
+	var b strings.Builder
+	for _, name := range names {
+		for _, value := range s.got.header.Values(name) {
+			line := strings.NewReplacer("\n", " ", "\r", " ").Replace(name+": "+value) + "\n"
+			if b.Len()+len(line) > maxHeaderText {
+				return b.String() + "[further headers are left out]\n"
+			}
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// body shows the body, or puts it into a file and shows what it can of it.
+func (s *shown) body(ctx context.Context, raw bool) {
+	text, ok := "", false
+	if s.got.encoding == "" {
+		text, ok = decodeText(s.got.body, s.got.header.Get("Content-Type"))
+	}
+	note, ending := "", extensionOf(s.media, ok)
+	switch {
+	case !ok:
+		s.binary(ending)
+		return
+	case raw || len(s.got.body) == 0:
+	case isHTML(s.media) && len(text) > maxHTMLBytes:
+		note = "too large to be turned into Markdown"
+	case isHTML(s.media):
+		text, note = s.markdowns.markdown(ctx, text, s.got.url)
+		ending = ".md"
+	case isJSON(s.media):
+		text = prettyJSON(text)
+	}
+	head := s.head(note) + s.headers(tellingHeaders) + "\n"
+	if text == "" {
+		s.result.Output = head + "[the body is empty]\n"
+		return
+	}
+	text = cleanText(text)
+	if len(head)+len(text) <= s.limit {
+		s.result.Output = head + text
+		return
+	}
+	s.long(head, text, ending)
+}
+
+// long shows beginning and end of a text, all of which goes to a file.
+func (s *shown) long(head, text, ending string) {
+	where := s.keep([]byte(text), ending)
+	note := func(left int) string {
+		if where == "" {
+			return fmt.Sprintf("\n… %d bytes left out, and lost: the workspace takes no more …\n", left)
+		}
+		return fmt.Sprintf("\n… %d bytes left out; the whole text (%s) is in %s, read it with the read tool …\n", left, describe(s.media, []byte(text)), where)
+	}
+	head = firstBytes(head, s.limit/2)
+	room := s.limit - len(head) - len(note(len(text)))
+	first := firstBytes(text, max(0, room*3/4))
+	last := lastBytes(text, max(0, room-len(first)))
+	s.result.Output = head + first + note(len(text)-len(first)-len(last)) + last
+}
+
+// binary keeps a body that is no text, and says what it is.
+func (s *shown) binary(ending string) {
+	note := ""
+	if s.got.encoding != "" {
+		note = "in the Content-Encoding " + bound(s.got.encoding, 64)
+	}
+	what := describe(s.media, s.got.body)
+	tail := fmt.Sprintf("\n[the body is no text: %s. It could not be kept: the workspace takes no more]\n", what)
+	if where := s.keep(s.got.body, ending); where != "" {
+		tail = fmt.Sprintf("\n[the body is no text: %s. It is in %s; look into it with bash or code]\n", what, where)
+	}
+	s.result.Output = s.head(note) + s.headers(tellingHeaders) + tail
+}
+
+// keep puts content into the folder of outputs and gives its path, "" if that is not possible.
+func (s *shown) keep(content []byte, ending string) string {
+	local := toolapi.OutputDir + "/" + s.id + ending
+	file, err := s.workspace.createOutput(local)
+	if err != nil {
+		return ""
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err != nil {
+		_ = s.workspace.root.Remove(local) // A part of it only takes the space that is missing.
+		return ""
+	}
+	s.result.OutputFile = local
+	return local
+}
+
+// saveTo puts the body into a file that the call names.
+func (s *shown) saveTo(name string) {
+	local, err := s.workspace.resolve(name)
+	if err == nil {
+		err = s.workspace.replace(local, bytes.NewReader(s.got.body))
+	}
+	if err != nil {
+		bad := s.workspace.fileFailure("save the body to", name, err)
+		bad.Output = s.head("") + "\n" + bad.Output + " The request itself was made and answered."
+		*s.result = bad
+		return
+	}
+	how := "look into it with bash or code"
+	if utf8.Valid(s.got.body) {
+		how = "read it with the read tool"
+	}
+	note := ""
+	if s.got.encoding != "" {
+		note = "in the Content-Encoding " + bound(s.got.encoding, 64)
+	}
+	s.result.Output = s.head(note) + s.headers(tellingHeaders) +
+		fmt.Sprintf("\n[saved to %s: %s; %s]\n", display(name), describe(s.media, s.got.body), how)
+}
+
+// describe tells what a content is, in a few words.
+func describe(media string, content []byte) string {
+	if media == "" {
+		media = http.DetectContentType(content)
+	}
+	sum := sha256.Sum256(content)
+	return fmt.Sprintf("%s, %d bytes, sha256 %s", bound(media, 100), len(content), hex.EncodeToString(sum[:]))
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	grepUsage   = `"pattern", and optionally "path", "glob", "ignoreCase", "literal", "context" and "output"`
+	grepProgram = "rg"
+	grepTimeout = 60 * time.Second
+
+	// maxGrepContext is the most lines before and after a match.
+	maxGrepContext = 20
+	// maxGrepColumns is the most bytes of a line that are shown.
+	maxGrepColumns = 400
+
+	grepNothing = "[no matches]\n"
+)
+
+// grep searches the contents of files with ripgrep.
+func (p *processes) grep(ctx context.Context, j job) toolapi.Result {
+	var args toolapi.GrepArgs
+	if bad := decodeArgs(j.args, &args, grepUsage); bad != nil {
+		return *bad
+	}
+	options, bad := grepOptions(args)
+	if bad != nil {
+		return *bad
+	}
+	local, err := p.workspace.searchable(cmp.Or(args.Path, "."))
+	if err != nil {
+		return p.workspace.fileFailure("search", args.Path, err)
+	}
+	if _, err := p.find(grepProgram); err != nil {
+		return failure(toolapi.CodeNotFound, "The program rg (ripgrep) is not in this sandbox's image. Use bash (grep -rn).")
+	}
+	if local != "." { // Without a path, paths are shown without "./" before them.
+		options = append(options, "--", local)
+	}
+	return grepResult(p.run(ctx, j, program{name: grepProgram, args: options, timeout: grepTimeout}))
+}
+
+// grepOptions are the arguments for ripgrep, but for the path. What it is told does not depend on anything else, and what it
+// says is the same each time.
+func grepOptions(args toolapi.GrepArgs) ([]string, *toolapi.Result) {
+	var bad toolapi.Result
+	switch {
+	case args.Pattern == "":
+		bad = failure(toolapi.CodeInvalidArguments, "The pattern is empty. Use glob or list to see what files there are.")
+	case strings.ContainsRune(args.Pattern+args.Glob, 0):
+		bad = failure(toolapi.CodeInvalidArguments, invalidNULInArg, "The pattern")
+	case args.Context < 0 || args.Context > maxGrepContext:
+		bad = failure(toolapi.CodeInvalidArguments, "context is %d and may be 0 to %d.", args.Context, maxGrepContext)
+	}
+	options := []string{
+		"--no-config", "--color=never", "--no-heading", "--with-filename", "--sort=path",
+		"--no-messages", // A file that is gone or closed to us is no failure of the search.
+	}
+	switch args.Output {
+	case "", toolapi.GrepContent:
+		options = append(options, "--line-number", "--max-columns="+strconv.Itoa(maxGrepColumns), "--max-columns-preview",
+			"--context="+strconv.Itoa(int(args.Context)))
+	case toolapi.GrepFiles:
+		options = append(options, "--files-with-matches")
+	case toolapi.GrepCount:
+		options = append(options, "--count")
+	default:
+		bad = failure(toolapi.CodeInvalidArguments, "The output %q is not known. It is %s, %s or %s.",
+			bound(args.Output, 64), toolapi.GrepContent, toolapi.GrepFiles, toolapi.GrepCount)
+	}
+	if bad.ErrorCode != "" {
+		return nil, &bad
+	}
+	if args.IgnoreCase {
+		options = append(options, "--ignore-case")
+	}
+	if args.Literal {
+		options = append(options, "--fixed-strings")
+	}
+	if args.Glob != "" {
+		options = append(options, "--glob="+args.Glob)
+	}
+	return append(options, "--regexp="+args.Pattern), nil
+}
+
+// searchable is the name for os.Root of a file or folder of the workspace. What a program could read by itself is no secret
+// to it; the check is for clear answers, and because a pipe would keep it waiting.
+func (w *workspace) searchable(name string) (string, error) {
+	local, err := w.resolve(name)
+	if err != nil {
+		return "", err
+	}
+	file, _, err := w.openFile(local, os.O_RDONLY)
+	if err != nil {
+		return "", err
+	}
+	return local, file.Close()
+}
+
+// grepResult makes the result of a search of that of the program. Its status is 1 if nothing was found, and 2 if something
+// was wrong: with the pattern, which it says, or with a file, which it does not say.
+func grepResult(r toolapi.Result) toolapi.Result {
+	switch r.ErrorCode {
+	case "exit_1":
+		return success(grepNothing)
+	case "exit_2":
+		text := strings.TrimSuffix(r.Output, "[exit status 2]\n")
+		if message, ok := strings.CutPrefix(text, grepProgram+": "); ok {
+			return failure(toolapi.CodeInvalidArguments, "ripgrep cannot search for this: %s", message)
+		}
+		r.OK, r.ErrorCode = true, ""
+		r.Output = cmp.Or(text, grepNothing) + "[some files could not be read]\n"
+	case toolapi.CodeTimeout:
+		if i := strings.LastIndex(r.Output, "[timeout: "); i >= 0 {
+			r.Output = r.Output[:i] + "[timeout: the search was ended after 60 seconds; give a path or a glob, or search for less]\n"
+		}
+	}
+	return r
+}

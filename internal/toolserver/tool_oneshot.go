@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	oneshotUsage = `"language" (javascript or python), "source" and "timeoutMs"`
+
+	minOneshot = 100 * time.Millisecond
+	maxOneshot = 5 * time.Second
+	// maxOneshotMessage is the most that is said of an error, in bytes.
+	maxOneshotMessage = 2 << 10
+)
+
+// oneshot runs the code of a Oneshot run. Whatever happens, its output is a OneshotResult.
+func (p *processes) oneshot(ctx context.Context, j job) toolapi.Result {
+	end, console, timeout, bad := p.runOneshot(ctx, j)
+	if bad == nil {
+		return oneshotResult(end, timeout, console, j.limit)
+	}
+	bad.Output = fitOneshot(toolapi.OneshotResult{Error: &toolapi.OneshotError{Code: toolapi.ExecutionError, Message: bad.Output}}, j.limit)
+	return *bad
+}
+
+// runOneshot runs a program that has nothing but itself: its folder is empty and is removed with it, and it knows of no way
+// out.
+func (p *processes) runOneshot(ctx context.Context, j job) (end ending, console *boundedText, timeout time.Duration, bad *toolapi.Result) {
+	var args toolapi.OneshotArgs
+	if bad = decodeArgs(j.args, &args, oneshotUsage); bad != nil {
+		return end, nil, 0, bad
+	}
+	refuse := func(r toolapi.Result) (ending, *boundedText, time.Duration, *toolapi.Result) { return end, nil, 0, &r }
+	timeout = time.Duration(args.TimeoutMs) * time.Millisecond
+	if timeout < minOneshot || timeout > maxOneshot {
+		return refuse(failure(toolapi.CodeInvalidArguments, "timeoutMs is %d and may be %d to %d.",
+			args.TimeoutMs, minOneshot.Milliseconds(), maxOneshot.Milliseconds()))
+	}
+	prog, clear, bad := p.sourceProgram(j, args.Language, args.Source)
+	if bad != nil {
+		return end, nil, 0, bad
+	}
+	defer clear()
+	exe, err := p.find(prog.name)
+	if err != nil {
+		return refuse(missing(prog.name))
+	}
+	temp := p.egress.temp
+	local := path.Join(ownDir, "oneshot-"+j.id)
+	if err := temp.root.MkdirAll(local, 0o700); err != nil {
+		return refuse(temp.fileFailure("make the folder", local, err))
+	}
+	defer func() { _ = temp.root.RemoveAll(local) }() // What is left takes room, and no more.
+	prog.dir, prog.timeout = filepath.Join(temp.dir, local), timeout
+	prog.env = []string{"PATH=" + strings.Join(p.path, ":"), "HOME=" + prog.dir, "TMPDIR=" + prog.dir, "LANG=C.UTF-8"}
+	if args.Language == toolapi.LanguagePython { // What it printed before it was killed must not be lost in its buffer.
+		prog.args = slices.Concat([]string{"-u", "-B"}, prog.args)
+	}
+	console = &boundedText{limit: toolapi.MaxOneshotBytes}
+	if end, err = p.execute(ctx, exe, prog, console); err != nil {
+		return refuse(startFailure(prog.name, err))
+	}
+	return end, console, timeout, nil
+}
+
+// oneshotResult makes the result of how the program ended.
+func oneshotResult(end ending, timeout time.Duration, console *boundedText, limit int) toolapi.Result {
+	value, failed := end.told.last()
+	shown := toolapi.OneshotResult{Console: string(console.text), Truncated: console.cut}
+	result := toolapi.Result{Provenance: toolapi.ProvenanceInternal}
+	fail := func(code, kind, format string, args ...any) {
+		result.ErrorCode = code
+		shown.Error = &toolapi.OneshotError{Code: kind, Message: bound(fmt.Sprintf(format, args...), maxOneshotMessage)}
+	}
+	switch status := end.status; {
+	case errors.Is(end.cause, errCancelled):
+		fail(toolapi.CodeCancelled, toolapi.ExecutionError, "the call was cancelled")
+	case errors.Is(end.cause, errStopped):
+		fail(toolapi.CodeKilled, toolapi.ExecutionError, "the tool server was stopped")
+	case end.cause != nil && !status.Exited():
+		fail(toolapi.CodeExecutionTimeout, toolapi.ExecutionTimeout, "the program was killed after %d ms", timeout.Milliseconds())
+	case status.Exited() && status.ExitStatus() == 0:
+		result.OK, shown.OK = true, true
+	case failed != nil:
+		fail(toolapi.CodeExecutionError, toolapi.ExecutionError, "%s", failed.message())
+	case status.Exited():
+		fail(toolapi.CodeExecutionError, toolapi.ExecutionError, "the program ended with exit status %d", status.ExitStatus())
+	default:
+		fail(toolapi.CodeExecutionError, toolapi.ExecutionError, "the program was killed by signal %d (%v), perhaps for want of memory",
+			status.Signal(), status.Signal())
+	}
+	if shown.OK && value != nil && value.Kind == toldJSON {
+		shown.Value = json.RawMessage(value.Text)
+		if value.Cut || len(encodeOneshot(toolapi.OneshotResult{OK: true, Value: shown.Value, Truncated: true})) > limit {
+			shown.Value, shown.Truncated = nil, true // A part of a JSON value is none.
+		}
+	}
+	result.Output = fitOneshot(shown, limit)
+	return result
+}
+
+// fitOneshot encodes a result in at most limit bytes, with less of the console if need be.
+func fitOneshot(shown toolapi.OneshotResult, limit int) string {
+	text := encodeOneshot(shown)
+	console := shown.Console
+	for most := len(console); len(text) > limit && shown.Console != ""; text = encodeOneshot(shown) {
+		most = max(0, most-max(1, (len(text)-limit)/6)) // A byte of text takes up to six of JSON.
+		shown.Console, shown.Truncated = firstBytes(console, most), true
+	}
+	return text
+}
+
+// encodeOneshot gives a result as JSON without control characters, which an Output has none of.
+func encodeOneshot(shown toolapi.OneshotResult) string {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(shown); err != nil {
+		shown.Value, shown.Truncated = nil, true // Nothing else can fail.
+		return encodeOneshot(shown)
+	}
+	var safe strings.Builder
+	for _, r := range strings.TrimSuffix(text.String(), "\n") {
+		if unicode.IsControl(r) {
+			fmt.Fprintf(&safe, "\\u%04x", r)
+		} else {
+			safe.WriteRune(r)
+		}
+	}
+	return safe.String()
+}
+
+// boundedText keeps the beginning of a clean text.
+type boundedText struct {
+	limit int
+	text  []byte
+	cut   bool
+}
+
+// Write takes in all of p and never fails.
+func (b *boundedText) Write(p []byte) (int, error) {
+	if !b.cut {
+		kept := firstBytes(string(p), b.limit-len(b.text))
+		b.text = append(b.text, kept...)
+		b.cut = len(kept) < len(p)
+	}
+	return len(p), nil
+}

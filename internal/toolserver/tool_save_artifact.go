@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const saveArtifactUsage = `"path"`
+
+// saveTool notes that a file belongs to the result. It keeps nothing of it: what it holds at the end counts.
+func (a *artifacts) saveTool(ctx context.Context, j job) toolapi.Result {
+	var args toolapi.SaveArtifactArgs
+	if bad := decodeArgs(j.args, &args, saveArtifactUsage); bad != nil {
+		return *bad
+	}
+	local, err := a.w.resolve(args.Path)
+	if err != nil {
+		return a.w.fileFailure("save", args.Path, err)
+	}
+	if !plainPath(local) {
+		return failure(toolapi.CodeInvalidArguments,
+			"Cannot save %s: its path has invisible characters or more than %d bytes, so nobody could ask for it by its name. Rename it first.",
+			display(args.Path), toolapi.MaxArtifactPath)
+	}
+	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
+	defer cancel()
+	f, err := a.examine(ctx, local)
+	if err == nil {
+		err = a.save(local)
+	}
+	switch {
+	case err == nil:
+		return successf("%s belongs to the result. It has %d bytes now, media type %s, sha256 %s. What it holds at the end counts.",
+			display(local), f.Size, f.MediaType, f.SHA256)
+	case ctx.Err() != nil:
+		return interrupted(ctx, "while it read the file")
+	case errors.Is(err, errLinked):
+		return failure(toolapi.CodeInvalidArguments, "Cannot save %s: there is a symbolic link in its path. Give the path of the file itself.", display(args.Path))
+	case errors.Is(err, errArtifactTooLarge):
+		return failure(toolapi.CodeTooLarge, "Cannot save %s: it has %d bytes, and a file of the result may have %d MiB. Make it smaller, or split it.",
+			display(args.Path), f.Size, toolapi.MaxArtifactBytes>>20)
+	case errors.Is(err, errSavedFull):
+		return failure(toolapi.CodeTooLarge, "Cannot save %s: %d files are saved, which is the most. Put what belongs together into one file.", display(args.Path), maxSaved)
+	}
+	return a.w.fileFailure("save", args.Path, err)
+}

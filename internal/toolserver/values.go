@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+)
+
+// A program of the code tool tells the value of its last expression on a pipe of its own, file 3, so that it is not mixed
+// with what the program prints. What runs before the program writes one JSON value per line there. The program itself can
+// write anything there, too: that is then its value.
+
+//go:embed harness/javascript.cjs
+var javascriptHarness string
+
+//go:embed harness/python.py
+var pythonHarness string
+
+// maxTold is the most that is taken in of what a program tells.
+const maxTold = 1 << 20
+
+// Kinds of what a program tells.
+const (
+	toldJSON  = "json"  // the value is JSON
+	toldText  = "text"  // the value has no JSON, and this describes it
+	toldError = "error" // what ended the program
+)
+
+// told is one thing that a program tells.
+type told struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+	// Cut says that it has more text.
+	Cut bool `json:"cut"`
+	// Line is where the error is, 0 if that is not known.
+	Line int `json:"line"`
+}
+
+// toldBuffer keeps the first maxTold bytes.
+type toldBuffer struct{ bytes.Buffer }
+
+// Write takes in all of p and never fails.
+func (b *toldBuffer) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), max(0, maxTold-b.Len()))])
+	return len(p), nil
+}
+
+// last gives the last value and the last error that were told, nil if none was.
+func (b *toldBuffer) last() (value, failed *told) {
+	for line := range bytes.Lines(b.Bytes()) {
+		var t told
+		if json.Unmarshal(line, &t) != nil {
+			continue
+		}
+		switch t.Kind {
+		case toldJSON:
+			if json.Valid([]byte(t.Text)) || t.Cut {
+				value = &t
+			}
+		case toldText:
+			value = &t
+		case toldError:
+			failed = &t
+		}
+	}
+	return value, failed
+}
+
+// valueBlock shows a value in at most room bytes.
+func valueBlock(value *told, room int) string {
+	if value == nil {
+		return ""
+	}
+	const title, note = "[value]\n", "\n… the rest of the value is left out; print it to have all of it …\n"
+	text := endLine(cleanText(value.Text))
+	if !value.Cut && len(title)+len(text) <= room {
+		return title + text
+	}
+	return title + firstBytes(text, room-len(title)-len(note)) + note
+}
+
+// message is what an error says, with its line.
+func (t *told) message() string {
+	if t.Line > 0 {
+		return fmt.Sprintf("%s (line %d)", t.Text, t.Line)
+	}
+	return t.Text
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// codeEnded says whether the code of a Oneshot run has a result.
+func codeEnded(steps []v1alpha1.MotorStep) bool {
+	return len(steps) == 1 && steps[0].Status.Phase == v1alpha1.StepSettled
+}
+
+// came waits for what the code came to, as the status of the run will show it.
+func (r *engineRig) came() (p runpolicy.Progress, step v1alpha1.MotorStep) {
+	r.t.Helper()
+	steps := r.steps(codeEnded)
+	if asked := r.model.asked.Load() + r.model.asides.Load(); asked > 0 {
+		r.t.Errorf("a model was asked %d times", asked)
+	}
+	return runpolicy.ReadJournal(r.run, steps), steps[0]
+}
+
+func TestEngineRunsCode(t *testing.T) {
+	t.Parallel()
+	endless := "const end = Date.now() + 60_000; while (Date.now() < end) {}"
+	tests := map[string]struct {
+		code v1alpha1.Code
+		// value is all of the value, or without it says is a part of it.
+		value, says string
+		reason      string
+	}{
+		"javascript": {
+			code:  v1alpha1.Code{Language: "javascript", Source: "console.log('hi')\nconst a = [1, 2, 3];\n({sum: a.reduce((x, y) => x + y)})"},
+			value: `{"ok":true,"value":{"sum":6},"console":"hi\n"}`,
+		},
+		"python": {
+			code:  v1alpha1.Code{Language: "python", Source: "print('hi')\nx = [n * n for n in range(4)]\n{'squares': x}"},
+			value: `{"ok":true,"value":{"squares":[0,1,4,9]},"console":"hi\n"}`,
+		},
+		"an error": {
+			code: v1alpha1.Code{Language: "python", Source: "1 / 0"}, says: "division by zero", reason: v1alpha1.ReasonExecutionError,
+		},
+		"no program": {
+			code: v1alpha1.Code{Language: "javascript", Source: "const = 1"}, says: "SyntaxError", reason: v1alpha1.ReasonExecutionError,
+		},
+		"a timeout": {
+			code: v1alpha1.Code{Language: "javascript", Source: endless, TimeoutMs: 1}, says: `"code":"EXECUTION_TIMEOUT"`, reason: v1alpha1.ReasonExecutionTimeout,
+		},
+		"blocked": {
+			code:   v1alpha1.Code{Language: "javascript", Source: "\nrequire('child_process').execSync('id')"},
+			value:  `{"ok":false,"error":{"code":"EXECUTION_BLOCKED","message":"line 2: require \"child_process\" starts, ends or changes processes, which the code of a Oneshot run may not do"}}`,
+			reason: v1alpha1.ReasonExecutionBlocked,
+		},
+		"more than the status shows": {
+			code: v1alpha1.Code{Language: "javascript", Source: "'v'.repeat(20_000)"}, value: `{"ok":true,"truncated":true}`,
+		},
+		"more than a step has": {
+			code: v1alpha1.Code{Language: "javascript", Source: "console.log('<'.repeat(1e6)); 'v'.repeat(1e6)"}, says: `"truncated":true`,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newEngineRig(t, &stubModel{}, oneshot(tt.code.Language, tt.code.Source, tt.code.TimeoutMs))
+			r.startEngine("worker-1", nil)
+			p, step := r.came()
+			if tt.value != "" && p.Value != tt.value || !strings.Contains(p.Value, tt.says) {
+				t.Errorf("value %s\nwant  %s%s", p.Value, tt.value, tt.says)
+			}
+			got := ""
+			if p.Failure != nil {
+				got = p.Failure.Reason
+			}
+			if got != tt.reason || (p.Final != nil) != (tt.reason == "") {
+				t.Errorf("reason %q, final %v", got, p.Final)
+			}
+			blocked := tt.reason == v1alpha1.ReasonExecutionBlocked
+			if proved := step.Spec.Sandbox != nil && step.Spec.Sandbox.IsolationTries >= 3; proved == blocked {
+				t.Errorf("the step names the sandbox %+v", step.Spec.Sandbox)
+			}
+			if c := step.Spec.ToolCalls; len(c) != 1 || c[0].ID != "a0-s1-c0" || step.Spec.Tools != "oneshot" || step.Spec.Model != "" {
+				t.Errorf("the step is %+v", step.Spec)
+			}
+		})
+	}
+}
+
+// Wherever the holder of the run is killed, the next one gives the result of the first, or runs the code.
+func TestEngineKilledWhileItRunsCode(t *testing.T) {
+	t.Parallel()
+	for _, point := range []engine.FaultPoint{engine.BeforeIntent, engine.AfterIntent, engine.AfterDispatch, engine.AfterResult, engine.AfterSettle} {
+		t.Run(string(point), func(t *testing.T) {
+			r := newEngineRig(t, &stubModel{}, oneshot("python", "import time\ntime.sleep(0.2)\n6 * 7", 0))
+			r.await(r.startDoomed("worker-1", point, 1))
+			r.giveTo("worker-2", 2)
+			r.startEngine("worker-2", nil)
+			p, step := r.came()
+			if diff := cmp.Diff(`{"ok":true,"value":42}`, p.Value); diff != "" || len(step.Status.Unknown) > 0 {
+				t.Errorf("unknown %+v; the value (-want +got):\n%s", step.Status.Unknown, diff)
+			}
+			epoch := int64(1)
+			if point == engine.BeforeIntent {
+				epoch = 2
+			}
+			if step.Spec.Epoch != epoch {
+				t.Errorf("the step is of epoch %d", step.Spec.Epoch)
+			}
+		})
+	}
+}
+
+// A tool server that ended with the code in it runs the code again: it has done nothing that lasts.
+func TestEngineRunsCodeAgain(t *testing.T) {
+	r := newEngineRig(t, &stubModel{}, oneshot("javascript", "const end = Date.now() + 1000; while (Date.now() < end) {}; 42", 0))
+	dispatched := make(chan struct{})
+	r.startEngineWith("worker-1", func(e *engine.Engine) {
+		var once sync.Once
+		e.Config.Fault = func(_ context.Context, p engine.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
+			if p == engine.AfterDispatch {
+				once.Do(func() { close(dispatched) })
+			}
+		}
+	})
+	r.await(dispatched)
+	r.killSandbox()
+	r.restartSandbox()
+	p, step := r.came()
+	unknown := step.Status.Unknown
+	if len(unknown) != 1 || unknown[0].Policy != "Redo" || p.Value != `{"ok":true,"value":42}` || len(p.Asked) > 0 {
+		t.Errorf("value %s, unknown %+v", p.Value, unknown)
+	}
+}
+
+// A sandbox that is not closed runs nothing, and the run fails as any other does.
+func TestEngineRunsNoCodeInAnOpenSandbox(t *testing.T) {
+	r := newEngineRig(t, &stubModel{}, oneshot("python", "1", 0))
+	r.forbidden[0].Address = fmt.Sprintf("%s:%d", r.ip, 8443)
+	r.startEngine("worker-1", nil)
+	steps := r.steps(journalEnded)
+	if o := steps[0].Spec.Outcome; len(steps) != 1 || o == nil || o.Reason != "IsolationUnverified" {
+		t.Errorf("the journal is %+v", steps)
+	}
+}
