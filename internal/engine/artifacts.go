@@ -17,6 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -267,11 +268,7 @@ func skipped(art v1alpha1.Artifact, why v1alpha1.ArtifactSkipped, message string
 }
 
 func cutMessage(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= maxArtifactMessage {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxArtifactMessage-len("…")], "") + "…"
+	return text.CutBytes(strings.ToValidUTF8(s, "\uFFFD"), maxArtifactMessage)
 }
 
 // collectingJournal has a run's artifacts collected before the step that ends it.

@@ -8,6 +8,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -17,7 +18,7 @@ const summaryTools = "(summary)"
 func turnSpec(t *motorloop.Turn) v1alpha1.MotorStepSpec {
 	spec := v1alpha1.MotorStepSpec{
 		Type:          v1alpha1.StepTurn,
-		Model:         cut(t.Model, 256),
+		Model:         text.CutBytes(t.Model, 256),
 		Content:       t.Content,
 		Usage:         usageSpec(t.Usage),
 		ModelMs:       t.ModelDuration.Milliseconds(),
@@ -36,7 +37,7 @@ func turnSpec(t *motorloop.Turn) v1alpha1.MotorStepSpec {
 		})
 		tools = append(tools, c.Tool)
 	}
-	spec.Tools = cut(strings.Join(tools, ","), 512)
+	spec.Tools = text.CutBytes(strings.Join(tools, ","), 512)
 	return spec
 }
 
@@ -50,12 +51,12 @@ const (
 func endSpec(f *motorloop.Failure, extra motorloop.Outcome) v1alpha1.MotorStepSpec {
 	return v1alpha1.MotorStepSpec{
 		Type:    v1alpha1.StepEnd,
-		Content: cut(extra.Partial, maxPartial),
+		Content: text.CutBytes(extra.Partial, maxPartial),
 		Usage:   usageSpec(extra.Usage),
 		ModelMs: extra.ModelDuration.Milliseconds(),
 		Outcome: &v1alpha1.StepOutcome{
-			Category: v1alpha1.FailureCategory(f.Category), Reason: f.Reason, Message: cut(f.Message, maxMessage), Retryable: f.Retryable,
-			Hint: cut(extra.Hint, maxHint),
+			Category: v1alpha1.FailureCategory(f.Category), Reason: f.Reason, Message: text.CutBytes(f.Message, maxMessage), Retryable: f.Retryable,
+			Hint: text.CutBytes(extra.Hint, maxHint),
 		},
 	}
 }
@@ -113,11 +114,4 @@ func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 			Execution: u.Execution, CallID: u.CallID, FoundAt: u.FoundAt.Time, Policy: motorloop.UnknownPolicy(u.Policy),
 		})
 	}
-}
-
-func cut(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	return strings.ToValidUTF8(s[:max-len("…")], "") + "…"
 }

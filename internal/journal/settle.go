@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -74,7 +75,7 @@ func unknown(recorded []v1alpha1.UnknownExecution, found []motorloop.Unknown) []
 
 func resultSpec(c motorloop.Call, r *toolapi.Result) v1alpha1.ToolResult {
 	return v1alpha1.ToolResult{
-		CallID: c.ID, OK: r.OK, Output: cut(r.Output, toolapi.MaxOutputBytes), OutputFile: r.OutputFile, ErrorCode: cut(r.ErrorCode, 64),
+		CallID: c.ID, OK: r.OK, Output: text.CutBytes(r.Output, toolapi.MaxOutputBytes), OutputFile: r.OutputFile, ErrorCode: text.CutBytes(r.ErrorCode, 64),
 		Retryable: r.Retryable, Provenance: string(r.Provenance),
 	}
 }

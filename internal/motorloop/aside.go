@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -87,7 +88,7 @@ func hintRequest(cfg Config, turns []*Turn, f *Failure) Request {
 	}
 	return aside(hintPrompt,
 		section("The task", cut(cfg.Task, hintTask, hintTask*maxEncoded, "…")),
-		section("How it failed", encodeJSON(map[string]string{
+		section("How it failed", text.JSON(map[string]string{
 			"category": string(f.Category), "reason": f.Reason, "message": f.Message,
 		})),
 		section("The last answers", retell(steps[first:], first, hintRecord)...),
@@ -113,7 +114,7 @@ func summarySection(turns []*Turn, s *Turn) string {
 		return section("The summary so far")
 	}
 	old, _ := covered(turns, s)
-	return section("The summary so far", encodeJSON(struct {
+	return section("The summary so far", text.JSON(struct {
 		Answers string `json:"answers"`
 		Summary string `json:"summary"`
 	}{fmt.Sprintf("1-%d", len(old)), s.Content}))
@@ -164,7 +165,7 @@ func retell(turns []*Turn, before, budget int) []string {
 		for n, c := range t.Calls {
 			retold.Calls = append(retold.Calls, retellCall(c, t.Results[n], share))
 		}
-		lines = append(lines, encodeJSON(retold))
+		lines = append(lines, text.JSON(retold))
 	}
 	return lines
 }

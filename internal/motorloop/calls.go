@@ -46,9 +46,7 @@ func (r *run) carryOut(ctx context.Context) (*waiting, error) {
 		}
 		t.Results[i] = res
 		r.unrecorded = true
-		r.log.LogAttrs(ctx, slog.LevelInfo, "tool call ended",
-			slog.String("call", c.ID), slog.String("tool", c.Tool), slog.Bool("ok", res.OK),
-			slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
+		r.tell(ctx, c, res)
 	}
 	call, answered := answerQuestions(t, r.answers)
 	r.unrecorded = r.unrecorded || answered
@@ -56,6 +54,13 @@ func (r *run) carryOut(ctx context.Context) (*waiting, error) {
 		return nil, err
 	}
 	return &waiting{call: call}, nil
+}
+
+// tell logs that a call has its result.
+func (r *run) tell(ctx context.Context, c *Call, res *toolapi.Result) {
+	r.log.LogAttrs(ctx, slog.LevelInfo, "tool call ended",
+		slog.String("call", c.ID), slog.String("tool", c.Tool), slog.Bool("ok", res.OK),
+		slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
 }
 
 // serve gives call i of the turn its result, by whoever serves its tool, or what a person is asked before it can have one.

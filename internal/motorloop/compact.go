@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -256,8 +257,8 @@ func shortenArguments(raw string, head int) string {
 			short[name] = cut(string(value), each, len(value)*maxEncoded, "…")
 		}
 	}
-	if s := encodeJSON(short); len(s) <= 2*head {
+	if s := text.JSON(short); len(s) <= 2*head {
 		return s
 	}
-	return encodeJSON(map[string]string{"shortened": cut(raw, head, len(raw)*maxEncoded, "…")})
+	return text.JSON(map[string]string{"shortened": cut(raw, head, len(raw)*maxEncoded, "…")})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -18,7 +19,7 @@ const windowTokens = 16 << 10
 
 // tokensIn counts a request as bytes/4 of its JSON: messages, calls, and definitions of tools with their schemas. That
 // is more than what is sent, because the names of our fields are longer than those of the wire.
-func tokensIn(r Request) int { return len(encodeJSON(r)) / 4 }
+func tokensIn(r Request) int { return len(text.JSON(r)) / 4 }
 
 // An attempt of 50 iterations with results of 2 to 4 KB, texts and long arguments stays in the window in every request.
 func TestLongAttemptFitsTheWindow(t *testing.T) {
@@ -159,7 +160,7 @@ func TestNewResultsAreWhole(t *testing.T) {
 			}
 			turns = append(turns, turn)
 		}
-		before := encodeJSON(turns)
+		before := text.JSON(turns)
 		for i, turn := range shortenOld(turns) {
 			whole := 0
 			for n, res := range turn.Results {
@@ -173,7 +174,7 @@ func TestNewResultsAreWhole(t *testing.T) {
 				t.Errorf("%s: turn %d has %d whole results, want %d", name, i, whole, tc.whole[i])
 			}
 		}
-		if encodeJSON(turns) != before {
+		if text.JSON(turns) != before {
 			t.Errorf("%s: the turns were changed", name)
 		}
 	}
@@ -191,7 +192,7 @@ func TestShortenArguments(t *testing.T) {
 		"a long list":   {`{"a":[` + strings.Repeat("1,", 200) + `1]}`, `{"a":"[` + strings.Repeat("1,", 98) + `…"}`},
 		"large numbers": {`{"a":9007199254740993,"b":"` + long + `"}`, `{"a":9007199254740993,"b":"` + strings.Repeat("ä<", 32) + `…"}`},
 		"no object":     {`[` + strings.Repeat("1,", 200) + `1]`, `[` + strings.Repeat("1,", 98) + "…"},
-		"many fields":   {encodeJSON(many), `{"shortened":"` + strings.ReplaceAll(encodeJSON(many)[:197], `"`, `\"`) + `…"}`},
+		"many fields":   {text.JSON(many), `{"shortened":"` + strings.ReplaceAll(text.JSON(many)[:197], `"`, `\"`) + `…"}`},
 	}
 	for name, tc := range cases {
 		if d := cmp.Diff(tc.want, shortenArguments(tc.in, 200)); d != "" {

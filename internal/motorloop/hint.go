@@ -7,7 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"time"
-	"unicode"
+
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 const (
@@ -32,14 +33,14 @@ func (r *run) conclude(ctx context.Context, out Outcome) (Outcome, error) {
 		if err != nil {
 			return Outcome{}, err
 		}
-		out.Partial = cut(printable(said), maxPartial, maxPartial, "…")
+		out.Partial = cut(text.Printable(said), maxPartial, maxPartial, "…")
 	}
 	if r.hintModel != nil && out.Failure.Category != ModelFailure {
 		said, err := r.askAside(ctx, &out, "hint", r.hintModel, hintRequest(r.cfg, r.turns, out.Failure), hintTimeout)
 		if err != nil {
 			return Outcome{}, err
 		}
-		out.Hint = cut(strings.Join(strings.Fields(printable(said)), " "), maxHint, maxHint, "…")
+		out.Hint = cut(strings.Join(strings.Fields(text.Printable(said)), " "), maxHint, maxHint, "…")
 	}
 	return out, nil
 }
@@ -70,19 +71,4 @@ func (r *run) askAside(
 		return "", nil
 	}
 	return a.Content, nil
-}
-
-// printable makes a model's text fit to be shown to a person on a terminal: without control characters, and without those
-// that turn the direction of text.
-func printable(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
-	return strings.TrimSpace(strings.Map(func(c rune) rune {
-		switch {
-		case c == '\n' || c == '\t':
-			return c
-		case unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c):
-			return -1
-		}
-		return c
-	}, s))
 }

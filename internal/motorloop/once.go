@@ -4,7 +4,6 @@ package motorloop
 
 import (
 	"context"
-	"log/slog"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -45,9 +44,7 @@ func (r *run) once(ctx context.Context, c Call, refused *toolapi.Result) (Outcom
 		}
 	}
 	t.Results[0] = res
-	r.log.LogAttrs(ctx, slog.LevelInfo, "tool call ended",
-		slog.String("call", made.ID), slog.String("tool", made.Tool), slog.Bool("ok", res.OK),
-		slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
+	r.tell(ctx, made, res)
 	return Outcome{Kind: Completed}, r.journal.Settle(ctx, t)
 }
 

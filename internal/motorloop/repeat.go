@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -85,17 +86,5 @@ func canonical(arguments string) string {
 	if err := dec.Decode(&v); err != nil {
 		return arguments
 	}
-	return encodeJSON(v)
-}
-
-// encodeJSON writes a value as models read it: without the escapes for HTML.
-func encodeJSON(v any) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		// Decoded JSON and structs of strings and numbers are all that is ever given, and they can be encoded.
-		panic(err)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return text.JSON(v)
 }

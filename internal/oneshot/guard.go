@@ -57,5 +57,5 @@ func at(tokens []token, i int) token {
 // is says whether token i is this word or sign.
 func is(tokens []token, i int, s string) bool {
 	t := at(tokens, i)
-	return t.kind != text && t.text == s && s != ""
+	return t.kind != quoted && t.text == s && s != ""
 }

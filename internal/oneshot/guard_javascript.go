@@ -57,14 +57,14 @@ func judgeImport(tokens []token, i int) finding {
 	case is(tokens, i-1, "."):
 	case is(tokens, i+1, "("):
 		return javaScriptModule(tokens, i, i+2)
-	case at(tokens, i+1).kind == text:
+	case at(tokens, i+1).kind == quoted:
 		return javaScriptModule(tokens, i, i+1)
 	}
 	return finding{}
 }
 
 func judgeFrom(tokens []token, i int) finding {
-	if at(tokens, i+1).kind != text {
+	if at(tokens, i+1).kind != quoted {
 		return finding{}
 	}
 	return javaScriptModule(tokens, i, i+1)
@@ -79,7 +79,7 @@ func judgeEval(tokens []token, i int) finding {
 
 // judgeConstructor looks for the constructor of a function, which is Function.
 func judgeConstructor(tokens []token, i int) finding {
-	ofText := is(tokens, i+1, "(") && at(tokens, i+2).kind == text
+	ofText := is(tokens, i+1, "(") && at(tokens, i+2).kind == quoted
 	ofItself := is(tokens, i+1, ".") && is(tokens, i+2, "constructor")
 	if !is(tokens, i-1, ".") || !ofText && !ofItself {
 		return finding{}
@@ -103,7 +103,7 @@ func judgeSocket(tokens []token, i int) finding {
 
 func judgeProcess(tokens []token, i int) finding {
 	member := at(tokens, i+2)
-	access := is(tokens, i+1, ".") && member.kind == word || is(tokens, i+1, "[") && member.kind == text
+	access := is(tokens, i+1, ".") && member.kind == word || is(tokens, i+1, "[") && member.kind == quoted
 	if !access || !isGlobal(tokens, i) {
 		return finding{}
 	}
@@ -133,7 +133,7 @@ func isGlobal(tokens []token, i int) bool {
 // javaScriptModule judges the module that token arg names, which the word at i loads.
 func javaScriptModule(tokens []token, i, arg int) finding {
 	name := at(tokens, arg)
-	if name.kind != text || is(tokens, arg+1, "+") {
+	if name.kind != quoted || is(tokens, arg+1, "+") {
 		return finding{tokens[i].text + "(…)", whyUnknown}
 	}
 	module := strings.TrimPrefix(name.text, "node:")

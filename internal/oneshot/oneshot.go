@@ -8,8 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -35,7 +35,7 @@ func Clamp(timeoutMs int32) int32 {
 }
 
 // Arguments writes the arguments of the call that runs the code.
-func Arguments(a toolapi.OneshotArgs) string { return encodeJSON(a) }
+func Arguments(a toolapi.OneshotArgs) string { return text.JSON(a) }
 
 // Refuse gives the result of code that is not run at all, nil if it may run.
 func Refuse(a toolapi.OneshotArgs) *toolapi.Result {
@@ -51,7 +51,7 @@ func Refuse(a toolapi.OneshotArgs) *toolapi.Result {
 func blocked(message string) *toolapi.Result {
 	return &toolapi.Result{
 		ErrorCode: toolapi.CodeExecutionBlocked, Provenance: toolapi.ProvenanceInternal,
-		Output: encodeJSON(failed(toolapi.ExecutionBlocked, message)),
+		Output: text.JSON(failed(toolapi.ExecutionBlocked, message)),
 	}
 }
 
@@ -139,28 +139,16 @@ func resultCode(executionCode string) string {
 
 // fit writes a result as JSON, and leaves out of it what does not fit.
 func fit(o toolapi.OneshotResult, fits func(string) bool) string {
-	s := encodeJSON(o)
+	s := text.JSON(o)
 	if !fits(s) {
 		o.Console, o.Truncated = "", true
-		s = encodeJSON(o)
+		s = text.JSON(o)
 	}
 	if !fits(s) {
 		o.Value = nil
-		s = encodeJSON(o)
+		s = text.JSON(o)
 	}
 	return s
-}
-
-// encodeJSON writes a value without the escapes for HTML.
-func encodeJSON(v any) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		// Strings, numbers and JSON that was decoded are all that is ever given, and they can be encoded.
-		panic(err)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // quotedLen is how many bytes a text takes as a JSON string, quotes not counted.
@@ -175,16 +163,7 @@ func quotedLen(s string) int {
 
 // printable makes an error message fit to be shown on a terminal, and bounds it.
 func printable(s string) string {
-	s = strings.Map(func(c rune) rune {
-		switch {
-		case c == '\n' || c == '\t':
-			return c
-		case unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c):
-			return -1
-		}
-		return c
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	s = strings.TrimSpace(s)
+	s = text.Printable(s)
 	if quotedLen(s) <= maxMessage {
 		return s
 	}

@@ -15,8 +15,8 @@ const (
 	sign kind = iota
 	// word is a name, a keyword or a number.
 	word
-	// text is a string; its token has what is between the quotes, as it is written.
-	text
+	// quoted is a string; its token has what is between the quotes, as it is written.
+	quoted
 	// lineEnd ends a statement of Python.
 	lineEnd
 )
@@ -89,7 +89,7 @@ func (s *scanner) scanString(begin int, end string, lines bool) {
 		i++
 	}
 	i = min(i, len(s.src))
-	s.add(text, s.src[from:i])
+	s.add(quoted, s.src[from:i])
 	s.skip(i - s.pos)
 	if s.has(end) {
 		s.skip(len(end))
@@ -154,7 +154,7 @@ func (s *scanner) scanTemplate() (expression bool) {
 		i++
 	}
 	i = min(i, len(s.src))
-	s.add(text, s.src[min(from, i):i])
+	s.add(quoted, s.src[min(from, i):i])
 	s.skip(i - s.pos)
 	if s.has("${") {
 		// A string is put together here, as with a plus.
@@ -179,7 +179,7 @@ func (s *scanner) scanRegexp() bool {
 		n = s.regexpLength()
 	}
 	if n > 0 {
-		s.add(text, "")
+		s.add(quoted, "")
 		s.skip(n)
 	}
 	return n > 0
@@ -193,7 +193,7 @@ const maxRegexp = 512
 func (s *scanner) regexpLength() int {
 	if n := len(s.tokens); n > 0 {
 		switch last := s.tokens[n-1]; {
-		case last.kind == text, last.kind == word && !beforeRegexp[last.text]:
+		case last.kind == quoted, last.kind == word && !beforeRegexp[last.text]:
 			return 0
 		case last.text == ")", last.text == "]", last.text == "}":
 			return 0

@@ -13,6 +13,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // maxShownArguments is the most bytes of the arguments of a call that a person is shown.
@@ -31,20 +33,9 @@ func ArgsDigest(tool, arguments string) string {
 func canonicalArguments(arguments string) string {
 	object, err := parseArguments(arguments)
 	if err != nil {
-		return encodeCanonical(arguments)
+		return text.JSON(arguments)
 	}
-	return encodeCanonical(object)
-}
-
-func encodeCanonical(v any) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		// A string and what came out of a decoder are all that is given, and they have a JSON form.
-		panic(err)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return text.JSON(object)
 }
 
 var errNoObject = errors.New("it is no JSON object")

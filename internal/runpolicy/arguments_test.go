@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // TestArgsDigest holds the digests: people and programs write them into responses.
@@ -110,7 +112,7 @@ func FuzzDisplayArguments(f *testing.F) {
 		}
 		var given any = strings.ToValidUTF8(args, "\uFFFD")
 		if object, err := parseArguments(args); err == nil {
-			if err := json.Unmarshal([]byte(encodeCanonical(object)), &given); err != nil {
+			if err := json.Unmarshal([]byte(text.JSON(object)), &given); err != nil {
 				t.Fatal(err)
 			}
 		} else if text, ok := shown.(string); ok && strings.Contains(text, "\uFFFD") {

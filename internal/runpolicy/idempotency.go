@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -169,7 +170,7 @@ func alreadyResult(done, unknown *earlier, current int32) *toolapi.Result {
 		}
 		head := fmt.Sprintf("(already done by call %s; not made again. For another effect give %s.)\n", done.call.ID, other)
 		res := &toolapi.Result{
-			OK: true, Output: head + cutBytes(r.Output, toolapi.MaxOutputBytes-len(head)),
+			OK: true, Output: head + text.CutBytes(r.Output, toolapi.MaxOutputBytes-len(head)),
 			Provenance: toolapi.Provenance(r.Provenance),
 		}
 		if done.step.Spec.Attempt == current {
@@ -187,12 +188,4 @@ func alreadyResult(done, unknown *earlier, current int32) *toolapi.Result {
 		}
 	}
 	return nil
-}
-
-// cutBytes shortens a text to at most max bytes.
-func cutBytes(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	return strings.ToValidUTF8(s[:max-len("…")], "") + "…"
 }

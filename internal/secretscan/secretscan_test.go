@@ -69,7 +69,7 @@ func harmless() map[string]string {
 		"digest.txt":           "sha256:" + digest + "\n",
 		"checksums.txt":        digest + "  motor_linux_amd64.tar.gz\n" + digest + "  motor_linux_arm64.tar.gz\n",
 		"go.sum":               "golang.org/x/net v0.60.0 h1:" + base + "\ngolang.org/x/net v0.60.0/go.mod h1:" + base + "\n",
-		"package-lock.json":    `{"node_modules/a": {"integrity": "sha512-` + base + base + `", "resolved": "https://registry.npmjs.org/a/-/a-1.0.0.tgz"}}`,
+		"package-lock.json":    `{"node_modules/a": {"integrity": "sha512-` + base + base + `", "resolved": "https://packages.example.org/a/-/a-1.0.0.tgz"}}`,
 		"yarn.lock":            "a@^1.0.0:\n  version \"1.0.0\"\n  integrity sha512-" + base + "\n",
 		"pnpm-lock.yaml":       "  /a@1.0.0:\n    resolution: {integrity: sha512-" + base + "}\n",
 		"poetry.lock":          "files = [{file = \"a.whl\", hash = \"sha256:" + digest + "\"}]\n",

@@ -213,8 +213,9 @@ func (b *background) list(room int) string {
 
 // line says what there is to know of a job.
 func (job *backgroundJob) line(over bool) string {
-	shown := bound(strings.Join(strings.Fields(job.command), " "), maxShownCommand)
-	if len(strings.Join(strings.Fields(job.command), " ")) > maxShownCommand {
+	command := strings.Join(strings.Fields(job.command), " ")
+	shown := bound(command, maxShownCommand)
+	if len(command) > maxShownCommand {
 		shown += "…"
 	}
 	state := fmt.Sprintf("runs; to end it: kill %d", job.pid())

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -265,6 +266,9 @@ func TestClientGivesUp(t *testing.T) {
 // An answer that comes after the client gave up is sent into the void, and the next try gets its own.
 func TestLateAnswer(t *testing.T) {
 	r := newRig(t, "turns: [{content: a, fault: {kind: late, delay: 10m, times: 1}}]")
+	var first sync.Once
+	var gone <-chan struct{} // Closed when the server knows that the first client is.
+	r.arrived = func(req *http.Request) { first.Do(func() { gone = req.Context().Done() }) }
 	waiting, over := make(chan struct{}), make(chan struct{})
 	r.wait = func(ctx context.Context, _ time.Duration) error {
 		close(waiting)
@@ -290,6 +294,7 @@ func TestLateAnswer(t *testing.T) {
 	if again := shapeOf(r.complete(t, hello), false); again.Text != "a" {
 		t.Errorf("the next try got %+v", again)
 	}
+	<-gone
 	close(over)
 	r.http.Close() // Returns when no handler runs any more.
 	if log := r.log.list(); len(log) != 2 || log[0].Outcome != outcomeClientGone || log[0].Fault != "late" || log[1].Outcome != outcomeSent {

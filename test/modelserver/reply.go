@@ -175,13 +175,15 @@ func (r reply) deliver(w http.ResponseWriter, req *http.Request, wait waiter, re
 	if r.status == 0 {
 		return true
 	}
-	if err := r.write(w); err != nil || req.Context().Err() != nil {
+	if err := r.write(req.Context(), w); err != nil {
 		report(outcomeClientGone)
 	}
 	return r.abort
 }
 
-func (r reply) write(w http.ResponseWriter) error {
+// write sends the frames. Whether the client is there is asked before each and not after the last: a client that has the
+// whole answer may hang up before this returns.
+func (r reply) write(ctx context.Context, w http.ResponseWriter) error {
 	for key, value := range r.header {
 		w.Header().Set(key, value)
 	}
@@ -191,6 +193,9 @@ func (r reply) write(w http.ResponseWriter) error {
 	w.WriteHeader(r.status)
 	flush := http.NewResponseController(w)
 	for _, frame := range r.frames {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if _, err := w.Write(frame); err != nil {
 			return err
 		}

@@ -26,7 +26,8 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // the test replaces them before the first request.
 type rig struct {
 	*server
-	http *httptest.Server
+	http    *httptest.Server
+	arrived func(*http.Request) // Is told of every request before it is answered.
 }
 
 func newRig(t *testing.T, text string) *rig {
@@ -38,7 +39,12 @@ func newRig(t *testing.T, text string) *rig {
 	s := newServer(scripts, "")
 	s.now = func() time.Time { return epoch }
 	s.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-	r := &rig{server: s, http: httptest.NewServer(s.handler())}
+	r := &rig{server: s, arrived: func(*http.Request) {}}
+	handler := s.handler()
+	r.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.arrived(req)
+		handler.ServeHTTP(w, req)
+	}))
 	t.Cleanup(r.http.Close)
 	return r
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -70,7 +71,7 @@ func (s *server) handler() http.Handler {
 }
 
 // send writes a reply of which nobody needs to know whether it arrived.
-func send(w http.ResponseWriter, r reply) { _ = r.write(w) }
+func send(w http.ResponseWriter, r reply) { _ = r.write(context.Background(), w) }
 
 func (s *server) authorized(r *http.Request) bool {
 	if s.key == "" {

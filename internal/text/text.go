@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package text has the few operations on texts that several packages must do in the same way.
+package text
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+)
+
+// JSON writes a value as models and people read it: without the escapes for HTML. It panics on what has no JSON form, so
+// give it only what was decoded from JSON, or structs of strings and numbers.
+func JSON(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// CutBytes shortens a text to at most max bytes, "…" at its end if anything was left out.
+func CutBytes(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	return strings.ToValidUTF8(s[:max-len("…")], "") + "…"
+}
+
+// Printable makes a text that somebody else wrote fit to be shown to a person on a terminal: without control characters,
+// but for line breaks and tabs, and without those that turn the direction of text.
+func Printable(s string) string {
+	return strings.TrimSpace(strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t':
+			return c
+		case unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c):
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(s, "\uFFFD")))
+}
