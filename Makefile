@@ -55,7 +55,7 @@ test-unit: ## Unit tests, with the race detector.
 
 .PHONY: test-api
 test-api: ## Tests against a real API server.
-	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" CGO_ENABLED=1 go test -race -timeout 25m ./test/api/...
+	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" CGO_ENABLED=1 go test -race -timeout 40m ./test/api/...
 
 .PHONY: test-e2e
 test-e2e: ## End-to-end tests on the development cluster (started if it is not up), or on DEMO_CLUSTER.

@@ -50,7 +50,8 @@ const (
 	ReasonDomainInvalid = "DomainInvalid"
 	// ReasonDomainNotAllowed: the namespace's MotorCortex does not allow its runs one of spec.domains.
 	ReasonDomainNotAllowed = "DomainNotAllowed"
-	// ReasonCredentialSecretNotFound: a Secret that spec.credentials names does not exist, or lacks the key.
+	// ReasonCredentialSecretNotFound: a Secret that spec.credentials names does not exist, or lacks the key; or a credential of the
+	// skill has no Secret, neither in the policy nor in the run.
 	ReasonCredentialSecretNotFound = "CredentialSecretNotFound"
 	// ReasonCredentialInvalid: the value cannot be used: it is empty, too short to be found where it must not be, or has
 	// characters that no header can carry.
@@ -218,7 +219,106 @@ const (
 	ReasonExecutionError = "ExecutionError"
 	// ReasonExecutionBlocked: the code of a Oneshot run asks for what no Oneshot run may have.
 	ReasonExecutionBlocked = "ExecutionBlocked"
+	// ReasonInstallFailed: the packages of a run of mode Install could not be installed, or are too large.
+	ReasonInstallFailed = "InstallFailed"
 	// ReasonInternalError: the manager could not carry the run on, for no reason that lies in the task: its loop kept
 	// panicking, or the journal lacks a step or did not take one.
 	ReasonInternalError = "InternalError"
+)
+
+// Condition types of a Skill.
+const (
+	// ConditionSourceReady is True while the skill's source gives files that are a skill.
+	ConditionSourceReady = "SourceReady"
+	// ConditionPolicyValid is True when spec.policy can be granted as it is.
+	ConditionPolicyValid = "PolicyValid"
+	// ConditionReviewed is True when what there is to know of the newest revision is in the status.
+	ConditionReviewed = "Reviewed"
+	// ConditionApproved is True while runs may use the skill.
+	ConditionApproved = "Approved"
+	// ConditionPackagesReady is True when the packages of spec.policy.dependencies are installed. A skill without any does not have it.
+	ConditionPackagesReady = "PackagesReady"
+	// ConditionReady is True when the skill is approved and has its packages (kstatus: current).
+	ConditionReady = "Ready"
+)
+
+// Reasons of SourceReady.
+const (
+	// ReasonSourceRead: the files were read and are a skill.
+	ReasonSourceRead = "SourceRead"
+	// ReasonNoSource: spec.source is unset; revisions come from runs.
+	ReasonNoSource = "NoSource"
+	// ReasonSourceNotFound: a ConfigMap, an artifact or an object of Flux that spec.source names does not exist.
+	ReasonSourceNotFound = "SourceNotFound"
+	// ReasonSourceUnavailable: the source could not be read now. It is tried again.
+	ReasonSourceUnavailable = "SourceUnavailable"
+	// ReasonFluxNotInstalled: spec.source.flux is set, and the cluster has no such kind.
+	ReasonFluxNotInstalled = "FluxNotInstalled"
+	// ReasonSkillInvalid: the files are not a skill: SKILL.md, or the name of a file, is not as the standard has it.
+	ReasonSkillInvalid = "SkillInvalid"
+	// ReasonSkillTooLarge: a file has more than 1 MiB, or all of them have more than 10 MiB, or there are more than 256.
+	ReasonSkillTooLarge = "SkillTooLarge"
+)
+
+// Reasons of PolicyValid.
+const (
+	// ReasonPolicyValid: the policy can be granted.
+	ReasonPolicyValid = "PolicyValid"
+	// ReasonPolicyInvalid: a domain cannot be allowed, a credential is for a host that is not within the domains, an input's default has
+	// not its type, or the policy is too long.
+	ReasonPolicyInvalid = "PolicyInvalid"
+)
+
+// Reasons of Reviewed and Approved.
+const (
+	// ReasonFactsGathered: what there is to know of the newest revision is in its status.
+	ReasonFactsGathered = "FactsGathered"
+	// ReasonNoRevision: there are no files yet that could be reviewed.
+	ReasonNoRevision = "NoRevision"
+	// ReasonReviewing: the facts are not gathered yet.
+	ReasonReviewing = "Reviewing"
+	// ReasonSkillApproved: a person approved exactly this content with exactly this policy.
+	ReasonSkillApproved = "Approved"
+	// ReasonAwaitingApproval: nobody has approved the skill.
+	ReasonAwaitingApproval = "AwaitingApproval"
+	// ReasonContentChanged: the source gives other files than those that were approved.
+	ReasonContentChanged = "ContentChanged"
+	// ReasonContentUnknown: the approval names a content that there is no revision of.
+	ReasonContentUnknown = "ContentUnknown"
+	// ReasonPolicyChanged: the policy is not the one that was approved.
+	ReasonPolicyChanged = "PolicyChanged"
+	// ReasonApprovalExpired: the approval has ended.
+	ReasonApprovalExpired = "ApprovalExpired"
+	// ReasonSkillRejected: a person rejected the newest revision.
+	ReasonSkillRejected = "Rejected"
+	// ReasonSkillRevoked: a person took the approval back.
+	ReasonSkillRevoked = "Revoked"
+)
+
+// Reasons of PackagesReady, and of Ready beside those of Approved.
+const (
+	// ReasonPackagesInstalled: the packages are installed.
+	ReasonPackagesInstalled = "PackagesInstalled"
+	// ReasonPackagesInstalling: a run of mode Install is under way.
+	ReasonPackagesInstalling = "PackagesInstalling"
+	// ReasonPackagesFailed: they could not be installed. A change of the dependencies, or deleting the run, tries again.
+	ReasonPackagesFailed = "PackagesFailed"
+	// ReasonNoPackageSource: the namespace's MotorCortex has no address for a kind of package.
+	ReasonNoPackageSource = "NoPackageSource"
+	// ReasonSkillReady: runs can use the skill.
+	ReasonSkillReady = "SkillReady"
+)
+
+// Reasons of Accepted for runs with skillRef.
+const (
+	// ReasonSkillNotFound: there is no such Skill, or it has no such revision.
+	ReasonSkillNotFound = "SkillNotFound"
+	// ReasonSkillNotApproved: the skill is not approved, and the run does not name its own tools.
+	ReasonSkillNotApproved = "SkillNotApproved"
+	// ReasonSkillPolicyExceeded: the run asks for more than the skill's policy grants.
+	ReasonSkillPolicyExceeded = "SkillPolicyExceeded"
+	// ReasonSkillInputInvalid: an input of the skill is missing, unknown, or has not its type.
+	ReasonSkillInputInvalid = "SkillInputInvalid"
+	// ReasonSkillPackagesMissing: the packages of the skill are not installed yet.
+	ReasonSkillPackagesMissing = "SkillPackagesMissing"
 )

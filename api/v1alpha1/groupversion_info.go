@@ -20,6 +20,8 @@ func AddToScheme(s *runtime.Scheme) error {
 		&MotorRun{}, &MotorRunList{},
 		&MotorStep{}, &MotorStepList{},
 		&MotorCortex{}, &MotorCortexList{},
+		&Skill{}, &SkillList{},
+		&SkillRevision{}, &SkillRevisionList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

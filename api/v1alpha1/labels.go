@@ -2,6 +2,11 @@
 
 package v1alpha1
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 const (
 	// LabelRun is the name of the MotorRun that an object belongs to.
 	LabelRun = "motorcortex.dev/run"
@@ -18,6 +23,12 @@ const (
 	ComponentCredential = "credential"
 	// ComponentArtifact is the value of LabelComponent on the ConfigMaps that hold what runs leave behind.
 	ComponentArtifact = "artifact"
+	// ComponentSkill is the value of LabelComponent on the ConfigMaps that hold the files of SkillRevisions.
+	ComponentSkill = "skill"
+	// ComponentPackages is the value of LabelComponent on the ConfigMaps that hold installed packages.
+	ComponentPackages = "packages"
+	// LabelSkill is the name of the Skill that an object belongs to, as SkillLabel gives it.
+	LabelSkill = "motorcortex.dev/skill"
 	// AnnotationPath on such a ConfigMap is where the file was in the workspace.
 	AnnotationPath = "motorcortex.dev/path"
 	// LabelRunUID is the UID of the MotorRun that an object outside of its namespace belongs to.
@@ -36,3 +47,14 @@ const (
 	// CortexName is the only name that a MotorCortex may have.
 	CortexName = "default"
 )
+
+// SkillLabel is the value of LabelSkill for a name. A name can have one character more than a label takes: then it is cut, with a
+// part of its hash at the end. Objects say whose they are by their owner references.
+func SkillLabel(name string) string {
+	const most = 63
+	if len(name) <= most {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:most-13] + "." + hex.EncodeToString(sum[:])[:12]
+}

@@ -22,6 +22,37 @@ type MotorCortexSpec struct {
 	// search is where the tool search_web asks. Unset, the tool is not offered to any model.
 	// +optional
 	Search *SearchProvider `json:"search,omitempty"`
+	// packages is where the dependencies of skills are installed from. Unset, no skill can have any.
+	// +optional
+	Packages *PackageSources `json:"packages,omitempty"`
+}
+
+// PackageSources are the package indexes that dependencies are installed from, and the only hosts that are reached for that.
+type PackageSources struct {
+	// npm is the address of a registry for npm.
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^https://[^/\s?#@]+(/[^\s?#]*)?$`
+	// +optional
+	NPM string `json:"npm,omitempty"`
+	// pip is the address of a simple index for Python packages.
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^https://[^/\s?#@]+(/[^\s?#]*)?$`
+	// +optional
+	Pip string `json:"pip,omitempty"`
+	// apt is a line of sources.list without its options, as in "https://deb.example.org/debian trixie main".
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^https://[^/\s?#@]+(/[^\s?#]*)? [A-Za-z0-9./-]+( [A-Za-z0-9.-]+)*$`
+	// +optional
+	Apt string `json:"apt,omitempty"`
+	// caBundle has certificates of authorities, in PEM, by which these hosts are known, beside those of the sandbox image.
+	// +kubebuilder:validation:MaxLength=16384
+	// +optional
+	CABundle string `json:"caBundle,omitempty"`
+	// hosts are further hosts that the files of packages come from.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Hosts []Domain `json:"hosts,omitempty"`
 }
 
 // SearchProvider is where search_web asks. The manager asks it, not the sandbox.

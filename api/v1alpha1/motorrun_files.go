@@ -127,3 +127,17 @@ type Artifact struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 }
+
+// ArtifactList is what the workspace held for the result at one time.
+type ArtifactList struct {
+	// files in the order of their paths.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=path
+	// +optional
+	Files []Artifact `json:"files,omitempty"`
+	// omitted is how many further files there were.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Omitted int32 `json:"omitted,omitempty"`
+}

@@ -102,6 +102,9 @@ type MotorRunStatus struct {
 	// +listMapKey=path
 	// +optional
 	Artifacts []Artifact `json:"artifacts,omitempty"`
+	// skill that the run uses, as it was when the run was accepted.
+	// +optional
+	Skill *RunSkill `json:"skill,omitempty"`
 	// paused counts the time that does not count for spec.limits.timeoutSeconds, questions of the model not included.
 	// +optional
 	Paused PauseStatus `json:"paused,omitempty,omitzero"`
@@ -325,6 +328,12 @@ type RunResult struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	ArtifactsOmitted int32 `json:"artifactsOmitted,omitempty"`
+	// skills are those that the run wrote or changed.
+	// +optional
+	Skills *SkillsResult `json:"skills,omitempty"`
+	// packages are what a run of mode Install installed.
+	// +optional
+	Packages *PackageArchive `json:"packages,omitempty"`
 	// stats count what it took.
 	// +optional
 	Stats RunStats `json:"stats,omitempty,omitzero"`

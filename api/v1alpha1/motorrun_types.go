@@ -5,7 +5,7 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // RunMode is how a run is carried out.
-// +kubebuilder:validation:Enum=Agentic;Oneshot
+// +kubebuilder:validation:Enum=Agentic;Oneshot;Install
 type RunMode string
 
 const (
@@ -13,6 +13,8 @@ const (
 	ModeAgentic RunMode = "Agentic"
 	// ModeOneshot: one piece of code is run, without a model.
 	ModeOneshot RunMode = "Oneshot"
+	// ModeInstall: packages of a skill are installed, without a model. Only the operator creates such runs.
+	ModeInstall RunMode = "Install"
 )
 
 // ToolName is the name of a tool.
@@ -37,6 +39,15 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || (!has(self.tools) || self.tools.size() == 0) && (!has(self.domains) || self.domains.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a Oneshot run has no tools, domains, credentials, mcpServers or files: it is one piece of code, without a network"
 // +kubebuilder:validation:XValidation:rule="has(self.requester) == has(oldSelf.requester) && (!has(self.requester) || self.requester == oldSelf.requester)",fieldPath=".requester",message="requester never changes after creation: it is who created the run"
 // +kubebuilder:validation:XValidation:rule="!has(self.files) || self.files.size() == 0 ? !has(oldSelf.files) || oldSelf.files.size() == 0 : has(oldSelf.files) && self.files == oldSelf.files",fieldPath=".files",message="files never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.skillRef) == has(oldSelf.skillRef) && (!has(self.skillRef) || self.skillRef == oldSelf.skillRef)",fieldPath=".skillRef",message="skillRef never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="!has(self.inputs) || self.inputs.size() == 0 ? !has(oldSelf.inputs) || oldSelf.inputs.size() == 0 : has(oldSelf.inputs) && self.inputs == oldSelf.inputs",fieldPath=".inputs",message="inputs never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="(has(self.skillReview) && self.skillReview) == (has(oldSelf.skillReview) && oldSelf.skillReview) && self.extractSkills == oldSelf.extractSkills",fieldPath=".skillReview",message="skillReview and extractSkills never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.dependencies) == has(oldSelf.dependencies) && (!has(self.dependencies) || self.dependencies == oldSelf.dependencies)",fieldPath=".dependencies",message="dependencies never change after creation"
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Agentic' || !has(self.skillRef)",fieldPath=".skillRef",message="skillRef is for Agentic runs"
+// +kubebuilder:validation:XValidation:rule="has(self.skillRef) || (!has(self.inputs) || self.inputs.size() == 0) && !(has(self.skillReview) && self.skillReview)",fieldPath=".skillRef",message="inputs and skillReview go with skillRef"
+// +kubebuilder:validation:XValidation:rule="!(has(self.skillReview) && self.skillReview) || (!has(self.tools) || self.tools.size() == 0) && (!has(self.domains) || self.domains.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".skillReview",message="a run with skillReview has the tools that only read and the files of the skill, and no domains, credentials or mcpServers"
+// +kubebuilder:validation:XValidation:rule="(self.mode == 'Install') == has(self.dependencies)",fieldPath=".dependencies",message="dependencies are for runs of mode Install, which the operator makes for the policy of a skill"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Install' || !has(self.task) && !has(self.code) && (!has(self.tools) || self.tools.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a run of mode Install has dependencies and domains, and nothing else"
 // +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",fieldPath=".model",message="model never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="self.limits == oldSelf.limits",fieldPath=".limits",message="limits never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.sandbox) == has(oldSelf.sandbox)",fieldPath=".sandbox",message="sandbox never changes after creation: create another run"
@@ -107,6 +118,32 @@ type MotorRunSpec struct {
 	// model chooses the model; unset, the namespace's MotorCortex does.
 	// +optional
 	Model *RunModel `json:"model,omitempty"`
+
+	// skillRef is the skill that the run uses. Its policy gives the run its tools, domains and credentials; a run that names
+	// some itself has no others. A skill that is not approved can be used with what the run itself names only.
+	// +optional
+	SkillRef *SkillRef `json:"skillRef,omitempty"`
+
+	// inputs are values for the inputs of the skill.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Inputs []RunInput `json:"inputs,omitempty"`
+
+	// skillReview has the model look at the files of skillRef and say what it thinks of them, with tools that only read and
+	// without a network, in one attempt of 10 answers at most. What it says is stored with the SkillRevision, as advice.
+	// +optional
+	SkillReview bool `json:"skillReview,omitempty"`
+
+	// extractSkills says when skills that the run wrote or changed are kept as proposals.
+	// +default="OnSuccess"
+	// +optional
+	ExtractSkills SkillExtraction `json:"extractSkills,omitempty"`
+
+	// dependencies are what a run of mode Install installs.
+	// +optional
+	Dependencies *SkillDependencies `json:"dependencies,omitempty"`
 
 	// limits bound the run.
 	// +default={}

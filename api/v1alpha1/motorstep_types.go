@@ -94,20 +94,9 @@ type MotorStepSpec struct {
 	// artifacts are what the workspace held for the result when the attempt ended.
 	// +optional
 	Artifacts *ArtifactList `json:"artifacts,omitempty"`
-}
-
-// ArtifactList is what the workspace held for the result at one time.
-type ArtifactList struct {
-	// files in the order of their paths.
-	// +kubebuilder:validation:MaxItems=32
-	// +listType=map
-	// +listMapKey=path
+	// skills are what became of the skills that it held then.
 	// +optional
-	Files []Artifact `json:"files,omitempty"`
-	// omitted is how many further files there were.
-	// +kubebuilder:validation:Minimum=0
-	// +optional
-	Omitted int32 `json:"omitted,omitempty"`
+	Skills *SkillsResult `json:"skills,omitempty"`
 }
 
 // StepSandbox names the sandbox of a step so exactly that no other can take its place.

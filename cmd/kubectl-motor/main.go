@@ -9,14 +9,24 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"time"
 
 	"motorcortex.dev/motorcortex/internal/cli/archive"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/skill"
 )
+
+// decisionTimeout is how long a verb waits for what the operator makes of a decision.
+const decisionTimeout = 10 * time.Second
 
 const usage = `Work with Motor Cortex.
 
 Usage:
   kubectl motor archive verify …   check the archive of a finished run
+  kubectl motor skill export …     write the files of a skill into a folder
+  kubectl motor skill diff …       compare a skill with what is approved of it
+  kubectl motor skill approve …    approve a skill; reject and revoke are the other decisions
+  kubectl motor skill hash …       compute the hashes of an approval from files
 `
 
 func main() {
@@ -34,6 +44,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	switch args[0] {
 	case "archive":
 		return archive.Command{In: in, Out: out, Err: errs, ReadRun: archive.ReadRun}.Run(ctx, args[1:])
+	case "skill":
+		return skill.Command{Out: out, Err: errs, Connect: cluster.Connect, Wait: decisionTimeout}.Run(ctx, args[1:])
 	case "help", "-h", "--help":
 		fmt.Fprint(out, usage)
 		return archive.ExitOK

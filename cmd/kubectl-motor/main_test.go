@@ -17,6 +17,7 @@ func TestRun(t *testing.T) {
 		"nothing":      {nil, 2, "", "Usage:"},
 		"help":         {[]string{"help"}, 0, "kubectl motor archive", ""},
 		"unknown":      {[]string{"fly"}, 2, "", `no verb "fly"`},
+		"skill":        {[]string{"skill", "help"}, 0, "kubectl motor skill approve NAME", ""},
 		"an empty one": {[]string{"archive", "verify", "-"}, 1, "broken: line 1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/oneshot"
@@ -69,13 +70,50 @@ func stepHead(o any) (any, error) {
 	return s, nil
 }
 
-// outputHead keeps of the output of a Oneshot run what the status has of it.
+// outputHead keeps of the output of a run without a model what the status has of it.
 func outputHead(s *v1alpha1.MotorStep, r *v1alpha1.ToolResult) string {
-	isOneshot := func(c v1alpha1.ToolCall) bool { return c.ID == r.CallID && c.Tool == toolapi.ToolOneshot }
-	if slices.ContainsFunc(s.Spec.ToolCalls, isOneshot) && len(r.Output) > headOutput {
+	is := func(tool string) bool {
+		return slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return c.ID == r.CallID && c.Tool == tool })
+	}
+	if is(toolapi.ToolOneshot) && len(r.Output) > headOutput {
 		return oneshot.Read(r.OK, r.ErrorCode, r.Output).Value
 	}
+	if is(toolapi.ToolInstall) {
+		return runpolicy.Cut(r.Output, toolapi.MaxInstalledBytes)
+	}
 	return runpolicy.Cut(r.Output, headOutput)
+}
+
+// skillHead keeps of a cached skill all but the content of its files; who reads its source reads the skill itself.
+func skillHead(o any) (any, error) {
+	s, ok := o.(*v1alpha1.Skill)
+	if !ok {
+		return o, nil
+	}
+	s.ManagedFields = nil
+	if s.Spec.Source != nil {
+		for i := range s.Spec.Source.Files {
+			s.Spec.Source.Files[i].Content = ""
+		}
+	}
+	return s, nil
+}
+
+// configMapHead keeps of the metadata of a ConfigMap what says whether it was changed, and whose it is. Of some, an annotation
+// has all of the content.
+func configMapHead(o any) (any, error) {
+	m, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return o, nil
+	}
+	m.ManagedFields, m.Annotations = nil, nil
+	skill, isSkill := m.Labels[v1alpha1.LabelSkill]
+	component := m.Labels[v1alpha1.LabelComponent]
+	m.Labels = nil
+	if isSkill {
+		m.Labels = map[string]string{v1alpha1.LabelSkill: skill, v1alpha1.LabelComponent: component}
+	}
+	return m, nil
 }
 
 // nodeHead keeps of a cached node what says whether it supports user namespaces.

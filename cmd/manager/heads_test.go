@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/oneshot"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // longRequest is a request for a domain of so many bytes.
@@ -168,6 +171,53 @@ func TestRunHeadHasNoFileContents(t *testing.T) {
 	}
 }
 
+func TestSkillHeadHasNoFileContents(t *testing.T) {
+	t.Parallel()
+	spec := v1alpha1.SkillSpec{
+		Source: &v1alpha1.SkillSource{Files: []v1alpha1.SkillFile{{Path: "SKILL.md", Content: strings.Repeat("x", 1<<18)}, {Path: "scripts/a", Content: "y", Executable: true}}},
+		Policy: v1alpha1.SkillPolicy{Tools: []v1alpha1.ToolName{"bash"}},
+	}
+	want := *spec.DeepCopy()
+	want.Source.Files[0].Content, want.Source.Files[1].Content = "", ""
+	for _, s := range []v1alpha1.SkillSpec{spec, {}} {
+		o, err := skillHead(&v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{}}}, Spec: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Source == nil {
+			want = s
+		}
+		if diff := cmp.Diff(&v1alpha1.Skill{Spec: want}, o); diff != "" {
+			t.Errorf("the head (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestConfigMapHead(t *testing.T) {
+	t.Parallel()
+	owner := []metav1.OwnerReference{{Kind: "SkillRevision", Name: "send-0123", UID: "u", Controller: new(true)}}
+	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: "c", Namespace: "n", UID: "u", ResourceVersion: "7", OwnerReferences: owner, ManagedFields: []metav1.ManagedFieldsEntry{{}},
+		Labels:      map[string]string{v1alpha1.LabelSkill: "send", v1alpha1.LabelComponent: v1alpha1.ComponentPackages, "a": "b"},
+		Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: strings.Repeat("x", 1<<18)},
+	}}
+	o, err := configMapHead(m.DeepCopy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: "c", Namespace: "n", UID: "u", ResourceVersion: "7", OwnerReferences: owner,
+		Labels: map[string]string{v1alpha1.LabelSkill: "send", v1alpha1.LabelComponent: v1alpha1.ComponentPackages},
+	}}
+	if diff := cmp.Diff(want, o); diff != "" {
+		t.Errorf("the head (-want +got):\n%s", diff)
+	}
+	m.Labels = map[string]string{"a": "b"}
+	if o, err = configMapHead(m); err != nil || o.(*metav1.PartialObjectMetadata).Labels != nil {
+		t.Errorf("the head of another is %+v, %v", o, err)
+	}
+}
+
 func TestStepHeadIsSmall(t *testing.T) {
 	t.Parallel()
 	for _, final := range []bool{false, true} {
@@ -233,11 +283,39 @@ func TestNodeHead(t *testing.T) {
 func TestHeadsLeaveOtherObjectsAlone(t *testing.T) {
 	t.Parallel()
 	for _, o := range []any{cache.DeletedFinalStateUnknown{Key: "k"}, &corev1.Pod{}, nil} {
-		for name, head := range map[string]func(any) (any, error){"step": stepHead, "node": nodeHead} {
+		for name, head := range map[string]func(any) (any, error){"step": stepHead, "node": nodeHead, "run": runHead, "skill": skillHead, "configMap": configMapHead} {
 			got, err := head(o)
 			if err != nil || !cmp.Equal(got, o) {
 				t.Errorf("%s: %v gives %v, %v", name, o, got, err)
 			}
+		}
+	}
+}
+
+// So is that of a run that installs packages.
+func TestStepHeadOfAnInstallation(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Mode: v1alpha1.ModeInstall}}
+	done := toolapi.Installed{SHA256: strings.Repeat("0a", 32), Size: 7, Packages: []string{strings.Repeat("x", 3000)}}
+	for i := range 32 {
+		done.ConfigMaps = append(done.ConfigMaps, fmt.Sprintf("%s-packages-0123456789ab-%d", strings.Repeat("n", 60), i))
+	}
+	for name, r := range map[string]v1alpha1.ToolResult{
+		"installed": {OK: true, Output: text.JSON(done)},
+		"failed":    {ErrorCode: toolapi.CodeInstallFailed, Output: strings.Repeat("npm error ", 200)},
+	} {
+		r.CallID = "c0"
+		whole := &v1alpha1.MotorStep{
+			Spec:   v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, ToolCalls: []v1alpha1.ToolCall{{ID: "c0", Tool: toolapi.ToolInstall}}},
+			Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{r}},
+		}
+		o, err := stepHead(whole.DeepCopy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*whole}), runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*o.(*v1alpha1.MotorStep)})
+		if diff := cmp.Diff(want, got); diff != "" || (want.Packages == nil) == (name == "installed") {
+			t.Errorf("%s: the head gives another progress (-whole +head):\n%s", name, diff)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 }
 
 // cacheOptions restrict the cache to the served namespaces, and keep out of the cache what nobody asks it for: foreign Pods, NetworkPolicies and Leases, and the bulk of runs,
-// steps and nodes, which would make the manager's memory grow with the files and transcripts of all runs.
+// steps, skills, nodes and ConfigMaps, which would make the manager's memory grow with the files and transcripts of all runs.
 func cacheOptions(namespace string, served []string) cache.Options {
 	sandboxes := labels.SelectorFromSet(labels.Set{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox})
 	workers := labels.SelectorFromSet(labels.Set{v1alpha1.LabelComponent: v1alpha1.ComponentWorker})
@@ -123,7 +123,9 @@ func cacheOptions(namespace string, served []string) cache.Options {
 			&coordinationv1.Lease{}:       {Label: workers, Namespaces: map[string]cache.Config{namespace: {}}},
 			&v1alpha1.MotorRun{}:          {Transform: runHead},
 			&v1alpha1.MotorStep{}:         {Transform: stepHead},
+			&v1alpha1.Skill{}:             {Transform: skillHead},
 			&corev1.Node{}:                {Transform: nodeHead},
+			&corev1.ConfigMap{}:           {Transform: configMapHead},
 		},
 	}
 }

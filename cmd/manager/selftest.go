@@ -18,7 +18,7 @@ const (
 	// selfTestPause lies between two tries of the self-test at the start, selfTestPeriod between two tests afterwards.
 	selfTestPause  = 5 * time.Second
 	selfTestPeriod = 5 * time.Minute
-	// selfTestTimeout bounds each. It has two requests for each served namespace.
+	// selfTestTimeout bounds each. It has three requests for each served namespace.
 	selfTestTimeout = 30 * time.Second
 )
 

@@ -17,6 +17,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/sandbox"
+	"motorcortex.dev/motorcortex/internal/skillsource"
+	"motorcortex.dev/motorcortex/internal/skillstore"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
@@ -57,6 +59,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
+	if err := setupSkills(mgr); err != nil {
+		return fmt.Errorf("set up the controller of skills: %w", err)
+	}
 	store, err := setupArchive(ctx, mgr, o.archiveBucket, log)
 	if err != nil {
 		return err
@@ -90,4 +95,18 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 		return fmt.Errorf("set up the engine: %w", err)
 	}
 	return nil
+}
+
+// setupSkills builds the controller of skills.
+func setupSkills(mgr ctrl.Manager) error {
+	skills := &controller.SkillReconciler{
+		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
+		Heads:    mgr.GetCache(),
+		Recorder: mgr.GetEventRecorder("motorcortex"),
+		Source:   &skillsource.Reader{Live: mgr.GetAPIReader()},
+		Store:    &skillstore.Store{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Now:      time.Now,
+	}
+	return skills.SetupWithManager(mgr)
 }

@@ -5,7 +5,7 @@
 // The toolserver is process 1 of a sandbox Pod. It runs tool calls for the manager; see internal/toolserver.
 //
 // With the argument scan-staged it is what git asks in a sandbox before a commit: it looks for secrets in what is staged in
-// the current folder.
+// the current folder. With unpack, and what follows it, it unpacks the packages of a skill before the tools start.
 //
 // Environment:
 //
@@ -13,6 +13,7 @@
 //	MOTOR_MANAGER_KEY  the manager's public keys, base64 of DER, separated by commas
 //	MOTOR_WORKSPACE    the folder that tools work in: default /workspace
 //	MOTOR_STATE        the folder of the server's own records: default /motor
+//	MOTOR_PACKAGES     the folder with the packages of the run's skill: default none
 //	TMPDIR             the folder for temporary files of tools: default /tmp
 //	PATH               where bash, node and python3 are
 package main
@@ -41,6 +42,9 @@ func main() {
 	}
 	if len(os.Args) == 2 && os.Args[1] == toolserver.ScanStagedVerb {
 		os.Exit(toolserver.ScanStaged(context.Background(), os.Stderr))
+	}
+	if len(os.Args) > 1 && os.Args[1] == toolserver.UnpackVerb {
+		os.Exit(toolserver.Unpack(os.Args[2:], os.Stderr))
 	}
 	os.Exit(serve(nil))
 }
@@ -74,6 +78,7 @@ func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, stri
 	server, err := toolserver.New(toolserver.Config{
 		Workspace:   cmp.Or(os.Getenv("MOTOR_WORKSPACE"), "/workspace"),
 		State:       cmp.Or(os.Getenv("MOTOR_STATE"), "/motor"),
+		Packages:    os.Getenv("MOTOR_PACKAGES"),
 		TempDir:     cmp.Or(os.Getenv("TMPDIR"), "/tmp"),
 		SearchPath:  cmp.Or(os.Getenv("PATH"), defaultPath),
 		PodUID:      os.Getenv("MOTOR_POD_UID"),

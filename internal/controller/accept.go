@@ -26,6 +26,10 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 	if ok, err := r.acceptDomains(ctx, s); err != nil || !ok {
 		return false, err
 	}
+	if s.run.Spec.Mode == v1alpha1.ModeInstall {
+		// Nor does it need a model.
+		return true, nil
+	}
 	endpoint, err := r.Models.Resolve(ctx, s.run)
 	if err == nil {
 		err = CheckFiles(ctx, r.Live, s.run, r.Config.Archive)

@@ -53,7 +53,7 @@ func (r *MotorRunReconciler) admit(ctx context.Context, s *scope) (bool, error) 
 // back is decided by what the API server itself says of the bound and of the runs, by one pass of the namespace at a time,
 // until its status is written: two runs must not take the same place, and none be rejected for a run that has ended.
 func (r *MotorRunReconciler) takeTurn(ctx context.Context, s *scope) (runpolicy.Turn, error) {
-	if s.run.Spec.Mode == v1alpha1.ModeOneshot {
+	if !runpolicy.HasModel(s.run) {
 		return runpolicy.Turn{Verdict: runpolicy.Admit}, nil
 	}
 	cortex, err := r.cortex(ctx, r.Client, s.run.Namespace)

@@ -133,10 +133,12 @@ func (r *MotorRunReconciler) tearDown(ctx context.Context, s *scope) error {
 	if err := r.closeEgress(ctx, s.run, s.pod != nil || !isFinished(s.before)); err != nil {
 		return err
 	}
-	if s.pod == nil {
-		return nil
+	if s.pod != nil {
+		if err := r.deletePod(ctx, s.pod); err != nil {
+			return err
+		}
 	}
-	return r.deletePod(ctx, s.pod)
+	return r.letGo(ctx, s)
 }
 
 // deletePod deletes this very Pod, and not a later one of its name.
@@ -167,10 +169,11 @@ func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
 		},
 	}
 	r.Artifacts, r.ArtifactsOmitted = runpolicy.ShowArtifacts(p.Artifacts)
+	r.Skills = runpolicy.ShowSkills(p.Skills)
 	if !r.OK {
 		r.Partial = runpolicy.CutEncoded(p.Partial, maxPartial)
 	}
-	r.Value = p.Value
+	r.Value, r.Packages = p.Value, p.Packages
 	return r
 }
 

@@ -41,14 +41,14 @@ import (
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorcortices,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
-// Of ConfigMaps outside its own namespace, the manager writes and deletes the artifacts of runs: the same policy sees to that.
+// Of ConfigMaps outside its own namespace, the manager writes and deletes the artifacts of runs, the files of skills and their packages: the same policy sees to that.
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;create;delete
 // Of Secrets outside its own namespace, the manager writes those that a run saves, and no others: an admission policy sees to that.
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;update
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-credentials;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-steps,verbs=get
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-credentials;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-skill-files;motorcortex-skills;motorcortex-steps,verbs=get
 // The recorder of the leader election writes events of the old kind.
 // +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=motorcortex-system,resources=leases,verbs=get;list;watch;create;update;delete
@@ -129,6 +129,7 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.surplus), builder.WithPredicates(hasEnded())).
 		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.allRuns),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.Skill{}, handler.EnqueueRequestsFromMapFunc(r.awaitingSkill)).
 		Watches(&networkingv1.NetworkPolicy{}, handler.EnqueueRequestsFromMapFunc(r.closedRuns)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: max(1, r.Config.MaxConcurrent),
@@ -188,7 +189,7 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	if !run.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, r.abandon(ctx, run)
 	}
-	s := newScope(run, r.Now())
+	s := newScope(runpolicy.Effective(run), r.Now())
 	defer s.release()
 	// A pass that failed half way has seen too little to speak about the run; the next one starts anew.
 	err := r.converge(ctx, s)
@@ -238,7 +239,7 @@ type step struct {
 
 // converge takes the steps in order until one has to wait.
 //
-//	cleanUp → observe → progress → conclude → suspend → accept → admit → baseline → route → sandbox → grant → place
+//	cleanUp → observe → progress → conclude → suspend → skill → accept → admit → baseline → route → sandbox → grant → place
 func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 	for _, st := range []step{
 		{"cleanUp", r.cleanUp},
@@ -246,6 +247,7 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 		{"progress", r.progress},
 		{"conclude", r.conclude},
 		{"suspend", r.suspend},
+		{"skill", r.skill},
 		{"accept", r.accept},
 		{"admit", r.admit},
 		{"baseline", r.baseline},
@@ -280,6 +282,8 @@ func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
 		}
 		return err
 	}
+	// The API server gives the spec as it is stored.
+	s.run = runpolicy.Effective(s.run)
 	for _, t := range append(transitions(s.before, s.run), approvalTransitions(s.before, s.run, s.progress)...) {
 		r.Recorder.Eventf(s.run, nil, t.kind, t.reason, t.action, "%s", t.note)
 	}

@@ -177,8 +177,12 @@ func (s *scope) message() string {
 	if s.note != "" {
 		return s.note
 	}
-	if s.run.Spec.Mode == v1alpha1.ModeOneshot {
+	switch s.run.Spec.Mode {
+	case v1alpha1.ModeOneshot:
 		return "Running the code."
+	case v1alpha1.ModeInstall:
+		return "Installing the packages."
+	case v1alpha1.ModeAgentic:
 	}
 	return fmt.Sprintf("Working on step %d.", s.run.Status.Steps+1)
 }

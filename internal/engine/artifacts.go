@@ -271,10 +271,12 @@ func cutMessage(s string) string {
 	return text.CutBytes(strings.ToValidUTF8(s, "\uFFFD"), maxArtifactMessage)
 }
 
-// collectingJournal has a run's artifacts collected before the step that ends it.
+// collectingJournal has a run's artifacts and skills collected before the step that ends it. For the skills everything that runs in
+// the sandbox is ended, so they come last.
 type collectingJournal struct {
 	motorloop.Journal
 	artifacts *artifacts
+	skills    *skillCollector
 }
 
 // Append records a step.
@@ -283,6 +285,9 @@ func (j collectingJournal) Append(ctx context.Context, t *motorloop.Turn) error 
 		return j.Journal.Append(ctx, t)
 	}
 	if err := j.artifacts.beforeEnd(ctx); err != nil {
+		return err
+	}
+	if err := j.skills.beforeEnd(ctx); err != nil {
 		return err
 	}
 	if err := j.Journal.Append(ctx, t); err != nil {

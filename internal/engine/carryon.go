@@ -96,8 +96,12 @@ func (e *Engine) runLoop(
 				"The log of the manager %s says where; please report it.", l.panics, e.Config.Worker),
 		}
 	}
-	if run.Spec.Mode == v1alpha1.ModeOneshot {
+	switch run.Spec.Mode {
+	case v1alpha1.ModeOneshot:
 		return e.runOnce(ctx, l, run, entries, log)
+	case v1alpha1.ModeInstall:
+		return e.runInstall(ctx, l, run, entries, known, log)
+	case v1alpha1.ModeAgentic:
 	}
 	model, err := e.openModel(ctx, l, run, known)
 	if err != nil {
@@ -117,12 +121,16 @@ func (e *Engine) runLoop(
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
+	skill, err := e.openSkill(ctx, l, run)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
 	box, err := e.openSandbox(l, run, entries, log)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
 	defer box.close()
-	box.egress, store.box = way, box
+	box.egress, box.skill, store.box = way, skill, box
 	box.mcp = newMCPServers(run, entries.AllSteps(), known)
 	box.isolationLost = runpolicy.IsolationLost(run, progress)
 	tainted, err := e.tainted(ctx, run, entries.AllSteps())
@@ -155,18 +163,22 @@ func (e *Engine) runLoop(
 	if err := e.openSearch(ctx, loop, run, known, log); err != nil {
 		return motorloop.Outcome{}, err
 	}
-	loop.Config.Tainted = tainted
+	loop.Config.Tainted, loop.Config.Skill = tainted, skill.config(run)
 	if e.Config.Fault != nil {
 		faulty := &faultyLoop{fault: e.Config.Fault, run: run, journal: loop.Journal, box: box, step: int32(len(turns))}
 		loop.Tools, loop.Journal = faulty, faulty
 	}
-	loop.Journal = collectingJournal{loop.Journal, l.artifacts}
+	skills := e.newSkillCollector(box, known)
+	loop.Journal = collectingJournal{loop.Journal, l.artifacts, skills}
 	loop.Tools = discreetTools{collectingTools{loop.Tools, l.artifacts}, known, way.refresh}
 	out, err := loop.Run(ctx, turns, answers(run, entries, known))
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
-	return out, l.artifacts.afterLoop(ctx, out)
+	if err := l.artifacts.afterLoop(ctx, out); err != nil {
+		return motorloop.Outcome{}, err
+	}
+	return out, skills.afterLoop(ctx, out, l.artifacts.reachable())
 }
 
 // answers are what people said. Who answers with a value that the model must not see has it kept from the model all the
@@ -202,6 +214,7 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 	for _, f := range run.Spec.Files {
 		cfg.Files = append(cfg.Files, f.Path)
 	}
+	cfg.WritesSkills, cfg.Review = writesSkills(run), run.Spec.SkillReview
 	cfg.RequestDomain = runpolicy.OffersDomainRequest(run)
 	if run.Status.Egress == nil {
 		return cfg

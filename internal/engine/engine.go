@@ -147,6 +147,8 @@ func (e *Engine) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	// From here on the run has what its skill's policy gives it: every loop is started with this run.
+	run = runpolicy.Effective(run)
 	if !e.shouldRun(run) {
 		if e.onlyAsks(run) {
 			e.rest(req.NamespacedName)

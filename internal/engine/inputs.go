@@ -138,7 +138,7 @@ func (e *Engine) keptContent(ctx context.Context, namespace string, a *v1alpha1.
 // tainted says whether anything in the run may come from the web, as far as the engine knows: what it was given, and what the
 // journal says of it.
 func (e *Engine) tainted(ctx context.Context, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) (bool, error) {
-	if len(run.Spec.MCPServers) > 0 || hasWeb(steps) {
+	if len(run.Spec.MCPServers) > 0 || hasWeb(steps) || !trustsSkill(run) {
 		return true, nil
 	}
 	for i := range run.Spec.Files {

@@ -24,6 +24,8 @@ type sandboxTools struct {
 	log     *slog.Logger
 	// egress is the way out, nil if there is none.
 	egress *egress
+	// skill is nil if the run has none, and when its files are in the workspace.
+	skill *pinnedSkill
 	// mcp is nil if the run has no MCP servers.
 	mcp *mcpServers
 	// isolationLost says whether a policy of the sandbox was away since its isolation was last proved.
@@ -113,8 +115,8 @@ func (s *sandboxTools) prepareAgain(ctx context.Context) error {
 func (s *sandboxTools) fresh() bool { return s.entries.Sandbox().PodUID != s.run.Status.Sandbox.PodUID }
 
 // ready prepares the sandbox while the model thinks: it makes sure that the tool server is the one of this run's Pod,
-// that the sandbox can reach nothing, that the files of the spec are there, that the way out is open, if there is one, and
-// that the MCP servers run.
+// that the sandbox can reach nothing, that the files of the skill and of the spec are there, that the way out is open, if there
+// is one, and that the MCP servers run.
 // It names the sandbox to the journal, so that the next step records which one it was and which key it showed.
 func (s *sandboxTools) ready(ctx context.Context) error {
 	start := s.engine.Now()
@@ -138,10 +140,15 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 		proof.record(&box, s.run)
 	}
 	if fresh {
+		if err := s.putSkill(ctx); err != nil {
+			return err
+		}
 		if err := s.putFiles(ctx); err != nil {
 			return err
 		}
 	}
+	// They can be 10 MiB, for as long as the loop runs.
+	s.skill = nil
 	if err := s.setEgress(ctx, hello); err != nil {
 		return err
 	}

@@ -148,9 +148,16 @@ func TestLoopConfig(t *testing.T) {
 	want := motorloop.Config{
 		Attempt: 1, Task: "do it", Tools: []string{"bash"}, Files: []string{"a"}, MaxIterations: 15, MaxTokens: 5,
 		OnUnknown: motorloop.UnknownModel, RecoveryContext: "it failed", Deadline: time.Date(2026, 1, 1, 0, 11, 0, 0, time.UTC),
+		WritesSkills: true,
 	}
 	if diff := cmp.Diff(want, config(retry)); diff != "" {
 		t.Errorf("a retry (-want +got):\n%s", diff)
+	}
+	want = first
+	want.Review, want.Tools = true, []string{"read"}
+	review := func(run *v1alpha1.MotorRun) { run.Spec.SkillReview, run.Spec.Tools = true, []v1alpha1.ToolName{"read"} }
+	if diff := cmp.Diff(want, config(review)); diff != "" {
+		t.Errorf("a review (-want +got):\n%s", diff)
 	}
 	reaches := func(proxy string) func(*v1alpha1.MotorRun) {
 		return func(run *v1alpha1.MotorRun) {

@@ -15,6 +15,9 @@ import (
 // UseArtifacts has the step that ends the attempt say what the workspace held then. Nil says nothing of it.
 func (l *Log) UseArtifacts(list *v1alpha1.ArtifactList) { l.artifacts = list }
 
+// UseSkills has the step that ends the attempt say what became of the skills that the workspace held then. Nil says nothing of them.
+func (l *Log) UseSkills(result *v1alpha1.SkillsResult) { l.skills = result }
+
 // NoteArtifacts records in the last step what the workspace holds now that the run waits for a person. It writes only what is
 // not there yet.
 func (l *Log) NoteArtifacts(ctx context.Context, list *v1alpha1.ArtifactList) error {

@@ -46,6 +46,8 @@ type Log struct {
 	sandbox v1alpha1.StepSandbox
 	// artifacts are those of the step that will end the attempt.
 	artifacts *v1alpha1.ArtifactList
+	// skills are what the same step says of the skills in the workspace.
+	skills *v1alpha1.SkillsResult
 	// before are the steps of the attempts before this one.
 	before []v1alpha1.MotorStep
 	// steps of the attempt in order of their index, which is their place + 1 unless a step was deleted.

@@ -23,7 +23,7 @@ import (
 func (l *Log) Append(ctx context.Context, t *motorloop.Turn) error {
 	spec := turnSpec(t)
 	if spec.Final {
-		spec.Artifacts = l.artifacts
+		spec.Artifacts, spec.Skills = l.artifacts, l.skills
 	}
 	return l.create(ctx, l.newStep(t.Index, spec))
 }
@@ -32,7 +32,7 @@ func (l *Log) Append(ctx context.Context, t *motorloop.Turn) error {
 // the model calls for them took.
 func (l *Log) End(ctx context.Context, f *motorloop.Failure, extra motorloop.Outcome) error {
 	spec := endSpec(f, extra)
-	spec.Artifacts = l.artifacts
+	spec.Artifacts, spec.Skills = l.artifacts, l.skills
 	return l.create(ctx, l.newStep(l.next(), spec))
 }
 

@@ -185,7 +185,7 @@ func (r *run) abandon(ctx context.Context, t *Turn, cause error) error {
 func (r *run) refuse(i int) *toolapi.Result {
 	t := r.turns[len(r.turns)-1]
 	c := &t.Calls[i]
-	offered := r.catalog.offered(r.cfg.granted())
+	offered := r.cfg.offered(r.catalog)
 	switch {
 	case i >= toolapi.MaxCalls:
 		return refusal(CodeTooManyCalls, fmt.Sprintf(

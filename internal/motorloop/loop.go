@@ -188,7 +188,7 @@ func (r *run) next(ctx context.Context) (*Turn, error) {
 func (r *run) ask(ctx context.Context) (*Turn, error) {
 	req := Request{
 		Messages: Transcript(r.cfg, r.turns),
-		Tools:    r.catalog.Definitions(r.cfg.granted()),
+		Tools:    r.cfg.definitions(r.catalog),
 	}
 	a, took, err := r.complete(ctx, req)
 	if err != nil {

@@ -24,7 +24,7 @@ var promptTemplate = template.Must(template.New("prompt").Funcs(template.FuncMap
 // SystemPrompt tells the model who it is and by which rules it works. It depends on cfg only, and not on the task,
 // which is the first user message. File names are quoted: they come from whoever created the run.
 func SystemPrompt(cfg Config) string {
-	offered := catalogOf(cfg).offered(cfg.granted())
+	offered := cfg.offered(catalogOf(cfg))
 	view := struct {
 		Tools         string
 		Domains       []string
@@ -33,6 +33,7 @@ func SystemPrompt(cfg Config) string {
 		RequestDomain string
 		Files         []string
 		MoreFiles     int
+		// AskUser is "" if nobody can be asked.
 		AskUser       string
 		MaxCalls      int
 		MaxIterations int32
@@ -41,19 +42,29 @@ func SystemPrompt(cfg Config) string {
 		// AttemptNumber counts from 1.
 		AttemptNumber   int32
 		RecoveryContext string
+		// Skill is nil if there is none.
+		Skill        *promptSkill
+		WritesSkills bool
+		Review       bool
 	}{
 		Tools:         strings.Join(offered, ", "),
 		Domains:       cfg.Domains,
 		Credentials:   cfg.Credentials,
 		Servers:       promptServers(cfg.MCPServers),
 		Files:         cfg.Files[:min(len(cfg.Files), maxListedFiles)],
-		AskUser:       toolapi.ToolAskUser,
 		MaxCalls:      toolapi.MaxCalls,
 		MaxIterations: cfg.MaxIterations,
 		Compacts:      compacts(cfg),
 
 		AttemptNumber:   cfg.Attempt + 1,
-		RecoveryContext: withoutRecoveryMarks(cfg.RecoveryContext),
+		RecoveryContext: withoutMarks(cfg.RecoveryContext),
+
+		Skill:        cfg.Skill.prompt(),
+		WritesSkills: cfg.WritesSkills,
+		Review:       cfg.Review,
+	}
+	if slices.Contains(offered, toolapi.ToolAskUser) {
+		view.AskUser = toolapi.ToolAskUser
 	}
 	if slices.Contains(offered, toolapi.ToolRequestDomain) {
 		view.RequestDomain = toolapi.ToolRequestDomain
@@ -70,10 +81,10 @@ func SystemPrompt(cfg Config) string {
 	return b.String()
 }
 
-var recoveryMark = regexp.MustCompile(`(?i)<(\s*/?\s*recovery_context)`)
+var mark = regexp.MustCompile(`(?i)<(\s*/?\s*(recovery_context|skill_instructions))`)
 
-// withoutRecoveryMarks makes a text that cannot end the block it is put into: parts of it are outputs of tools, which
-// would go on in the voice of the system prompt.
-func withoutRecoveryMarks(s string) string {
-	return strings.TrimSpace(recoveryMark.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "&lt;$1"))
+// withoutMarks makes a text that cannot end the block it is put into, nor begin another one: parts of it are outputs of
+// tools or files, which would go on in the voice of the system prompt.
+func withoutMarks(s string) string {
+	return strings.TrimSpace(mark.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "&lt;$1"))
 }

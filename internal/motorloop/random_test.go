@@ -351,7 +351,7 @@ func (p *play) checkJournal() {
 // checkRequest checks that a turn answers the request that follows from the turns before it.
 func (p *play) checkRequest(before []*Turn, turn *Turn) {
 	cfg := p.w.loop.Config
-	req := Request{Messages: Transcript(cfg, before), Tools: builtin().Definitions(cfg.granted())}
+	req := Request{Messages: Transcript(cfg, before), Tools: cfg.definitions(builtin())}
 	if turn.summary() {
 		req = summaryRequest(cfg, before, turn.Through)
 	}

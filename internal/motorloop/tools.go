@@ -60,10 +60,19 @@ func (cfg Config) granted() []string {
 	return granted
 }
 
-// offered are the names of Definitions.
-func (c *Catalog) offered(granted []string) []string {
+// definitions are the tools that the run is offered.
+func (cfg Config) definitions(c *Catalog) []ToolDefinition {
+	defs := c.Definitions(cfg.granted())
+	if cfg.Review {
+		defs = slices.DeleteFunc(defs, func(d ToolDefinition) bool { return d.Name == toolapi.ToolAskUser })
+	}
+	return defs
+}
+
+// offered are the names of definitions.
+func (cfg Config) offered(c *Catalog) []string {
 	var names []string
-	for _, d := range c.Definitions(granted) {
+	for _, d := range cfg.definitions(c) {
 		names = append(names, d.Name)
 	}
 	return names

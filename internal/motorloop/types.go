@@ -248,7 +248,7 @@ type Answer struct {
 type Config struct {
 	Attempt int32
 	Task    string
-	// Tools are the granted tools; ask_user is always offered.
+	// Tools are the granted tools; ask_user is always offered, but for a Review.
 	Tools []string
 	// RequestDomain says that request_domain is offered, also if Tools does not name it.
 	RequestDomain bool
@@ -266,8 +266,14 @@ type Config struct {
 	MaxIterations int32
 	// MaxTokens is the most tokens of all turns together, 0 for no limit.
 	MaxTokens int64
-	// Files are the paths that were put into the workspace before the first turn.
+	// Files are the paths that were put into the workspace before the first turn, without those of Skill.
 	Files []string
+	// Skill is the one that the task is carried out with, nil if there is none.
+	Skill *Skill
+	// WritesSkills says that the skills which the workspace holds in the end are kept, as proposals.
+	WritesSkills bool
+	// Review says that the task is to look at the files of Skill, which nobody has to trust. Nobody can be asked.
+	Review bool
 	// Deadline is when the run's time is over, zero if it has no end. The model is told.
 	Deadline time.Time
 	// RecoveryContext is what the model is told of the attempts before this one, in the system prompt. "" in the first.
@@ -362,6 +368,9 @@ const (
 	ReasonEgressUnavailable = "EgressUnavailable"
 	// ReasonInputFile: a file of the spec could not be put into the workspace.
 	ReasonInputFile = "InputFile"
+	// ReasonSkillFiles: the files of the run's skill are not there any more, are not those that the run was accepted with, or
+	// could not be put into the workspace.
+	ReasonSkillFiles = "SkillFiles"
 	// ReasonInternalError: the manager cannot carry the run on, for no reason that lies in the task: its loop keeps
 	// panicking, or the journal lacks a step or does not take one.
 	ReasonInternalError = "InternalError"

@@ -13,11 +13,11 @@ import (
 const MaxStatusBytes = 30 << 10
 
 // Fit makes a status small enough to be written, whatever a model, a tool or a person put into it. It takes away the
-// least needed first, and never what somebody goes by: conditions and their reasons, ids, numbers, times, what the sandbox
-// may reach, and what the model of the current attempt is told.
+// least needed first, and never what somebody goes by: conditions and their reasons, ids, numbers, times, the skill and its
+// policy, what the sandbox may reach, and what the model of the current attempt is told.
 func Fit(st *v1alpha1.MotorRunStatus) {
 	for _, shrink := range []func(*v1alpha1.MotorRunStatus){
-		shortenFormer, dropRecoveryOfEnded, shortenTexts, shortenAll, shortenMore, fewerArtifacts,
+		shortenFormer, dropRecoveryOfEnded, shortenTexts, shortenAll, shortenMore, shortenRejected, shortenResult, fewerArtifacts,
 	} {
 		if statusSize(st) <= MaxStatusBytes {
 			return
@@ -129,4 +129,47 @@ func shortenMore(st *v1alpha1.MotorRunStatus) {
 		}
 		p.Default = CutEncoded(p.Default, 50)
 	}
+}
+
+// Bounds of what the skill of a run, and what its end leaves of the model's texts, take in JSON.
+const (
+	// maxSkillBytes is the most of a skill with the largest policy (skill.MaxPolicyBytes) and the most packages.
+	maxSkillBytes = 10 << 10
+	// minSummary is what is always left of the closing text, and artifactsRoom what artifacts have beside it.
+	minSummary, artifactsRoom = 1 << 10, 4 << 10
+)
+
+// shortenResult makes room for a large policy: the last step has the texts in full.
+func shortenResult(st *v1alpha1.MotorRunStatus) {
+	if st.Result == nil {
+		return
+	}
+	r := *st.Result
+	st.Result = &r
+	excess := func() int {
+		n := statusSize(st) + artifactsRoom - MaxStatusBytes
+		for i := range r.Artifacts {
+			n -= artifactSize(&r.Artifacts[i]) + len(",")
+		}
+		return n
+	}
+	if excess() > 0 {
+		r.Partial = CutEncoded(r.Partial, 512)
+	}
+	if n := excess(); n > 0 {
+		r.Summary = CutEncoded(r.Summary, max(minSummary, encodedSize(r.Summary)-n))
+	}
+}
+
+// skillSize is what a skill takes in a status.
+func skillSize(s *v1alpha1.RunSkill) int {
+	if s == nil {
+		return 0
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		// There is nothing in it that JSON has no form for.
+		panic(err)
+	}
+	return min(len(b), maxSkillBytes)
 }

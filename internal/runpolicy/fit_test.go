@@ -11,11 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // fullStatus has every field as large as the operator may make it.
-func fullStatus() *v1alpha1.MotorRunStatus {
+func fullStatus() *v1alpha1.MotorRunStatus { return fullStatusWith(nil) }
+
+// fullStatusWith is the same of a run with a skill.
+func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	text := func(size int) string { return CutEncoded(strings.Repeat("<漢\"\n", size), size) }
 	at := new(metav1.NewTime(t0))
 	st := &v1alpha1.MotorRunStatus{
@@ -32,6 +36,7 @@ func fullStatus() *v1alpha1.MotorRunStatus {
 		},
 	}
 	st.Artifacts, _ = ShowArtifacts(fullArtifacts())
+	st.Skill = s
 	for range 10 {
 		st.PendingInput.Options = append(st.PendingInput.Options, text(512))
 	}
@@ -44,9 +49,10 @@ func fullStatus() *v1alpha1.MotorRunStatus {
 			Type: t, Status: metav1.ConditionFalse, Reason: strings.Repeat("R", 30), Message: text(1000), LastTransitionTime: *at, ObservedGeneration: 1 << 40,
 		})
 	}
+	operator, person := recoveryRoom(st.Skill)
 	for i := range int32(10) {
 		a := v1alpha1.AttemptStatus{
-			Index: i, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: text(maxRecovery + maxGuidance), StartedAt: at, Iterations: 50, Usage: bigUsage(),
+			Index: i, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: text(operator + person), StartedAt: at, Iterations: 50, Usage: bigUsage(),
 		}
 		for range maxLastCalls {
 			a.LastCalls = append(a.LastCalls, v1alpha1.CallHead{
@@ -77,6 +83,25 @@ func fullEgress() *v1alpha1.EgressStatus {
 		e.Credentials = append(e.Credentials, fmt.Sprintf("%s%02d", strings.Repeat("c", 61), i))
 	}
 	return e
+}
+
+// fullSkill has the largest policy and the most packages that a skill can have.
+func fullSkill() *v1alpha1.RunSkill {
+	s := &v1alpha1.RunSkill{
+		Name: strings.Repeat("s", 64), Revision: strings.Repeat("s", 77), ContentHash: "sha256:" + strings.Repeat("0", 64),
+		PolicyHash: "sha256:" + strings.Repeat("0", 64), Approved: true, Policy: &v1alpha1.SkillPolicy{},
+		Packages: &v1alpha1.PackageArchive{SHA256: strings.Repeat("0", 64), Size: 20 << 20},
+	}
+	for i := range 27 {
+		s.Packages.ConfigMaps = append(s.Packages.ConfigMaps, fmt.Sprintf("%s-packages-%s-%d", strings.Repeat("s", 64), strings.Repeat("0", 12), i))
+	}
+	for i := 0; ; i++ {
+		s.Policy.Inputs = append(s.Policy.Inputs, v1alpha1.SkillInput{Name: fmt.Sprintf("input-%d", i), Description: strings.Repeat("<", 40)})
+		if skill.CheckPolicy(s.Policy) != nil {
+			s.Policy.Inputs = s.Policy.Inputs[:i]
+			return s
+		}
+	}
 }
 
 // fullArtifacts are as many as are collected, of each kind as large as they can be.
@@ -121,7 +146,7 @@ func TestFit(t *testing.T) {
 			fail(st)
 			st.FinishedAt = at
 			text := CutEncoded(strings.Repeat("<", 10_000), 8192)
-			st.Result = &v1alpha1.RunResult{Artifacts: st.Artifacts, ArtifactsOmitted: 3, Summary: text, Partial: CutEncoded(text, 4096), Stats: v1alpha1.RunStats{DurationMs: 1 << 40, Tokens: 1 << 40}}
+			st.Result = &v1alpha1.RunResult{Artifacts: st.Artifacts, ArtifactsOmitted: 3, Skills: ShowSkills(fullSkills()), Summary: text, Partial: CutEncoded(text, 4096), Stats: v1alpha1.RunStats{DurationMs: 1 << 40, Tokens: 1 << 40}}
 			st.Artifacts = nil
 		},
 	}
@@ -130,45 +155,60 @@ func TestFit(t *testing.T) {
 			t.Parallel()
 			st := fullStatus()
 			change(st)
-			whole := st.DeepCopy()
-			Fit(st)
-			if n := statusSize(st); n > MaxStatusBytes {
-				t.Errorf("%d bytes", n)
-			}
-			again := st.DeepCopy()
-			Fit(again)
-			if diff := cmp.Diff(st, again); diff != "" {
-				t.Errorf("what fits was made smaller:\n%s", diff)
-			}
-			if p := st.PendingInput; p != nil && p.Kind == v1alpha1.InputRetry && p.Question != whole.PendingInput.Question {
-				t.Error("how to try again was cut")
-			}
-			if p := st.PendingInput; p != nil && p.Action != nil && (p.Question != whole.PendingInput.Question || p.Action.ArgsDigest == "" || len(p.Action.Arguments) < 100) {
-				t.Errorf("what is decided about was cut: %+v", p)
-			}
-			if was, is := whole.Result, st.Result; was != nil {
-				if all := int32(len(was.Artifacts)) + was.ArtifactsOmitted; int32(len(is.Artifacts))+is.ArtifactsOmitted != all || len(is.Artifacts) < 10 {
-					t.Errorf("of %d artifacts there are %d, and %d beside them", all, len(is.Artifacts), is.ArtifactsOmitted)
-				}
-			}
-			if st.Attempts[9].FinishedAt == nil && st.Attempts[9].RecoveryContext != whole.Attempts[9].RecoveryContext {
-				t.Error("what the model of the current attempt is told was cut")
-			}
-			if diff := cmp.Diff(whole.Egress, st.Egress); diff != "" || len(st.Egress.Domains) < 80 {
-				t.Errorf("what the sandbox may reach was changed:\n%s", diff)
-			}
-			for i := range st.Conditions {
-				st.Conditions[i].Message = whole.Conditions[i].Message
-			}
-			if diff := cmp.Diff(whole.Conditions, st.Conditions); diff != "" {
-				t.Errorf("a condition lost more than words:\n%s", diff)
-			}
-			for i := range st.Attempts {
-				if f := st.Attempts[i].Failure; f != nil && (f.Reason != whole.Attempts[i].Failure.Reason || f.Message == "") {
-					t.Errorf("attempt %d failed with %+v", i, f)
-				}
-			}
+			testFit(t, st, 10)
 		})
+		t.Run(name+", with a skill", func(t *testing.T) {
+			t.Parallel()
+			st := fullStatusWith(fullSkill())
+			change(st)
+			testFit(t, st, 3)
+		})
+	}
+}
+
+// testFit says whether what is left of a status is what it should be, with so many artifacts at least if the run has ended.
+func testFit(t *testing.T, st *v1alpha1.MotorRunStatus, artifacts int) {
+	t.Helper()
+	whole := st.DeepCopy()
+	Fit(st)
+	if n := statusSize(st); n > MaxStatusBytes {
+		t.Errorf("%d bytes", n)
+	}
+	again := st.DeepCopy()
+	Fit(again)
+	if diff := cmp.Diff(st, again); diff != "" {
+		t.Errorf("what fits was made smaller:\n%s", diff)
+	}
+	if p := st.PendingInput; p != nil && p.Kind == v1alpha1.InputRetry && p.Question != whole.PendingInput.Question {
+		t.Error("how to try again was cut")
+	}
+	if p := st.PendingInput; p != nil && p.Action != nil && (p.Question != whole.PendingInput.Question || p.Action.ArgsDigest == "" || len(p.Action.Arguments) < 100) {
+		t.Errorf("what is decided about was cut: %+v", p)
+	}
+	if was, is := whole.Result, st.Result; was != nil {
+		if all := int32(len(was.Artifacts)) + was.ArtifactsOmitted; int32(len(is.Artifacts))+is.ArtifactsOmitted != all || len(is.Artifacts) < artifacts {
+			t.Errorf("of %d artifacts there are %d, and %d beside them", all, len(is.Artifacts), is.ArtifactsOmitted)
+		}
+	}
+	if st.Attempts[9].FinishedAt == nil && st.Attempts[9].RecoveryContext != whole.Attempts[9].RecoveryContext {
+		t.Error("what the model of the current attempt is told was cut")
+	}
+	if diff := cmp.Diff(whole.Egress, st.Egress); diff != "" || len(st.Egress.Domains) < 80 {
+		t.Errorf("what the sandbox may reach was changed:\n%s", diff)
+	}
+	if diff := cmp.Diff(whole.Skill, st.Skill); diff != "" {
+		t.Errorf("the skill was changed:\n%s", diff)
+	}
+	for i := range st.Conditions {
+		st.Conditions[i].Message = whole.Conditions[i].Message
+	}
+	if diff := cmp.Diff(whole.Conditions, st.Conditions); diff != "" {
+		t.Errorf("a condition lost more than words:\n%s", diff)
+	}
+	for i := range st.Attempts {
+		if f := st.Attempts[i].Failure; f != nil && (f.Reason != whole.Attempts[i].Failure.Reason || f.Message == "") {
+			t.Errorf("attempt %d failed with %+v", i, f)
+		}
 	}
 }
 

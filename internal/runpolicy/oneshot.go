@@ -42,9 +42,15 @@ func executionFailure(o oneshot.Outcome) (reason, message string) {
 	return v1alpha1.ReasonExecutionError, "The code failed: " + o.Message
 }
 
+// HasModel says whether a model decides what the run does. One without needs no model, takes none of the namespace's
+// places, and is carried out once.
+func HasModel(run *v1alpha1.MotorRun) bool {
+	return run.Spec.Mode != v1alpha1.ModeOneshot && run.Spec.Mode != v1alpha1.ModeInstall
+}
+
 // maxAsked is how many attempts somebody may ask for, the first one included. Code that failed fails again.
 func maxAsked(run *v1alpha1.MotorRun) int32 {
-	if run.Spec.Mode == v1alpha1.ModeOneshot {
+	if !HasModel(run) {
 		return 1
 	}
 	return max(1, run.Spec.MaxAttempts)

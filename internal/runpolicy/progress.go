@@ -42,6 +42,8 @@ type Progress struct {
 	ModelName string
 	// Artifacts are what was collected last, in whichever attempt, nil if nothing was.
 	Artifacts *v1alpha1.ArtifactList
+	// Skills are what became of the skills in the workspace when an attempt last said so, nil if none did.
+	Skills *v1alpha1.SkillsResult
 
 	// The rest is about the current attempt.
 
@@ -64,6 +66,8 @@ type Progress struct {
 	Partial string
 	// Value is what the code of a Oneshot run came to, as JSON, "" until it ended. Then Final or Failure is set too.
 	Value string
+	// Packages are what a run of mode Install installed, nil until it did. Then Final is set too.
+	Packages *v1alpha1.PackageArchive
 }
 
 // CallRef names a tool call.
@@ -121,6 +125,7 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 		p.Sandbox = s.Spec.Sandbox
 	}
 	p.Artifacts = cmp.Or(s.Spec.Artifacts, s.Status.Artifacts, p.Artifacts)
+	p.Skills = cmp.Or(s.Spec.Skills, p.Skills)
 	switch s.Spec.Type {
 	case v1alpha1.StepEnd:
 		if current {
@@ -185,8 +190,12 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 	if s.Spec.Final {
 		p.Final = &s.Spec.Content
 	}
-	if run.Spec.Mode == v1alpha1.ModeOneshot {
+	switch run.Spec.Mode {
+	case v1alpha1.ModeOneshot:
 		p.addOneshot(s)
+	case v1alpha1.ModeInstall:
+		p.addInstall(s)
+	case v1alpha1.ModeAgentic:
 	}
 	p.Unknown = append(p.Unknown, unknownCalls(s)...)
 }

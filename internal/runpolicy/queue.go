@@ -42,7 +42,7 @@ type Turn struct {
 // TakeTurn decides about a run that asks for a place among the runs of its namespace. since is when the one who asks began
 // to look at runs: those that were created while nobody did keep their order too.
 func TakeTurn(run *v1alpha1.MotorRun, c *v1alpha1.Concurrency, runs []v1alpha1.MotorRun, since, now time.Time) Turn {
-	if c == nil || run.Spec.Mode == v1alpha1.ModeOneshot {
+	if c == nil || !HasModel(run) {
 		return Turn{Verdict: Admit}
 	}
 	var active, before []*v1alpha1.MotorRun
@@ -90,13 +90,13 @@ func NextTurns(c *v1alpha1.Concurrency, runs []v1alpha1.MotorRun, since, now tim
 
 // HoldsPlace says whether the run has one of the namespace's places. One that is being deleted is not carried on.
 func HoldsPlace(run *v1alpha1.MotorRun) bool {
-	return run.Spec.Mode != v1alpha1.ModeOneshot && run.DeletionTimestamp.IsZero() && has(run, v1alpha1.ConditionAccepted) && !hasFinished(run)
+	return HasModel(run) && run.DeletionTimestamp.IsZero() && has(run, v1alpha1.ConditionAccepted) && !hasFinished(run)
 }
 
 // WaitsForPlace says whether the run waits for its turn, or was not looked at yet. One that cannot begin, because it is
 // suspended or something that it needs is missing, does not: it would keep everybody else waiting.
 func WaitsForPlace(run *v1alpha1.MotorRun) bool {
-	if run.Spec.Mode == v1alpha1.ModeOneshot || run.Spec.Suspend || run.Spec.Cancel || !run.DeletionTimestamp.IsZero() || hasFinished(run) {
+	if !HasModel(run) || run.Spec.Suspend || run.Spec.Cancel || !run.DeletionTimestamp.IsZero() || hasFinished(run) {
 		return false
 	}
 	return queued(run) || unseen(run)

@@ -16,6 +16,9 @@ const (
 	keepFailed    = 7 * 24 * time.Hour
 	// keepOneshot is for a Oneshot run, however it ended: it was waited for, and there may be many.
 	keepOneshot = 10 * time.Minute
+	// keepInstall is for a run that installs packages: what it installed is kept apart, and after one that failed it is how
+	// long nobody tries again.
+	keepInstall = time.Hour
 	// archiveWait is how long a run waits for its archive, which may be broken for good.
 	archiveWait = time.Hour
 )
@@ -37,14 +40,14 @@ func RemoveAt(run *v1alpha1.MotorRun, keep v1alpha1.Retention, runs []v1alpha1.M
 	return at
 }
 
-// Surplus are the finished runs that are more than are kept: all but the newest. Oneshot runs are none of them, so that a
-// lot of them takes no other run's place; their time is over soon.
+// Surplus are the finished runs that are more than are kept: all but the newest. Runs without a model are none of them, so
+// that a lot of them takes no other run's place; their time is over soon.
 func Surplus(keep v1alpha1.Retention, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
 	var succeeded, failed []*v1alpha1.MotorRun
 	for i := range runs {
 		r := &runs[i]
 		switch {
-		case !hasFinished(r), !r.DeletionTimestamp.IsZero(), r.Spec.Mode == v1alpha1.ModeOneshot:
+		case !hasFinished(r), !r.DeletionTimestamp.IsZero(), !HasModel(r):
 		case has(r, v1alpha1.ConditionSucceeded):
 			succeeded = append(succeeded, r)
 		default:
@@ -70,8 +73,13 @@ func kept(run *v1alpha1.MotorRun, keep v1alpha1.Retention) time.Duration {
 	if has(run, v1alpha1.ConditionSucceeded) {
 		seconds, otherwise = keep.SucceededSeconds, keepSucceeded
 	}
-	if run.Spec.Mode == v1alpha1.ModeOneshot {
+	switch run.Spec.Mode {
+	case v1alpha1.ModeOneshot:
 		otherwise = keepOneshot
+	case v1alpha1.ModeInstall:
+		// The namespace says how long people look at what their runs came to, and this is none of theirs.
+		seconds, otherwise = nil, keepInstall
+	case v1alpha1.ModeAgentic:
 	}
 	if own := run.Spec.TTLSecondsAfterFinished; own != nil {
 		seconds = own

@@ -16,12 +16,14 @@ import (
 )
 
 const (
-	// ContainerName is the name of the only container of a sandbox Pod.
+	// ContainerName is the name of the container of a sandbox Pod that runs its tools.
 	ContainerName = "toolserver"
 	// Workspace is where the tools work.
 	Workspace = "/workspace"
 
 	stateDir = "/motor"
+	// program is the tool server in the image.
+	program = "/usr/local/bin/toolserver"
 	// userID is the user and group of everything in the sandbox.
 	userID = 65532
 )
@@ -86,13 +88,16 @@ func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
 				FSGroupChangePolicy: ptr.To(corev1.FSGroupChangeOnRootMismatch),
 				SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
-			Containers: []corev1.Container{container(shape, cfg)},
+			Containers: []corev1.Container{toolserver(shape, cfg)},
 			Volumes: []corev1.Volume{
 				emptyDir("workspace", shape.workspace),
 				emptyDir("state", stateSize),
 				emptyDir("tmp", tmpSize),
 			},
 		},
+	}
+	if s := run.Status.Skill; s != nil && s.Packages != nil {
+		addPackages(pod, s.Packages, shape, cfg)
 	}
 	if run.Spec.Sandbox != nil {
 		pod.Spec.RuntimeClassName = run.Spec.Sandbox.RuntimeClassName
@@ -123,42 +128,52 @@ func shapeOf(run *v1alpha1.MotorRun) shape {
 	return s
 }
 
-func container(s shape, cfg Config) corev1.Container {
+func toolserver(s shape, cfg Config) corev1.Container {
 	disk := s.workspace.DeepCopy()
 	for _, q := range []resource.Quantity{stateSize, tmpSize, logSize} {
 		disk.Add(q)
 	}
+	c := container(ContainerName, resources(s, disk), cfg)
+	c.Command = []string{program}
+	c.Env = []corev1.EnvVar{
+		{Name: "MOTOR_POD_UID", ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.uid"},
+		}},
+		{Name: "MOTOR_MANAGER_KEY", Value: cfg.ManagerKey},
+		{Name: "MOTOR_WORKSPACE", Value: Workspace},
+		{Name: "MOTOR_STATE", Value: stateDir},
+	}
+	c.Ports = []corev1.ContainerPort{{Name: "tools", ContainerPort: toolapi.Port, Protocol: corev1.ProtocolTCP}}
+	c.VolumeMounts = []corev1.VolumeMount{
+		{Name: "workspace", MountPath: Workspace},
+		{Name: "state", MountPath: stateDir},
+		{Name: "tmp", MountPath: "/tmp"},
+	}
+	return c
+}
+
+func resources(s shape, disk resource.Quantity) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Limits: corev1.ResourceList{
+			corev1.ResourceCPU:              s.cpu,
+			corev1.ResourceMemory:           s.memory,
+			corev1.ResourceEphemeralStorage: disk,
+		},
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU:              *resource.NewMilliQuantity(s.cpu.MilliValue()/10, resource.DecimalSI),
+			corev1.ResourceMemory:           *resource.NewQuantity(s.memory.Value()/4, resource.BinarySI),
+			corev1.ResourceEphemeralStorage: *resource.NewQuantity(disk.Value()/4, resource.BinarySI),
+		},
+	}
+}
+
+// container is what all containers of a sandbox have in common.
+func container(name string, res corev1.ResourceRequirements, cfg Config) corev1.Container {
 	return corev1.Container{
-		Name:            ContainerName,
+		Name:            name,
 		Image:           cfg.Image,
 		ImagePullPolicy: corev1.PullIfNotPresent,
-		Command:         []string{"/usr/local/bin/toolserver"},
-		Env: []corev1.EnvVar{
-			{Name: "MOTOR_POD_UID", ValueFrom: &corev1.EnvVarSource{
-				FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.uid"},
-			}},
-			{Name: "MOTOR_MANAGER_KEY", Value: cfg.ManagerKey},
-			{Name: "MOTOR_WORKSPACE", Value: Workspace},
-			{Name: "MOTOR_STATE", Value: stateDir},
-		},
-		Ports: []corev1.ContainerPort{{Name: "tools", ContainerPort: toolapi.Port, Protocol: corev1.ProtocolTCP}},
-		Resources: corev1.ResourceRequirements{
-			Limits: corev1.ResourceList{
-				corev1.ResourceCPU:              s.cpu,
-				corev1.ResourceMemory:           s.memory,
-				corev1.ResourceEphemeralStorage: disk,
-			},
-			Requests: corev1.ResourceList{
-				corev1.ResourceCPU:              *resource.NewMilliQuantity(s.cpu.MilliValue()/10, resource.DecimalSI),
-				corev1.ResourceMemory:           *resource.NewQuantity(s.memory.Value()/4, resource.BinarySI),
-				corev1.ResourceEphemeralStorage: *resource.NewQuantity(disk.Value()/4, resource.BinarySI),
-			},
-		},
-		VolumeMounts: []corev1.VolumeMount{
-			{Name: "workspace", MountPath: Workspace},
-			{Name: "state", MountPath: stateDir},
-			{Name: "tmp", MountPath: "/tmp"},
-		},
+		Resources:       res,
 		SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: new(false),
 			Privileged:               new(false),

@@ -33,25 +33,33 @@ func essence(spec *corev1.PodSpec) corev1.PodSpec {
 		ShareProcessNamespace:        new(ptr.Deref(spec.ShareProcessNamespace, false)),
 		SecurityContext:              new(ptr.Deref(spec.SecurityContext, corev1.PodSecurityContext{})),
 		Volumes:                      spec.Volumes,
-		// A sandbox has one container. Whatever runs beside it could answer in the tool server's place.
-		InitContainers:      spec.InitContainers,
+		// A sandbox has one container that runs. Whatever runs beside it could answer in the tool server's place.
+		Containers:          essences(spec.Containers),
+		InitContainers:      essences(spec.InitContainers),
 		EphemeralContainers: spec.EphemeralContainers,
 	}
 	if e.ServiceAccountName == "" {
 		e.ServiceAccountName = "default"
 	}
-	for i := range spec.Containers {
-		c := &spec.Containers[i]
+	return e
+}
+
+func essences(containers []corev1.Container) []corev1.Container {
+	var all []corev1.Container
+	for i := range containers {
+		c := &containers[i]
 		security := ptr.Deref(c.SecurityContext, corev1.SecurityContext{})
 		if ptr.Deref(security.ProcMount, "") == corev1.DefaultProcMount {
 			security.ProcMount = nil
 		}
-		e.Containers = append(e.Containers, corev1.Container{
+		all = append(all, corev1.Container{
 			Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args, WorkingDir: c.WorkingDir,
 			Env: c.Env, EnvFrom: c.EnvFrom, VolumeMounts: c.VolumeMounts, VolumeDevices: c.VolumeDevices, SecurityContext: &security,
 			// Hooks and probes run commands in the container too.
 			Lifecycle: c.Lifecycle, LivenessProbe: c.LivenessProbe, ReadinessProbe: c.ReadinessProbe, StartupProbe: c.StartupProbe,
+			// An init container with a policy of its own runs beside the others.
+			RestartPolicy: c.RestartPolicy,
 		})
 	}
-	return e
+	return all
 }

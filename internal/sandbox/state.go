@@ -161,7 +161,14 @@ func starting(pod *corev1.Pod) State {
 				"No node can take Pod %s: %s Lower spec.sandbox.resources or add a node.", pod.Name, oneLine(c.Message))}
 		}
 	}
-	s := toolserverStatus(pod)
+	s := packagesStatus(pod)
+	switch {
+	case s == nil:
+		s = toolserverStatus(pod)
+	case lastEnd(s) != nil && !didNotStart(lastEnd(s)):
+		return State{Phase: Starting, Reason: v1alpha1.ReasonContainerCreateFailed, Message: fmt.Sprintf(
+			"The packages of the skill cannot be unpacked in Pod %s (status %d): %s", pod.Name, lastEnd(s).ExitCode, oneLine(lastEnd(s).Message))}
+	}
 	if s == nil {
 		return State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: fmt.Sprintf("Pod %s is starting.", pod.Name)}
 	}
@@ -189,6 +196,17 @@ func toolserverStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == ContainerName {
 			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}
+
+// packagesStatus is that of the init container, nil if there is none or it has done its work.
+func packagesStatus(pod *corev1.Pod) *corev1.ContainerStatus {
+	for i := range pod.Status.InitContainerStatuses {
+		s := &pod.Status.InitContainerStatuses[i]
+		if done := s.State.Terminated; s.Name == PackagesContainerName && (done == nil || done.ExitCode != 0) {
+			return s
 		}
 	}
 	return nil

@@ -30,6 +30,8 @@ var promises = []struct {
 	{runsPolicy, true},
 	{"motorcortex-sandbox-access", false},
 	{shapePolicy, false},
+	{"motorcortex-skill-files", true},
+	{skillsPolicy, true},
 	{"motorcortex-steps", true},
 }
 

@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	// runsPolicy and shapePolicy are the policies that the dry runs try.
-	runsPolicy  = "motorcortex-runs"
-	shapePolicy = "motorcortex-sandbox-shape"
+	// runsPolicy, skillsPolicy and shapePolicy are the policies that the dry runs try.
+	runsPolicy   = "motorcortex-runs"
+	skillsPolicy = "motorcortex-skills"
+	shapePolicy  = "motorcortex-sandbox-shape"
 
 	install = "install config/admission (kubectl apply -k config/default does)"
 )
@@ -44,6 +45,7 @@ func Admission(ctx context.Context, c client.Client, namespaces ...string) error
 	return errors.Join(
 		Policies(ctx, c, account),
 		inTurn(ctx, c, namespaces, forgedApproval),
+		inTurn(ctx, c, namespaces, forgedSkill),
 		inTurn(ctx, c, namespaces, openSandbox),
 	)
 }
@@ -72,9 +74,8 @@ func inTurn(ctx context.Context, c client.Client, namespaces []string, try func(
 	return fmt.Errorf("none of the namespaces %v gives a definite answer: %w", namespaces, errors.Join(open...))
 }
 
-// forgedApproval creates a run in another's name, with a decision in another's name. The manager's roles should refuse
-// that, and the policy refuses it even if they are too wide. The roles are asked first: that the policy is there, Policies
-// finds out.
+// forgedApproval creates a run in another's name, with a decision in another's name. The manager's roles permit it to create
+// runs, for those that install packages, so only the policy refuses it.
 func forgedApproval(ctx context.Context, c client.Client, namespace string) error {
 	run := &v1alpha1.MotorRun{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "motorcortex-self-test"},
@@ -87,14 +88,38 @@ func forgedApproval(ctx context.Context, c client.Client, namespace string) erro
 	err := c.Create(ctx, run, client.DryRunAll)
 	switch {
 	case err == nil:
-		return fmt.Errorf("%w: the API server let the manager approve in another's name: the manager's roles are too wide, and the "+
-			"ValidatingAdmissionPolicy %s, or its binding, is missing: %s, and give the manager the roles of config/rbac", ErrUnprotected, runsPolicy, install)
-	// Others refuse too, a quota or a foreign policy, and say nothing of what happens without them.
-	case apierrors.IsForbidden(err) && (refusedBy(err, runsPolicy) || strings.Contains(err.Error(), "cannot create resource")):
+		return fmt.Errorf("%w: the API server let the manager approve in another's name: the ValidatingAdmissionPolicy %s, or its binding, is missing: %s",
+			ErrUnprotected, runsPolicy, install)
+	case refused(err, runsPolicy):
 		return nil
 	}
 	return fmt.Errorf("it cannot be told whether the manager can approve in another's name: neither its roles nor the "+
 		"ValidatingAdmissionPolicy %s refused it: %w", runsPolicy, err)
+}
+
+// forgedSkill creates a skill that the manager itself approved. The manager's roles permit it, for what runs propose, so only
+// the policy refuses it.
+func forgedSkill(ctx context.Context, c client.Client, namespace string) error {
+	none := "sha256:" + strings.Repeat("0", 64)
+	err := c.Create(ctx, &v1alpha1.Skill{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "motorcortex-self-test"},
+		Spec:       v1alpha1.SkillSpec{Approval: &v1alpha1.SkillApproval{ContentHash: none, PolicyHash: none, ApprovedBy: "somebody-else"}},
+	}, client.DryRunAll)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%w: the API server let the manager approve a skill: the ValidatingAdmissionPolicy %s, or its binding, is missing: %s",
+			ErrUnprotected, skillsPolicy, install)
+	case refused(err, skillsPolicy):
+		return nil
+	}
+	return fmt.Errorf("it cannot be told whether the manager can approve a skill: neither its roles nor the ValidatingAdmissionPolicy %s "+
+		"refused it: %w", skillsPolicy, err)
+}
+
+// refused says whether the manager's roles or a policy refused. Others do too, a quota or a foreign policy, and say nothing of
+// what happens without them.
+func refused(err error, policy string) bool {
+	return apierrors.IsForbidden(err) && (refusedBy(err, policy) || strings.Contains(err.Error(), "cannot create resource"))
 }
 
 // openSandbox creates a sandbox with a service account's token. The manager's roles permit it and the Pod Security

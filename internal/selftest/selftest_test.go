@@ -103,30 +103,35 @@ func TestAdmission(t *testing.T) {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "self-test", errors.New(text))
 	}
 	roles := forbidden(`User "m" cannot create resource "motorruns"`)
+	bySkills := forbidden("ValidatingAdmissionPolicy 'motorcortex-skills' with binding 'b' denied request: no")
 	byPolicy := forbidden("ValidatingAdmissionPolicy 'motorcortex-sandbox-shape' with binding 'b' denied request: no")
 	quota, away := forbidden("exceeded quota"), errors.New("refused connection")
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "gone")
 	one, two := []string{"a"}, []string{"a", "b"}
+	kept := map[string]error{"a": bySkills, "b": bySkills}
 	for name, tt := range map[string]struct {
 		namespaces []string
-		// What a namespace answers to a run and to a Pod.
-		runs, pods map[string]error
+		// What a namespace answers to a run, to a skill and to a Pod.
+		runs, skills, pods map[string]error
 		// certain says that the error is an ErrUnprotected.
 		certain bool
 		want    []string
 	}{
-		"protected":                   {one, map[string]error{"a": roles}, map[string]error{"a": byPolicy}, false, nil},
-		"approval accepted":           {one, map[string]error{}, map[string]error{"a": byPolicy}, true, []string{"motorcortex-runs", "config/admission"}},
-		"sandbox accepted":            {one, map[string]error{"a": roles}, map[string]error{}, true, []string{"motorcortex-sandbox-shape", "config/admission"}},
-		"both accepted":               {one, map[string]error{}, map[string]error{}, true, []string{"motorcortex-runs", "motorcortex-sandbox-shape"}},
-		"approval refused by a quota": {one, map[string]error{"a": quota}, map[string]error{"a": byPolicy}, false, []string{"cannot be told", "exceeded quota"}},
-		"sandbox refused by roles":    {one, map[string]error{"a": roles}, map[string]error{"a": roles}, false, []string{"not by the ValidatingAdmissionPolicy", "cannot create"}},
-		"API server away":             {one, map[string]error{"a": away}, map[string]error{"a": byPolicy}, false, []string{"refused connection"}},
-		"the first one is gone":       {two, map[string]error{"a": gone, "b": roles}, map[string]error{"a": gone, "b": byPolicy}, false, nil},
-		"the first one has a quota":   {two, map[string]error{"a": roles, "b": roles}, map[string]error{"a": quota, "b": byPolicy}, false, nil},
-		"the second one is open":      {two, map[string]error{"a": roles, "b": roles}, map[string]error{"a": byPolicy}, true, []string{"namespace b", "motorcortex-sandbox-shape"}},
-		"all are gone":                {two, map[string]error{"a": gone, "b": gone}, map[string]error{"a": gone, "b": gone}, false, []string{"none of the namespaces [a b]", "namespace a", "namespace b"}},
-		"nowhere":                     {nil, nil, nil, false, []string{"none of the namespaces"}},
+		"protected":                   {one, map[string]error{"a": roles}, kept, map[string]error{"a": byPolicy}, false, nil},
+		"approval accepted":           {one, map[string]error{}, kept, map[string]error{"a": byPolicy}, true, []string{"motorcortex-runs", "config/admission"}},
+		"sandbox accepted":            {one, map[string]error{"a": roles}, kept, map[string]error{}, true, []string{"motorcortex-sandbox-shape", "config/admission"}},
+		"all accepted":                {one, map[string]error{}, map[string]error{}, map[string]error{}, true, []string{"motorcortex-runs", "motorcortex-skills", "motorcortex-sandbox-shape"}},
+		"approval refused by a quota": {one, map[string]error{"a": quota}, kept, map[string]error{"a": byPolicy}, false, []string{"cannot be told", "exceeded quota"}},
+		"sandbox refused by roles":    {one, map[string]error{"a": roles}, kept, map[string]error{"a": roles}, false, []string{"not by the ValidatingAdmissionPolicy", "cannot create"}},
+		"API server away":             {one, map[string]error{"a": away}, map[string]error{"a": away}, map[string]error{"a": byPolicy}, false, []string{"refused connection"}},
+		"the first one is gone":       {two, map[string]error{"a": gone, "b": roles}, kept, map[string]error{"a": gone, "b": byPolicy}, false, nil},
+		"the first one has a quota":   {two, map[string]error{"a": roles, "b": roles}, kept, map[string]error{"a": quota, "b": byPolicy}, false, nil},
+		"the second one is open":      {two, map[string]error{"a": roles, "b": roles}, kept, map[string]error{"a": byPolicy}, true, []string{"namespace b", "motorcortex-sandbox-shape"}},
+		"all are gone":                {two, map[string]error{"a": gone, "b": gone}, map[string]error{"a": gone, "b": gone}, map[string]error{"a": gone, "b": gone}, false, []string{"none of the namespaces [a b]", "namespace a", "namespace b"}},
+		"skill accepted":              {one, map[string]error{"a": roles}, map[string]error{}, map[string]error{"a": byPolicy}, true, []string{"approve a skill", "motorcortex-skills", "config/admission"}},
+		"skill refused by roles":      {one, map[string]error{"a": roles}, map[string]error{"a": roles}, map[string]error{"a": byPolicy}, false, nil},
+		"skill refused by a quota":    {one, map[string]error{"a": roles}, map[string]error{"a": quota}, map[string]error{"a": byPolicy}, false, []string{"approve a skill", "exceeded quota"}},
+		"nowhere":                     {nil, nil, nil, nil, false, []string{"none of the namespaces"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +151,9 @@ func TestAdmission(t *testing.T) {
 					case *corev1.Pod:
 						wantDryRun(t, options)
 						return tt.pods[o.Namespace]
+					case *v1alpha1.Skill:
+						wantDryRun(t, options)
+						return tt.skills[o.Namespace]
 					}
 					wantDryRun(t, options)
 					return tt.runs[o.GetNamespace()]

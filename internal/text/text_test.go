@@ -28,7 +28,7 @@ func TestCutBytes(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		" a\tb\r\nc\n": "a\tb\nc", "\x1b[31mred\x00": "[31mred", "a\u202eb": "ab", "a\xffb": "a\uFFFDb", strings.Repeat("\u0085", 3): "",
+		"a\tb\r\nc\n": "a\tb\nc", "\x1b[31mred\x00": "[31mred", "a\u202eb": "ab", "a\xffb": "a\uFFFDb", strings.Repeat("\u0085", 3): "",
 	} {
 		if got := Printable(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

@@ -30,6 +30,8 @@ const (
 	ToolSaveCredential = "save_credential"
 	// ToolOneshot runs the code of a Oneshot run. No model is told of it.
 	ToolOneshot = "oneshot"
+	// ToolInstall installs the packages of a run of mode Install. No model is told of it.
+	ToolInstall = "install"
 
 	// mcpPrefix begins the names of the tools of MCP servers.
 	mcpPrefix = "mcp__"
@@ -66,7 +68,8 @@ const (
 // reads, or doing it twice leaves what doing it once does.
 func Repeatable(tool string) bool {
 	switch tool {
-	case ToolRead, ToolList, ToolGlob, ToolGrep, ToolSearchWeb, ToolSaveArtifact, ToolRequestDomain, ToolSaveCredential, ToolOneshot:
+	case ToolRead, ToolList, ToolGlob, ToolGrep, ToolSearchWeb, ToolSaveArtifact, ToolRequestDomain, ToolSaveCredential, ToolOneshot,
+		ToolInstall:
 		return true
 	}
 	return false
@@ -98,7 +101,7 @@ func CarriesWeb(tool string, ok bool) bool {
 
 // AlwaysWeb says whether every result of the tool counts as what came in from the web.
 func AlwaysWeb(tool string) bool {
-	return tool == ToolFetch || tool == ToolSearchWeb || IsMCPTool(tool)
+	return tool == ToolFetch || tool == ToolSearchWeb || tool == ToolInstall || IsMCPTool(tool)
 }
 
 // WaitsForPerson says whether a call of the tool gets its result from a person's answer.

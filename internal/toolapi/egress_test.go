@@ -70,16 +70,16 @@ func TestTheProxysNamesAreItsOwn(t *testing.T) {
 
 func TestKindsOfTools(t *testing.T) {
 	t.Parallel()
-	tools := []string{ToolBash, ToolCode, ToolRead, ToolWrite, ToolList, ToolAskUser, ToolRequestDomain, ToolSaveCredential, "nonsense", ""}
+	tools := []string{ToolBash, ToolCode, ToolRead, ToolWrite, ToolList, ToolAskUser, ToolRequestDomain, ToolSaveCredential, ToolInstall, "nonsense", ""}
 	for name, tt := range map[string]struct {
 		is   func(string) bool
 		want []string
 	}{
-		"repeatable":         {Repeatable, []string{ToolRead, ToolList, ToolRequestDomain, ToolSaveCredential}},
+		"repeatable":         {Repeatable, []string{ToolRead, ToolList, ToolRequestDomain, ToolSaveCredential, ToolInstall}},
 		"has effects":        {HasEffects, []string{ToolBash, ToolCode, ToolWrite}},
 		"waits for a person": {WaitsForPerson, []string{ToolAskUser, ToolRequestDomain}},
-		"web":                {func(tool string) bool { return CarriesWeb(tool, true) }, []string{ToolBash, ToolCode, ToolRead, ToolList}},
-		"web, failed":        {func(tool string) bool { return CarriesWeb(tool, false) }, []string{ToolBash, ToolCode}},
+		"web":                {func(tool string) bool { return CarriesWeb(tool, true) }, []string{ToolBash, ToolCode, ToolRead, ToolList, ToolInstall}},
+		"web, failed":        {func(tool string) bool { return CarriesWeb(tool, false) }, []string{ToolBash, ToolCode, ToolInstall}},
 	} {
 		var got []string
 		for _, tool := range tools {

@@ -16,6 +16,8 @@
 //	PUT  /v1/mcp                MCPRequest → MCPResponse   starts MCP servers, or connects to them, and lists their tools
 //	GET  /v1/artifacts          → Artifacts     lists the files that belong to the run's result
 //	GET  /v1/artifacts/{path...}?offset=N → Chunk   reads a part of one of them
+//	POST /v1/skills             → Skills        ends all that runs in the sandbox, and lists folders that may be skills
+//	GET  /v1/skills/{path...}?offset=N → Chunk  reads a part of one of their files
 //
 // Anything but 200 carries an Error.
 package toolapi
@@ -29,6 +31,8 @@ const (
 	HeaderEpoch = "Motor-Epoch"
 	// HeaderProvenance says of an input file, with the value web, that it came in from there.
 	HeaderProvenance = "Motor-Provenance"
+	// HeaderExecutable says of an input file, with the value true, that it is a program.
+	HeaderExecutable = "Motor-Executable"
 
 	PathHello  = "/v1/hello"
 	PathCalls  = "/v1/calls/"
@@ -38,6 +42,9 @@ const (
 	PathMCP    = "/v1/mcp"
 	// PathArtifacts is for the list; with a slash and a path after it, for one of the files.
 	PathArtifacts = "/v1/artifacts"
+	// PathSkills is for the list; with a slash and a path in the workspace after it, for one of the files. From the list to the next
+	// call, or the next MCPRequest, no program starts in the sandbox, so that the files stay as they were listed.
+	PathSkills = "/v1/skills"
 
 	// MaxOutputBytes is the most output one Result carries; the rest is in Result.OutputFile.
 	MaxOutputBytes = 32 << 10

@@ -43,8 +43,13 @@ func (c *Client) Artifacts(ctx context.Context) (toolapi.Artifacts, error) {
 // while it is read. The error is ErrTooLong once it turns out to have more than most bytes, a RemoteError as that of GetFile
 // if it cannot be read, or that of w, as it is.
 func (c *Client) ReadArtifact(ctx context.Context, path string, w io.Writer, most int64) (int64, error) {
+	return c.readParts(ctx, toolapi.PathArtifacts, path, w, most)
+}
+
+// readParts reads a file from below a path of the API.
+func (c *Client) readParts(ctx context.Context, below, path string, w io.Writer, most int64) (int64, error) {
 	for read := int64(0); ; {
-		chunk, err := c.chunk(ctx, path, read)
+		chunk, err := c.chunk(ctx, below, path, read)
 		if err != nil {
 			return read, err
 		}
@@ -59,12 +64,12 @@ func (c *Client) ReadArtifact(ctx context.Context, path string, w io.Writer, mos
 	}
 }
 
-// chunk reads a part of an artifact.
-func (c *Client) chunk(ctx context.Context, path string, offset int64) (toolapi.Chunk, error) {
+// chunk reads a part of a file.
+func (c *Client) chunk(ctx context.Context, below, path string, offset int64) (toolapi.Chunk, error) {
 	var chunk toolapi.Chunk
 	query := url.Values{"offset": {strconv.FormatInt(offset, 10)}}
 	err := c.request(ctx, exchange{
-		method: http.MethodGet, path: toolapi.PathArtifacts + "/" + escapePath(path) + "?" + query.Encode(),
+		method: http.MethodGet, path: below + "/" + escapePath(path) + "?" + query.Encode(),
 		timeout: fileTimeout, into: &chunk, most: maxChunkAnswerBytes,
 	})
 	if err == nil && len(chunk.Content) > toolapi.MaxChunkBytes {

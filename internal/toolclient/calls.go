@@ -142,11 +142,17 @@ func (c *Client) PutFile(ctx context.Context, path string, content []byte) (tool
 // PutFileFrom is PutFile for content that says where it comes from. With that of the web, everything that the sandbox reads
 // from then on counts as coming from there.
 func (c *Client) PutFileFrom(ctx context.Context, path string, content []byte, from toolapi.Provenance) (toolapi.File, error) {
+	return c.putFile(ctx, exchange{path: filePath(path), body: content, provenance: from})
+}
+
+// PutProgram is PutFileFrom for a file that can be run.
+func (c *Client) PutProgram(ctx context.Context, path string, content []byte, from toolapi.Provenance) (toolapi.File, error) {
+	return c.putFile(ctx, exchange{path: filePath(path), body: content, provenance: from, executable: true})
+}
+
+func (c *Client) putFile(ctx context.Context, e exchange) (toolapi.File, error) {
 	var file toolapi.File
-	e := exchange{method: http.MethodPut, path: filePath(path), body: content, timeout: fileTimeout, into: &file}
-	if from == toolapi.ProvenanceWeb {
-		e.provenance = from
-	}
+	e.method, e.timeout, e.into = http.MethodPut, fileTimeout, &file
 	err := c.request(ctx, e)
 	return file, err
 }
@@ -219,8 +225,10 @@ type exchange struct {
 	into    any
 	// most is the most bytes that the answer may have; 0 means maxAnswerBytes.
 	most int64
-	// provenance is told of body, unless it is "".
+	// provenance is told of body if it is the web.
 	provenance toolapi.Provenance
+	// executable is told of body.
+	executable bool
 }
 
 // send makes one exchange and returns the server's certificate. Errors that are not final are those of the transport.
@@ -235,8 +243,11 @@ func (c *Client) send(ctx context.Context, e exchange) ([]*x509.Certificate, err
 		return nil, fmt.Errorf("%w: the request cannot be made: %w", ErrBadAnswer, err)
 	}
 	req.Header.Set(toolapi.HeaderEpoch, strconv.FormatInt(c.cfg.Epoch, 10))
-	if e.provenance != "" {
+	if e.provenance == toolapi.ProvenanceWeb {
 		req.Header.Set(toolapi.HeaderProvenance, string(e.provenance))
+	}
+	if e.executable {
+		req.Header.Set(toolapi.HeaderExecutable, strconv.FormatBool(true))
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -294,8 +294,8 @@ func (s *survey) folder(ctx context.Context, local string, depth int) {
 // file has it.
 func (s *survey) add(local, problem string) {
 	shown := local
-	if !plainPath(local) {
-		shown, problem = cleanPath(local), cmp.Or(problem, toolapi.ProblemUnreadable)
+	if !plainPath(local, toolapi.MaxArtifactPath) {
+		shown, problem = cleanPath(local, toolapi.MaxArtifactPath), cmp.Or(problem, toolapi.ProblemUnreadable)
 	}
 	if s.found[shown] != nil {
 		if shown != local {
@@ -310,30 +310,35 @@ func (s *survey) add(local, problem string) {
 	s.found[shown] = c
 }
 
-// plainPath says whether a path can be shown and asked for as it is.
-func plainPath(local string) bool {
-	return len(local) <= toolapi.MaxArtifactPath && !strings.ContainsFunc(local, oddInPath)
+// plainPath says whether a path can be shown and asked for as it is, and has no more bytes than most.
+func plainPath(local string, most int) bool {
+	return len(local) <= most && !strings.ContainsFunc(local, oddInPath)
 }
 
 // oddInPath finds what is invisible, changes the direction of the text, or stands for bytes that are no UTF-8.
 func oddInPath(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
-func cleanPath(local string) string {
+func cleanPath(local string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		if oddInPath(r) {
 			return utf8.RuneError
 		}
 		return r
 	}, local)
-	if len(clean) <= toolapi.MaxArtifactPath {
+	if len(clean) <= most {
 		return clean
 	}
 	const mark = "…\uFFFD" // No plain path has it.
-	return firstBytes(clean, toolapi.MaxArtifactPath-len(mark)) + mark
+	return firstBytes(clean, most-len(mark)) + mark
 }
 
-// getArtifact reads a part of a file that belongs to the result. It never waits.
+// getArtifact reads a part of a file that belongs to the result.
 func (s *Server) getArtifact(r *request, name string) (any, error) {
+	return s.getPart(r, name, s.artifacts.has, toolapi.MaxArtifactBytes)
+}
+
+// getPart reads a part of a file that may be asked for, if it has no more bytes than most. It never waits.
+func (s *Server) getPart(r *request, name string, has func(local string) bool, most int64) (any, error) {
 	offset, err := strconv.ParseInt(cmp.Or(r.URL.Query().Get("offset"), "0"), 10, 64)
 	if err != nil || offset < 0 {
 		return nil, badRequest("the offset must be a decimal number from 0")
@@ -342,7 +347,7 @@ func (s *Server) getArtifact(r *request, name string) (any, error) {
 	if err != nil {
 		return nil, badRequest("%v", err)
 	}
-	if !s.artifacts.has(local) {
+	if !has(local) {
 		return nil, &refusal{http.StatusNotFound, toolapi.ErrNotFound, display(name) + " does not belong to the result"}
 	}
 	file, info, err := s.artifacts.open(local)
@@ -350,8 +355,8 @@ func (s *Server) getArtifact(r *request, name string) (any, error) {
 		return nil, readError(name, err)
 	}
 	defer file.Close()
-	if info.Size() > toolapi.MaxArtifactBytes {
-		return nil, &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge, fmt.Sprintf("a file of the result may have %d bytes", toolapi.MaxArtifactBytes)}
+	if info.Size() > most {
+		return nil, &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge, fmt.Sprintf("a file of the result may have %d bytes", most)}
 	}
 	content, err := io.ReadAll(io.NewSectionReader(file, offset, toolapi.MaxChunkBytes))
 	if err != nil {

@@ -44,7 +44,7 @@ func (s *Server) toolNames() []string { return slices.Sorted(maps.Keys(s.tools))
 
 // offered are the tools that a model may be told of.
 func (s *Server) offered() string {
-	return strings.Join(slices.DeleteFunc(s.toolNames(), func(name string) bool { return name == toolapi.ToolOneshot }), ", ")
+	return strings.Join(slices.DeleteFunc(s.toolNames(), func(name string) bool { return name == toolapi.ToolOneshot || name == toolapi.ToolInstall }), ", ")
 }
 
 // putCall runs a call, or attaches to the execution that there is, and gives its result.
@@ -114,6 +114,7 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 		s.running.Done()
 		return c, err
 	}
+	s.processes.supervisors.thaw()
 	go func() {
 		defer s.running.Done()
 		defer cancel(nil)
@@ -161,6 +162,9 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 			defer func() { <-s.lane }()
 		case <-ctx.Done():
 			return interrupted(ctx, "before it started")
+		}
+		if s.processes.supervisors.isFrozen() {
+			return failure(toolapi.CodeCancelled, "The call was cancelled before it started: the files of the workspace are read as they are.")
 		}
 		began = time.Now() // Waiting for another call is not this call's work.
 	}

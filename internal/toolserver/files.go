@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -35,14 +36,30 @@ func (s *Server) putFile(r *request, name string) (any, error) {
 	if local == "." || strings.HasSuffix(name, "/") || local == ownDir || strings.HasPrefix(local, ownDir+"/") {
 		return nil, badRequest("%s cannot be an input file: it is a folder, or in the tool server's own folder %s", display(name), ownDir)
 	}
+	also, err := permissions(r)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.takeProvenance(r); err != nil {
 		return nil, err
 	}
-	if err := s.place(r, local, content); err != nil {
+	if err := s.place(r, local, content, also); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(content)
 	return toolapi.File{Path: local, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}, nil
+}
+
+// permissions are those that an input file gets beside those of every file.
+func permissions(r *request) (fs.FileMode, error) {
+	switch r.Header.Get(toolapi.HeaderExecutable) {
+	case "":
+		return 0, nil
+	case strconv.FormatBool(true):
+		return 0o111, nil
+	default:
+		return 0, badRequest("the header %s may only be true", toolapi.HeaderExecutable)
+	}
 }
 
 // getFile reads one small file of the workspace. It never waits, and reads what is there now: a call that runs may be
@@ -91,9 +108,9 @@ func (w *workspace) readSmall(local string) ([]byte, error) {
 	return content, err
 }
 
-func (s *Server) place(r *request, local string, content []byte) error {
+func (s *Server) place(r *request, local string, content []byte, also fs.FileMode) error {
 	same, err := s.workspace.holds(local, content)
-	if err == nil && same {
+	if err == nil && same && s.workspace.permits(local, also) {
 		return nil
 	}
 	if !s.ledger.used() {
@@ -112,7 +129,7 @@ func (s *Server) place(r *request, local string, content []byte) error {
 	if s.ledger.highest() != r.epoch {
 		return errStale
 	}
-	if err := s.workspace.replace(local, bytes.NewReader(content)); err != nil {
+	if err := s.workspace.replaceAs(local, bytes.NewReader(content), also); err != nil {
 		return inputError(local, err)
 	}
 	return nil

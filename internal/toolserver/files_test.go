@@ -9,6 +9,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -243,6 +246,46 @@ func TestPutFile(t *testing.T) {
 	}
 	if s.content("in/data #1?.csv") != "new" || s.content("largest") != "" {
 		t.Error("a refused file was written")
+	}
+}
+
+func TestPutProgram(t *testing.T) {
+	s := newSandbox(t)
+	c, ctx := s.client(1), testContext(t)
+	script := []byte("#!/bin/sh\necho ran\n")
+	mode := func() fs.FileMode {
+		t.Helper()
+		info, err := os.Lstat(filepath.Join(s.workspace, "scripts/run.sh"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode()
+	}
+	if _, err := c.PutFile(ctx, "scripts/run.sh", script); err != nil || mode() != 0o644 {
+		t.Fatalf("no program: mode %s, %v", mode(), err)
+	}
+	for range 2 {
+		if _, err := c.PutProgram(ctx, "scripts/run.sh", script, toolapi.ProvenanceInternal); err != nil || mode() != 0o755 {
+			t.Fatalf("mode %s, %v", mode(), err)
+		}
+	}
+	if _, err := c.PutProgram(ctx, "scripts/run.sh", append(script, '\n'), toolapi.ProvenanceInternal); err != nil || mode() != 0o755 {
+		t.Fatalf("other bytes: mode %s, %v", mode(), err)
+	}
+	if r := s.bash("scripts/run.sh; chmod a-x scripts/run.sh"); r.Output != "ran\n" {
+		t.Errorf("%+v", r)
+	}
+	_, err := c.PutProgram(ctx, "scripts/run.sh", append(script, '\n'), toolapi.ProvenanceInternal)
+	wantRemote(t, "after the first call", err, 409, toolapi.ErrFileConflict)
+	if mode() != 0o644 {
+		t.Errorf("a refused file was changed: %s", mode())
+	}
+	for value, ok := range map[string]bool{"": true, "true": true, "false": false, "True": false, "0755": false} {
+		r := httptest.NewRequest(http.MethodPut, toolapi.PathFiles+"a", nil)
+		r.Header.Set(toolapi.HeaderExecutable, value)
+		if _, err := permissions(&request{Request: r}); (err == nil) != ok {
+			t.Errorf("%q: %v", value, err)
+		}
 	}
 }
 

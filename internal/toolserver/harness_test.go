@@ -55,6 +55,8 @@ type sandbox struct {
 	path      string // search path of the tools
 	maxCalls  int
 	systemCAs string
+	keyring   string // of apt
+	packages  string
 
 	server  *Server
 	address string
@@ -95,6 +97,7 @@ func (s *sandbox) config() Config {
 	return Config{
 		Workspace: s.workspace, State: s.state, TempDir: s.temp, SearchPath: s.path,
 		PodUID: podUID, ManagerKeys: keys, MaxCalls: s.maxCalls, SystemCAs: s.systemCAs,
+		AptKeyring: s.keyring, Packages: s.packages,
 	}
 }
 

@@ -94,6 +94,12 @@ func (s *Server) route(r *http.Request) (func(*request) (any, error), error) {
 	if file, ok := strings.CutPrefix(path, toolapi.PathArtifacts+"/"); ok {
 		return func(r *request) (any, error) { return s.getArtifact(r, file) }, checkMethod(r, http.MethodGet)
 	}
+	if path == toolapi.PathSkills {
+		return s.listSkills, checkMethod(r, http.MethodPost)
+	}
+	if file, ok := strings.CutPrefix(path, toolapi.PathSkills+"/"); ok {
+		return func(r *request) (any, error) { return s.getPart(r, file, isSkillFile, toolapi.MaxSkillFileBytes) }, checkMethod(r, http.MethodGet)
+	}
 	if file, ok := strings.CutPrefix(path, toolapi.PathFiles); ok && r.Method == http.MethodGet {
 		return func(*request) (any, error) { return s.getFile(file) }, nil
 	} else if ok {

@@ -85,6 +85,7 @@ func (s *Server) putMCP(r *request) (any, error) {
 		if s.ledger.highest() != r.epoch {
 			return errStale
 		}
+		s.processes.supervisors.thaw()
 		return nil
 	})
 	if cause := context.Cause(ctx); cause != nil {

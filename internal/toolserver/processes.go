@@ -33,8 +33,10 @@ type processes struct {
 	log       *slog.Logger
 	egress    *egress
 	env       []string
-	path      []string // folders of the search path
-	reaper    *reaper
+	// aptKeyring is the path of a file.
+	aptKeyring string
+	path       []string // folders of the search path
+	reaper     *reaper
 	// lane is held by the one call at a time that may start processes or change files.
 	lane        chan struct{}
 	supervisors supervisors
@@ -61,6 +63,7 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 	return &processes{
 		workspace:   ws,
 		egress:      way,
+		aptKeyring:  cfg.AptKeyring,
 		log:         cfg.Logger,
 		path:        filepath.SplitList(cfg.SearchPath),
 		reaper:      r,
@@ -70,7 +73,7 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 		supervisors: supervisors{all: make(map[*supervised]bool)},
 		background:  background{look: backgroundLook},
 		// Nothing of the server's own environment: what the Pod is told is not for the programs in it.
-		env: []string{
+		env: withPackages([]string{
 			"PATH=" + cfg.SearchPath,
 			"HOME=" + ws.dir,
 			"TMPDIR=" + cfg.TempDir,
@@ -81,7 +84,7 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 			"PYTHONDONTWRITEBYTECODE=1",
 			// Programs of the code tool import the modules that lie in the workspace.
 			"PYTHONPATH=" + ws.dir,
-		},
+		}, cfg.Packages, ws.dir, cfg.SearchPath),
 	}, nil
 }
 
@@ -90,6 +93,19 @@ func (p *processes) close() {
 	p.supervisors.close()
 	p.background.pumps.Wait()
 	p.reaper.close()
+}
+
+// freeze ends everything that was started, and lets nothing start until the next call. The lane is held.
+func (p *processes) freeze() error {
+	p.supervisors.freeze()
+	p.supervisors.stop()
+	left := p.reaper.killAll()
+	// What a program printed at last may still be on its way into a file.
+	p.background.pumps.Wait()
+	if left > 0 {
+		return fmt.Errorf("%d processes of the sandbox cannot be ended", left)
+	}
+	return nil
 }
 
 // killStrays kills what is below the server and belongs to nothing, between two calls.

@@ -44,6 +44,8 @@ const (
 	DefaultMaxLedgerBytes = 64 << 20
 	// DefaultSystemCAs is where Debian has them.
 	DefaultSystemCAs = "/etc/ssl/certs/ca-certificates.crt"
+	// DefaultAptKeyring is where Debian has it.
+	DefaultAptKeyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 	readHeaderTimeout = 5 * time.Second
 	readBodyTimeout   = 30 * time.Second
@@ -69,6 +71,10 @@ type Config struct {
 	TempDir string
 	// SystemCAs is the file with the certificates that programs trust by themselves; "" means DefaultSystemCAs.
 	SystemCAs string
+	// AptKeyring is the file with the keys that packages of the distribution are signed with; "" means DefaultAptKeyring.
+	AptKeyring string
+	// Packages is the folder with the packages of the run's skill, "" if it has none.
+	Packages string
 	// SearchPath is PATH for tool processes, and where bash, node and python3 are looked for.
 	SearchPath string
 	// PodUID is told to clients in Hello.
@@ -195,6 +201,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.MaxLedgerBytes <= 0 {
 		c.MaxLedgerBytes = DefaultMaxLedgerBytes
+	}
+	if c.AptKeyring == "" {
+		c.AptKeyring = DefaultAptKeyring
 	}
 	if c.SystemCAs == "" {
 		c.SystemCAs = DefaultSystemCAs
@@ -327,5 +336,6 @@ func (s *Server) allTools() map[string]tool {
 		toolapi.ToolFetch:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.fetcher.fetch},
 		toolapi.ToolGrep:         {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.grep},
 		toolapi.ToolOneshot:      {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.oneshot},
+		toolapi.ToolInstall:      {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.install},
 	}
 }

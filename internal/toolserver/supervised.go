@@ -120,11 +120,16 @@ func (s *supervised) pid() int { return s.number }
 
 // supervisors are the supervisors that run.
 type supervisors struct {
-	mu      sync.Mutex
-	all     map[*supervised]bool
-	closed  bool
+	mu     sync.Mutex
+	all    map[*supervised]bool
+	closed bool
+	// frozen says that nothing starts for the time being.
+	frozen  bool
 	running sync.WaitGroup
 }
+
+// errFrozen says that nothing starts because the files of the workspace are read as they are.
+var errFrozen = errors.New("the sandbox is frozen: nothing starts in it until the next call")
 
 // add starts a supervisor, unless the server stops.
 func (v *supervisors) add(s *supervised, start func() error) error {
@@ -132,6 +137,9 @@ func (v *supervisors) add(s *supervised, start func() error) error {
 	defer v.mu.Unlock()
 	if v.closed {
 		return errStopped
+	}
+	if v.frozen {
+		return errFrozen
 	}
 	if err := start(); err != nil {
 		return err
@@ -154,6 +162,23 @@ func (v *supervisors) close() {
 	v.mu.Unlock()
 	v.stop()
 	v.running.Wait()
+}
+
+// freeze lets none start until thaw.
+func (v *supervisors) freeze() { v.setFrozen(true) }
+
+func (v *supervisors) thaw() { v.setFrozen(false) }
+
+func (v *supervisors) setFrozen(frozen bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.frozen = frozen
+}
+
+func (v *supervisors) isFrozen() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.frozen
 }
 
 // stop stops all.

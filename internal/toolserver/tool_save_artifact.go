@@ -23,7 +23,7 @@ func (a *artifacts) saveTool(ctx context.Context, j job) toolapi.Result {
 	if err != nil {
 		return a.w.fileFailure("save", args.Path, err)
 	}
-	if !plainPath(local) {
+	if !plainPath(local, toolapi.MaxArtifactPath) {
 		return failure(toolapi.CodeInvalidArguments,
 			"Cannot save %s: its path has invisible characters or more than %d bytes, so nobody could ask for it by its name. Rename it first.",
 			display(args.Path), toolapi.MaxArtifactPath)

@@ -129,6 +129,11 @@ func (w *workspace) openFile(local string, flags int) (*os.File, fs.FileInfo, er
 // replace writes a whole file so that it has its old or its new content at any time, and makes the folders above it. An
 // existing file keeps its permissions; a symbolic link is replaced, and what it leads to stays as it is.
 func (w *workspace) replace(local string, content io.Reader) error {
+	return w.replaceAs(local, content, 0)
+}
+
+// replaceAs is replace for a file that gets further permissions.
+func (w *workspace) replaceAs(local string, content io.Reader, also fs.FileMode) error {
 	mode := fs.FileMode(0o644)
 	switch info, err := w.root.Lstat(local); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -147,7 +152,7 @@ func (w *workspace) replace(local string, content io.Reader) error {
 	if err := w.root.MkdirAll(tempDir, 0o755); err != nil {
 		return err
 	}
-	temp, err := w.stage(content, mode)
+	temp, err := w.stage(content, mode|also)
 	if err != nil {
 		return err
 	}
@@ -223,6 +228,12 @@ func (w *workspace) holds(local string, content []byte) (bool, error) {
 	}
 	found, err := io.ReadAll(io.LimitReader(file, int64(len(content))+1))
 	return err == nil && bytes.Equal(found, content), err
+}
+
+// permits says whether a file has these permissions.
+func (w *workspace) permits(local string, also fs.FileMode) bool {
+	info, err := w.root.Lstat(local)
+	return err == nil && info.Mode().Perm()&also == also
 }
 
 // fileFailure is the envelope for an error of a file operation. name is the path as the model gave it.

@@ -37,6 +37,26 @@ func TestSandboxShape(t *testing.T) {
 	}
 	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}}
 	ref := corev1.LocalObjectReference{Name: "s"}
+	// packed is a sandbox with packages, as it should be but for the changes.
+	packed := func(changes ...change) change {
+		return func(p *corev1.Pod) {
+			*p = *packedPod(ns, "run")
+			for _, c := range changes {
+				c(p)
+			}
+		}
+	}
+	volumes := packedPod(ns, "run").Spec.Volumes
+	parts := volumes[len(volumes)-1].VolumeSource
+	unpacking := func(f func(*corev1.Container)) change {
+		return packed(func(p *corev1.Pod) { f(&p.Spec.InitContainers[0]) })
+	}
+	source := func(s corev1.VolumeProjection) change {
+		return packed(func(p *corev1.Pod) {
+			last := p.Spec.Volumes[len(p.Spec.Volumes)-1].Projected
+			last.Sources = append(last.Sources, s)
+		})
+	}
 	for name, tt := range map[string]struct {
 		change change
 		want   string
@@ -117,6 +137,46 @@ func TestSandboxShape(t *testing.T) {
 		"readiness":     {container(func(c *corev1.Container) { c.ReadinessProbe = probe }), "probe with exec"},
 		"startup":       {container(func(c *corev1.Container) { c.StartupProbe = probe }), "probe with exec"},
 		"service links": {func(p *corev1.Pod) { p.Spec.EnableServiceLinks = nil }, "enableServiceLinks"},
+
+		"with packages":               {packed(), ""},
+		"packages under another name": {unpacking(func(c *corev1.Container) { c.Name = "unpack" }), "before it none but packages"},
+		"something else before": {packed(func(p *corev1.Pod) {
+			p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: "b", Image: "i"})
+		}), "before it none but packages"},
+		"unpacked by another image":    {unpacking(func(c *corev1.Container) { c.Image = "registry.example.org/other:1" }), "has the sandbox's image"},
+		"unpacking that stays":         {unpacking(func(c *corev1.Container) { c.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways) }), "ends before the tools begin"},
+		"unpacking with a port":        {unpacking(func(c *corev1.Container) { c.Ports = []corev1.ContainerPort{{ContainerPort: 80}} }), "has no port"},
+		"unpacking into the workspace": {unpacking(func(c *corev1.Container) { c.VolumeMounts[0].Name = "workspace" }), "sees nothing but the packages"},
+		"unpacking as root":            {unpacking(func(c *corev1.Container) { c.SecurityContext.RunAsUser = ptr.To[int64](0) }), "does not run as root"},
+		"unpacking as any user":        {unpacking(func(c *corev1.Container) { c.SecurityContext.RunAsNonRoot = new(false) }), "does not run as root"},
+		"unpacking without security":   {unpacking(func(c *corev1.Container) { c.SecurityContext = nil }), "no privileges"},
+		"unpacking with escalation":    {unpacking(func(c *corev1.Container) { c.SecurityContext.AllowPrivilegeEscalation = nil }), "no privileges"},
+		"unpacking with a capability":  {unpacking(func(c *corev1.Container) { c.SecurityContext.Capabilities.Add = []corev1.Capability{"CHOWN"} }), "no capabilities"},
+		"unpacking into the image":     {unpacking(func(c *corev1.Container) { c.SecurityContext.ReadOnlyRootFilesystem = nil }), "readOnlyRootFilesystem"},
+		"unpacking unconfined": {unpacking(func(c *corev1.Container) {
+			c.SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
+		}), "seccomp"},
+		"unpacking with a Secret": {unpacking(func(c *corev1.Container) {
+			c.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: ref, Key: "k"}}}}
+		}), "comes from the operator alone"},
+		"unpacking with a whole ConfigMap": {unpacking(func(c *corev1.Container) {
+			c.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: ref}}}
+		}), "comes from the operator alone"},
+		"packages that tools change": {packed(container(func(c *corev1.Container) { c.VolumeMounts[len(c.VolumeMounts)-1].ReadOnly = false })), "packages must be readOnly"},
+		"parts for the tools":        {packed(container(func(c *corev1.Container) { c.VolumeMounts[len(c.VolumeMounts)-1].Name = "packages-parts" })), "packages-parts is not for them"},
+		"parts under another name":   {volume(parts), "emptyDir"},
+		"packages of a ConfigMap": {packed(func(p *corev1.Pod) {
+			p.Spec.Volumes[len(p.Spec.Volumes)-2].VolumeSource = parts
+		}), "emptyDir"},
+		"parts with a Secret": {source(corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: ref}}), "emptyDir"},
+		"parts with a token": {func(p *corev1.Pod) {
+			source(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "t"}})(p)
+			p.Spec.ServiceAccountName = "default"
+		}, "emptyDir"},
+		"parts with the Pod": {source(corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{Path: "p", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}}}), "emptyDir"},
+		"parts that are a Secret": {packed(func(p *corev1.Pod) {
+			p.Spec.Volumes[len(p.Spec.Volumes)-1].VolumeSource = corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s"}}
+		}), "emptyDir"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := sandboxPod(ns, "run")
@@ -162,6 +222,9 @@ func TestSandboxKeepsItsLabels(t *testing.T) {
 	}
 	wantRefused(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"ownerReferences":null}}`)), "a sandbox belongs to its run")
 	wantRefused(t, patchJSON(ctx, admin, pod, `[{"op":"replace","path":"/spec/containers/0/image","value":"other"}]`), "keeps the image")
+	packed := packedPod(pod.Namespace, "packed")
+	must(t, manager.Create(ctx, packed))
+	wantRefused(t, patchJSON(ctx, admin, packed, `[{"op":"replace","path":"/spec/initContainers/0/image","value":"other"}]`), "keeps the image")
 	must(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"note":"b"}}}`)))
 	// The scheduler's binding adds where the node is, and must add nothing else.
 	bound := func(labels map[string]string) error {

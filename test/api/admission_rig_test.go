@@ -76,6 +76,10 @@ func admissionInForce(ctx context.Context) bool {
 	if err := admin.Create(ctx, run, client.DryRunAll); err != nil || run.Spec.Requester.Username == "somebody else" {
 		return false
 	}
+	rejected := &v1alpha1.Skill{ObjectMeta: meta("default", "probe"), Spec: v1alpha1.SkillSpec{Rejections: []v1alpha1.SkillRejection{{ContentHash: thisDigest}}}}
+	if err := admin.Create(ctx, rejected, client.DryRunAll); err != nil || rejected.Spec.Rejections[0].RejectedBy == "" {
+		return false
+	}
 	nobody, err := clientAs("nobody", "system:masters")
 	if err != nil {
 		return false
@@ -99,6 +103,8 @@ func admissionInForce(ctx context.Context) bool {
 		"motorcortex-sandbox-shape":   as.Create(ctx, pod, client.DryRunAll),
 		"motorcortex-sandbox-access":  execInto(ctx, nobody, "default", "no-motor-sandbox", "exec"),
 		"motorcortex-accounts":        proxy.Create(ctx, secretOf(managerNamespace, "probe", "Opaque"), client.DryRunAll),
+		"motorcortex-skills":          as.Create(ctx, rejected, client.DryRunAll),
+		"motorcortex-skill-files":     nobody.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe", Labels: map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSkill}}}, client.DryRunAll),
 		"motorcortex-grants":          nobody.Create(ctx, secretOf(managerNamespace, "probe", "motorcortex.dev/egress-grant"), client.DryRunAll),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "'"+policy+"'") {
@@ -191,9 +197,18 @@ func add(ctx context.Context, c client.Client, run *v1alpha1.MotorRun, list, ent
 	return c.Patch(ctx, run.DeepCopy(), client.RawPatch(types.JSONPatchType, fmt.Appendf(nil, `[{"op":"add","path":"/spec/%s/-","value":%s}]`, list, entry)))
 }
 
-func sandboxPod(namespace, run string) *corev1.Pod {
-	r := newRun(namespace, func(r *v1alpha1.MotorRun) { r.Name, r.UID = run, "6f1c2a34-0000-4000-8000-000000000001" })
+func sandboxPod(namespace, run string, change ...func(*v1alpha1.MotorRun)) *corev1.Pod {
+	r := newRun(namespace, append(change, func(r *v1alpha1.MotorRun) { r.Name, r.UID = run, "6f1c2a34-0000-4000-8000-000000000001" })...)
 	return sandbox.Pod(r, sandbox.Config{Image: "registry.example.org/sandbox:1", ManagerKey: "sha256:0000", Namespace: managerNamespace})
+}
+
+// packedPod is the sandbox of a run whose skill has packages.
+func packedPod(namespace, run string) *corev1.Pod {
+	return sandboxPod(namespace, run, func(r *v1alpha1.MotorRun) {
+		r.Status.Skill = &v1alpha1.RunSkill{Name: "weather", Packages: &v1alpha1.PackageArchive{
+			ConfigMaps: []string{"weather-packages-0123456789ab-0", "weather-packages-0123456789ab-1"}, SHA256: strings.Repeat("a", 64),
+		}}
+	})
 }
 
 func named(name string) func(*v1alpha1.MotorRun) {

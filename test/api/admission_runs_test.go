@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -250,6 +251,66 @@ func TestTheOperatorDecidesNothing(t *testing.T) {
 			must(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":null}}`)))
 		})
 	}
+}
+
+// The manager creates the runs that install packages for a skill, and nobody else does.
+func TestRunsThatInstall(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	const operators, decides = "runs of mode Install are the operator's", "the accounts of the operator carry runs out"
+	install := func(change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
+		run := &v1alpha1.MotorRun{ObjectMeta: meta(ns, "weather-packages-0123456789ab")}
+		run.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Skill", Name: "weather", UID: "u", Controller: new(true)}}
+		run.Spec = v1alpha1.MotorRunSpec{
+			Mode: v1alpha1.ModeInstall, Dependencies: &v1alpha1.SkillDependencies{Pip: []string{"requests==2.32.3"}}, Domains: []v1alpha1.Domain{"packages.example.org"},
+		}
+		for _, c := range change {
+			c(run)
+		}
+		return run
+	}
+	operator, err := clientAs(managerUser, "system:masters")
+	must(t, err)
+	proxy, err := clientAs(egressProxyUser, "system:masters")
+	must(t, err)
+	for name, tt := range map[string]struct {
+		as   client.Client
+		run  *v1alpha1.MotorRun
+		want string
+	}{
+		"the manager":      {operator, install(), ""},
+		"an administrator": {admin, install(), operators},
+		"an editor":        {person(ctx, t, ns, "ed@"+ns, editor), install(), operators},
+		"the egress proxy": {proxy, install(), decides},
+		"of nobody":        {operator, install(func(run *v1alpha1.MotorRun) { run.OwnerReferences = nil }), operators},
+		"of a run":         {operator, install(func(run *v1alpha1.MotorRun) { run.OwnerReferences[0].Kind = "MotorRun" }), operators},
+		"of another group": {operator, install(func(run *v1alpha1.MotorRun) { run.OwnerReferences[0].APIVersion = "example.org/v1" }), operators},
+		"not controlled":   {operator, install(func(run *v1alpha1.MotorRun) { run.OwnerReferences[0].Controller = nil }), operators},
+		"another mode":     {operator, install(func(run *v1alpha1.MotorRun) { run.Spec = newRun(ns).Spec }), decides},
+		"with an answer":   {operator, install(func(run *v1alpha1.MotorRun) { run.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "a"}} }), decides},
+		"with a retry":     {operator, install(func(run *v1alpha1.MotorRun) { run.Spec.Retries = []v1alpha1.Retry{{Attempt: 1}} }), decides},
+	} {
+		t.Run(name, func(t *testing.T) { wantAdmitted(t, tt.as.Create(ctx, tt.run, client.DryRunAll), tt.want) })
+	}
+	// It is a run like others for whoever may steer it.
+	made := install()
+	must(t, operator.Create(ctx, made))
+	must(t, admin.Patch(ctx, made.DeepCopy(), mergePatchOf(`{"spec":{"cancel":true}}`)))
+	wantRefused(t, operator.Patch(ctx, made.DeepCopy(), mergePatchOf(`{"spec":{"suspend":true}}`)), decides)
+}
+
+// A skill may have credentials, and they are handed out in the requester's name.
+func TestRunWithSkillHasARequester(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t, withoutStamping, "true")
+	user := "alice@" + ns
+	alice := person(ctx, t, ns, user, editor)
+	run := newRun(ns, func(run *v1alpha1.MotorRun) { run.Spec.SkillRef = &v1alpha1.SkillRef{Name: "weather"} })
+	wantRefused(t, alice.Create(ctx, run.DeepCopy(), client.DryRunAll), "a run with credentials or skillRef says who wants to use them", `requester: {username: "`+user+`"`)
+	run.Spec.Requester = &v1alpha1.Requester{Username: user}
+	must(t, alice.Create(ctx, run, client.DryRunAll))
 }
 
 func TestCredentialsNeedTheirSecrets(t *testing.T) {

@@ -94,6 +94,64 @@ func TestWhichConfigMapsTheManagerWrites(t *testing.T) {
 	}
 }
 
+// The files of skills and their packages: the manager's alone, each below an owner of its kind.
+func TestConfigMapsOfSkills(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	// With every right there is, so that only the policies refuse.
+	c, err := clientAs(managerUser, "system:masters")
+	must(t, err)
+	const others, only = "outside of its namespace the manager writes", "nobody else writes them"
+	owned := func(name, component, kind string, change ...func(*corev1.ConfigMap)) *corev1.ConfigMap {
+		cm := &corev1.ConfigMap{ObjectMeta: meta(ns, name), Immutable: new(true)}
+		cm.Labels = map[string]string{v1alpha1.LabelComponent: component}
+		cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: "o", UID: "u", Controller: new(true)}}
+		for _, f := range change {
+			f(cm)
+		}
+		return cm
+	}
+	for name, tt := range map[string]struct {
+		cm   *corev1.ConfigMap
+		want string
+	}{
+		"files of a revision":    {owned("made", v1alpha1.ComponentSkill, "SkillRevision"), ""},
+		"packages of a skill":    {owned("made", v1alpha1.ComponentPackages, "Skill"), ""},
+		"files of a skill":       {owned("made", v1alpha1.ComponentSkill, "Skill"), others},
+		"packages of a revision": {owned("made", v1alpha1.ComponentPackages, "SkillRevision"), others},
+		"an artifact of a skill": {owned("made", v1alpha1.ComponentArtifact, "Skill"), others},
+		"files of a run":         {owned("made", v1alpha1.ComponentSkill, "MotorRun"), others},
+		"changeable files":       {owned("made", v1alpha1.ComponentSkill, "SkillRevision", func(cm *corev1.ConfigMap) { cm.Immutable = nil }), others},
+		"files of nobody":        {owned("made", v1alpha1.ComponentSkill, "SkillRevision", func(cm *corev1.ConfigMap) { cm.OwnerReferences = nil }), others},
+		"files not controlled":   {owned("made", v1alpha1.ComponentSkill, "SkillRevision", func(cm *corev1.ConfigMap) { cm.OwnerReferences[0].Controller = nil }), others},
+		"something of nobody":    {owned("made", "other", "", func(cm *corev1.ConfigMap) { cm.OwnerReferences = nil }), others},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantAdmitted(t, c.Create(ctx, tt.cm, client.DryRunAll), tt.want)
+		})
+	}
+	made := owned("made", v1alpha1.ComponentSkill, "SkillRevision")
+	must(t, c.Create(ctx, made))
+	for _, component := range []string{v1alpha1.ComponentSkill, v1alpha1.ComponentPackages} {
+		wantRefused(t, admin.Create(ctx, owned("forged", component, "Skill")), only)
+	}
+	wantRefused(t, admin.Patch(ctx, made.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/component":null}}}`)), only)
+	wantRefused(t, admin.Patch(ctx, made.DeepCopy(), mergePatchOf(`{"metadata":{"ownerReferences":null}}`)), only)
+	plain := &corev1.ConfigMap{ObjectMeta: meta(ns, "plain"), Data: map[string]string{"SKILL.md": "text"}}
+	must(t, admin.Create(ctx, plain))
+	wantRefused(t, admin.Patch(ctx, plain.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/component":"skill"}}}`)), only)
+	must(t, admin.Patch(ctx, plain, mergePatchOf(`{"metadata":{"labels":{"motorcortex.dev/component":"mine"}}}`)))
+	gc, err := clientAs("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
+	must(t, err)
+	must(t, gc.Patch(ctx, made.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":["foregroundDeletion"]}}`)))
+	must(t, gc.Patch(ctx, made.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":null}}`)))
+	must(t, c.Delete(ctx, made))
+	// Deleting stays free.
+	must(t, c.Create(ctx, owned("again", v1alpha1.ComponentPackages, "Skill")))
+	must(t, admin.Delete(ctx, &corev1.ConfigMap{ObjectMeta: meta(ns, "again")}))
+}
+
 func TestTheProxyWritesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)

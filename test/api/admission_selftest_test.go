@@ -37,7 +37,7 @@ func TestSelfTestOfTheManager(t *testing.T) {
 
 	bare := newNamespace(ctx, t, withoutChecks, "true", withoutStamping, "true", "pod-security.kubernetes.io/enforce", "restricted")
 	wantUnprotected(t, selftest.Admission(ctx, manager, bare), "motorcortex-sandbox-shape", "config/admission")
-	wantUnprotected(t, selftest.Admission(ctx, everything, bare), "motorcortex-runs", "motorcortex-sandbox-shape", "config/admission")
+	wantUnprotected(t, selftest.Admission(ctx, everything, bare), "motorcortex-runs", "motorcortex-skills", "motorcortex-sandbox-shape", "config/admission")
 
 	// Of several namespaces one is enough, and one that is open is one too many.
 	must(t, selftest.Admission(ctx, manager, "gone", strict))
@@ -50,6 +50,13 @@ func TestSelfTestOfTheManager(t *testing.T) {
 	for _, run := range runs.Items {
 		if run.Name == "motorcortex-self-test" {
 			t.Errorf("the self-test left a run in %s", run.Namespace)
+		}
+	}
+	skills := &v1alpha1.SkillList{}
+	must(t, admin.List(ctx, skills))
+	for _, skill := range skills.Items {
+		if skill.Name == "motorcortex-self-test" {
+			t.Errorf("the self-test left a skill in %s", skill.Namespace)
 		}
 	}
 
@@ -115,7 +122,7 @@ func TestSelfTestReadsThePolicies(t *testing.T) {
 			o.(*admissionregistrationv1.ValidatingAdmissionPolicy).Spec.FailurePolicy = nil
 		}), managerUser))
 	}
-	if found != 10 {
+	if found != 12 {
 		t.Errorf("%d policies of the operator", found)
 	}
 

@@ -139,7 +139,7 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 	limits := map[string]any{"maxIterations": int64(20), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1800), "approvalSeconds": int64(900)}
 	// What is stored is what was written, and these.
 	defaults := map[string]any{
-		"mode": "Agentic", "limits": limits, "maxAttempts": int64(3), "priority": int64(0), "retries": []any{}, "responses": []any{},
+		"mode": "Agentic", "limits": limits, "maxAttempts": int64(3), "priority": int64(0), "retries": []any{}, "responses": []any{}, "extractSkills": "OnSuccess",
 	}
 	tests := map[string]struct {
 		spec string
@@ -222,7 +222,7 @@ func TestTypedRunIsAcceptedAndRoundTrips(t *testing.T) {
 		r.Spec = v1alpha1.MotorRunSpec{Task: "a"}
 	})
 	want := v1alpha1.MotorRunSpec{
-		Mode: v1alpha1.ModeAgentic, Task: "a", MaxAttempts: 3, Retries: []v1alpha1.Retry{}, Responses: []v1alpha1.Response{},
+		Mode: v1alpha1.ModeAgentic, Task: "a", MaxAttempts: 3, ExtractSkills: v1alpha1.ExtractOnSuccess, Retries: []v1alpha1.Retry{}, Responses: []v1alpha1.Response{},
 		Limits: v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800, ApprovalSeconds: 900},
 	}
 	if diff := cmp.Diff(want, run.Spec); diff != "" {

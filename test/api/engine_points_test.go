@@ -35,7 +35,7 @@ func (r *engineRig) effects() string {
 
 // startDoomed starts an engine that is gone at a point of a step, as if its process had been killed there: it does not
 // get to write another word. The channel is closed when it is there.
-func (r *engineRig) startDoomed(worker string, point engine.FaultPoint, step int32) (reached <-chan struct{}) {
+func (r *engineRig) startDoomed(worker string, point engine.FaultPoint, step int32, change ...func(*engine.Engine)) (reached <-chan struct{}) {
 	r.t.Helper()
 	at := make(chan struct{})
 	var once sync.Once
@@ -43,6 +43,9 @@ func (r *engineRig) startDoomed(worker string, point engine.FaultPoint, step int
 	started := make(chan struct{})
 	uid := r.run.UID // What the rig knows of the run changes while the engine runs.
 	stop = r.startEngineWith(worker, func(e *engine.Engine) {
+		for _, c := range change {
+			c(e)
+		}
 		e.Config.Fault = func(ctx context.Context, p engine.FaultPoint, run *v1alpha1.MotorRun, s int32) {
 			if p != point || s != step || run.UID != uid {
 				return

@@ -65,6 +65,8 @@ type engineRig struct {
 	podUID    string
 	// pin is the manager's key as the tool server knows it, state and temp are folders of the tool server.
 	pin, state, temp string
+	// path is where programs of the sandbox are looked for first.
+	path string
 	// sandbox is the tool server that runs.
 	sandbox   *exec.Cmd
 	cert      engine.Config
@@ -127,7 +129,7 @@ func (r *engineRig) restartSandbox() {
 	cmd := exec.CommandContext(r.t.Context(), binary, "-listen", net.JoinHostPort(r.ip, strconv.Itoa(toolapi.Port)))
 	cmd.Env = []string{
 		"MOTOR_WORKSPACE=" + r.workspace, "MOTOR_STATE=" + r.state, "TMPDIR=" + r.temp,
-		"MOTOR_POD_UID=" + r.podUID, "MOTOR_MANAGER_KEY=" + r.pin, "PATH=" + os.Getenv("PATH"),
+		"MOTOR_POD_UID=" + r.podUID, "MOTOR_MANAGER_KEY=" + r.pin, "PATH=" + r.path + ":" + os.Getenv("PATH"),
 	}
 	var log bytes.Buffer
 	cmd.Stderr = &log

@@ -135,13 +135,16 @@ func TestWhatTheAccountsMayDo(t *testing.T) {
 			"patch motorcortex.dev motorruns/status": true, "create motorcortex.dev motorsteps": true, "update networking.k8s.io networkpolicies": true,
 			"list secrets": false, "watch secrets": false, "delete secrets": false, "deletecollection secrets": false, "use secrets": false,
 			"create configmaps": true, "delete configmaps": true, "deletecollection configmaps": false,
-			"update configmaps": false, "patch configmaps": false, "list configmaps": false,
+			"update configmaps": false, "patch configmaps": false, "list configmaps": true,
 			"create pods/exec": false, "get pods/exec": false, "create pods/attach": false, "get pods/attach": false,
 			"create pods/portforward": false, "get pods/portforward": false, "create pods/proxy": false, "get pods/proxy": false, "get pods/log": false,
 			"update pods/ephemeralcontainers": false, "patch pods/ephemeralcontainers": false, "update pods": false, "patch pods": false,
 			"create pods/binding": false, "create serviceaccounts/token": false, "create serviceaccounts": false,
-			"create motorcortex.dev motorruns": false, "update motorcortex.dev motorruns": false, "patch motorcortex.dev motorruns": false,
+			"create motorcortex.dev motorruns": true, "update motorcortex.dev motorruns": false, "patch motorcortex.dev motorruns": false,
 			"respond motorcortex.dev motorruns": false, "approve motorcortex.dev motorruns": false,
+			"create motorcortex.dev skills": true, "update motorcortex.dev skills": false, "patch motorcortex.dev skills": false, "delete motorcortex.dev skills": false,
+			"approve motorcortex.dev skills": false, "patch motorcortex.dev skills/status": true,
+			"create motorcortex.dev skillrevisions": true, "update motorcortex.dev skillrevisions": false, "deletecollection motorcortex.dev skillrevisions": false,
 			"create motorcortex.dev motorcortices": false, "update motorcortex.dev motorcortices": false,
 			"update motorcortex.dev motorsteps": false, "patch motorcortex.dev motorsteps": false,
 			"create rbac.authorization.k8s.io roles": false, "update rbac.authorization.k8s.io roles": false, "escalate rbac.authorization.k8s.io roles": false,
@@ -152,7 +155,7 @@ func TestWhatTheAccountsMayDo(t *testing.T) {
 			"create events.k8s.io events": true,
 			"get secrets":                 false, "list secrets": false, "watch secrets": false, "create secrets": false, "update secrets": false, "delete secrets": false,
 			"get configmaps": false, "list configmaps": false, "get pods": false, "create pods": false, "create pods/exec": false,
-			"get motorcortex.dev motorruns": false, "patch motorcortex.dev motorruns": false, "update networking.k8s.io networkpolicies": false,
+			"get motorcortex.dev motorruns": false, "patch motorcortex.dev motorruns": false, "get motorcortex.dev skills": false, "approve motorcortex.dev skills": false, "update networking.k8s.io networkpolicies": false,
 		},
 	} {
 		for what, allowed := range want {
@@ -219,6 +222,7 @@ func TestRolesForPeople(t *testing.T) {
 		"motorcortex-admin":           {"cannot get", "", respond, approve, "", "verb use"},
 		"motorcortex-responder":       {"cannot get", "cannot create", "", approve, update, "cannot create"},
 		"motorcortex-approver":        {"cannot get", "cannot create", respond, "", update, "cannot create"},
+		"motorcortex-skill-approver":  {"cannot get", "cannot create", none, none, none, "cannot create"},
 		"motorcortex-credential-user": {"cannot get", "cannot create", none, none, none, "cannot create"},
 	} {
 		t.Run(role, func(t *testing.T) {
@@ -233,6 +237,7 @@ func TestRolesForPeople(t *testing.T) {
 			bind(ctx, t, ns, user, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role})
 			first := map[string]string{
 				"motorcortex-viewer": "get motorcortex.dev motorruns", "motorcortex-credential-user": "use secrets",
+				"motorcortex-skill-approver": "approve motorcortex.dev skills",
 			}[role]
 			if first == "" {
 				first = "patch motorcortex.dev motorruns"
@@ -247,6 +252,49 @@ func TestRolesForPeople(t *testing.T) {
 			wantAdmitted(t, add(ctx, c, run, "responses", decisionOf), want.decide)
 			wantAdmitted(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{"cancel":true}}`)), want.cancel)
 			wantAdmitted(t, c.Create(ctx, credential.DeepCopy()), want.credential)
+		})
+	}
+}
+
+// The same for skills: who writes one, who approves it and who reads it may be different people.
+func TestRolesForSkills(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	skill := hashedSkill(ctx, t, ns, "weather", thisDigest)
+	revision := bareRevision(ns, "weather-0123456789ab")
+	must(t, managerOfAll(t).Create(ctx, revision))
+	const noGet, noCreate, noPatch = "cannot get", "cannot create", "cannot patch"
+	for role, want := range map[string]struct{ read, create, replace, widen, approve string }{
+		"motorcortex-viewer":          {"", noCreate, noPatch, noPatch, noPatch},
+		"motorcortex-editor":          {noGet, "", "", "", noApprove},
+		"motorcortex-admin":           {noGet, "", "", "", noApprove},
+		"motorcortex-skill-approver":  {noGet, noCreate, noUpdate, "", ""},
+		"motorcortex-approver":        {noGet, noCreate, noPatch, noPatch, noPatch},
+		"motorcortex-responder":       {noGet, noCreate, noPatch, noPatch, noPatch},
+		"motorcortex-credential-user": {noGet, noCreate, noPatch, noPatch, noPatch},
+	} {
+		t.Run(role, func(t *testing.T) {
+			user := role + "@" + ns
+			bind(ctx, t, ns, user, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role})
+			shipped := &rbacv1.ClusterRole{}
+			must(t, admin.Get(ctx, client.ObjectKey{Name: role}, shipped))
+			first := shipped.Rules[0]
+			awaitRight(ctx, t, user, attributes(ns, strings.TrimSpace(first.Verbs[0]+" "+first.APIGroups[0]+" "+first.Resources[0])))
+			as, err := clientAs(user)
+			must(t, err)
+			c := dryRun(as)
+			wantAdmitted(t, as.Get(ctx, client.ObjectKeyFromObject(skill), skill.DeepCopy()), want.read)
+			wantAdmitted(t, as.Get(ctx, client.ObjectKeyFromObject(revision), revision.DeepCopy()), want.read)
+			wantAdmitted(t, c.Create(ctx, skillOf(ns, "own")), want.create)
+			wantAdmitted(t, patchJSON(ctx, c, skill, setting("source", `{"configMaps":[{"name":"c"}]}`)), want.replace)
+			wantAdmitted(t, patchJSON(ctx, c, skill, setting("policy", `{"domains":["example.org"]}`)), want.widen)
+			wantAdmitted(t, patchJSON(ctx, c, skill, setting("approval", approvalOf(thisDigest))), want.approve)
+			for _, what := range []string{"create", "update", "patch", "delete"} {
+				if may(ctx, t, user, attributes(ns, what+" motorcortex.dev skillrevisions")) || may(ctx, t, user, attributes(ns, what+" motorcortex.dev skills/status")) {
+					t.Errorf("it lets people %s what is the operator's", what)
+				}
+			}
 		})
 	}
 }

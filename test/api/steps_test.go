@@ -4,8 +4,8 @@ package api_test
 
 import (
 	"context"
+	"strings"
 	"testing"
-
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -144,6 +144,12 @@ func TestOnlyTheManagerWritesSteps(t *testing.T) {
 	must(t, manager.Create(ctx, existing))
 	const only = "nobody else writes them"
 	run := createRun(ctx, t, ns)
+	revision, skill := bareRevision(ns, "weather-0123456789ab"), &v1alpha1.Skill{ObjectMeta: meta(ns, "weather")}
+	// The policy is what is tried here, not the manager's roles.
+	as, err := clientAs(managerUser, "system:masters")
+	must(t, err)
+	must(t, as.Create(ctx, revision))
+	must(t, as.Create(ctx, skill))
 	other, err := clientAs("system:serviceaccount:"+ns+":motorcortex-manager", "system:masters")
 	must(t, err)
 	for name, c := range map[string]client.Client{"an administrator": admin, "a service account of that name elsewhere": other} {
@@ -155,12 +161,28 @@ func TestOnlyTheManagerWritesSteps(t *testing.T) {
 			update.Finalizers = []string{"example.org/hold"}
 			wantRefused(t, c.Update(ctx, update), only)
 			wantRefused(t, c.Status().Patch(ctx, run.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"worker":"mine"}}`))), only)
+			wantRefused(t, c.Create(ctx, bareRevision(ns, "forged")), only)
+			wantRefused(t, c.Patch(ctx, revision.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"a":"b"}}}`)), only)
+			wantRefused(t, c.Status().Patch(ctx, revision.DeepCopy(), mergePatchOf(`{"status":{"findings":[]}}`)), only)
+			wantRefused(t, c.Status().Patch(ctx, skill.DeepCopy(), mergePatchOf(`{"status":{"state":"Approved"}}`)), only)
 		})
 	}
 	must(t, manager.Status().Patch(ctx, existing.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Settled"}}`))))
 	must(t, manager.Status().Patch(ctx, run, client.RawPatch(types.MergePatchType, []byte(`{"status":{"worker":"replica-1"}}`))))
+	must(t, as.Status().Patch(ctx, revision.DeepCopy(), mergePatchOf(`{"status":{"findings":[]}}`)))
+	must(t, as.Status().Patch(ctx, skill.DeepCopy(), mergePatchOf(`{"status":{"state":"Reviewed"}}`)))
 	// Deleting stays free, for those who clean up a namespace.
 	must(t, admin.Delete(ctx, existing))
+	must(t, admin.Delete(ctx, revision))
+}
+
+func bareRevision(namespace, name string) *v1alpha1.SkillRevision {
+	return &v1alpha1.SkillRevision{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+		Spec: v1alpha1.SkillRevisionSpec{
+			Skill: "weather", ContentHash: thisDigest, Files: []v1alpha1.RevisionFile{{Path: "SKILL.md", SHA256: strings.Repeat("a", 64)}},
+		},
+	}
 }
 
 // The cluster's own controllers remove finalizers and owners of steps that go with their run.
@@ -173,4 +195,9 @@ func TestGarbageCollectorMayTouchSteps(t *testing.T) {
 	gc, err := clientAs("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
 	must(t, err)
 	must(t, gc.Patch(ctx, s, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":["foregroundDeletion"]}}`))))
+	as, err := clientAs(managerUser, "system:masters")
+	must(t, err)
+	revision := bareRevision(ns, "weather-0123456789ab")
+	must(t, as.Create(ctx, revision))
+	must(t, gc.Patch(ctx, revision, mergePatchOf(`{"metadata":{"ownerReferences":null,"finalizers":["foregroundDeletion"]}}`)))
 }

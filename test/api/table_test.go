@@ -113,7 +113,7 @@ func TestShortNamesAndCategory(t *testing.T) {
 			got[r.Name] = append(r.ShortNames, r.Categories...)
 		}
 	}
-	want := map[string][]string{"motorruns": {"mrun", "motor"}, "motorsteps": {"mstep", "motor"}, "motorcortices": {"cortex", "motor"}}
+	want := map[string][]string{"motorruns": {"mrun", "motor"}, "motorsteps": {"mstep", "motor"}, "motorcortices": {"cortex", "motor"}, "skillrevisions": {"srev", "motor"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("short names and categories (-want +got):\n%s", diff)
 	}

@@ -190,7 +190,8 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	t.Parallel()
 	reference := read(t, "docs/api.md")
 	for name, o := range map[string]any{
-		"MotorRun": v1alpha1.MotorRun{}, "MotorStep": v1alpha1.MotorStep{}, "MotorCortex": v1alpha1.MotorCortex{},
+		"MotorRun": v1alpha1.MotorRun{}, "MotorStep": v1alpha1.MotorStep{}, "MotorCortex": v1alpha1.MotorCortex{}, "Skill": v1alpha1.Skill{},
+		"SkillRevision": v1alpha1.SkillRevision{},
 	} {
 		for field, path := range fields(reflect.TypeOf(o), name) {
 			if !regexp.MustCompile(`\b` + regexp.QuoteMeta(field) + `\b`).MatchString(reference) {

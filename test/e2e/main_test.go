@@ -5,7 +5,7 @@
 // Package e2e_test tries the operator on a real cluster, from outside: it applies objects, deletes what it must survive
 // the loss of, and reads what a user can read. `make test-e2e` runs it.
 //
-// Environment: KUBECONFIG of a cluster on which the operator is installed, KUBECTL (the program), SANDBOX_IMAGE and
+// Environment: KUBECONFIG of a cluster on which the operator is installed, KUBECTL and MOTOR (the programs kubectl and kubectl-motor), SANDBOX_IMAGE and
 // MODELSERVER_IMAGE as the cluster knows them; DEVCLUSTER (the program) if it is the development cluster.
 package e2e_test
 
@@ -39,10 +39,12 @@ const parallel = "3"
 
 // suite is what all tests share.
 var suite struct {
-	id           string
-	client       client.WithWatch
-	clientset    *kubernetes.Clientset
-	kubectl      string
+	id        string
+	client    client.WithWatch
+	clientset *kubernetes.Clientset
+	kubectl   string
+	// motor is the program kubectl-motor.
+	motor        string
 	sandboxImage string
 	modelImage   string
 	// devcluster is the program of the development cluster, "" on another one.
@@ -137,7 +139,7 @@ func afterwards(ctx context.Context) int {
 
 func configure() error {
 	for name, to := range map[string]*string{
-		"KUBECTL": &suite.kubectl, "SANDBOX_IMAGE": &suite.sandboxImage, "MODELSERVER_IMAGE": &suite.modelImage,
+		"KUBECTL": &suite.kubectl, "MOTOR": &suite.motor, "SANDBOX_IMAGE": &suite.sandboxImage, "MODELSERVER_IMAGE": &suite.modelImage,
 	} {
 		if *to = os.Getenv(name); *to == "" {
 			return fmt.Errorf("%s is not set; run `make test-e2e`, which sets it", name)

@@ -40,6 +40,8 @@ var (
 	allowedHost      = netip.MustParseAddr("45.45.45.10")
 	credentialHost   = netip.MustParseAddr("45.45.45.11")
 	wildcardHost     = netip.MustParseAddr("45.45.45.12")
+	mailHost         = netip.MustParseAddr("45.45.45.13")
+	packageHost      = netip.MustParseAddr("45.45.45.14")
 	evilHost         = netip.MustParseAddr("45.45.45.66")
 	forbiddenAnswers = map[string]internet.Answer{
 		"internal.test": {Addresses: []netip.Addr{netip.MustParseAddr("10.96.0.1")}},
@@ -96,6 +98,11 @@ func startWorld(ctx context.Context) error {
 		if err := net.HTTP(ctx, netip.AddrPortFrom(h.at, 80), host(h.name)); err != nil {
 			return err
 		}
+	}
+	if err := errors.Join(
+		net.HTTPS(ctx, "api.agentmail.test", mailHost, mailAPI(world.value)), net.HTTPS(ctx, "packages.test", packageHost, packages()),
+	); err != nil {
+		return err
 	}
 	net.Names.Set("evil-allowed.test", internet.Answer{Addresses: []netip.Addr{evilHost}})
 	net.Names.Set("wild.test", internet.Answer{Addresses: []netip.Addr{evilHost}})
@@ -178,6 +185,12 @@ func host(name string) http.Handler {
 				case <-r.Context().Done():
 				}
 			}
+		case "/rates":
+			if name == "allowed.test" {
+				http.Redirect(w, r, "http://sub.wild.test/rates", http.StatusMovedPermanently)
+				return
+			}
+			fmt.Fprintln(w, "EUR 1")
 		case "/away":
 			http.Redirect(w, r, "https://evil.test/?"+r.Header.Get("Authorization"), http.StatusFound)
 		default:
@@ -291,7 +304,7 @@ func mayLeave(p internet.Packet) bool {
 	if !world.proxies[p.From] {
 		return false
 	}
-	return p.To == internet.DNS && p.Port == 53 || slices.Contains([]netip.Addr{allowedHost, credentialHost, wildcardHost}, p.To) && (p.Port == 443 || p.Port == 80)
+	return p.To == internet.DNS && p.Port == 53 || slices.Contains([]netip.Addr{allowedHost, credentialHost, wildcardHost, mailHost, packageHost}, p.To) && (p.Port == 443 || p.Port == 80)
 }
 
 // wantNothingElseLeft fails if a packet left the cluster that none may have sent.

@@ -93,5 +93,5 @@ func (s *server) addEffect(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) listEffects(w http.ResponseWriter, r *http.Request) {
-	send(w, jsonReply(http.StatusOK, append(mustJSON(s.effects.list(r.URL.Query().Get("prefix"))), '\n')))
+	send(r.Context(), w, jsonReply(http.StatusOK, append(mustJSON(s.effects.list(r.URL.Query().Get("prefix"))), '\n')))
 }

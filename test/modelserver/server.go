@@ -52,8 +52,8 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
 	})
-	mux.HandleFunc("GET /log", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, jsonReply(http.StatusOK, append(mustJSON(s.log.list()), '\n')))
+	mux.HandleFunc("GET /log", func(w http.ResponseWriter, r *http.Request) {
+		send(r.Context(), w, jsonReply(http.StatusOK, append(mustJSON(s.log.list()), '\n')))
 	})
 	mux.HandleFunc("POST /effects", s.addEffect)
 	mux.HandleFunc("GET /effects", s.listEffects)
@@ -64,14 +64,14 @@ func (s *server) handler() http.Handler {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		send(w, errorReply(invalid(http.StatusNotFound, "", "",
+		send(r.Context(), w, errorReply(invalid(http.StatusNotFound, "", "",
 			fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path))))
 	})
 	return mux
 }
 
 // send writes a reply of which nobody needs to know whether it arrived.
-func send(w http.ResponseWriter, r reply) { _ = r.write(context.Background(), w) }
+func send(ctx context.Context, w http.ResponseWriter, r reply) { _ = r.write(ctx, w) }
 
 func (s *server) authorized(r *http.Request) bool {
 	if s.key == "" {
@@ -87,7 +87,7 @@ func badKey() *apiError {
 
 func (s *server) models(w http.ResponseWriter, r *http.Request) {
 	if !s.authorized(r) {
-		send(w, errorReply(badKey()))
+		send(r.Context(), w, errorReply(badKey()))
 		return
 	}
 	type model struct {
@@ -103,7 +103,7 @@ func (s *server) models(w http.ResponseWriter, r *http.Request) {
 	for _, name := range slices.Sorted(maps.Keys(s.scripts)) {
 		list.Data = append(list.Data, model{ID: modelPrefix + name, Object: "model", OwnedBy: "modelserver"})
 	}
-	send(w, jsonReply(http.StatusOK, mustJSON(list)))
+	send(r.Context(), w, jsonReply(http.StatusOK, mustJSON(list)))
 }
 
 // complete answers one completion request: decide, log, send.

@@ -32,7 +32,7 @@ func TestSandboxHasWhatTheToolsNeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(parsePackages(string(content)), " ") + " "
-	for _, needed := range []string{"nodejs", "python3", "bash", "git", "jq", "ripgrep", "curl", "patch", "ca-certificates"} {
+	for _, needed := range []string{"nodejs", "python3", "bash", "git", "jq", "ripgrep", "curl", "patch", "ca-certificates", "npm", "python3-pip"} {
 		if !strings.Contains(" "+all, " "+needed+" ") {
 			t.Errorf("%s is missing", needed)
 		}
@@ -50,8 +50,10 @@ func TestDockerfileRemovesTheSame(t *testing.T) {
 			t.Errorf("Dockerfile.sandbox keeps %s", path)
 		}
 	}
-	if !strings.Contains(string(content), compilePython) {
-		t.Errorf("Dockerfile.sandbox does not run %s", compilePython)
+	for _, command := range []string{compilePython, linkPackages} {
+		if !strings.Contains(string(content), command) {
+			t.Errorf("Dockerfile.sandbox does not run %s", command)
+		}
 	}
 	if !strings.Contains(string(content), "sandbox.packages") || !strings.Contains(string(content), "debian:"+suite) {
 		t.Error("Dockerfile.sandbox does not use the same packages and release")

@@ -110,6 +110,9 @@ func rootFSKey(packages []string) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
+// linkPackages has import of Node.js find the packages of skills, for which it takes no variable. It is in Dockerfile.sandbox too.
+const linkPackages = "ln -s packages/node_modules /node_modules"
+
 // compilePython is in Dockerfile.sandbox too.
 const compilePython = "python3 -m compileall -q --invalidation-mode unchecked-hash /usr/lib/python3 /usr/lib/python3.*"
 
@@ -124,6 +127,7 @@ var setup = []string{
 	// read-only container. By default compiled files are only good for sources of one exact time.
 	`find "$1/usr" -name __pycache__ -prune -exec rm -rf {} +`,
 	`chroot "$1" sh -c "` + compilePython + `"`,
+	`chroot "$1" sh -c "` + linkPackages + `"`,
 }
 
 func (b *builder) bootstrap(ctx context.Context, packages []string, base string) error {

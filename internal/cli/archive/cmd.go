@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
 )
 
 // Exit codes.
@@ -37,7 +38,7 @@ type Command struct {
 	In       io.Reader
 	Out, Err io.Writer
 	// ReadRun reads a run of the user's cluster, in the user's namespace if none is given.
-	ReadRun func(ctx context.Context, at Cluster, namespace, name string) (*v1alpha1.MotorRun, error)
+	ReadRun func(ctx context.Context, at cluster.Flags, namespace, name string) (*v1alpha1.MotorRun, error)
 }
 
 // Run carries out what comes after `kubectl motor archive` and gives the exit code.

@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
 )
 
 // stdin in the place of a bucket's URL.
@@ -29,8 +30,8 @@ type target struct {
 
 func (c Command) verify(ctx context.Context, args []string) int {
 	fs := pflag.NewFlagSet("verify", pflag.ContinueOnError)
-	var at Cluster
-	at.bind(fs)
+	var at cluster.Flags
+	at.Bind(fs, "namespace of a run that is given without one")
 	head := fs.String("head", "", "head of the chain as it was recorded, status.archive.head")
 	run := fs.String("run", "", "[NAMESPACE/]NAME of the run, whose status has key and head")
 	if code, goOn := c.parse(fs, args); !goOn {
@@ -98,7 +99,7 @@ func targetOf(args []string, head, run string) (target, error) {
 }
 
 // ask reads key and head from the run's status.
-func (c Command) ask(ctx context.Context, at Cluster, run string, t *target) error {
+func (c Command) ask(ctx context.Context, at cluster.Flags, run string, t *target) error {
 	namespace, name, found := strings.Cut(run, "/")
 	if !found {
 		namespace, name = "", run

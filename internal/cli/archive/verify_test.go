@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
 	cli "motorcortex.dev/motorcortex/internal/cli/archive"
+	"motorcortex.dev/motorcortex/internal/cli/cluster"
 )
 
 // stored is an archive in a folder, and the run that it is of.
@@ -122,7 +123,7 @@ func TestVerify(t *testing.T) {
 }
 
 // readRun is a cluster with the stored run and two others.
-func (s stored) readRun(_ context.Context, _ cli.Cluster, _, name string) (*v1alpha1.MotorRun, error) {
+func (s stored) readRun(_ context.Context, _ cluster.Flags, _, name string) (*v1alpha1.MotorRun, error) {
 	run := s.run.DeepCopy()
 	switch name {
 	case "run":

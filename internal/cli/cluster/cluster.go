@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster connects the verbs of the plugin to the user's cluster, in the way of kubectl.
+package cluster
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// Flags say which cluster is meant.
+type Flags struct {
+	kubeconfig string
+	overrides  clientcmd.ConfigOverrides
+}
+
+// Bind adds the flags. namespaceUsage says what the namespace is for.
+func (f *Flags) Bind(fs *pflag.FlagSet, namespaceUsage string) {
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "path of the kubeconfig file")
+	fs.StringVar(&f.overrides.CurrentContext, "context", "", "context of the kubeconfig to use")
+	fs.StringVarP(&f.overrides.Context.Namespace, "namespace", "n", "", namespaceUsage)
+}
+
+// Scheme has the kinds that verbs work with.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme))
+}
+
+// Connect gives a client with the user's kubeconfig, and the namespace that is meant where none is given.
+func Connect(f Flags) (c client.Client, namespace string, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
+	rest, err := config.ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	if namespace, _, err = config.Namespace(); err != nil {
+		return nil, "", fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, "", err
+	}
+	if c, err = client.New(rest, client.Options{Scheme: scheme}); err != nil {
+		return nil, "", fmt.Errorf("connect to the cluster: %w", err)
+	}
+	return c, namespace, nil
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skill
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+)
+
+const (
+	// maxRejections is the most rejections that a skill has.
+	maxRejections = 16
+	// pollInterval is how often to look for what the operator made of a decision.
+	pollInterval = 200 * time.Millisecond
+)
+
+func (c Command) approve(ctx context.Context, args []string) int {
+	o := newOptions("approve")
+	o.bindRevision()
+	o.bindNote()
+	domains := o.StringSlice("add-domain", nil, "host that the policy grants from now on")
+	expires := o.String("expires", "", "how long the approval lasts, as in 12h or 30d; unset, it does not end")
+	if code, goOn := c.parse(o.FlagSet, args, "the NAME of the skill"); !goOn {
+		return code
+	}
+	approval := v1alpha1.SkillApproval{Decision: v1alpha1.SkillDecisionApproved, Note: o.note}
+	if *expires != "" {
+		lasts, err := duration(*expires)
+		if err != nil {
+			return c.fail(err, true)
+		}
+		approval.ExpiresAt = new(metav1.NewTime(time.Now().Add(lasts).UTC().Truncate(time.Second)))
+	}
+	s, err := c.find(ctx, o, o.Arg(0))
+	if err != nil {
+		return c.fail(err, false)
+	}
+	rev, err := s.toApprove(ctx, o.revision, len(*domains) > 0)
+	if err != nil {
+		return c.fail(err, false)
+	}
+	spec := s.Spec.DeepCopy()
+	for _, d := range *domains {
+		if !slices.Contains(spec.Policy.Domains, v1alpha1.Domain(d)) {
+			spec.Policy.Domains = append(spec.Policy.Domains, v1alpha1.Domain(d))
+		}
+	}
+	if err := skill.CheckPolicy(&spec.Policy); err != nil {
+		return c.fail(fmt.Errorf("the policy cannot be granted: %w", err), false)
+	}
+	approval.ContentHash, approval.PolicyHash = rev.Spec.ContentHash, skill.PolicyHash(&spec.Policy)
+	if approval.Account, err = s.user(ctx); err != nil {
+		return c.fail(err, false)
+	}
+	approval.ApprovedBy, spec.Approval = approval.Account, &approval
+	changes := []operation{{Op: "add", Path: "/spec/approval", Value: approval}}
+	if len(spec.Policy.Domains) > len(s.Spec.Policy.Domains) {
+		changes = append(changes, operation{Op: "add", Path: "/spec/policy", Value: spec.Policy})
+	}
+	if err := s.patch(ctx, spec, changes); err != nil {
+		return c.fail(fmt.Errorf("approve the Skill %s/%s: %w", s.Namespace, s.Name, err), false)
+	}
+	fmt.Fprintf(c.Out, "revision:    %s\ncontentHash: %s\npolicyHash:  %s\napprovedBy:  %s\n", rev.Name, approval.ContentHash, approval.PolicyHash, approval.ApprovedBy)
+	return c.printState(ctx, s)
+}
+
+func (c Command) reject(ctx context.Context, args []string) int {
+	o := newOptions("reject")
+	o.bindRevision()
+	o.bindNote()
+	if code, goOn := c.parse(o.FlagSet, args, "the NAME of the skill"); !goOn {
+		return code
+	}
+	s, err := c.find(ctx, o, o.Arg(0))
+	if err != nil {
+		return c.fail(err, false)
+	}
+	rev, err := s.revision(ctx, o.revision)
+	if err != nil {
+		return c.fail(err, false)
+	}
+	rejection := v1alpha1.SkillRejection{ContentHash: rev.Spec.ContentHash, Note: o.note}
+	if slices.ContainsFunc(s.Spec.Rejections, func(r v1alpha1.SkillRejection) bool { return r.ContentHash == rejection.ContentHash }) {
+		return c.fail(fmt.Errorf("the SkillRevision %s is rejected already", rev.Name), false)
+	}
+	if rejection.RejectedBy, err = s.user(ctx); err != nil {
+		return c.fail(err, false)
+	}
+	spec, changes, err := s.withRejection(rejection)
+	if err == nil {
+		err = s.patch(ctx, spec, changes)
+	}
+	if err != nil {
+		return c.fail(fmt.Errorf("reject the SkillRevision %s/%s: %w", s.Namespace, rev.Name, err), false)
+	}
+	fmt.Fprintf(c.Out, "revision:    %s\ncontentHash: %s\nrejectedBy:  %s\n", rev.Name, rejection.ContentHash, rejection.RejectedBy)
+	if a := s.Spec.Approval; a != nil && a.ContentHash == rejection.ContentHash && a.Decision != v1alpha1.SkillDecisionRevoked {
+		fmt.Fprintf(c.Err, "note: this content is approved, and stays so: kubectl motor skill revoke %s takes the approval back\n", s.Name)
+	}
+	return c.printState(ctx, s)
+}
+
+// withRejection is the spec with one rejection more. If there are as many as there may be, one goes of a content that is not there
+// any more.
+func (s subject) withRejection(rejection v1alpha1.SkillRejection) (*v1alpha1.SkillSpec, []operation, error) {
+	spec := s.Spec.DeepCopy()
+	if len(spec.Rejections) == 0 {
+		spec.Rejections = []v1alpha1.SkillRejection{rejection}
+		return spec, []operation{{Op: "add", Path: "/spec/rejections", Value: spec.Rejections}}, nil
+	}
+	var changes []operation
+	if len(spec.Rejections) >= maxRejections {
+		gone := slices.IndexFunc(spec.Rejections, func(r v1alpha1.SkillRejection) bool {
+			return !slices.ContainsFunc(s.Status.Revisions, func(rev v1alpha1.RevisionSummary) bool { return rev.ContentHash == r.ContentHash })
+		})
+		if gone < 0 {
+			return nil, nil, fmt.Errorf("there are %d rejections already: take one out of spec.rejections", len(spec.Rejections))
+		}
+		changes = append(changes, operation{Op: "remove", Path: "/spec/rejections/" + strconv.Itoa(gone)})
+	}
+	return spec, append(changes, operation{Op: "add", Path: "/spec/rejections/-", Value: rejection}), nil
+}
+
+func (c Command) revoke(ctx context.Context, args []string) int {
+	o := newOptions("revoke")
+	o.bindNote()
+	if code, goOn := c.parse(o.FlagSet, args, "the NAME of the skill"); !goOn {
+		return code
+	}
+	s, err := c.find(ctx, o, o.Arg(0))
+	if err != nil {
+		return c.fail(err, false)
+	}
+	if s.Spec.Approval == nil {
+		return c.fail(fmt.Errorf("the Skill %s/%s has no approval that could be taken back", s.Namespace, s.Name), false)
+	}
+	spec := s.Spec.DeepCopy()
+	spec.Approval.Decision, spec.Approval.Note = v1alpha1.SkillDecisionRevoked, o.note
+	if spec.Approval.Account, err = s.user(ctx); err != nil {
+		return c.fail(err, false)
+	}
+	spec.Approval.ApprovedBy = spec.Approval.Account
+	if err := s.patch(ctx, spec, []operation{{Op: "add", Path: "/spec/approval", Value: spec.Approval}}); err != nil {
+		return c.fail(fmt.Errorf("revoke the Skill %s/%s: %w", s.Namespace, s.Name, err), false)
+	}
+	fmt.Fprintf(c.Out, "revokedBy:   %s\n", spec.Approval.Account)
+	return c.printState(ctx, s)
+}
+
+// user asks the cluster who the user is.
+func (s subject) user(ctx context.Context) (string, error) {
+	review := &authenticationv1.SelfSubjectReview{}
+	if err := s.client.Create(ctx, review); err != nil {
+		return "", fmt.Errorf("ask the cluster who you are: %w", err)
+	}
+	if review.Status.UserInfo.Username == "" {
+		return "", errors.New("the cluster does not say who you are")
+	}
+	return review.Status.UserInfo.Username, nil
+}
+
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// patch sends the changes of the spec in one request. It is refused if the skill is not what was read.
+func (s subject) patch(ctx context.Context, spec *v1alpha1.SkillSpec, changes []operation) error {
+	if equality.Semantic.DeepEqual(s.Spec, v1alpha1.SkillSpec{}) {
+		// Nothing can be added to a spec that is not there.
+		changes = []operation{{Op: "add", Path: "/spec", Value: spec}}
+	}
+	body, err := json.Marshal(append([]operation{
+		{Op: "test", Path: "/metadata/uid", Value: s.UID}, {Op: "test", Path: "/metadata/generation", Value: s.Generation},
+	}, changes...))
+	if err != nil {
+		return err
+	}
+	return s.client.Patch(ctx, s.Skill, client.RawPatch(types.JSONPatchType, body))
+}
+
+// printState waits until the operator has looked at the skill, and says what it made of it.
+func (c Command) printState(ctx context.Context, s subject) int {
+	waiting, cancel := context.WithTimeout(ctx, c.Wait)
+	defer cancel()
+	generation := s.Generation
+	err := wait.PollUntilContextCancel(waiting, pollInterval, true, func(ctx context.Context) (bool, error) {
+		err := s.client.Get(ctx, client.ObjectKeyFromObject(s.Skill), s.Skill)
+		return err == nil && s.Status.ObservedGeneration >= generation, nil
+	})
+	if err != nil {
+		fmt.Fprintln(c.Err, "note: the operator has not looked at it yet: see kubectl get skill "+s.Name)
+		return ExitOK
+	}
+	fmt.Fprintf(c.Out, "state:       %s\n", s.Status.State)
+	if s.Status.Message != "" {
+		fmt.Fprintf(c.Out, "             %s\n", shown(s.Status.Message))
+	}
+	return ExitOK
+}
+
+// duration reads what time.ParseDuration reads, and days.
+func duration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		var n int64
+		n, err = strconv.ParseInt(days, 10, 16)
+		d = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || d < time.Second {
+		return 0, fmt.Errorf("--expires %q is no time to come, as in 12h or 30d", s)
+	}
+	return d, nil
+}

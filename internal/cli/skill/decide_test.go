@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skill_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+)
+
+func TestApprove(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	policyHash := skill.PolicyHash(&r.skill().Spec.Policy)
+	r.want(0, []string{"approve", "weather", "--note", "looked at"},
+		"revision:    "+r.second.Name, "contentHash: "+r.second.Spec.ContentHash, "policyHash:  "+policyHash, "approvedBy:  alice", "state:       Approved", "It is as it<U+202E> should be.")
+	want := &v1alpha1.SkillApproval{
+		Decision: v1alpha1.SkillDecisionApproved, ContentHash: r.second.Spec.ContentHash, PolicyHash: policyHash, ApprovedBy: "alice", Account: "alice", Note: "looked at",
+	}
+	if diff := cmp.Diff(want, r.skill().Spec.Approval); diff != "" {
+		t.Error(diff)
+	}
+	if len(r.patches) != 1 || strings.Contains(r.patches[0], "/spec/policy") {
+		t.Errorf("sent are %s", r.patches)
+	}
+	// A later approval leaves nothing of an earlier one.
+	r.user = "bob"
+	r.want(0, []string{"approve", "weather", "--revision", r.first.Name, "--expires", "2d"}, r.first.Name, "approvedBy:  bob")
+	got := r.skill().Spec.Approval
+	if got.ExpiresAt == nil || got.ExpiresAt.Sub(time.Now().Add(48*time.Hour)).Abs() > time.Minute {
+		t.Errorf("it ends at %s", got.ExpiresAt)
+	}
+	want = &v1alpha1.SkillApproval{
+		Decision: v1alpha1.SkillDecisionApproved, ContentHash: r.first.Spec.ContentHash, PolicyHash: policyHash, ApprovedBy: "bob", Account: "bob", ExpiresAt: got.ExpiresAt,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A domain and its approval are one change.
+func TestApproveWithADomain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.want(0, []string{"approve", "weather", "--add-domain", "b.example.org", "--add-domain", "api.example.org"})
+	spec := r.skill().Spec
+	if spec.Approval.ContentHash != r.first.Spec.ContentHash {
+		t.Errorf("with a domain, the content %s is approved that was not before", spec.Approval.ContentHash)
+	}
+	if diff := cmp.Diff([]v1alpha1.Domain{"api.example.org", "b.example.org"}, spec.Policy.Domains); diff != "" {
+		t.Error(diff)
+	}
+	if got := skill.PolicyHash(&spec.Policy); spec.Approval.PolicyHash != got {
+		t.Errorf("approved is the policy %s, and it is %s", spec.Approval.PolicyHash, got)
+	}
+	if len(r.patches) != 1 {
+		t.Errorf("sent are %s", r.patches)
+	}
+}
+
+// What a run proposed may have come after the person looked: it takes its name.
+func TestApproveAProposal(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.second.Spec.ExtractedFrom = &v1alpha1.ExtractedFrom{Run: "fix-1"}
+	if err := r.Update(t.Context(), r.second); err != nil {
+		t.Fatal(err)
+	}
+	r.want(2, []string{"approve", "weather"}, "proposed by the run fix-1", "--revision")
+	if a := r.skill().Spec.Approval; a != nil {
+		t.Errorf("approved is %+v", a)
+	}
+	r.want(0, []string{"approve", "weather", "--revision", r.second.Name}, r.second.Name)
+}
+
+// The skill of a run has nothing in its spec.
+func TestApproveWithoutASpec(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(s *v1alpha1.Skill) { s.Spec = v1alpha1.SkillSpec{} })
+	r.want(0, []string{"approve", "weather"}, "policyHash:  "+skill.PolicyHash(nil))
+	if a := r.skill().Spec.Approval; a == nil || a.ContentHash != r.second.Spec.ContentHash {
+		t.Errorf("the approval is %v", a)
+	}
+	r = newRig(t, func(s *v1alpha1.Skill) { s.Spec = v1alpha1.SkillSpec{} })
+	r.want(0, []string{"reject", "weather"})
+	if got := r.skill().Spec.Rejections; len(got) != 1 {
+		t.Errorf("the rejections are %v", got)
+	}
+}
+
+// What changes between reading and writing is not approved along.
+func TestApproveWhatWasRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.skill()
+	s.UID = "another"
+	if err := r.Delete(t.Context(), r.skill()); err != nil {
+		t.Fatal(err)
+	}
+	s.ResourceVersion = ""
+	if err := r.Create(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	err := r.Patch(t.Context(), s.DeepCopy(), client.RawPatch("application/json-patch+json",
+		[]byte(`[{"op":"test","path":"/metadata/uid","value":"skill-uid"},{"op":"add","path":"/spec/approval","value":{}}]`)))
+	if err == nil {
+		t.Fatal("the API of this test takes any patch")
+	}
+	newRig(t).want(0, []string{"approve", "weather"})
+	for _, part := range []string{`{"op":"test","path":"/metadata/uid","value":"skill-uid"}`, `{"op":"test","path":"/metadata/generation","value":3}`} {
+		r := newRig(t)
+		r.want(0, []string{"approve", "weather"})
+		if !strings.Contains(r.patches[0], part) {
+			t.Errorf("the patch does not have %s: %s", part, r.patches[0])
+		}
+	}
+}
+
+func TestNobodyLooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(s *v1alpha1.Skill) { s.Status.ObservedGeneration = 2 })
+	r.asleep = true
+	r.want(0, []string{"approve", "weather"}, "contentHash:", "has not looked at it yet")
+	r.user = ""
+	r.want(2, []string{"approve", "weather"}, "does not say who you are")
+}
+
+func TestReject(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.want(0, []string{"reject", "weather", "--note", "no"}, "rejectedBy:  alice", "contentHash: "+r.second.Spec.ContentHash)
+	want := []v1alpha1.SkillRejection{{ContentHash: r.second.Spec.ContentHash, RejectedBy: "alice", Note: "no"}}
+	if diff := cmp.Diff(want, r.skill().Spec.Rejections); diff != "" {
+		t.Error(diff)
+	}
+	r.want(2, []string{"reject", "weather"}, "is rejected already")
+	r.want(0, []string{"reject", "weather", "--revision", r.first.Name})
+	if got := r.skill().Spec.Rejections; len(got) != 2 || got[0] != want[0] || got[1].ContentHash != r.first.Spec.ContentHash {
+		t.Errorf("the rejections are %v", got)
+	}
+}
+
+func TestRejectWhatIsApproved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.want(2, []string{"revoke", "weather"}, "has no approval")
+	r.want(0, []string{"approve", "weather"})
+	r.want(0, []string{"reject", "weather"}, "this content is approved, and stays so: kubectl motor skill revoke weather")
+	r.user = "bob"
+	approved := r.skill().Spec.Approval
+	r.want(0, []string{"revoke", "weather", "--note", "it sends too much"}, "revokedBy:   bob")
+	want := &v1alpha1.SkillApproval{
+		Decision: v1alpha1.SkillDecisionRevoked, ContentHash: approved.ContentHash, PolicyHash: approved.PolicyHash, ApprovedBy: "bob", Account: "bob", Note: "it sends too much",
+	}
+	if diff := cmp.Diff(want, r.skill().Spec.Approval); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// There is room for a rejection as long as one is of a content that is not there any more.
+func TestRejectOnceMore(t *testing.T) {
+	t.Parallel()
+	full := func(s *v1alpha1.Skill) {
+		for i := range 16 {
+			s.Spec.Rejections = append(s.Spec.Rejections, v1alpha1.SkillRejection{ContentHash: fmt.Sprintf("sha256:%064d", i)})
+		}
+		s.Status.Revisions = nil
+		for _, r := range s.Spec.Rejections[:3] {
+			s.Status.Revisions = append(s.Status.Revisions, v1alpha1.RevisionSummary{Name: r.ContentHash, ContentHash: r.ContentHash})
+		}
+	}
+	r := newRig(t, full)
+	r.want(0, []string{"reject", "weather"})
+	got := r.skill().Spec.Rejections
+	if len(got) != 16 || got[2].ContentHash != fmt.Sprintf("sha256:%064d", 2) || got[3].ContentHash != fmt.Sprintf("sha256:%064d", 4) || got[15].ContentHash != r.second.Spec.ContentHash {
+		t.Errorf("the rejections are %v", got)
+	}
+	r = newRig(t, full, func(s *v1alpha1.Skill) {
+		for _, r := range s.Spec.Rejections[3:] {
+			s.Status.Revisions = append(s.Status.Revisions, v1alpha1.RevisionSummary{Name: r.ContentHash, ContentHash: r.ContentHash})
+		}
+	})
+	r.want(2, []string{"reject", "weather"}, "take one out of spec.rejections")
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skill
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pmezard/go-difflib/difflib"
+
+	"motorcortex.dev/motorcortex/internal/skill"
+)
+
+const (
+	// maxLines is the most lines of a file that is compared line by line: the time for it grows with their square.
+	maxLines = 5000
+	// contextLines is how many lines are shown around a difference.
+	contextLines = 3
+)
+
+func (c Command) diff(ctx context.Context, args []string) int {
+	o := newOptions("diff")
+	o.bindRevision()
+	if code, goOn := c.parse(o.FlagSet, args, "the NAME of the skill"); !goOn {
+		return code
+	}
+	s, err := c.find(ctx, o, o.Arg(0))
+	if err != nil {
+		return c.fail(err, false)
+	}
+	rev, err := s.revision(ctx, o.revision)
+	if err != nil {
+		return c.fail(err, false)
+	}
+	now, err := s.files(ctx, rev)
+	if err != nil {
+		return c.fail(err, false)
+	}
+	var base []skill.File
+	if approved := s.Status.Approved; approved != nil {
+		old, err := s.revision(ctx, approved.Revision)
+		if err == nil {
+			base, err = s.files(ctx, old)
+		}
+		if err != nil {
+			return c.fail(err, false)
+		}
+	} else {
+		fmt.Fprintln(c.Err, "note: nothing was approved yet, so all of it is new")
+	}
+	if c.compare(base, now) {
+		return ExitDifferent
+	}
+	return ExitOK
+}
+
+// compare prints the differences by path, and says whether there are any.
+func (c Command) compare(base, now []skill.File) (different bool) {
+	old, current := byPath(base), byPath(now)
+	d := skill.Compare(skill.Listed(base), skill.Listed(now))
+	for _, path := range slices.Sorted(slices.Values(slices.Concat(d.Changed, d.Added, d.Deleted))) {
+		c.compareFile(old[path], current[path])
+		different = true
+	}
+	return different
+}
+
+func byPath(files []skill.File) map[string]*skill.File {
+	m := make(map[string]*skill.File, len(files))
+	for i := range files {
+		m[files[i].Path] = &files[i]
+	}
+	return m
+}
+
+// compareFile prints how a file changed. One of the two can be nil.
+func (c Command) compareFile(old, now *skill.File) {
+	from, to, name := "/dev/null", "/dev/null", ""
+	var before, after []byte
+	if old != nil {
+		name, before = shown(old.Path), old.Content
+		from = "a/" + name
+	}
+	if now != nil {
+		name, after = shown(now.Path), now.Content
+		to = "b/" + name
+	}
+	if was, is := program(old), program(now); was != is {
+		fmt.Fprintf(c.Out, "program %s: %t is now %t\n", name, was, is)
+	}
+	a, b := lines(before), lines(after)
+	switch {
+	case old != nil && now != nil && bytes.Equal(before, after):
+		return
+	case !isText(before) || !isText(after):
+		fmt.Fprintf(c.Out, "--- %s\n+++ %s\nthe file is no text: %d bytes are now %d\n", from, to, len(before), len(after))
+		return
+	case len(a) > maxLines || len(b) > maxLines:
+		fmt.Fprintf(c.Out, "--- %s\n+++ %s\nthe file has too many lines to compare them: %d are now %d\n", from, to, len(a), len(b))
+		return
+	case len(a)+len(b) == 0:
+		fmt.Fprintf(c.Out, "--- %s\n+++ %s\n", from, to)
+	}
+	err := difflib.WriteUnifiedDiff(c.Out, difflib.UnifiedDiff{A: a, B: b, FromFile: from, ToFile: to, Context: contextLines})
+	if err != nil {
+		fmt.Fprintf(c.Err, "note: %v\n", err)
+	}
+}
+
+func program(f *skill.File) bool { return f != nil && f.Executable }
+
+func isText(content []byte) bool { return utf8.Valid(content) && !bytes.ContainsRune(content, 0) }
+
+// lines of a text as they are shown.
+func lines(content []byte) []string {
+	var all []string
+	for line := range strings.Lines(string(content)) {
+		text, whole := strings.CutSuffix(line, "\n")
+		text = shown(text) + "\n"
+		if !whole {
+			text += "\\ there is no line break at the end\n"
+		}
+		all = append(all, text)
+	}
+	return all
+}

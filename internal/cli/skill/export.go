@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+
+	"motorcortex.dev/motorcortex/internal/skill"
+)
+
+func (c Command) export(ctx context.Context, args []string) int {
+	o := newOptions("export")
+	o.bindRevision()
+	force := o.Bool("force", false, "replace the files of a skill that are in the folder, and leave all others")
+	if code, goOn := c.parse(o.FlagSet, args, "the NAME of the skill", "DIR?"); !goOn {
+		return code
+	}
+	s, err := c.find(ctx, o, o.Arg(0))
+	if err != nil {
+		return c.fail(err, false)
+	}
+	rev, err := s.revision(ctx, o.revision)
+	if err != nil {
+		return c.fail(err, false)
+	}
+	files, err := s.files(ctx, rev)
+	if err != nil {
+		return c.fail(err, false)
+	}
+	dir := o.Arg(1)
+	if dir == "" {
+		dir = s.Name
+	}
+	if err := write(dir, files, *force); err != nil {
+		return c.fail(err, false)
+	}
+	for _, f := range files {
+		fmt.Fprintf(c.Out, "%s\n", shown(path.Join(dir, f.Path)))
+	}
+	fmt.Fprintf(c.Out, "%d files of SkillRevision %s/%s\ncontentHash: %s\n", len(files), rev.Namespace, rev.Name, rev.Spec.ContentHash)
+	return ExitOK
+}
+
+// write makes the files of a skill in a folder those. Nothing outside of it is written, whatever the paths and the folder have.
+func write(dir string, files []skill.File, force bool) (err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	if len(entries) > 0 && !force {
+		return fmt.Errorf("the folder %s is not empty: --force replaces the files of a skill in it", dir)
+	}
+	if err := clearFiles(root); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := writeFile(root, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clearFiles removes what is in the place of a skill's files, and links in the place of its folders.
+func clearFiles(root *os.Root) error {
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !belongs(name) {
+			return err
+		}
+		return root.Remove(name)
+	})
+}
+
+func writeFile(root *os.Root, f skill.File) error {
+	mode := fs.FileMode(0o644)
+	if f.Executable {
+		mode = 0o755
+	}
+	if err := root.MkdirAll(path.Dir(f.Path), 0o755); err != nil {
+		return err
+	}
+	// What is there already is not of a skill.
+	file, err := root.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(f.Content)
+	return errors.Join(err, file.Close())
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skill
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+	"motorcortex.dev/motorcortex/internal/skillstore"
+)
+
+// subject is the skill that a verb is about.
+type subject struct {
+	client client.Client
+	*v1alpha1.Skill
+}
+
+// find reads the skill.
+func (c Command) find(ctx context.Context, o *options, name string) (subject, error) {
+	cl, namespace, err := c.Connect(o.at)
+	if err != nil {
+		return subject{}, err
+	}
+	s := subject{client: cl, Skill: &v1alpha1.Skill{}}
+	if err := cl.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s.Skill); err != nil {
+		return s, fmt.Errorf("get the Skill %s/%s: %w", namespace, name, err)
+	}
+	return s, nil
+}
+
+// revision reads a revision of the skill, the newest if none is named.
+func (s subject) revision(ctx context.Context, name string) (*v1alpha1.SkillRevision, error) {
+	if name == "" {
+		if name = s.Status.Revision; name == "" {
+			return nil, fmt.Errorf("the Skill %s/%s has no revision yet: %s", s.Namespace, s.Name, shown(s.Status.Message))
+		}
+	}
+	rev := &v1alpha1.SkillRevision{}
+	if err := s.client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, rev); err != nil {
+		return nil, fmt.Errorf("get the SkillRevision %s/%s: %w", s.Namespace, name, err)
+	}
+	if !metav1.IsControlledBy(rev, s.Skill) {
+		return nil, fmt.Errorf("the SkillRevision %s/%s is not one of the Skill %s", s.Namespace, name, s.Name)
+	}
+	return rev, nil
+}
+
+// toApprove is the revision that an approval is for. Who only widens the policy means the content that is approved. What a run
+// has proposed beside other content is approved by its name alone: it may have come since the person looked.
+func (s subject) toApprove(ctx context.Context, name string, widens bool) (*v1alpha1.SkillRevision, error) {
+	if name == "" && widens && s.Status.Approved != nil {
+		name = s.Status.Approved.Revision
+	}
+	rev, err := s.revision(ctx, name)
+	if err != nil || name != "" || rev.Spec.ExtractedFrom == nil || len(s.Status.Revisions) < 2 {
+		return rev, err
+	}
+	return nil, fmt.Errorf("the newest revision %s was proposed by the run %s: look at it with \"kubectl motor skill diff %s\", and name it with --revision",
+		rev.Name, rev.Spec.ExtractedFrom.Run, s.Name)
+}
+
+// files reads the files of a revision.
+func (s subject) files(ctx context.Context, rev *v1alpha1.SkillRevision) ([]skill.File, error) {
+	return (&skillstore.Store{Live: s.client}).Files(ctx, rev)
+}
+
+// shown is a text that somebody else wrote as it can be shown on a terminal: what nobody would see is spelled out.
+func shown(s string) string {
+	var b strings.Builder
+	for _, c := range strings.ToValidUTF8(s, "\uFFFD") {
+		if unicode.IsPrint(c) || c == '\t' {
+			b.WriteRune(c)
+		} else {
+			fmt.Fprintf(&b, "<U+%04X>", c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skillsource"
+	"motorcortex.dev/motorcortex/internal/skillstore"
+)
+
+// Skills are created for what runs wrote, without an approval. Nobody here changes the spec of one: an admission policy sees to that too.
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=skills,verbs=get;list;watch;create
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=skills/status,verbs=patch
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=skills/finalizers,verbs=update
+// Of a SkillRevision, the owner references are patched: runs hold those that they use.
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=skillrevisions,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=skillrevisions/status,verbs=patch
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=skillrevisions/finalizers,verbs=update
+// Of ConfigMaps, the metadata is watched: a change of one that a skill's files come from takes the approval away at once.
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=gitrepositories;ocirepositories;buckets,verbs=get
+
+// maxSkillPasses is how many skills are reconciled at the same time. Each may hold the files of one, 10 MiB.
+const maxSkillPasses = 8
+
+// SkillSource reads where the files of a skill come from.
+type SkillSource interface {
+	// Read gives the files as they are. An error that is no *skillsource.Problem is one of the API server.
+	Read(ctx context.Context, namespace string, s *v1alpha1.SkillSource) (skillsource.Read, error)
+}
+
+// SkillReconciler converges Skills: it reads their sources, keeps what it read as SkillRevisions, gathers what there is to know
+// of the files, and says whether what a person approved is what is there. It decides about no approval and never writes a spec.
+type SkillReconciler struct {
+	client.Client
+	// Live reads past the cache, which has Skills without the contents of their files.
+	Live client.Reader
+	// Heads reads the metadata of ConfigMaps, of which the cache has nothing else.
+	Heads    client.Reader
+	Recorder events.EventRecorder
+	Source   SkillSource
+	Store    *skillstore.Store
+	Now      func() time.Time
+
+	memories    skillMemories
+	remoteReads atomic.Int32
+}
+
+// SetupWithManager registers the reconciler. Like every controller it runs in the leader only.
+func (r *SkillReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("skill").
+		For(&v1alpha1.Skill{}).
+		Owns(&v1alpha1.SkillRevision{}).
+		Owns(&v1alpha1.MotorRun{}).
+		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(skillOfRun), builder.WithPredicates(hasEnded())).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.skillsOfConfigMap), builder.OnlyMetadata).
+		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.skillsWithPackages),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: maxSkillPasses,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, maxPause),
+		}).
+		Complete(r)
+}
+
+// errOldCache says that the cache is behind what a pass read live.
+var errOldCache = errors.New("the cache is behind")
+
+// Reconcile brings one skill up to date and writes its status once.
+func (r *SkillReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	sk := &v1alpha1.Skill{}
+	err := r.Get(ctx, req.NamespacedName, sk)
+	if apierrors.IsNotFound(err) || err == nil && !sk.DeletionTimestamp.IsZero() {
+		// Its revisions are its own and go with it, when the runs that hold them have ended.
+		r.memories.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	s := newSkillScope(sk, r.memories.of(sk), r.Now())
+	err = r.converge(ctx, s)
+	if err == nil {
+		err = r.writeStatus(ctx, s)
+	}
+	if err == nil {
+		s.memory.read = s.read
+		err = r.discard(ctx, s)
+	}
+	if apierrors.IsConflict(err) || errors.Is(err, errOldCache) {
+		// Somebody wrote since it was read; the watch brings the new version.
+		return ctrl.Result{RequeueAfter: conflictPause}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return s.result(), nil
+}
+
+// converge takes the steps in order. Each sets its own condition, and each is taken in every pass: a source that cannot be read
+// does not keep an approval from ending.
+//
+//	revisions → source → review → policy → decide → packages → usage
+func (r *SkillReconciler) converge(ctx context.Context, s *skillScope) error {
+	for _, st := range []struct {
+		name string
+		take func(context.Context, *skillScope) error
+	}{
+		{"revisions", r.revisions},
+		{"source", r.source},
+		{"review", r.review},
+		{"policy", r.policy},
+		{"decide", r.decide},
+		{"packages", r.packages},
+		{"usage", r.usage},
+	} {
+		if err := st.take(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", st.name, err)
+		}
+	}
+	return nil
+}
+
+// writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
+func (r *SkillReconciler) writeStatus(ctx context.Context, s *skillScope) error {
+	s.summarize()
+	if !s.changed() {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{})
+	if err := r.Status().Patch(ctx, s.skill, patch); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	for _, t := range skillTransitions(s.before, s.skill) {
+		r.Recorder.Eventf(s.skill, nil, t.kind, t.reason, t.action, "%s", t.note)
+	}
+	return nil
+}

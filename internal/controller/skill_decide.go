@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+)
+
+const (
+	// maxRevisions is how many revisions of a skill are kept, and as many as the status lists.
+	maxRevisions = 20
+	// partialAge is how long a revision may lack bytes before it goes: whoever stores one does not take that long.
+	partialAge = time.Hour
+)
+
+// decide compares what a person approved with what is there.
+func (r *SkillReconciler) decide(_ context.Context, s *skillScope) error {
+	// The status as people read it: an approval was given in view of that.
+	v := skill.Decide(skill.Observation{
+		Source: s.source, Revisions: s.revisions, Spec: &s.skill.Spec, Status: &s.before.Status, Now: s.now,
+	})
+	s.verdict = v
+	s.wake(v.WakeAt)
+	st := &s.skill.Status
+	st.Approved = v.Record
+	approved := metav1.ConditionFalse
+	if v.State == v1alpha1.SkillApproved {
+		approved = metav1.ConditionTrue
+	}
+	s.set(v1alpha1.ConditionApproved, approved, v.Reason, v.Message)
+	st.Revision, st.ContentHash, st.Description, st.Review = "", "", "", nil
+	if v.Revision != nil {
+		st.Revision, st.ContentHash, st.Description = v.Revision.Name, v.Revision.Spec.ContentHash, v.Revision.Spec.Description
+	}
+	switch {
+	case v.Revision == nil:
+		s.set(v1alpha1.ConditionReviewed, metav1.ConditionFalse, v1alpha1.ReasonNoRevision, "There are no files yet.")
+	case v.Revision.Status.ReviewedAt == nil:
+		s.set(v1alpha1.ConditionReviewed, metav1.ConditionFalse, v1alpha1.ReasonReviewing, fmt.Sprintf("The files of %s are being looked at.", v.Revision.Name))
+	default:
+		st.Review = skill.ReviewPolicy(v.Revision, &s.skill.Spec.Policy)
+		s.set(v1alpha1.ConditionReviewed, metav1.ConditionTrue, v1alpha1.ReasonFactsGathered,
+			fmt.Sprintf("What the files of %s have is in its status.", v.Revision.Name))
+	}
+	s.retain()
+	return nil
+}
+
+// retain lists the revisions that can be approved, and notes those that are too many or were never completed.
+func (s *skillScope) retain() {
+	proposed := false
+	kept := make([]*v1alpha1.SkillRevision, 0, len(s.revisions))
+	needed := make(map[string]bool, len(s.revisions))
+	for i := range s.revisions {
+		rev := &s.revisions[i]
+		newest := rev.Spec.ExtractedFrom != nil && !proposed
+		proposed = proposed || rev.Spec.ExtractedFrom != nil
+		needed[rev.Name] = newest || s.needs(rev)
+		kept = append(kept, rev)
+	}
+	// The oldest goes first, and one that a run still holds is left out of the list before one that is needed.
+	kept = s.dropOldest(kept, func(rev *v1alpha1.SkillRevision) bool { return !needed[rev.Name] && len(rev.OwnerReferences) == 1 }, true)
+	kept = s.dropOldest(kept, func(rev *v1alpha1.SkillRevision) bool { return !needed[rev.Name] }, false)
+	s.skill.Status.Revisions = nil
+	for _, rev := range kept[:min(len(kept), maxRevisions)] {
+		sum := v1alpha1.RevisionSummary{Name: rev.Name, ContentHash: rev.Spec.ContentHash, CreatedAt: rev.CreationTimestamp}
+		if rev.Spec.ExtractedFrom != nil {
+			sum.Run = rev.Spec.ExtractedFrom.Run
+		}
+		s.skill.Status.Revisions = append(s.skill.Status.Revisions, sum)
+	}
+	for i := range s.partial {
+		rev := &s.partial[i]
+		end := rev.CreationTimestamp.Add(partialAge)
+		switch {
+		case s.needs(rev) || len(rev.OwnerReferences) > 1:
+		case s.now.Before(end):
+			s.wake(end)
+		default:
+			s.surplus = append(s.surplus, *rev)
+		}
+	}
+}
+
+// dropOldest shortens a list, the newest first, to maxRevisions, as far as revisions may go.
+func (s *skillScope) dropOldest(list []*v1alpha1.SkillRevision, mayGo func(*v1alpha1.SkillRevision) bool, discard bool) []*v1alpha1.SkillRevision {
+	for i := len(list) - 1; i >= 0 && len(list) > maxRevisions; i-- {
+		if !mayGo(list[i]) {
+			continue
+		}
+		if discard {
+			s.surplus = append(s.surplus, *list[i])
+		}
+		list = append(list[:i:i], list[i+1:]...)
+	}
+	return list
+}
+
+// needs says whether the status or the spec speaks of a revision.
+func (s *skillScope) needs(rev *v1alpha1.SkillRevision) bool {
+	st, hash := &s.skill.Status, rev.Spec.ContentHash
+	switch {
+	case s.skill.Spec.Approval != nil && s.skill.Spec.Approval.ContentHash == hash,
+		st.Approved != nil && st.Approved.ContentHash == hash,
+		st.Source != nil && st.Source.ContentHash == hash,
+		st.Revision == rev.Name:
+		return true
+	}
+	return false
+}
+
+// discard deletes revisions that the status does not name, with their bytes. The version: whoever has just come to hold one must
+// not find it gone.
+func (r *SkillReconciler) discard(ctx context.Context, s *skillScope) error {
+	for i := range s.surplus {
+		rev := &s.surplus[i]
+		uid, version := rev.UID, rev.ResourceVersion
+		err := r.Delete(ctx, rev, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete the revision %s: %w", rev.Name, err)
+		}
+	}
+	return nil
+}

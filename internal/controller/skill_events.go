@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// The events of new revisions.
+const (
+	reasonRevisionStored   = "RevisionStored"
+	reasonRevisionProposed = "RevisionProposed"
+	actionStore            = "Store"
+)
+
+// toldOfSkill are the conditions whose changes are events, with the verb that names the change.
+var toldOfSkill = []struct{ conditionType, action string }{
+	{v1alpha1.ConditionSourceReady, "ReadSource"},
+	{v1alpha1.ConditionPolicyValid, "CheckPolicy"},
+	{v1alpha1.ConditionApproved, "Approve"},
+	{v1alpha1.ConditionPackagesReady, "InstallPackages"},
+}
+
+// skillTransitions compares what was with what is. Only a change of status or reason is a transition.
+func skillTransitions(before, after *v1alpha1.Skill) []transition {
+	list := newRevisions(before, after)
+	for _, t := range toldOfSkill {
+		was := apimeta.FindStatusCondition(before.Status.Conditions, t.conditionType)
+		is := apimeta.FindStatusCondition(after.Status.Conditions, t.conditionType)
+		if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
+			continue
+		}
+		if was == nil && (is.Status == metav1.ConditionTrue && t.conditionType == v1alpha1.ConditionPolicyValid || isNoNews(is.Reason)) {
+			continue
+		}
+		kind := corev1.EventTypeNormal
+		if isTrouble(is.Reason) {
+			kind = corev1.EventTypeWarning
+		}
+		list = append(list, transition{kind, is.Reason, t.action, runpolicy.CutEncoded(is.Message, maxNote)})
+	}
+	return list
+}
+
+// newRevisions tells of the revisions that were not there before, the oldest first.
+func newRevisions(before, after *v1alpha1.Skill) []transition {
+	var list []transition
+	for _, rev := range slices.Backward(after.Status.Revisions) {
+		if slices.ContainsFunc(before.Status.Revisions, func(old v1alpha1.RevisionSummary) bool { return old.Name == rev.Name }) {
+			continue
+		}
+		if rev.Run == "" {
+			list = append(list, transition{corev1.EventTypeNormal, reasonRevisionStored, actionStore, fmt.Sprintf("The source's files are stored as %s.", rev.Name)})
+			continue
+		}
+		list = append(list, transition{corev1.EventTypeNormal, reasonRevisionProposed, actionStore,
+			fmt.Sprintf("The run %s proposes %s, which waits to be looked at.", rev.Run, rev.Name)})
+	}
+	return list
+}
+
+// isNoNews says whether a reason, as the first one, says that nothing has happened yet.
+func isNoNews(reason string) bool {
+	return reason == v1alpha1.ReasonNoSource || reason == v1alpha1.ReasonNoRevision || reason == v1alpha1.ReasonReviewing
+}
+
+// isTrouble says whether somebody should know of a reason who does not look at the skill.
+func isTrouble(reason string) bool {
+	switch reason {
+	case v1alpha1.ReasonSourceNotFound, v1alpha1.ReasonSourceUnavailable, v1alpha1.ReasonFluxNotInstalled, v1alpha1.ReasonSkillInvalid,
+		v1alpha1.ReasonSkillTooLarge, v1alpha1.ReasonPolicyInvalid, v1alpha1.ReasonContentChanged, v1alpha1.ReasonContentUnknown,
+		v1alpha1.ReasonPolicyChanged, v1alpha1.ReasonApprovalExpired, v1alpha1.ReasonPackagesFailed, v1alpha1.ReasonNoPackageSource:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+)
+
+// Runs are created to install packages, and for nothing else: an admission policy sees to that.
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns,verbs=create
+
+const (
+	// installSeconds is how long a run may take that installs packages.
+	installSeconds = 900
+	// installKept is how long such a run is kept, and so how long nobody tries again what failed.
+	installKept = 3600
+	// maxInstallName is the longest name of such a run.
+	maxInstallName = 48
+	// packagesGrace is how long replaced packages are kept: a run that was accepted a moment before may not show yet that it has them.
+	packagesGrace = 10 * time.Minute
+)
+
+// packages sees that the packages of an approved policy are installed, by a run of mode Install that belongs to the skill. What
+// is not approved is not installed, and what is installed stays.
+//
+//	no run ──► a run: PackagesInstalling ──► PackagesInstalled
+//	  ▲                      └─────────────► PackagesFailed ──► its time is over, or somebody deletes it ─┐
+//	  └───────────────────────────────────────────────────────────────────────────────────────────────────┘
+func (r *SkillReconciler) packages(ctx context.Context, s *skillScope) error {
+	st, deps := &s.skill.Status, s.skill.Spec.Policy.Dependencies
+	if !hasPackages(deps) {
+		st.Packages = nil
+		s.unset(v1alpha1.ConditionPackagesReady)
+		return r.sweepPackages(ctx, s)
+	}
+	if s.verdict.State != v1alpha1.SkillApproved {
+		s.unset(v1alpha1.ConditionPackagesReady)
+		return nil
+	}
+	sources, err := r.packageSources(ctx, s.skill.Namespace)
+	if err != nil {
+		return err
+	}
+	hash := skill.PackagesHash(deps, sources)
+	if st.Packages == nil || st.Packages.Hash != hash {
+		// What is pinned from now on must not have the packages of another policy.
+		st.Packages = &v1alpha1.SkillPackages{Hash: hash}
+	}
+	if st.Packages.Archive != nil {
+		if whole, err := r.hasArchive(ctx, s.skill, st.Packages.Archive); err != nil || whole {
+			if err == nil {
+				s.installed(st.Packages.Archive)
+				err = r.sweepPackages(ctx, s)
+			}
+			return err
+		}
+		st.Packages.Archive = nil
+	}
+	domains, missing := packageHosts(deps, sources)
+	if missing != "" {
+		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonNoPackageSource, missing)
+		return nil
+	}
+	return r.installPackages(ctx, s, domains)
+}
+
+func hasPackages(d *v1alpha1.SkillDependencies) bool {
+	return d != nil && len(d.NPM)+len(d.Pip)+len(d.Apt) > 0
+}
+
+// packageSources are those of the namespace's MotorCortex, nil if it has none.
+func (r *SkillReconciler) packageSources(ctx context.Context, namespace string) (*v1alpha1.PackageSources, error) {
+	var cortex v1alpha1.MotorCortex
+	err := r.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, &cortex)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get MotorCortex: %w", err)
+	}
+	return cortex.Spec.Packages, nil
+}
+
+// packageHosts are the hosts that packages are installed from. missing says what address there is none of.
+func packageHosts(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSources) (hosts []v1alpha1.Domain, missing string) {
+	if sources == nil {
+		sources = &v1alpha1.PackageSources{}
+	}
+	apt, _, _ := strings.Cut(sources.Apt, " ")
+	for _, kind := range []struct {
+		name, address string
+		packages      []string
+	}{{"npm", sources.NPM, deps.NPM}, {"pip", sources.Pip, deps.Pip}, {"apt", apt, deps.Apt}} {
+		if len(kind.packages) == 0 {
+			continue
+		}
+		u, err := url.Parse(kind.address)
+		if err != nil || u.Host == "" {
+			return nil, fmt.Sprintf("The skill has %s packages, and spec.packages.%s of the namespace's MotorCortex says no address to install them from.", kind.name, kind.name)
+		}
+		hosts = append(hosts, v1alpha1.Domain(strings.ToLower(u.Host)))
+	}
+	hosts = append(hosts, sources.Hosts...)
+	slices.Sort(hosts)
+	return slices.Compact(hosts), ""
+}
+
+// installPackages looks how the run stands that installs them, and makes it if there is none.
+func (r *SkillReconciler) installPackages(ctx context.Context, s *skillScope, domains []v1alpha1.Domain) error {
+	sk, packages := s.skill, s.skill.Status.Packages
+	packages.Run = installRunName(sk.Name, packages.Hash)
+	var run v1alpha1.MotorRun
+	err := r.Get(ctx, types.NamespacedName{Namespace: sk.Namespace, Name: packages.Run}, &run)
+	switch {
+	case apierrors.IsNotFound(err):
+		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesInstalling, installingMessage(packages.Run))
+		return r.createInstallRun(ctx, s, domains)
+	case err != nil:
+		return fmt.Errorf("get the run %s: %w", packages.Run, err)
+	case !metav1.IsControlledBy(&run, sk) || run.Spec.Mode != v1alpha1.ModeInstall:
+		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesFailed, fmt.Sprintf(
+			"There is a run %s that is not of this skill. The packages are installed when it is deleted.", run.Name))
+		s.wake(s.now.Add(maxPause))
+		return nil
+	case !isFinished(&run) || !run.DeletionTimestamp.IsZero():
+		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesInstalling, waitingMessage(&run))
+		return nil
+	case !apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionSucceeded) || run.Status.Result == nil || run.Status.Result.Packages == nil:
+		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesFailed, fmt.Sprintf(
+			"%s It is tried again when the run %s is gone, an hour after its end or when you delete it.", run.Status.Message, run.Name))
+		return nil
+	}
+	archive := run.Status.Result.Packages
+	whole, err := r.hasArchive(ctx, sk, archive)
+	switch {
+	case err != nil:
+		return err
+	case !whole:
+		// Somebody deleted what it installed.
+		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesInstalling, installingMessage(run.Name))
+		uid := run.UID
+		return client.IgnoreNotFound(r.Delete(ctx, &run, client.Preconditions{UID: &uid}))
+	}
+	packages.Archive = archive.DeepCopy()
+	s.installed(archive)
+	return nil
+}
+
+func installingMessage(run string) string {
+	return fmt.Sprintf("The run %s installs the packages.", run)
+}
+
+// waitingMessage says what the run waits for, if somebody must change that.
+func waitingMessage(run *v1alpha1.MotorRun) string {
+	if c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
+		return installingMessage(run.Name) + " It waits: " + c.Message
+	}
+	return installingMessage(run.Name)
+}
+
+func (s *skillScope) installed(a *v1alpha1.PackageArchive) {
+	s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionTrue, v1alpha1.ReasonPackagesInstalled,
+		fmt.Sprintf("The packages are installed and take %d KiB.", (a.Size+1023)>>10))
+}
+
+// installRunName is the same for the same packages. The name of a skill may be too long for it.
+func installRunName(skillName, hash string) string {
+	const mark = "-packages-"
+	digits := strings.TrimPrefix(hash, "sha256:")[:12]
+	if most := maxInstallName - len(mark) - len(digits); len(skillName) > most {
+		sum := sha256.Sum256([]byte(skillName))
+		short := hex.EncodeToString(sum[:4])
+		skillName = strings.TrimSuffix(skillName[:most-len(short)-1], "-") + "-" + short
+	}
+	return skillName + mark + digits
+}
+
+func (r *SkillReconciler) createInstallRun(ctx context.Context, s *skillScope, domains []v1alpha1.Domain) error {
+	run := &v1alpha1.MotorRun{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: s.skill.Status.Packages.Run, Namespace: s.skill.Namespace,
+			Labels:          map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelSkill: v1alpha1.SkillLabel(s.skill.Name)},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s.skill, v1alpha1.GroupVersion.WithKind("Skill"))},
+		},
+		Spec: v1alpha1.MotorRunSpec{
+			Mode: v1alpha1.ModeInstall, Dependencies: s.skill.Spec.Policy.Dependencies.DeepCopy(), Domains: domains,
+			ExtractSkills: v1alpha1.ExtractNever, MaxAttempts: 1, Limits: v1alpha1.RunLimits{TimeoutSeconds: installSeconds},
+			TTLSecondsAfterFinished: new(int32(installKept)),
+		},
+	}
+	err := r.Create(ctx, run)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return errOldCache
+	case refusedByAPI(err):
+		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesFailed, fmt.Sprintf(
+			"The API server refused the run that installs the packages: %v.", err))
+		s.wake(s.now.Add(maxPause))
+		return nil
+	case err != nil:
+		return fmt.Errorf("create the run %s: %w", run.Name, err)
+	}
+	return nil
+}
+
+// hasArchive says whether all parts of an archive are there. Of what the cache does not have, the API server is asked.
+func (r *SkillReconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a *v1alpha1.PackageArchive) (bool, error) {
+	for _, name := range a.ConfigMaps {
+		found := false
+		for _, reader := range []client.Reader{r.Heads, r.Live} {
+			cm := configMapHead()
+			err := reader.Get(ctx, types.NamespacedName{Namespace: sk.Namespace, Name: name}, cm)
+			if client.IgnoreNotFound(err) != nil {
+				return false, fmt.Errorf("get the ConfigMap %s: %w", name, err)
+			}
+			if found = err == nil && metav1.IsControlledBy(cm, sk) && cm.DeletionTimestamp == nil; found {
+				break
+			}
+		}
+		if !found {
+			return false, nil
+		}
+	}
+	return len(a.ConfigMaps) > 0, nil
+}
+
+func configMapHead() *metav1.PartialObjectMetadata {
+	cm := &metav1.PartialObjectMetadata{}
+	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	return cm
+}
+
+// sweepPackages deletes the parts of archives that others took the place of, when no run has them any more.
+func (r *SkillReconciler) sweepPackages(ctx context.Context, s *skillScope) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	err := r.Heads.List(ctx, list, client.InNamespace(s.skill.Namespace),
+		client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentPackages, v1alpha1.LabelSkill: v1alpha1.SkillLabel(s.skill.Name)})
+	if err != nil {
+		return fmt.Errorf("list the ConfigMaps of packages: %w", err)
+	}
+	var used []string
+	if p := s.skill.Status.Packages; p != nil {
+		used = p.Archive.ConfigMaps
+	}
+	isUsed := func(cm metav1.PartialObjectMetadata) bool {
+		return slices.Contains(used, cm.Name) || !metav1.IsControlledBy(&cm, s.skill)
+	}
+	if list.Items = slices.DeleteFunc(list.Items, isUsed); len(list.Items) == 0 {
+		return nil
+	}
+	if c := s.condition(v1alpha1.ConditionPackagesReady); c != nil {
+		if over := c.LastTransitionTime.Add(packagesGrace); s.now.Before(over) {
+			s.wake(over)
+			return nil
+		}
+	}
+	if used, err = r.packagesInUse(ctx, s.skill); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		cm := &list.Items[i]
+		if isUsed(*cm) {
+			continue // The end of the run wakes the skill.
+		}
+		uid := cm.UID
+		if err := r.Delete(ctx, cm, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete the ConfigMap %s: %w", cm.Name, err)
+		}
+	}
+	return nil
+}
+
+// packagesInUse are the ConfigMaps that sandboxes of runs have, or will have when they are made again.
+func (r *SkillReconciler) packagesInUse(ctx context.Context, sk *v1alpha1.Skill) ([]string, error) {
+	var runs v1alpha1.MotorRunList
+	if err := r.List(ctx, &runs, client.InNamespace(sk.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	var names []string
+	for i := range runs.Items {
+		run := &runs.Items[i]
+		if u := run.Status.Skill; u != nil && u.Name == sk.Name && u.Packages != nil && !isFinished(run) {
+			names = append(names, u.Packages.ConfigMaps...)
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+	"motorcortex.dev/motorcortex/internal/skillstore"
+)
+
+// review gathers what there is to know of each revision that nobody has looked at. It reads all of the bytes, so that none is
+// offered for approval whose bytes are not those that it names.
+func (r *SkillReconciler) review(ctx context.Context, s *skillScope) error {
+	var usable []v1alpha1.SkillRevision
+	for i := range s.revisions {
+		rev := &s.revisions[i]
+		var err error
+		if rev.Status.ReviewedAt == nil {
+			err = r.gather(ctx, s, rev)
+		}
+		switch {
+		case errors.Is(err, skillstore.ErrMissing):
+			s.partial = append(s.partial, *rev)
+		case errors.Is(err, skillstore.ErrDamaged):
+			r.ignore(s, rev, "its bytes are not those that it names")
+		case err != nil:
+			return err
+		default:
+			usable = append(usable, *rev)
+		}
+	}
+	s.revisions = usable
+	return nil
+}
+
+// gather writes into the status of a revision what its files have.
+func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alpha1.SkillRevision) error {
+	files, err := r.Store.Files(ctx, rev)
+	if err != nil {
+		return err
+	}
+	return r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) {
+		advice := st.Advice
+		*st = skill.Facts(files, warningsOf(files))
+		st.Advice, st.ReviewedAt = advice, &metav1.Time{Time: s.now}
+	})
+}
+
+// warningsOf says what is odd about SKILL.md. Who was strict about it found nothing.
+func warningsOf(files []skill.File) []skill.Warning {
+	for _, f := range files {
+		if f.Path != skill.ManifestName {
+			continue
+		}
+		if m, err := skill.ParseManifest(f.Content, skill.Lenient); err == nil {
+			return m.Warnings
+		}
+	}
+	return nil
+}
+
+// patchRevision writes the status of a revision, unless somebody wrote the revision since it was read.
+func (r *SkillReconciler) patchRevision(ctx context.Context, rev *v1alpha1.SkillRevision, change func(*v1alpha1.SkillRevisionStatus)) error {
+	before := rev.DeepCopy()
+	change(&rev.Status)
+	if err := r.Status().Patch(ctx, rev, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("write the status of the revision %s: %w", rev.Name, err)
+	}
+	return nil
+}
+
+// policy says whether spec.policy can be granted, and what an approval binds it by.
+func (r *SkillReconciler) policy(_ context.Context, s *skillScope) error {
+	p := &s.skill.Spec.Policy
+	s.skill.Status.PolicyHash = skill.PolicyHash(p)
+	status, reason, message := metav1.ConditionTrue, v1alpha1.ReasonPolicyValid, "The policy can be granted."
+	if err := skill.CheckPolicy(p); err != nil {
+		status, reason, message = metav1.ConditionFalse, v1alpha1.ReasonPolicyInvalid, "The policy cannot be granted: "+err.Error()+"."
+	}
+	s.set(v1alpha1.ConditionPolicyValid, status, reason, message)
+	return nil
+}

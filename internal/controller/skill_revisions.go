@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+	"motorcortex.dev/motorcortex/internal/skillstore"
+)
+
+// The event of a revision that is not used.
+const (
+	reasonRevisionIgnored = "RevisionIgnored"
+	actionReadRevisions   = "ReadRevisions"
+)
+
+// revisions finds the revisions of the skill. One that is not what it says is as if it were not there.
+func (r *SkillReconciler) revisions(ctx context.Context, s *skillScope) error {
+	var list v1alpha1.SkillRevisionList
+	if err := r.List(ctx, &list, client.InNamespace(s.skill.Namespace), client.MatchingLabels{v1alpha1.LabelSkill: v1alpha1.SkillLabel(s.skill.Name)}); err != nil {
+		return fmt.Errorf("list revisions: %w", err)
+	}
+	for i := range list.Items {
+		rev := &list.Items[i]
+		if !rev.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if problem := foreign(s.skill, rev); problem != "" {
+			r.ignore(s, rev, problem)
+			continue
+		}
+		whole, err := r.isWhole(ctx, rev)
+		if err != nil {
+			return err
+		}
+		if whole {
+			s.revisions = append(s.revisions, *rev)
+		} else {
+			s.partial = append(s.partial, *rev)
+		}
+	}
+	s.sort()
+	return nil
+}
+
+// sort puts the newest revision first.
+func (s *skillScope) sort() {
+	slices.SortFunc(s.revisions, func(a, b v1alpha1.SkillRevision) int { return skill.CompareAge(&b, &a) })
+}
+
+// foreign says why a revision is not one of this skill, "" if it is.
+func foreign(sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) string {
+	switch {
+	case !metav1.IsControlledBy(rev, sk):
+		return "its controller is not this Skill"
+	case rev.Spec.Skill != sk.Name:
+		return "it says that it is of another skill"
+	case skill.HashOf(rev.Spec.Files) != rev.Spec.ContentHash:
+		return "its files do not give its contentHash"
+	case rev.Name != skillstore.RevisionName(sk.Name, rev.Spec.ContentHash):
+		return "its name is not that of its content"
+	}
+	return ""
+}
+
+// ignore tells of a revision that is not used, once.
+func (r *SkillReconciler) ignore(s *skillScope, rev *v1alpha1.SkillRevision, problem string) {
+	if s.memory.told[rev.UID] {
+		return
+	}
+	s.memory.told[rev.UID] = true
+	r.Recorder.Eventf(s.skill, rev, corev1.EventTypeWarning, reasonRevisionIgnored, actionReadRevisions, "%s",
+		fmt.Sprintf("SkillRevision %s is not used: %s.", rev.Name, problem))
+}
+
+// isWhole says whether the ConfigMaps with the bytes of a revision are there. What is in them never changes, and whoever uses the
+// bytes compares their hashes.
+func (r *SkillReconciler) isWhole(ctx context.Context, rev *v1alpha1.SkillRevision) (bool, error) {
+	for _, name := range rev.Spec.ConfigMaps {
+		head, err := r.head(ctx, rev.Namespace, name)
+		if err != nil {
+			return false, err
+		}
+		if head == nil || !metav1.IsControlledBy(head, rev) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// head reads the metadata of a ConfigMap, nil if there is none.
+func (r *SkillReconciler) head(ctx context.Context, namespace, name string) (*metav1.PartialObjectMetadata, error) {
+	head := &metav1.PartialObjectMetadata{}
+	head.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	err := r.Heads.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, head)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get the metadata of the ConfigMap %s: %w", name, err)
+	}
+	return head, nil
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/skill"
+)
+
+// skillScope is one pass over one skill: what was observed, what is to be written, when to come back.
+type skillScope struct {
+	before *v1alpha1.Skill
+	skill  *v1alpha1.Skill
+	now    time.Time
+	memory *skillMemory
+
+	// revisions are those whose files are all there, the newest first. partial are those that lack some.
+	revisions, partial []v1alpha1.SkillRevision
+	// source is what spec.source gives, nil if there is none or it cannot be read.
+	source *skill.SourceState
+	// read is what the source was when it was read, for the memory. It is "" if it has to be read again.
+	read    string
+	verdict skill.Verdict
+	// surplus are revisions that are deleted when the status does not name them any more.
+	surplus []v1alpha1.SkillRevision
+	wakeAt  time.Time
+}
+
+func newSkillScope(sk *v1alpha1.Skill, memory *skillMemory, now time.Time) *skillScope {
+	return &skillScope{before: sk.DeepCopy(), skill: sk, now: now, memory: memory, read: memory.read}
+}
+
+// set sets a condition. A message must not change while nothing else does: each change is a write.
+func (s *skillScope) set(conditionType string, status metav1.ConditionStatus, reason, message string) {
+	apimeta.SetStatusCondition(&s.skill.Status.Conditions, metav1.Condition{
+		Type: conditionType, Status: status, Reason: reason, Message: runpolicy.CutEncoded(message, maxMessage),
+		ObservedGeneration: s.skill.Generation, LastTransitionTime: metav1.NewTime(s.now),
+	})
+}
+
+func (s *skillScope) unset(conditionType string) {
+	apimeta.RemoveStatusCondition(&s.skill.Status.Conditions, conditionType)
+}
+
+func (s *skillScope) condition(conditionType string) *metav1.Condition {
+	return apimeta.FindStatusCondition(s.skill.Status.Conditions, conditionType)
+}
+
+// wake asks for another pass at an instant, if nothing earlier was asked for.
+func (s *skillScope) wake(at time.Time) {
+	if !at.IsZero() && (s.wakeAt.IsZero() || at.Before(s.wakeAt)) {
+		s.wakeAt = at
+	}
+}
+
+func (s *skillScope) result() ctrl.Result {
+	if s.wakeAt.IsZero() {
+		return ctrl.Result{}
+	}
+	// Never zero, which would mean never; and a little late rather than early, or the pass would find nothing due.
+	return ctrl.Result{RequeueAfter: max(s.wakeAt.Sub(s.now), 0) + 10*time.Millisecond}
+}
+
+func (s *skillScope) changed() bool {
+	return !equality.Semantic.DeepEqual(s.before.Status, s.skill.Status)
+}
+
+// revision gives the usable revision with that content, nil if there is none.
+func (s *skillScope) revision(contentHash string) *v1alpha1.SkillRevision {
+	for i := range s.revisions {
+		if s.revisions[i].Spec.ContentHash == contentHash {
+			return &s.revisions[i]
+		}
+	}
+	return nil
+}
+
+// summarize derives from the conditions of the steps those that kstatus reads, and the message.
+func (s *skillScope) summarize() {
+	st := &s.skill.Status
+	st.ObservedGeneration, st.State, st.Message = s.skill.Generation, s.verdict.State, runpolicy.CutEncoded(s.verdict.Message, maxMessage)
+	ready := metav1.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSkillReady, Message: "Runs can use the skill."}
+	for _, t := range []string{v1alpha1.ConditionApproved, v1alpha1.ConditionPolicyValid, v1alpha1.ConditionPackagesReady} {
+		if c := s.condition(t); c != nil && c.Status != metav1.ConditionTrue {
+			ready = *c
+			break
+		}
+	}
+	s.set(v1alpha1.ConditionReady, ready.Status, ready.Reason, ready.Message)
+	s.abnormal()
+}
+
+// abnormal sets Stalled while somebody must change something, and Reconciling while it is the operator's turn.
+func (s *skillScope) abnormal() {
+	var stalled, reconciling *metav1.Condition
+	for _, t := range []string{v1alpha1.ConditionSourceReady, v1alpha1.ConditionPolicyValid, v1alpha1.ConditionReviewed, v1alpha1.ConditionPackagesReady} {
+		c := s.condition(t)
+		if c == nil || c.Status == metav1.ConditionTrue {
+			continue
+		}
+		switch c.Reason {
+		case v1alpha1.ReasonNoSource, v1alpha1.ReasonNoRevision:
+			// Runs bring revisions, and nobody has to wait for one.
+		case v1alpha1.ReasonSourceUnavailable, v1alpha1.ReasonReviewing, v1alpha1.ReasonPackagesInstalling:
+			reconciling = cmp.Or(reconciling, c)
+		default:
+			stalled = cmp.Or(stalled, c)
+		}
+	}
+	if stalled != nil {
+		reconciling = nil
+	}
+	s.mirror(v1alpha1.ConditionStalled, stalled)
+	s.mirror(v1alpha1.ConditionReconciling, reconciling)
+}
+
+// mirror sets a condition for the reason of another, and takes it away if there is none.
+func (s *skillScope) mirror(conditionType string, why *metav1.Condition) {
+	if why == nil {
+		s.unset(conditionType)
+		return
+	}
+	s.skill.Status.Message = why.Message
+	s.set(conditionType, metav1.ConditionTrue, why.Reason, why.Message)
+}

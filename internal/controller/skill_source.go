@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+	"motorcortex.dev/motorcortex/internal/skillsource"
+)
+
+const (
+	// sourcePeriod is how soon a tag, or an object of Flux, is looked up again.
+	sourcePeriod = 10 * time.Minute
+	// sourcePause is how soon a source is tried again that could not be read.
+	sourcePause = time.Minute
+	// maxRemoteReads is how many sources outside of the cluster's API are read at the same time: fewer than there are passes, so
+	// that a registry that hangs does not keep other skills from being looked at.
+	maxRemoteReads = maxSkillPasses / 2
+)
+
+// source reads spec.source, if it can have changed since it was read last, and sees that there is a revision of what it gives.
+func (r *SkillReconciler) source(ctx context.Context, s *skillScope) error {
+	st := &s.skill.Status
+	if s.skill.Spec.Source == nil {
+		st.Source, s.read = nil, ""
+		s.set(v1alpha1.ConditionSourceReady, metav1.ConditionFalse, v1alpha1.ReasonNoSource, "There is no source; revisions come from runs.")
+		return nil
+	}
+	version, err := r.sourceVersion(ctx, s.skill)
+	if err != nil {
+		return err
+	}
+	if s.isRead(version) {
+		if s.condition(v1alpha1.ConditionSourceReady).Status != metav1.ConditionTrue {
+			return nil
+		}
+		if s.revision(st.Source.ContentHash) != nil {
+			s.source = &skill.SourceState{ContentHash: st.Source.ContentHash}
+			return nil
+		}
+	}
+	if isRemote(s.skill.Spec.Source) {
+		if r.remoteReads.Add(1) > maxRemoteReads {
+			r.remoteReads.Add(-1)
+			s.wake(s.now.Add(minPause))
+			return nil
+		}
+		defer r.remoteReads.Add(-1)
+	}
+	s.read = version
+	err = r.readSource(ctx, s)
+	problem := sourceProblem(err)
+	switch {
+	case err == nil:
+		s.set(v1alpha1.ConditionSourceReady, metav1.ConditionTrue, v1alpha1.ReasonSourceRead, "The source was read and is a skill.")
+	case problem == nil:
+		return err
+	default:
+		s.sourceFailed(problem)
+	}
+	s.wake(s.nextRead())
+	return nil
+}
+
+// sourceVersion is another one when inline files or ConfigMaps are. What a registry or Flux has is not seen from here.
+func (r *SkillReconciler) sourceVersion(ctx context.Context, sk *v1alpha1.Skill) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d", sk.Generation)
+	for _, c := range sk.Spec.Source.ConfigMaps {
+		head, err := r.head(ctx, sk.Namespace, c.Name)
+		if err != nil {
+			return "", err
+		}
+		if head == nil {
+			b.WriteString(" -")
+			continue
+		}
+		fmt.Fprintf(&b, " %s/%s", head.UID, head.ResourceVersion)
+	}
+	return b.String(), nil
+}
+
+func isRemote(s *v1alpha1.SkillSource) bool { return s.OCI != nil || s.Flux != nil }
+
+// isRead says whether what the status says of the source still counts. The memory is lost with the process, which then reads
+// everything that is in the cluster once more, and nothing that is not.
+func (s *skillScope) isRead(version string) bool {
+	c := s.condition(v1alpha1.ConditionSourceReady)
+	if c == nil || c.ObservedGeneration != s.skill.Generation || c.Reason == v1alpha1.ReasonNoSource {
+		return false
+	}
+	if isRemote(s.skill.Spec.Source) {
+		at := s.nextRead()
+		if s.skill.Status.Source == nil || !at.IsZero() && !s.now.Before(at) {
+			return false
+		}
+		s.wake(at)
+		return true
+	}
+	return version == s.memory.read
+}
+
+// nextRead is when the source is read again even though nothing tells of a change, zero for never.
+func (s *skillScope) nextRead() time.Time {
+	c, src := s.condition(v1alpha1.ConditionSourceReady), s.skill.Spec.Source
+	switch {
+	case c.Reason == v1alpha1.ReasonSourceUnavailable && !isRemote(src):
+		return s.now.Add(sourcePause)
+	case !isRemote(src), s.skill.Status.Source == nil, s.skill.Status.Source.ReadAt == nil:
+		return time.Time{}
+	case c.Reason == v1alpha1.ReasonSourceUnavailable:
+		return s.skill.Status.Source.ReadAt.Add(sourcePause)
+	case c.Status == metav1.ConditionTrue && src.OCI != nil && strings.Contains(src.OCI.Reference, "@"):
+		// A digest is the same for ever.
+		return time.Time{}
+	}
+	return s.skill.Status.Source.ReadAt.Add(sourcePeriod)
+}
+
+// readSource reads the files, checks that they are a skill, and keeps them.
+func (r *SkillReconciler) readSource(ctx context.Context, s *skillScope) error {
+	src, err := r.wholeSource(ctx, s)
+	if err != nil {
+		return err
+	}
+	if isRemote(src) {
+		if s.skill.Status.Source == nil {
+			s.skill.Status.Source = &v1alpha1.SkillSourceStatus{}
+		}
+		s.skill.Status.Source.ReadAt = &metav1.Time{Time: s.now}
+	}
+	read, err := r.Source.Read(ctx, s.skill.Namespace, src)
+	if err != nil {
+		return err
+	}
+	manifest, files, err := skill.Check(s.skill.Name, read.Files, read.Mode)
+	if err != nil {
+		return err
+	}
+	hash := skill.ContentHash(files)
+	if s.revision(hash) == nil {
+		spec := v1alpha1.SkillRevisionSpec{Skill: s.skill.Name, Description: manifest.Description, Origin: read.Origin}
+		if err := r.keep(ctx, s, spec, files); err != nil {
+			return err
+		}
+	}
+	st := &v1alpha1.SkillSourceStatus{ContentHash: hash, Origin: read.Origin}
+	if isRemote(src) {
+		st.ReadAt = s.skill.Status.Source.ReadAt
+	}
+	s.skill.Status.Source, s.source = st, &skill.SourceState{ContentHash: hash}
+	return nil
+}
+
+// wholeSource is spec.source with the contents of inline files, which the cache does not have.
+func (r *SkillReconciler) wholeSource(ctx context.Context, s *skillScope) (*v1alpha1.SkillSource, error) {
+	if len(s.skill.Spec.Source.Files) == 0 {
+		return s.skill.Spec.Source, nil
+	}
+	live := &v1alpha1.Skill{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(s.skill), live); err != nil {
+		return nil, fmt.Errorf("get the skill with its files: %w", err)
+	}
+	if live.UID != s.skill.UID || live.Generation != s.skill.Generation {
+		return nil, errOldCache
+	}
+	return live.Spec.Source, nil
+}
+
+// keep stores files as a revision of the skill, or completes the one that they have.
+func (r *SkillReconciler) keep(ctx context.Context, s *skillScope, spec v1alpha1.SkillRevisionSpec, files []skill.File) error {
+	rev, err := r.Store.Put(ctx, s.skill, spec, files)
+	if err != nil {
+		var status apierrors.APIStatus
+		// A quota, or a name that is taken, is for somebody to see; trouble with the API server passes.
+		refused := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
+		if errors.As(err, &status) && !refused || ctx.Err() != nil {
+			return err
+		}
+		return &skillsource.Problem{Reason: v1alpha1.ReasonSourceUnavailable, Message: fmt.Sprintf("The files cannot be stored: %v.", err), Transient: true}
+	}
+	for i := range s.partial {
+		if s.partial[i].UID == rev.UID {
+			s.partial = append(s.partial[:i:i], s.partial[i+1:]...)
+			break
+		}
+	}
+	s.revisions = append(s.revisions, *rev)
+	s.sort()
+	return nil
+}
+
+// sourceProblem is what a person is told of an error, nil if it is one of the API server.
+func sourceProblem(err error) *skillsource.Problem {
+	var problem *skillsource.Problem
+	var invalid *skill.Problem
+	switch {
+	case errors.As(err, &problem):
+		return problem
+	case errors.As(err, &invalid) && invalid.TooLarge:
+		return &skillsource.Problem{Reason: v1alpha1.ReasonSkillTooLarge, Message: invalid.Error()}
+	case errors.As(err, &invalid):
+		return &skillsource.Problem{Reason: v1alpha1.ReasonSkillInvalid, Message: invalid.Error()}
+	}
+	return nil
+}
+
+// sourceFailed notes why the source gives no skill now. What it gave before still counts.
+func (s *skillScope) sourceFailed(p *skillsource.Problem) {
+	c := s.condition(v1alpha1.ConditionSourceReady)
+	reason, message := p.Reason, p.Message
+	if p.Transient {
+		reason, s.read = v1alpha1.ReasonSourceUnavailable, ""
+		if c != nil && c.Reason == reason && c.ObservedGeneration == s.skill.Generation {
+			// Errors of a network are worded anew each time.
+			message = c.Message
+		}
+	}
+	s.set(v1alpha1.ConditionSourceReady, metav1.ConditionFalse, reason, message)
+}

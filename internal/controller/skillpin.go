@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// skill decides once which revision of its skill the run uses, and what the skill's policy gives it. From then on the run never
+// looks at the Skill again: who approves another content, or takes an approval back, changes runs that begin later.
+//
+//	Skill and revisions ──► refused for good, or for now ──► held ──► written to the status ──► the next pass works with it
+func (r *MotorRunReconciler) skill(ctx context.Context, s *scope) (bool, error) {
+	if s.run.Spec.SkillRef == nil || s.run.Status.Skill != nil {
+		return true, nil
+	}
+	skill, revisions, err := r.readSkill(ctx, s.run)
+	if err != nil {
+		return false, err
+	}
+	pin, refusal := runpolicy.PinSkill(s.run, skill, revisions, s.now)
+	var revision *v1alpha1.SkillRevision
+	if refusal == nil {
+		if revision = revisionNamed(revisions, pin.Revision); revision == nil {
+			return false, fmt.Errorf("the skill %s has no revision %s", pin.Name, pin.Revision)
+		}
+		refusal = runpolicy.RefuseFiles(s.run, pin, revision)
+	}
+	if refusal != nil {
+		// Packages come by themselves, and so does what is known of a skill. A skill does not.
+		s.block(v1alpha1.ConditionAccepted, refusal.Reason, refusal.Message, refusal.Final || refusal.Reason == v1alpha1.ReasonSkillNotFound)
+		s.wake(s.now.Add(s.pause()))
+		if refusal.Final {
+			end(s, refused(refusal.Reason, refusal.Message))
+		}
+		return false, nil
+	}
+	if err := r.hold(ctx, s.run, revision); err != nil {
+		return false, err
+	}
+	s.run.Status.Skill = pin
+	s.note = fmt.Sprintf("The run uses revision %s of the skill %s.", pin.Revision, pin.Name)
+	// Nothing may be made for the run by what is not written yet: the next pass could find another approval.
+	return false, nil
+}
+
+// readSkill reads the run's skill past the cache, nil if there is none, and those of its revisions that are to stay. An approval
+// that was taken back a moment ago counts.
+func (r *MotorRunReconciler) readSkill(ctx context.Context, run *v1alpha1.MotorRun) (*v1alpha1.Skill, []v1alpha1.SkillRevision, error) {
+	skill := &v1alpha1.Skill{}
+	err := r.Live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: run.Spec.SkillRef.Name}, skill)
+	if apierrors.IsNotFound(err) || err == nil && !skill.DeletionTimestamp.IsZero() {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("get Skill %s: %w", run.Spec.SkillRef.Name, err)
+	}
+	revisions, err := revisionsOf(ctx, r.Live, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	return skill, slices.DeleteFunc(revisions, func(rev v1alpha1.SkillRevision) bool {
+		return !rev.DeletionTimestamp.IsZero() || !metav1.IsControlledBy(&rev, skill)
+	}), nil
+}
+
+// revisionsOf lists the revisions of the run's skill. Those of a cache are its own: nobody may change them.
+func revisionsOf(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun) ([]v1alpha1.SkillRevision, error) {
+	var list v1alpha1.SkillRevisionList
+	err := reader.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelSkill: v1alpha1.SkillLabel(run.Spec.SkillRef.Name)}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list the revisions of the skill %s: %w", run.Spec.SkillRef.Name, err)
+	}
+	return list.Items, nil
+}
+
+func revisionNamed(revisions []v1alpha1.SkillRevision, name string) *v1alpha1.SkillRevision {
+	i := slices.IndexFunc(revisions, func(rev v1alpha1.SkillRevision) bool { return rev.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &revisions[i]
+}
+
+// hold keeps the revision there until the run has ended, also if its Skill is deleted: the garbage collector deletes nothing that
+// has an owner.
+func (r *MotorRunReconciler) hold(ctx context.Context, run *v1alpha1.MotorRun, revision *v1alpha1.SkillRevision) error {
+	if isHeld(revision, run) {
+		return nil
+	}
+	held := revision.DeepCopy()
+	held.OwnerReferences = append(held.OwnerReferences, metav1.OwnerReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: "MotorRun", Name: run.Name, UID: run.UID,
+	})
+	if err := r.Patch(ctx, held, client.MergeFromWithOptions(revision, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("hold the revision %s: %w", revision.Name, err)
+	}
+	return nil
+}
+
+func isHeld(revision *v1alpha1.SkillRevision, run *v1alpha1.MotorRun) bool {
+	return slices.ContainsFunc(revision.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID })
+}
+
+// letGo takes back what hold did, for each revision that it did it for: a pass that held one may have failed after that. It trusts
+// the cache, unless the run has ended just now: it may have been so quick that the cache has not seen the beginning.
+func (r *MotorRunReconciler) letGo(ctx context.Context, s *scope) error {
+	if s.run.Spec.SkillRef == nil {
+		return nil
+	}
+	var reader client.Reader = r.Client
+	if !isFinished(s.before) {
+		reader = r.Live
+	}
+	revisions, err := revisionsOf(ctx, reader, s.run)
+	if err != nil {
+		return err
+	}
+	for i := range revisions {
+		if !isHeld(&revisions[i], s.run) {
+			continue
+		}
+		if err := r.release(ctx, s.run, &revisions[i]); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("let go of the revision %s: %w", revisions[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// release takes the run's hold off a revision, and deletes one that nobody else has: its Skill is gone, and the garbage collector
+// looks only at what has an owner.
+func (r *MotorRunReconciler) release(ctx context.Context, run *v1alpha1.MotorRun, revision *v1alpha1.SkillRevision) error {
+	free := revision.DeepCopy()
+	free.OwnerReferences = slices.DeleteFunc(free.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID })
+	if len(free.OwnerReferences) == 0 {
+		return r.Delete(ctx, free, client.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion})
+	}
+	return r.Patch(ctx, free, client.MergeFromWithOptions(revision, client.MergeFromWithOptimisticLock{}))
+}
+
+// awaitingSkill maps a Skill to the runs that wait for it.
+func (r *MotorRunReconciler) awaitingSkill(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
+		for i := range runs {
+			ref := runs[i].Spec.SkillRef
+			if ref != nil && ref.Name == o.GetName() && runs[i].Status.Skill == nil && !isFinished(&runs[i]) {
+				list = append(list, &runs[i])
+			}
+		}
+		return list
+	})
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/skill"
+	"motorcortex.dev/motorcortex/internal/skillstore"
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+// runInstall installs the packages of a run of mode Install: one call, which no model asked for, as the code of a Oneshot run
+// is one. It needs the way out. What was installed is stored before the call has its result, which then says where.
+func (e *Engine) runInstall(
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, log *slog.Logger,
+) (motorloop.Outcome, error) {
+	way, err := e.openEgress(ctx, l, run, known)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	if !way.exists() {
+		return motorloop.Outcome{}, egressMissing(l, e.Now(), "the run may reach nothing")
+	}
+	args, refused, err := e.installArgs(ctx, run)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	box, err := e.openSandbox(l, run, entries, log)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	defer box.close()
+	box.egress = way
+	box.isolationLost = runpolicy.IsolationLost(run, runpolicy.ReadJournal(run, entries.AllSteps()))
+	loop := &motorloop.Loop{
+		Config: motorloop.Config{Attempt: attemptOf(run).Index}, Tools: box, Journal: leasedJournal{entries, e}, Ready: box.ready, Now: e.Now, Logger: log,
+	}
+	turns := entries.Turns()
+	if e.Config.Fault != nil {
+		faulty := &faultyLoop{fault: e.Config.Fault, run: run, journal: loop.Journal, box: box, step: int32(len(turns))}
+		loop.Tools, loop.Journal = faulty, faulty
+	}
+	loop.Tools = discreetTools{installTools{loop.Tools, box}, known, way.refresh}
+	return loop.Once(ctx, turns, motorloop.Call{Tool: toolapi.ToolInstall, Arguments: text.JSON(args)}, refused)
+}
+
+// installArgs says what to install from where, or why nothing is: the MotorCortex may have changed since the run was made.
+func (e *Engine) installArgs(ctx context.Context, run *v1alpha1.MotorRun) (toolapi.InstallArgs, *toolapi.Result, error) {
+	var cortex v1alpha1.MotorCortex
+	err := e.Live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return toolapi.InstallArgs{}, nil, fmt.Errorf("get MotorCortex: %w", err)
+	}
+	deps, sources := run.Spec.Dependencies, cortex.Spec.Packages
+	if deps == nil {
+		deps = &v1alpha1.SkillDependencies{}
+	}
+	if sources == nil {
+		sources = &v1alpha1.PackageSources{}
+	}
+	if hash := skill.PackagesHash(deps, cortex.Spec.Packages); !runpolicy.InstallsFor(run, hash) {
+		// Under the hash that the run is named by, nothing else may be kept.
+		return toolapi.InstallArgs{}, notInstalled("spec.packages of the namespace's MotorCortex has changed since the run was made."), nil
+	}
+	args := toolapi.InstallArgs{NPM: deps.NPM, Pip: deps.Pip, Apt: deps.Apt, CABundle: sources.CABundle}
+	for _, kind := range []struct {
+		name, from string
+		packages   []string
+		to         *string
+	}{
+		{"npm", sources.NPM, deps.NPM, &args.NPMRegistry}, {"pip", sources.Pip, deps.Pip, &args.PipIndex}, {"apt", sources.Apt, deps.Apt, &args.AptSource},
+	} {
+		if len(kind.packages) == 0 {
+			continue
+		}
+		if *kind.to = kind.from; kind.from == "" {
+			return args, notInstalled("spec.packages.%s of the namespace's MotorCortex says no address to install from.", kind.name), nil
+		}
+	}
+	return args, nil, nil
+}
+
+func notInstalled(format string, args ...any) *toolapi.Result {
+	return refusal(toolapi.CodeInstallFailed, fmt.Sprintf(format, args...))
+}
+
+// installTools stores what the sandbox has installed. Nothing that the sandbox says of it is believed.
+type installTools struct {
+	motorloop.Tools
+	box *sandboxTools
+}
+
+// Call installs the packages.
+func (t installTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
+	r, err := t.Tools.Call(ctx, c)
+	switch {
+	case err != nil:
+		return toolapi.Result{}, err
+	case r.ErrorCode == toolapi.CodeKilled, r.ErrorCode == toolapi.CodeCancelled:
+		// It was broken off from outside.
+		return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown, Provenance: toolapi.ProvenanceInternal}, nil
+	case !r.OK:
+		r.OutputFile = ""
+		return r, nil
+	}
+	return t.store(ctx, r)
+}
+
+// store reads the archive and keeps it. A second engine does the same again, and finds it kept.
+func (t installTools) store(ctx context.Context, r toolapi.Result) (toolapi.Result, error) {
+	var said toolapi.InstallResult
+	if err := json.Unmarshal([]byte(r.Output), &said); err != nil {
+		return *notInstalled("The sandbox does not say what it installed."), nil //nolint:nilerr // the result says it
+	}
+	owner, skillName := installOwner(t.box.run)
+	if owner == nil {
+		return *notInstalled("The run belongs to no Skill that the packages could be kept for."), nil
+	}
+	content, res, err := t.read(ctx, said.SHA256)
+	if err != nil || res != nil {
+		return orNone(res), err
+	}
+	labels := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentPackages, v1alpha1.LabelSkill: v1alpha1.SkillLabel(skillName)}
+	names, err := skillstore.WriteChunks(ctx, t.box.engine.Client, *owner, t.box.run.Namespace, skillName+"-packages-"+said.SHA256[:12], labels, content)
+	switch {
+	case err == nil:
+	case isRefusal(err):
+		// A quota, a policy, or what has the name.
+		return *notInstalled("The packages cannot be stored: %v.", err), nil
+	default:
+		return toolapi.Result{}, fmt.Errorf("store the packages: %w", err)
+	}
+	r.Output, r.OutputFile = encodeInstalled(toolapi.Installed{
+		ConfigMaps: names, SHA256: said.SHA256, Size: int64(len(content)), Packages: said.Packages,
+	}), ""
+	return r, nil
+}
+
+func orNone(r *toolapi.Result) toolapi.Result {
+	if r == nil {
+		return toolapi.Result{}
+	}
+	return *r
+}
+
+// read reads the archive, or says what is wrong with it.
+func (t installTools) read(ctx context.Context, sum string) ([]byte, *toolapi.Result, error) {
+	var content bytes.Buffer
+	_, err := t.box.client.ReadArtifact(ctx, toolapi.InstallArchive, &content, toolapi.MaxPackedBytes)
+	remote, isRemote := errors.AsType[*toolclient.RemoteError](err)
+	switch {
+	case errors.Is(err, toolclient.ErrTooLong):
+		return nil, refusal(toolapi.CodeInstallTooLarge, fmt.Sprintf("compressed the packages have more than %d MiB", toolapi.MaxPackedBytes>>20)), nil
+	case isRemote && !errors.Is(err, toolclient.ErrStaleEpoch):
+		return nil, notInstalled("What was installed cannot be read: %s.", firstRunes(remote.Message, maxDetail)), nil
+	case err != nil:
+		return nil, nil, t.box.classify(ctx, err)
+	case digest(content.Bytes()) != sum:
+		return nil, notInstalled("What the sandbox gives is not what it says that it installed."), nil
+	}
+	return content.Bytes(), nil, nil
+}
+
+// installOwner is the Skill that a run of mode Install belongs to, nil if it belongs to none.
+func installOwner(run *v1alpha1.MotorRun) (owner *metav1.OwnerReference, name string) {
+	ref := metav1.GetControllerOf(run)
+	if ref == nil || ref.Kind != "Skill" {
+		return nil, ""
+	}
+	if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != v1alpha1.GroupVersion.Group {
+		return nil, ""
+	}
+	return ref, ref.Name
+}
+
+// isRefusal says whether an error of the API server stays when nothing is changed.
+func isRefusal(err error) bool {
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return false
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
+		return true
+	}
+	return errors.Is(err, skillstore.ErrTaken) || errors.Is(err, skillstore.ErrDamaged)
+}
+
+// encodeInstalled leaves out names of packages that do not fit.
+func encodeInstalled(i toolapi.Installed) string {
+	for n, name := range i.Packages {
+		i.Packages[n] = text.CutBytes(text.Printable(name), maxDetail)
+	}
+	encoded := text.JSON(i)
+	for len(encoded) > toolapi.MaxInstalledBytes && len(i.Packages) > 0 {
+		i.Packages = i.Packages[:len(i.Packages)/2]
+		encoded = text.JSON(i)
+	}
+	return encoded
+}

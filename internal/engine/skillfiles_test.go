@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/skill"
+	"motorcortex.dev/motorcortex/internal/skillstore"
+)
+
+const mailManifest = "---\nname: mail\ndescription: Sends mail.\n---\n# Mail\n\nRun `scripts/send.py`.\n"
+
+// skillWorld has one revision of the skill mail, and a run that is pinned to it.
+type skillWorld struct {
+	client client.Client
+	engine *Engine
+	run    *v1alpha1.MotorRun
+	rev    *v1alpha1.SkillRevision
+	now    time.Time
+}
+
+func newSkillWorld(t *testing.T, manifest string) *skillWorld {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &skillWorld{client: fake.NewClientBuilder().WithScheme(scheme).Build(), now: noon, run: readyRun()}
+	w.engine = &Engine{Client: w.client, Live: w.client, Now: func() time.Time { return w.now }}
+	owner := &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "mail", UID: "skill"}}
+	files := []skill.File{
+		{Path: "SKILL.md", Content: []byte(manifest)},
+		{Path: "references/big.txt", Content: []byte(strings.Repeat("x", skillstore.ChunkBytes))},
+		{Path: "scripts/send.py", Content: []byte("#!/usr/bin/env python3\n"), Executable: true},
+	}
+	store := skillstore.Store{Client: w.client, Live: w.client}
+	rev, err := store.Put(t.Context(), owner, v1alpha1.SkillRevisionSpec{}, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.rev = rev
+	w.run.Status.Skill = &v1alpha1.RunSkill{Name: "mail", Revision: rev.Name, ContentHash: rev.Spec.ContentHash, Approved: true}
+	return w
+}
+
+func (w *skillWorld) open(t *testing.T, l *loop) (*pinnedSkill, error) {
+	t.Helper()
+	return w.engine.openSkill(t.Context(), l, w.run)
+}
+
+func TestOpenSkill(t *testing.T) {
+	t.Parallel()
+	w := newSkillWorld(t, mailManifest)
+	s, err := w.open(t, &loop{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &motorloop.Skill{
+		Name: "mail", Description: "Sends mail.", Body: "# Mail\n\nRun `scripts/send.py`.\n", Approved: true,
+		Files: []motorloop.SkillFile{
+			{Path: "SKILL.md", Size: int64(len(mailManifest))}, {Path: "references/big.txt", Size: skillstore.ChunkBytes},
+			{Path: "scripts/send.py", Size: 23, Executable: true},
+		},
+	}
+	if diff := cmp.Diff(want, s.config(w.run)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	w.run.Status.Skill = nil
+	if s, err := w.open(t, &loop{}); s != nil || err != nil || s.config(w.run) != nil {
+		t.Errorf("without a skill: %+v, %v", s, err)
+	}
+}
+
+// What is not as it was when the run was accepted is waited for, and then ends the run. It is never used.
+func TestOpenSkillThatChanged(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*testing.T, *skillWorld) error{
+		"the revision is gone": func(t *testing.T, w *skillWorld) error { return w.client.Delete(t.Context(), w.rev) },
+		"a part is gone": func(t *testing.T, w *skillWorld) error {
+			return w.client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: w.rev.Spec.ConfigMaps[1]}})
+		},
+		"a part has other bytes": func(t *testing.T, w *skillWorld) error {
+			cm := &corev1.ConfigMap{}
+			if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: w.rev.Spec.ConfigMaps[0]}, cm); err != nil {
+				return err
+			}
+			part := cm.BinaryData["content"]
+			part[len(part)-1] = 'y'
+			cm.ResourceVersion, cm.Immutable = "", nil
+			if err := w.client.Delete(t.Context(), cm); err != nil {
+				return err
+			}
+			return w.client.Create(t.Context(), cm)
+		},
+		"another content has its name": func(_ *testing.T, w *skillWorld) error {
+			w.run.Status.Skill.ContentHash = "sha256:" + strings.Repeat("0", 64)
+			return nil
+		},
+		"it is another skill's": func(_ *testing.T, w *skillWorld) error {
+			w.run.Status.Skill.Name = "post"
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newSkillWorld(t, mailManifest)
+			if err := change(t, w); err != nil {
+				t.Fatal(err)
+			}
+			l := &loop{}
+			if _, err := w.open(t, l); !errors.Is(err, errMissing) {
+				t.Errorf("at first: %v", err)
+			}
+			w.now = w.now.Add(missingFor)
+			_, err := w.open(t, l)
+			f, ok := errors.AsType[*motorloop.Failure](err)
+			if !ok || f.Category != motorloop.InvalidTask || f.Reason != motorloop.ReasonSkillFiles || f.Retryable || !strings.Contains(f.Message, w.rev.Name) {
+				t.Errorf("in the end: %+v", err)
+			}
+		})
+	}
+}
+
+func TestOpenSkillWithoutManifest(t *testing.T) {
+	t.Parallel()
+	w := newSkillWorld(t, "no front matter")
+	_, err := w.open(t, &loop{})
+	if f, ok := errors.AsType[*motorloop.Failure](err); !ok || f.Reason != motorloop.ReasonSkillFiles {
+		t.Errorf("%v", err)
+	}
+}
+
+// brokenReads fails like an API server that is not there.
+type brokenReads struct{ client.Reader }
+
+func (brokenReads) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("connection refused")
+}
+
+// Trouble with the API server is nobody's fault, and passes.
+func TestOpenSkillIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := newSkillWorld(t, mailManifest)
+	w.engine.Live = brokenReads{}
+	l := &loop{}
+	for range 3 {
+		_, err := w.open(t, l)
+		if _, final := errors.AsType[*motorloop.Failure](err); err == nil || final || errors.Is(err, errMissing) {
+			t.Errorf("%v", err)
+		}
+		w.now = w.now.Add(time.Hour)
+	}
+}
+
+func TestTrustsSkill(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		pin    *v1alpha1.RunSkill
+		review bool
+		want   bool
+	}{
+		"no skill":               {nil, false, true},
+		"approved":               {&v1alpha1.RunSkill{Approved: true}, false, true},
+		"not approved":           {&v1alpha1.RunSkill{}, false, false},
+		"approved, and reviewed": {&v1alpha1.RunSkill{Approved: true}, true, false},
+	} {
+		run := readyRun()
+		run.Status.Skill, run.Spec.SkillReview = tt.pin, tt.review
+		if got := trustsSkill(run); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if tainted, err := (&Engine{}).tainted(t.Context(), run, nil); err != nil || tainted == tt.want {
+			t.Errorf("%s: tainted %t, %v", name, tainted, err)
+		}
+	}
+}
+
+func TestWritesSkills(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		spec v1alpha1.MotorRunSpec
+		want bool
+	}{
+		"bash":              {v1alpha1.MotorRunSpec{Tools: []v1alpha1.ToolName{"read", "bash"}}, true},
+		"patch":             {v1alpha1.MotorRunSpec{Tools: []v1alpha1.ToolName{"patch"}, ExtractSkills: v1alpha1.ExtractAlways}, true},
+		"reads only":        {v1alpha1.MotorRunSpec{Tools: []v1alpha1.ToolName{"read", "fetch"}}, false},
+		"nothing is kept":   {v1alpha1.MotorRunSpec{Tools: []v1alpha1.ToolName{"bash"}, ExtractSkills: v1alpha1.ExtractNever}, false},
+		"a review":          {v1alpha1.MotorRunSpec{Tools: []v1alpha1.ToolName{"write"}, SkillReview: true}, false},
+		"without any tools": {v1alpha1.MotorRunSpec{}, false},
+	} {
+		if got := writesSkills(&v1alpha1.MotorRun{Spec: tt.spec}); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func TestInputsJSON(t *testing.T) {
+	t.Parallel()
+	got := inputsJSON([]skill.Input{{Name: "to", Value: "a<b>\nc"}, {Name: "copies", Value: int64(1 << 60)}, {Name: "now", Value: true}})
+	if want := `{"copies":1152921504606846976,"now":true,"to":"a<b>\nc"}`; got != want {
+		t.Errorf("%s", got)
+	}
+	if got := inputsJSON(nil); got != "" {
+		t.Errorf("without inputs: %q", got)
+	}
+}

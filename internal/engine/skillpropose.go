@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/egress/allowlist"
+	"motorcortex.dev/motorcortex/internal/skill"
+	"motorcortex.dev/motorcortex/internal/skillstore"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// maxSkillCredentials is how many credentials a proposal names.
+const maxSkillCredentials = 16
+
+// proposal is a skill that the workspace holds.
+type proposal struct {
+	name, description string
+	files             []skill.File
+}
+
+// base gives the files of the revision that the run began with, nil if it began with none, or nobody has it any more.
+func (c *skillCollector) base(ctx context.Context) ([]v1alpha1.RevisionFile, error) {
+	pinned := c.box.run.Status.Skill
+	if pinned == nil {
+		return nil, nil
+	}
+	rev, err := c.revision(ctx, pinned.Revision)
+	if err != nil || rev == nil || rev.Spec.Skill != pinned.Name || skill.HashOf(rev.Spec.Files) != pinned.ContentHash {
+		return nil, err
+	}
+	return rev.Spec.Files, nil
+}
+
+// revision is nil if there is none of that name.
+func (c *skillCollector) revision(ctx context.Context, name string) (*v1alpha1.SkillRevision, error) {
+	rev := &v1alpha1.SkillRevision{}
+	err := c.box.engine.Live.Get(ctx, types.NamespacedName{Namespace: c.box.run.Namespace, Name: name}, rev)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("get the SkillRevision %s: %w", name, err)
+	}
+	return rev, nil
+}
+
+// propose keeps a skill as a revision that nobody has approved, unless there is one with these files. why says what stands against
+// that. Doing it twice leaves what doing it once does, and says the same of it.
+func (c *skillCollector) propose(ctx context.Context, p proposal, found *skillsFound) (why string, err error) {
+	if found.names[p.name] {
+		return "another folder of the workspace is the skill " + p.name + " already", nil
+	}
+	found.names[p.name] = true
+	hash, pinned := skill.ContentHash(p.files), c.box.run.Status.Skill
+	own := pinned != nil && pinned.Name == p.name
+	if own && pinned.ContentHash == hash {
+		return "", nil
+	}
+	there, err := c.revision(ctx, skillstore.RevisionName(p.name, hash))
+	if err != nil || there != nil && there.Spec.ContentHash == hash && !c.wrote(there) {
+		return "", err
+	}
+	if !c.box.engine.mayDecide() {
+		return "", errNoLease
+	}
+	sk, created, why, err := c.skill(ctx, p.name, own)
+	if err != nil || why != "" {
+		return why, err
+	}
+	from := c.extractedFrom(p, found.base, own)
+	rev, err := c.store.Put(ctx, sk, v1alpha1.SkillRevisionSpec{Description: p.description, ExtractedFrom: from}, p.files)
+	if err != nil {
+		return storeProblem(err)
+	}
+	c.box.log.Info("the run proposes a skill", "skill", p.name, "revision", rev.Name, "created", created)
+	proposed := v1alpha1.ProposedSkill{
+		Name: p.name, Revision: rev.Name, ChangedFiles: int32(len(from.ChangedFiles)), DeletedFiles: int32(len(from.DeletedFiles)),
+	}
+	if created {
+		found.Created = append(found.Created, proposed)
+	} else {
+		found.Updated = append(found.Updated, proposed)
+	}
+	return "", nil
+}
+
+// wrote says whether a revision is one that this run proposed.
+func (c *skillCollector) wrote(rev *v1alpha1.SkillRevision) bool {
+	return rev.Spec.ExtractedFrom != nil && rev.Spec.ExtractedFrom.RunUID == string(c.box.run.UID)
+}
+
+// skill gives the Skill that a revision is to be of. One that the run did not begin with is made if it is not there; created says
+// that the run made it, now or when it tried before.
+func (c *skillCollector) skill(ctx context.Context, name string, own bool) (sk *v1alpha1.Skill, created bool, why string, err error) {
+	if own {
+		sk = &v1alpha1.Skill{}
+		err = c.box.engine.Live.Get(ctx, types.NamespacedName{Namespace: c.box.run.Namespace, Name: name}, sk)
+		if apierrors.IsNotFound(err) {
+			return nil, false, "the Skill " + name + " was deleted", nil
+		}
+	} else {
+		_, credentials := c.saved()
+		sk, created, err = c.store.EnsureSkill(ctx, c.box.run.Namespace, name, credentials)
+	}
+	switch {
+	case err != nil:
+		why, err = storeProblem(err)
+		return nil, false, why, err
+	case sk.DeletionTimestamp != nil:
+		return nil, false, "the Skill " + name + " is being deleted", nil
+	}
+	if !own && !created {
+		created, err = c.madeBefore(ctx, sk)
+	}
+	return sk, created, "", err
+}
+
+// madeBefore says whether a skill that is there is one that this run made when it tried before: it has nothing of anybody else.
+func (c *skillCollector) madeBefore(ctx context.Context, sk *v1alpha1.Skill) (bool, error) {
+	if sk.Spec.Source != nil || sk.Labels[v1alpha1.LabelManagedBy] != v1alpha1.ManagedBy {
+		return false, nil
+	}
+	var list v1alpha1.SkillRevisionList
+	if err := c.box.engine.Live.List(ctx, &list, client.InNamespace(sk.Namespace), client.MatchingLabels{v1alpha1.LabelSkill: v1alpha1.SkillLabel(sk.Name)}); err != nil {
+		return false, fmt.Errorf("list the revisions of the Skill %s: %w", sk.Name, err)
+	}
+	return len(list.Items) > 0 && !slices.ContainsFunc(list.Items, func(rev v1alpha1.SkillRevision) bool { return !c.wrote(&rev) }), nil
+}
+
+// storeProblem tells what the cluster does not take from what may pass.
+func storeProblem(err error) (why string, _ error) {
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return "", err
+	}
+	// A quota or a policy, or something of that name that is another's.
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+		errors.Is(err, skillstore.ErrTaken) || errors.Is(err, skillstore.ErrDamaged) || errors.Is(err, skillstore.ErrFormer) {
+		return fmt.Sprintf("the cluster does not take it: %v", err), nil
+	}
+	return "", err
+}
+
+// extractedFrom says what the run did to the files that it began with.
+func (c *skillCollector) extractedFrom(p proposal, base []v1alpha1.RevisionFile, own bool) *v1alpha1.ExtractedFrom {
+	run := c.box.run
+	from := &v1alpha1.ExtractedFrom{Run: run.Name, RunUID: string(run.UID)}
+	if own {
+		from.Revision = run.Status.Skill.Revision
+	} else {
+		base = nil // It has nothing to do with them.
+	}
+	from.Credentials, _ = c.saved()
+	diff := skill.Compare(base, skill.Listed(p.files))
+	from.ChangedFiles, from.DeletedFiles = slices.Sorted(slices.Values(slices.Concat(diff.Changed, diff.Added))), diff.Deleted
+	return from
+}
+
+// saved are the credentials that the run has saved, by name, and as a skill needs them: what a run of it asks for later. They have no
+// domains, which a person decides about.
+func (c *skillCollector) saved() (names []string, credentials []v1alpha1.SkillCredential) {
+	for _, s := range c.box.entries.AllSteps() {
+		for _, call := range s.Spec.ToolCalls {
+			if call.Tool != toolapi.ToolSaveCredential || !succeeded(&s, call.ID) {
+				continue
+			}
+			args, err := parseSave(call.Arguments)
+			hosts := hostRules(args.Hosts)
+			if err != nil || len(hosts) == 0 {
+				continue
+			}
+			cred := v1alpha1.SkillCredential{
+				Name: args.Name, Hosts: hosts, SecretRef: &v1alpha1.SecretKeyRef{Name: savedSecretName(args.Name), Key: savedKey},
+			}
+			if i := slices.Index(names, args.Name); i >= 0 {
+				credentials[i] = cred
+			} else if len(names) < maxSkillCredentials {
+				names, credentials = append(names, args.Name), append(credentials, cred)
+			}
+		}
+	}
+	return names, fitPolicy(credentials)
+}
+
+func succeeded(s *v1alpha1.MotorStep, callID string) bool {
+	return slices.ContainsFunc(s.Status.Results, func(r v1alpha1.ToolResult) bool { return r.CallID == callID && r.OK })
+}
+
+// hostRules are hosts as they are written in a policy. They were checked when the credential was saved.
+func hostRules(hosts []string) []v1alpha1.Domain {
+	var rules []v1alpha1.Domain
+	for _, h := range hosts {
+		if r, err := allowlist.ParseRule(h); err == nil && !slices.Contains(rules, v1alpha1.Domain(r.String())) {
+			rules = append(rules, v1alpha1.Domain(r.String()))
+		}
+	}
+	return rules
+}
+
+// fitPolicy gives as many of the credentials as a policy may have.
+func fitPolicy(credentials []v1alpha1.SkillCredential) []v1alpha1.SkillCredential {
+	for n := len(credentials); n > 0; n-- {
+		b, err := json.Marshal(v1alpha1.SkillPolicy{Credentials: credentials[:n]})
+		if err == nil && len(b) <= skill.MaxPolicyBytes {
+			return credentials[:n]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/skill"
+	"motorcortex.dev/motorcortex/internal/skillstore"
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+const (
+	// skillsTimeout bounds how long it takes to read and propose the skills of a workspace, skillsFailedTimeout after an attempt
+	// that failed: its end waits for that, and its sandbox may be what failed.
+	skillsTimeout       = 2 * time.Minute
+	skillsFailedTimeout = 10 * time.Second
+	// maxRejected is how many folders are said not to be taken, maxRejectedPath and maxRejectedMessage bound what is said, in bytes.
+	maxRejected        = 16
+	maxRejectedPath    = 256
+	maxRejectedMessage = 512
+	// workspaceFolder is the workspace itself.
+	workspaceFolder = "."
+)
+
+// errSkillTime is the cause of the end of a collection that took too long.
+var errSkillTime = errors.New("the time to collect skills is over")
+
+// skillCollector proposes the skills that a run wrote or changed, before its end is recorded. The list of their files comes from
+// the sandbox and is not believed: every file is read and checked, and nobody uses what is proposed before a person approved it.
+//
+//	freeze, list ─► for each folder: read ─► secret? ─► a skill? ─► changed? ─► SkillRevision ─► recorded with the step
+type skillCollector struct {
+	box   *sandboxTools
+	known *secrets
+	store *skillstore.Store
+}
+
+func (e *Engine) newSkillCollector(box *sandboxTools, known *secrets) *skillCollector {
+	return &skillCollector{box: box, known: known, store: &skillstore.Store{Client: e.Client, Live: e.Live}}
+}
+
+// beforeEnd collects for the step that ends the attempt well.
+func (c *skillCollector) beforeEnd(ctx context.Context) error {
+	if !c.wanted(true) {
+		return nil
+	}
+	result, err := c.collect(ctx, skillsTimeout)
+	if err == nil {
+		c.box.entries.UseSkills(result)
+	}
+	return err
+}
+
+// afterLoop collects for an attempt that failed, if that is asked for. reachable says that the sandbox is known to be the run's.
+func (c *skillCollector) afterLoop(ctx context.Context, out motorloop.Outcome, reachable bool) error {
+	if out.Kind != motorloop.Failed || out.Failure.Reason == motorloop.ReasonSandboxLost || !reachable || !c.wanted(false) {
+		return nil
+	}
+	result, err := c.collect(ctx, skillsFailedTimeout)
+	if err == nil {
+		c.box.entries.UseSkills(result)
+	} else {
+		c.box.log.Warn("the skills of the failed attempt were not collected", "error", c.known.hideError(err))
+	}
+	return ctx.Err()
+}
+
+// wanted says whether the workspace is looked through: the run asks for it, and something may have been written there.
+func (c *skillCollector) wanted(succeeded bool) bool {
+	run := c.box.run
+	if run.Spec.SkillReview || run.Spec.ExtractSkills == v1alpha1.ExtractNever || !succeeded && run.Spec.ExtractSkills != v1alpha1.ExtractAlways {
+		return false
+	}
+	return mayHaveWritten(run, c.box.entries.AllSteps())
+}
+
+func mayHaveWritten(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) bool {
+	return slices.ContainsFunc(run.Spec.MCPServers, func(s v1alpha1.MCPServer) bool { return len(s.Command) > 0 }) ||
+		slices.ContainsFunc(steps, func(s v1alpha1.MotorStep) bool {
+			return slices.ContainsFunc(s.Spec.ToolCalls, func(call v1alpha1.ToolCall) bool { return toolapi.HasEffects(call.Tool) })
+		})
+}
+
+// collect proposes what there is now, and says what became of it, nil if there is nothing to say. An error decides nothing: the
+// same can be tried again, and what was proposed already is found to be.
+func (c *skillCollector) collect(ctx context.Context, limit time.Duration) (*v1alpha1.SkillsResult, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSkillTime)
+	defer cancel()
+	found := &skillsFound{collector: c, names: map[string]bool{}, folders: map[string]bool{}}
+	err := c.gather(ctx, found)
+	_, lost := errors.AsType[*motorloop.Failure](err)
+	switch {
+	case err == nil:
+	case errors.Is(context.Cause(ctx), errSkillTime):
+		found.reject(workspaceFolder, "not all skills could be read and kept in time")
+	case lost:
+		found.reject(workspaceFolder, "the skills could not be read, as the sandbox does not answer any more")
+	default:
+		return nil, err
+	}
+	if err != nil {
+		c.box.log.Warn("the skills were not collected, or not all of them", "error", c.known.hideError(err))
+	}
+	return found.result(), nil
+}
+
+func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
+	if !c.box.engine.mayDecide() {
+		return errNoLease
+	}
+	listed, err := c.box.client.Skills(ctx)
+	if remote, ok := remoteProblem(err); ok {
+		found.reject(workspaceFolder, "the sandbox cannot list the skills: "+remote.Message)
+		return nil
+	}
+	if err != nil {
+		return c.box.classify(ctx, err)
+	}
+	if found.base, err = c.base(ctx); err != nil {
+		return err
+	}
+	for i := range listed.Folders {
+		if err := c.folder(ctx, &listed.Folders[i], found); err != nil {
+			return err
+		}
+	}
+	if listed.Omitted > 0 {
+		found.reject(toolapi.SkillsDir, fmt.Sprintf("at least %d further folders were not looked at: %d are the most",
+			min(listed.Omitted, maxOmitted), toolapi.MaxSkillFolders))
+	}
+	if pinned := c.box.run.Status.Skill; pinned != nil && !found.folders[workspaceFolder] && !found.names[pinned.Name] {
+		found.reject(workspaceFolder, "SKILL.md of the skill "+pinned.Name+" was deleted")
+	}
+	return nil
+}
+
+// remoteProblem tells what the sandbox says of its files from faults of the connection.
+func remoteProblem(err error) (*toolclient.RemoteError, bool) {
+	remote, ok := errors.AsType[*toolclient.RemoteError](err)
+	return remote, ok && !errors.Is(err, toolclient.ErrStaleEpoch)
+}
+
+// folder proposes what one folder holds, or says why not.
+func (c *skillCollector) folder(ctx context.Context, f *toolapi.SkillFolder, found *skillsFound) error {
+	if found.folders[f.Path] {
+		return nil
+	}
+	found.folders[f.Path] = true
+	why, err := c.takeFolder(ctx, f, found)
+	if err == nil && why != "" {
+		found.reject(f.Path, why)
+	}
+	return err
+}
+
+func (c *skillCollector) takeFolder(ctx context.Context, f *toolapi.SkillFolder, found *skillsFound) (why string, err error) {
+	switch {
+	case f.Problem == toolapi.ProblemOddName, !isSkillFolder(f.Path):
+		return "its name cannot be shown as it is: rename it", nil
+	case f.Problem == toolapi.ProblemTooLarge:
+		return fmt.Sprintf("it has more than %d files, or more than %d MiB", skill.MaxFiles, skill.MaxTotalBytes>>20), nil
+	case f.Problem != "":
+		return problemText(f.Problem), nil
+	case !slices.ContainsFunc(f.Files, func(file toolapi.SkillFile) bool { return file.Path == skill.ManifestName }):
+		return "", nil // It does not say that it is one.
+	}
+	var seen []v1alpha1.RevisionFile
+	if pin := c.box.run.Status.Skill; pin != nil && pin.Approved {
+		seen = found.base
+	}
+	files, why, err := c.read(ctx, f, seen)
+	if err != nil || why != "" {
+		return why, err
+	}
+	for _, file := range files {
+		found.bytes += int64(len(file.Content))
+	}
+	if found.bytes > skill.MaxTotalBytes {
+		return fmt.Sprintf("the skills of a run may have %d MiB together", skill.MaxTotalBytes>>20), nil
+	}
+	manifest, files, err := skill.Check("", files, skill.Lenient)
+	if err != nil {
+		return err.Error(), nil //nolint:nilerr // it is the reason
+	}
+	return c.propose(ctx, proposal{name: manifest.Name, description: manifest.Description, files: files}, found)
+}
+
+// isSkillFolder says whether a folder is at a place where skills are looked for.
+func isSkillFolder(p string) bool {
+	if p == workspaceFolder {
+		return true
+	}
+	dir, _ := path.Split(p)
+	return isPlainPath(p) && len(p) <= maxRejectedPath && (dir == "" || dir == toolapi.SkillsDir+"/")
+}
+
+func problemText(problem string) string {
+	switch problem {
+	case toolapi.ProblemNotRegular:
+		return "it is a link, or no regular file or folder"
+	case toolapi.ProblemTooLarge:
+		return fmt.Sprintf("it has more than %d MiB", skill.MaxFileBytes>>20)
+	case toolapi.ProblemOddName:
+		return "its name cannot be shown as it is, or is too long: rename it"
+	default:
+		return "it cannot be read"
+	}
+}
+
+// read reads the files of a folder. why says which of them stands against taking it. What looks like a secret does, but for files
+// that a person has seen as they are in the revision that the run began with.
+func (c *skillCollector) read(ctx context.Context, f *toolapi.SkillFolder, base []v1alpha1.RevisionFile) (files []skill.File, why string, err error) {
+	seen := map[string]string{}
+	for _, b := range base {
+		seen[b.Path] = b.SHA256
+	}
+	var total int64
+	for _, file := range f.Files {
+		switch total += max(0, file.Size); {
+		case c.known.hide(file.Path) != file.Path:
+			return nil, c.known.hide(file.Path) + ": a credential is in its name", nil
+		case file.Problem != "":
+			return nil, file.Path + ": " + problemText(file.Problem), nil
+		case !isPlainPath(file.Path) || !skill.Belongs(file.Path):
+			return nil, file.Path + ": it is none of the files of a skill", nil
+		case total > skill.MaxTotalBytes:
+			return nil, fmt.Sprintf("it has more than %d MiB", skill.MaxTotalBytes>>20), nil
+		}
+		content, why, err := c.readFile(ctx, path.Join(f.Path, file.Path), file, seen[file.Path] == file.SHA256)
+		if err != nil || why != "" {
+			return nil, file.Path + ": " + why, err
+		}
+		files = append(files, skill.File{Path: file.Path, Content: content, Executable: file.Executable})
+	}
+	return files, "", nil
+}
+
+func (c *skillCollector) readFile(ctx context.Context, local string, f toolapi.SkillFile, seen bool) (content []byte, why string, err error) {
+	var buf bytes.Buffer
+	_, err = c.box.client.ReadSkillFile(ctx, local, &buf, skill.MaxFileBytes)
+	remote, isRemote := remoteProblem(err)
+	switch {
+	case isRemote:
+		return nil, "it cannot be read: " + remote.Message, nil
+	case errors.Is(err, toolclient.ErrTooLong):
+		return nil, problemText(toolapi.ProblemTooLarge), nil
+	case err != nil:
+		return nil, "", c.box.classify(ctx, err)
+	case int64(buf.Len()) != f.Size || digest(buf.Bytes()) != f.SHA256:
+		return nil, "it changed while it was read", nil
+	}
+	if _, err := (&secretWatch{known: c.known, rules: !seen, name: local}).Write(buf.Bytes()); err != nil {
+		return nil, "it holds what looks like a secret (" + err.Error() + ")", nil //nolint:nilerr // it is the reason
+	}
+	return buf.Bytes(), "", ctx.Err()
+}
+
+// skillsFound is what a collection has come to so far.
+type skillsFound struct {
+	collector *skillCollector
+	// names are those of skills, folders those that were looked at.
+	names, folders map[string]bool
+	// bytes of all skills that were read.
+	bytes int64
+	// base are the files that the run began with.
+	base []v1alpha1.RevisionFile
+	v1alpha1.SkillsResult
+}
+
+// reject says why a folder is not taken, beside what is said of it already.
+func (s *skillsFound) reject(folder, why string) {
+	hide := s.collector.known.hide
+	folder = text.CutBytes(cleanPath(hide(folder)), maxRejectedPath)
+	why = strings.Join(strings.Fields(text.Printable(hide(why))), " ")
+	i := slices.IndexFunc(s.Rejected, func(r v1alpha1.RejectedSkill) bool { return r.Path == folder })
+	switch {
+	case i >= 0:
+		s.Rejected[i].Message = text.CutBytes(s.Rejected[i].Message+"; "+why, maxRejectedMessage)
+	case len(s.Rejected) < maxRejected:
+		s.Rejected = append(s.Rejected, v1alpha1.RejectedSkill{Path: folder, Message: text.CutBytes(why, maxRejectedMessage)})
+	}
+}
+
+// result is nil if there is nothing to say.
+func (s *skillsFound) result() *v1alpha1.SkillsResult {
+	if len(s.Created)+len(s.Updated)+len(s.Rejected) == 0 {
+		return nil
+	}
+	return &s.SkillsResult
+}

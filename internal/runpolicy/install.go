@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// packagesInstalled is the summary of a run of mode Install that succeeded.
+	packagesInstalled = "The packages are installed."
+	// maxInstallMessage is the most of what npm, pip and apt say that the status shows, in bytes of JSON.
+	maxInstallMessage = 800
+)
+
+// InstallsFor says whether a run of mode Install was made for packages of that hash: its name ends in the hash's first digits.
+func InstallsFor(run *v1alpha1.MotorRun, hash string) bool {
+	const digits = 12
+	hash = strings.TrimPrefix(hash, "sha256:")
+	return len(hash) >= digits && strings.HasSuffix(run.Name, "-"+hash[:digits])
+}
+
+// addInstall ends a run of mode Install with what its call came to.
+func (p *Progress) addInstall(s *v1alpha1.MotorStep) {
+	for i := range s.Spec.ToolCalls {
+		c := &s.Spec.ToolCalls[i]
+		r := resultOf(s, c.ID)
+		if c.Tool != toolapi.ToolInstall || r == nil {
+			continue
+		}
+		var done toolapi.Installed
+		if r.OK && json.Unmarshal([]byte(r.Output), &done) == nil && len(done.ConfigMaps) > 0 {
+			p.Packages = &v1alpha1.PackageArchive{ConfigMaps: done.ConfigMaps, SHA256: done.SHA256, Size: done.Size}
+			p.Final = new(packagesInstalled)
+			return
+		}
+		p.Failure = &v1alpha1.StepOutcome{
+			Category: v1alpha1.CategoryToolFailure, Reason: v1alpha1.ReasonInstallFailed, Message: installFailure(r),
+		}
+	}
+}
+
+// installFailure says why there are no packages. What the sandbox printed is made fit for a terminal.
+func installFailure(r *v1alpha1.ToolResult) string {
+	if r.OK {
+		return "The packages could not be installed: the record of the call does not say where they are."
+	}
+	if r.ErrorCode == toolapi.CodeOutcomeUnknown {
+		return "The packages could not be installed: the sandbox's tool server ended meanwhile, each time that it was started. " +
+			"They may need more memory than the sandbox has."
+	}
+	return "The packages could not be installed: " +
+		CutEncoded(strings.Join(strings.Fields(text.Printable(r.Output)), " "), maxInstallMessage)
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+)
+
+// RefuseFiles says why the run cannot have its own files beside those of its skill, nil if it can. Files of the run come after
+// those of the skill, and would take the place of what a person has approved. Where nothing was approved, that is the run's own
+// affair.
+func RefuseFiles(run *v1alpha1.MotorRun, pin *v1alpha1.RunSkill, rev *v1alpha1.SkillRevision) *Refusal {
+	if !pin.Approved {
+		return nil
+	}
+	for i := range run.Spec.Files {
+		if path := run.Spec.Files[i].Path; skill.Belongs(path) {
+			// Beside an approved program, another file can be what it imports.
+			return finalRefusal(v1alpha1.ReasonSkillPolicyExceeded,
+				"spec.files[%d]: %s is where files of the skill %s are, which was approved as it is. Give it another path.", i, path, pin.Name)
+		}
+		for j := range rev.Spec.Files {
+			own, theirs := run.Spec.Files[i].Path, rev.Spec.Files[j].Path
+			// A file where the skill has a folder, or below one of its files, cannot be put there.
+			if own == theirs || strings.HasPrefix(own, theirs+"/") || strings.HasPrefix(theirs, own+"/") {
+				return finalRefusal(v1alpha1.ReasonSkillPolicyExceeded,
+					"spec.files[%d]: %s is in the way of %s, a file of the skill %s that was approved as it is. Give it another path.", i, own, theirs, pin.Name)
+			}
+		}
+	}
+	return nil
+}

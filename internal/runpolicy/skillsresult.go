@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+const (
+	// maxRejectedBytes is the most that the rejected skills in a status take in JSON. The step has all of them.
+	maxRejectedBytes = 3 << 10
+	// maxRejectedMessage is the most of a message among them if there are many, in bytes.
+	maxRejectedMessage = 160
+)
+
+// ShowSkills gives as much of what became of skills as a status has room for: every skill that was proposed, and of the
+// folders that were not taken the first ones.
+func ShowSkills(r *v1alpha1.SkillsResult) *v1alpha1.SkillsResult {
+	if r == nil {
+		return nil
+	}
+	shown := *r
+	if rejectedSize(r.Rejected) > maxRejectedBytes {
+		shown.Rejected = fewerRejected(r.Rejected, maxRejectedMessage, maxRejectedBytes)
+	}
+	return &shown
+}
+
+// fewerRejected gives the first ones that take at most so many bytes in JSON, each with at most so much of its message.
+func fewerRejected(all []v1alpha1.RejectedSkill, message, size int) []v1alpha1.RejectedSkill {
+	var few []v1alpha1.RejectedSkill
+	for _, r := range all {
+		r.Message = CutEncoded(r.Message, message)
+		if few = append(few, r); rejectedSize(few) > size {
+			return few[:len(few)-1]
+		}
+	}
+	return few
+}
+
+// shortenRejected leaves little of the folders that were not taken.
+func shortenRejected(st *v1alpha1.MotorRunStatus) {
+	if st.Result == nil || st.Result.Skills == nil {
+		return
+	}
+	result, skills := *st.Result, *st.Result.Skills
+	skills.Rejected = fewerRejected(skills.Rejected, 50, 512)
+	result.Skills = &skills
+	st.Result = &result
+}
+
+func rejectedSize(list []v1alpha1.RejectedSkill) int {
+	b, err := json.Marshal(list)
+	if err != nil {
+		// There is nothing in it that JSON has no form for.
+		panic(err)
+	}
+	return len(b)
+}

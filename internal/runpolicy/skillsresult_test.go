@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// fullSkills are as many as are proposed, and as many folders that are not taken, each as large as it can be.
+func fullSkills() *v1alpha1.SkillsResult {
+	r := &v1alpha1.SkillsResult{}
+	for i := range 16 {
+		name := fmt.Sprintf("%s%02d", strings.Repeat("s", 62), i)
+		r.Updated = append(r.Updated, v1alpha1.ProposedSkill{Name: name, Revision: name + "-0123456789ab", ChangedFiles: 256, DeletedFiles: 256})
+		r.Rejected = append(r.Rejected, v1alpha1.RejectedSkill{Path: fmt.Sprintf("skills/%02d%s", i, strings.Repeat("<", 247)), Message: strings.Repeat("\"", 512)})
+	}
+	return r
+}
+
+func TestShowSkills(t *testing.T) {
+	t.Parallel()
+	if r := ShowSkills(nil); r != nil {
+		t.Errorf("of nothing it shows %+v", r)
+	}
+	few := &v1alpha1.SkillsResult{
+		Created:  []v1alpha1.ProposedSkill{{Name: "a", Revision: "a-1"}},
+		Rejected: []v1alpha1.RejectedSkill{{Path: ".", Message: strings.Repeat("m", 512)}},
+	}
+	if diff := cmp.Diff(few, ShowSkills(few)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	full := fullSkills()
+	shown := ShowSkills(full)
+	if diff := cmp.Diff(full.Updated, shown.Updated); diff != "" {
+		t.Errorf("what was proposed is not all there:\n%s", diff)
+	}
+	b, err := json.Marshal(shown.Rejected)
+	if err != nil || len(b) > maxRejectedBytes || len(shown.Rejected) == 0 || shown.Rejected[0].Path != full.Rejected[0].Path {
+		t.Errorf("%d of the others, with %d bytes (%v)", len(shown.Rejected), len(b), err)
+	}
+	if len(full.Rejected) != 16 || len(full.Rejected[15].Message) != 512 {
+		t.Error("what was given is changed")
+	}
+}
+
+func TestProgressHasTheLastSkills(t *testing.T) {
+	t.Parallel()
+	said := func(name string) *v1alpha1.SkillsResult {
+		return &v1alpha1.SkillsResult{Created: []v1alpha1.ProposedSkill{{Name: name}}}
+	}
+	step := func(r *v1alpha1.SkillsResult) v1alpha1.MotorStep {
+		return v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Skills: r}}
+	}
+	for name, tt := range map[string]struct {
+		steps []v1alpha1.MotorStep
+		want  *v1alpha1.SkillsResult
+	}{
+		"nothing":                      {[]v1alpha1.MotorStep{step(nil)}, nil},
+		"one":                          {[]v1alpha1.MotorStep{step(nil), step(said("a"))}, said("a")},
+		"a later one":                  {[]v1alpha1.MotorStep{step(said("a")), step(said("b"))}, said("b")},
+		"a later one that has no word": {[]v1alpha1.MotorStep{step(said("a")), step(nil)}, said("a")},
+	} {
+		if diff := cmp.Diff(tt.want, ReadJournal(testRun(), tt.steps).Skills); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// The fullest status of a run that has ended still fits with the fullest result of its skills.
+func TestFitWithSkills(t *testing.T) {
+	t.Parallel()
+	st, at := fullStatus(), new(metav1.NewTime(t0))
+	st.PendingInput, st.FinishedAt = nil, at
+	last := &st.Attempts[9]
+	last.FinishedAt, last.Failure = at, new(*st.Attempts[8].Failure)
+	long := CutEncoded(strings.Repeat("<", 10_000), 8192)
+	st.Result = &v1alpha1.RunResult{
+		Artifacts: st.Artifacts, ArtifactsOmitted: 3, Summary: long, Partial: CutEncoded(long, 4096), Skills: ShowSkills(fullSkills()),
+		Stats: v1alpha1.RunStats{DurationMs: 1 << 40, Tokens: 1 << 40},
+	}
+	st.Artifacts = nil
+	Fit(st)
+	if n := statusSize(st); n > MaxStatusBytes {
+		t.Errorf("%d bytes", n)
+	}
+	if diff := cmp.Diff(fullSkills().Updated, st.Result.Skills.Updated); diff != "" {
+		t.Errorf("what was proposed is not all there:\n%s", diff)
+	}
+}

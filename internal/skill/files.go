@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skill
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"motorcortex.dev/motorcortex/internal/text"
+)
+
+const (
+	// MaxFileBytes is the most that one file of a skill may have.
+	MaxFileBytes = 1 << 20
+	// MaxTotalBytes is the most that all files of a skill may have.
+	MaxTotalBytes = 10 << 20
+	// MaxFiles is the most files of a skill.
+	MaxFiles = 256
+	// MaxPath is the most bytes of a path, MaxPathElement of a name in it.
+	MaxPath, MaxPathElement = 256, 100
+)
+
+// File is one file of a skill.
+type File struct {
+	// Path in the skill's folder, with / between folders.
+	Path string
+	// Content is never changed, and never copied.
+	Content []byte
+	// Executable says that the file is a program.
+	Executable bool
+}
+
+// Problem is why files are no skill.
+type Problem struct {
+	// Path of the file that it is about, "" if it is about all of them. One that cannot be shown as it is, is in quotes.
+	Path string
+	// Message is one sentence that says what is wrong and what to do.
+	Message string
+	// TooLarge says that a limit of size or number is exceeded.
+	TooLarge bool
+}
+
+func (p *Problem) Error() string {
+	if p.Path == "" {
+		return p.Message
+	}
+	return p.Path + ": " + p.Message
+}
+
+// Check says whether files are a skill, and gives its manifest and its files: in the order of their paths, and with those below
+// scripts that begin with #! as programs. name is the one that SKILL.md must have, "" if it may have any. The error is a *Problem,
+// and the same one in whatever order the files are given.
+//
+// A file that does not belong to a skill is a problem in Strict. In Lenient it is left out with a warning, whatever its path and its
+// size are. All other paths must be valid ones, and no two of them the same for a system that ignores case.
+func Check(name string, files []File, mode Mode) (Manifest, []File, error) {
+	files = slices.Clone(files)
+	slices.SortFunc(files, func(a, b File) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(len(a.Content), len(b.Content)))
+	})
+	var left warningList
+	kept := make([]File, 0, min(len(files), MaxFiles))
+	for _, f := range files {
+		problem, foreign := checkPath(f.Path)
+		switch {
+		case foreign != "" && mode == Lenient:
+			left.add(Warning{Message: shown(f.Path) + " was left out: " + foreign})
+		case cmp.Or(problem, foreign) != "":
+			return Manifest{}, nil, &Problem{Path: shown(f.Path), Message: cmp.Or(problem, foreign)}
+		default:
+			f.Executable = f.Executable || strings.HasPrefix(f.Path, "scripts/") && bytes.HasPrefix(f.Content, []byte("#!"))
+			kept = append(kept, f)
+		}
+	}
+	// A nil *Problem in an error is not nil.
+	for _, check := range []func([]File) *Problem{checkSizes, checkDistinct} {
+		if problem := check(kept); problem != nil {
+			return Manifest{}, nil, problem
+		}
+	}
+	m, problem := checkManifest(name, kept, mode)
+	if problem != nil {
+		return Manifest{}, nil, problem
+	}
+	m.Warnings = append(m.Warnings, left.all()...)
+	return m, kept, nil
+}
+
+// checkPath says what is wrong with a path, and why it does not belong to a skill, "" if neither is so.
+func checkPath(p string) (problem, foreign string) {
+	if err := ValidPath(p); err != nil {
+		problem = err.Error()
+	}
+	switch {
+	case strings.EqualFold(p, ManifestName) && p != ManifestName:
+		return "its name is not " + ManifestName + ": rename it", ""
+	case slices.ContainsFunc(strings.Split(p, "/"), denied):
+		return problem, "it is something that tools leave behind: take it out"
+	case !Belongs(p):
+		return problem, "it is not where the files of a skill are: put it below references, scripts or assets, or take it out"
+	}
+	return problem, ""
+}
+
+// checkSizes says which limit of size or number is exceeded.
+func checkSizes(files []File) *Problem {
+	if len(files) > MaxFiles {
+		return &Problem{TooLarge: true, Message: fmt.Sprintf("there are %d files, and %d are the most: take some out", len(files), MaxFiles)}
+	}
+	total := 0
+	for _, f := range files {
+		if n := len(f.Content); n > MaxFileBytes {
+			return &Problem{Path: f.Path, TooLarge: true, Message: fmt.Sprintf("it has %d bytes, and %d are the most: split it, or take it out", n, MaxFileBytes)}
+		}
+		total += len(f.Content)
+	}
+	if total > MaxTotalBytes {
+		return &Problem{TooLarge: true, Message: fmt.Sprintf("the files have %d bytes, and %d are the most: take some out", total, MaxTotalBytes)}
+	}
+	return nil
+}
+
+// checkDistinct says which files cannot be in one folder together. files are in the order of their paths.
+func checkDistinct(files []File) *Problem {
+	folded := make(map[string]string, len(files))
+	for _, f := range files {
+		key := fold(f.Path)
+		switch first, ok := folded[key]; {
+		case ok && first == f.Path:
+			return &Problem{Path: f.Path, Message: "it is there twice: take one out"}
+		case ok:
+			return &Problem{Path: f.Path, Message: "it is the same file as " + first + " where case is ignored: rename one"}
+		}
+		folded[key] = f.Path
+	}
+	for _, f := range files {
+		for folder := path.Dir(fold(f.Path)); folder != "."; folder = path.Dir(folder) {
+			if file, ok := folded[folder]; ok {
+				return &Problem{Path: file, Message: "it is a file and the folder of " + f.Path + ": rename one"}
+			}
+		}
+	}
+	return nil
+}
+
+// checkManifest reads SKILL.md, whose size is at most MaxFileBytes.
+func checkManifest(name string, files []File, mode Mode) (Manifest, *Problem) {
+	i := slices.IndexFunc(files, func(f File) bool { return f.Path == ManifestName })
+	if i < 0 {
+		return Manifest{}, &Problem{Path: ManifestName, Message: "it is missing: add it, with the name and the description of the skill"}
+	}
+	m, err := ParseManifest(files[i].Content, mode)
+	if err != nil {
+		return Manifest{}, &Problem{Path: ManifestName, Message: err.Error(), TooLarge: len(files[i].Content) > MaxManifestBytes}
+	}
+	if name != "" && m.Name != name {
+		return Manifest{}, &Problem{Path: ManifestName, Message: fmt.Sprintf("the name in it is %s, and that of the skill is %s: make them equal",
+			quoted(m.Name), quoted(name))}
+	}
+	return m, nil
+}
+
+// ValidPath says what is wrong with the path of a file in a skill. It is relative to the skill's folder, with / between at most
+// MaxPath bytes of names that have 1 to MaxPathElement bytes each; they are of characters that can be seen, and blanks between
+// them, and not of dots alone. The error is one sentence that says what to do.
+func ValidPath(p string) error {
+	switch {
+	case p == "":
+		return errors.New("the path is empty: name the file")
+	case len(p) > MaxPath:
+		return fmt.Errorf("the path has %d bytes, and %d are the most: shorten it", len(p), MaxPath)
+	case !utf8.ValidString(p):
+		return errors.New("the path is not valid UTF-8: rename the file")
+	case strings.Contains(p, `\`):
+		return errors.New("the path has a backslash: write / between folders")
+	case strings.HasPrefix(p, "/"):
+		return errors.New("the path begins with /: write it from the folder of the skill")
+	}
+	for element := range strings.SplitSeq(p, "/") {
+		switch {
+		case strings.Trim(element, ".") == "":
+			return errors.New("the path has a part that is empty, or dots alone: take it away")
+		case len(element) > MaxPathElement:
+			return fmt.Errorf("the path has a part of %d bytes, and %d are the most: shorten it", len(element), MaxPathElement)
+		case strings.TrimSpace(element) != element:
+			return errors.New("the path has a part that begins or ends with a blank: take the blank away")
+		}
+	}
+	for _, c := range p {
+		if !visible(c) {
+			return fmt.Errorf("the path has a character that cannot be seen (U+%04X): rename the file", c)
+		}
+	}
+	return nil
+}
+
+// shown is a path that may be shown to people, shortened to at most MaxPath bytes.
+func shown(p string) string {
+	if !utf8.ValidString(p) || p == "" || strings.ContainsFunc(p, func(c rune) bool { return !visible(c) }) {
+		return quoted(p)
+	}
+	return text.CutBytes(p, MaxPath)
+}
+
+// fold is the same for paths that a system takes for one if it ignores case, and how letters with accents are written.
+func fold(p string) string { return norm.NFC.String(cases.Fold().String(norm.NFD.String(p))) }
+
+// Belongs says whether the place of a file is one of a skill: SKILL.md itself, below references, scripts and assets, and the files
+// beside SKILL.md that say what the license is, or are for readers (LICENSE, LICENSE.txt, LICENSE.md, NOTICE and README.md). What
+// tools leave behind does not, wherever it is: node_modules, .cache, .local, .git, __pycache__, .DS_Store, .motor, *.log and *.pyc, in
+// upper or lower case. A path that belongs need not be valid.
+func Belongs(p string) bool {
+	switch p {
+	case ManifestName, "LICENSE", "LICENSE.txt", "LICENSE.md", "NOTICE", "README.md":
+		return true
+	}
+	top, rest, _ := strings.Cut(p, "/")
+	switch top {
+	case "references", "scripts", "assets":
+		return rest != "" && !slices.ContainsFunc(strings.Split(rest, "/"), denied)
+	}
+	return false
+}
+
+// denied says whether tools leave something of this name behind.
+func denied(element string) bool {
+	element = strings.ToLower(element)
+	switch element {
+	case "node_modules", ".cache", ".local", ".git", "__pycache__", ".ds_store", ".motor":
+		return true
+	}
+	return strings.HasSuffix(element, ".log") || strings.HasSuffix(element, ".pyc")
+}

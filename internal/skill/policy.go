@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skill
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/text"
+)
+
+// PolicyHash is what an approval binds a policy by: "sha256:…" of its canonical JSON, which has sorted keys, no spaces and no
+// escapes but those that JSON needs. What is empty is left out, but for an empty bash.allowedCommands, and {} stands for an
+// empty policy. Lists are taken as they are written, so that their order counts, although most of them are sets: then anybody
+// can compute the hash of a policy that is in the cluster, where it has its defaults:
+//
+//	kubectl get skill NAME -o json | jq -cjS .spec.policy | sha256sum
+func PolicyHash(p *v1alpha1.SkillPolicy) string {
+	if p == nil {
+		p = &v1alpha1.SkillPolicy{}
+	}
+	return jsonHash(p)
+}
+
+// PackagesHash is the same of dependencies and of where they are installed from: what it is equal for needs to be installed
+// once. Either can be nil.
+func PackagesHash(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSources) string {
+	return jsonHash(struct {
+		Dependencies *v1alpha1.SkillDependencies `json:"dependencies,omitempty"`
+		Sources      *v1alpha1.PackageSources    `json:"sources,omitempty"`
+	}{deps, sources})
+}
+
+func jsonHash(v any) string {
+	sum := sha256.Sum256([]byte(canonicalJSON(v)))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// canonicalJSON panics on what has no JSON form, which nothing of the API lacks.
+func canonicalJSON(v any) string {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(encoded))
+	dec.UseNumber()
+	var plain any
+	if err := dec.Decode(&plain); err != nil {
+		panic(err)
+	}
+	return lineSeparators.Replace(text.JSON(plain))
+}
+
+// lineSeparators takes back what encoding/json escapes for the sake of JavaScript. An escaped backslash is matched first, so
+// that what comes after one is left as it is.
+var lineSeparators = strings.NewReplacer(`\\`, `\\`, `\u2028`, "\u2028", `\u2029`, "\u2029")

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skill
+
+import (
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/egress/allowlist"
+)
+
+// maxMissing is the most names of a kind that a review lists as missing.
+const maxMissing = 32
+
+// ReviewPolicy compares what the files of a revision mention, as its status has it, with what a policy grants.
+func ReviewPolicy(rev *v1alpha1.SkillRevision, p *v1alpha1.SkillPolicy) *v1alpha1.PolicyReview {
+	r := &v1alpha1.PolicyReview{Revision: rev.Name, Findings: int32(len(rev.Status.Findings))}
+	r.MissingDomains, r.UnusedDomains = reviewDomains(rev.Status.Domains, p.Domains)
+	r.MissingCredentials, r.UnusedCredentials = reviewCredentials(rev.Status.Variables, p.Credentials)
+	return r
+}
+
+// reviewDomains finds the hosts that no domain covers, because none does or because they cannot be granted, and the domains that
+// cover no host.
+func reviewDomains(mentioned []v1alpha1.Mention, granted []v1alpha1.Domain) (missing, unused []string) {
+	var hosts, rules allowlist.List
+	for _, d := range granted {
+		if r, err := allowlist.ParseRule(string(d)); err == nil {
+			rules = append(rules, r)
+		}
+	}
+	for _, m := range mentioned {
+		host, err := allowlist.ParseRule(m.Name)
+		if err == nil && rules.Covers(host) {
+			hosts = append(hosts, host)
+		} else if len(missing) < maxMissing {
+			missing = append(missing, m.Name)
+		}
+	}
+	for _, d := range granted {
+		r, err := allowlist.ParseRule(string(d))
+		if err != nil || !slices.ContainsFunc(hosts, func(h allowlist.Rule) bool { return h.Within(r) }) {
+			unused = append(unused, string(d))
+		}
+	}
+	return missing, unused
+}
+
+// reviewCredentials finds the variables that no credential fills, and the credentials that no file mentions. A credential fills
+// the variable of its name in upper case; files may put VAULT_ before it.
+func reviewCredentials(mentioned []v1alpha1.Mention, granted []v1alpha1.SkillCredential) (missing, unused []string) {
+	used := make(map[string]bool)
+	for _, m := range mentioned {
+		name := strings.ToLower(m.Name)
+		i := slices.IndexFunc(granted, func(c v1alpha1.SkillCredential) bool {
+			return c.Name == name || c.Name == strings.TrimPrefix(name, "vault_")
+		})
+		if i >= 0 {
+			used[granted[i].Name] = true
+		} else if len(missing) < maxMissing {
+			missing = append(missing, m.Name)
+		}
+	}
+	for i := range granted {
+		if !used[granted[i].Name] {
+			unused = append(unused, granted[i].Name)
+		}
+	}
+	return missing, unused
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package skill knows what a skill is: its files as the Agent Skills standard has them, the hashes that an approval is bound to,
+// the policy, and what is decided from them. It does no I/O and has no client.
+package skill
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/internal/text"
+)
+
+const (
+	// ManifestName is the path of the file that every skill has.
+	ManifestName = "SKILL.md"
+	// MaxManifestBytes is the most that SKILL.md may have.
+	MaxManifestBytes = 256 << 10
+	// MaxFrontBytes is the most that its front matter may have, without the lines around it.
+	MaxFrontBytes = 64 << 10
+	// MaxName, MaxDescription and MaxCompatibility are the most characters of each, as the standard has them.
+	MaxName, MaxDescription, MaxCompatibility = 64, 1024, 500
+)
+
+// Mode says what becomes of what the standard does not know.
+type Mode int
+
+const (
+	// Strict refuses it: for what a person applies.
+	Strict Mode = iota
+	// Lenient leaves it out with a warning: for what was written for other systems, and by runs.
+	Lenient
+)
+
+// Front is what stands in the front matter of SKILL.md. Numbers, dates, true and false are taken as they are written, and what is
+// null, or has no value, is "". No text has control characters but line breaks and tabs, or others that nobody sees.
+type Front struct {
+	// Name is one for ValidName.
+	Name string
+	// Description is 1 to 1024 characters, without blanks around it.
+	Description string
+	// License is a name, or the path of a file; "" if there is none.
+	License string
+	// Compatibility says what the skill needs around it, in at most 500 characters; "" if it says nothing.
+	Compatibility string
+	// Metadata is what other systems keep there. Nothing here depends on it.
+	Metadata map[string]string
+	// AllowedTools are names with one space between them, also if SKILL.md has a list. They grant nothing: the policy does.
+	AllowedTools string
+}
+
+// Manifest is a SKILL.md.
+type Manifest struct {
+	Front
+	// Body is the text below the front matter, with LF between its lines. It may be empty, as it is in the standard's smallest
+	// example.
+	Body string
+	// Warnings say what was left out: of SKILL.md in the order of the lines, then which files; at most 32 of each, of which the last
+	// says how many more there are. There are none in Strict.
+	Warnings []Warning
+}
+
+// Warning says what was left out.
+type Warning struct {
+	// Line of SKILL.md, from 1; 0 if it is about another file, or many.
+	Line int
+	// Message is one sentence. What it quotes is shortened, and has nothing that cannot be shown.
+	Message string
+}
+
+// ParseManifest reads a SKILL.md: a line ---, the front matter in YAML, a line ---, and the body. A byte order mark is skipped, and
+// CRLF is read as LF. The error is one sentence that has the line, says what is wrong and what to do, and quotes nothing that cannot
+// be shown. What it takes is bounded, whatever the content is: it is refused by its size before anything is parsed. Anchors and
+// tags of its own are refused in both modes, and so is a key that is there twice.
+//
+// In Strict, it is an error to have a key that the standard does not know, or a value of another kind than it wants. In Lenient,
+// these are left out with a warning; name and description are needed all the same. What Strict accepts, Lenient reads in the same way.
+func ParseManifest(content []byte, mode Mode) (Manifest, error) {
+	if len(content) > MaxManifestBytes {
+		return Manifest{}, fmt.Errorf("it has %d bytes, and %d are the most: move parts of it to files below references", len(content), MaxManifestBytes)
+	}
+	front, body, err := splitManifest(content)
+	if err != nil {
+		return Manifest{}, err
+	}
+	root, err := parseFront(front)
+	if err != nil {
+		return Manifest{}, err
+	}
+	r := frontReader{mode: mode}
+	if err := r.read(root); err != nil {
+		return Manifest{}, err
+	}
+	return Manifest{Front: r.front, Body: body, Warnings: r.warnings.all()}, nil
+}
+
+// splitManifest gives the front matter, with an empty line for the one above it, so that its lines count as those of the file.
+func splitManifest(content []byte) (front, body string, err error) {
+	content = bytes.TrimPrefix(content, []byte("\uFEFF"))
+	if err := checkText(content); err != nil {
+		return "", "", err
+	}
+	first, rest, _ := strings.Cut(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n")
+	if !isFence(first) {
+		return "", "", lineError(1, "it must begin with a line ---, the front matter with name and description, and a line ---: add them")
+	}
+	for at, number := 0, 2; ; number++ {
+		line, _, more := strings.Cut(rest[at:], "\n")
+		end := at + len(line)
+		switch {
+		case isFence(line):
+			return "\n" + rest[:at], strings.TrimPrefix(rest[end:], "\n"), nil
+		case end >= MaxFrontBytes:
+			return "", "", lineError(1, "the front matter has more than %d bytes: move what it says below it, or to files below references", MaxFrontBytes)
+		case !more:
+			return "", "", lineError(1, "the front matter does not end: add a line --- below it")
+		}
+		// YAML takes some of these for the end of a line, and then a line has keys that nobody sees in it.
+		if i := strings.IndexFunc(line, func(c rune) bool { return c != '\t' && unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp) }); i >= 0 {
+			c, _ := utf8.DecodeRuneInString(line[i:])
+			return "", "", lineError(number, "there is a control character, or another end of line than LF and CRLF (U+%04X): take it out", c)
+		}
+		at = end + 1
+	}
+}
+
+// checkText refuses what is no text.
+func checkText(content []byte) error {
+	if utf8.Valid(content) && bytes.IndexByte(content, 0) < 0 {
+		return nil
+	}
+	number := 0
+	for line := range bytes.Lines(content) {
+		number++
+		switch {
+		case !utf8.Valid(line):
+			return lineError(number, "it is not valid UTF-8: save it as UTF-8")
+		case bytes.IndexByte(line, 0) >= 0:
+			return lineError(number, "there is a NUL character: take it out")
+		}
+	}
+	return nil
+}
+
+// isFence says whether a line begins or ends the front matter.
+func isFence(line string) bool { return strings.TrimRight(line, " \t") == "---" }
+
+// ValidName says what is wrong with the name of a skill, which is 1 to 64 of a-z, 0-9 and hyphens, without a hyphen at its beginning
+// or end, or two in a row. The error is one sentence that says what to do.
+func ValidName(name string) error {
+	if name == "" {
+		return fmt.Errorf("the name is empty: give one of 1 to %d of a-z, 0-9 and hyphens", MaxName)
+	}
+	if n := utf8.RuneCountInString(name); n > MaxName {
+		return fmt.Errorf("the name has %d characters, and %d are the most: shorten it", n, MaxName)
+	}
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return fmt.Errorf("the name %s has %s in it: use a-z, 0-9 and hyphens alone", quoted(name), quoted(string(c)))
+		}
+	}
+	switch {
+	case strings.HasPrefix(name, "-"), strings.HasSuffix(name, "-"):
+		return fmt.Errorf("the name %s begins or ends with a hyphen: take it away", quoted(name))
+	case strings.Contains(name, "--"):
+		return fmt.Errorf("the name %s has two hyphens in a row: take one away", quoted(name))
+	}
+	return nil
+}
+
+// unseen says whether nobody sees a character, or it turns the direction of text. The two that join letters, which some scripts and
+// emoji need, are not among them, nor are line breaks and tabs.
+func unseen(c rune) bool {
+	switch c {
+	case '\n', '\t', '\u200c', '\u200d':
+		return false
+	}
+	return unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Other_Default_Ignorable_Code_Point) ||
+		unicode.Is(unicode.Cf, c) && !unicode.Is(unicode.Prepended_Concatenation_Mark, c)
+}
+
+// visible says whether a character can be seen, or is a blank.
+func visible(c rune) bool {
+	return unicode.IsPrint(c) && c != '\u2800' && !unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// quoted is what somebody else wrote, fit to be part of a message: in quotes, at most 60 bytes of it, and with escapes for all that
+// cannot be seen.
+func quoted(s string) string {
+	var b strings.Builder
+	for _, c := range strconv.Quote(text.CutBytes(s, 60)) {
+		if visible(c) {
+			b.WriteRune(c)
+		} else {
+			fmt.Fprintf(&b, `\u{%x}`, c)
+		}
+	}
+	return b.String()
+}
+
+// lineError is an error about a line of SKILL.md, from 1.
+func lineError(line int, format string, args ...any) error {
+	return errors.New(atLine(line, fmt.Sprintf(format, args...)))
+}
+
+func atLine(line int, message string) string { return "line " + strconv.Itoa(line) + ": " + message }
+
+// maxWarnings bounds the warnings of one skill, with the one that says how many more there are.
+const maxWarnings = 32
+
+// warningList are warnings, of which the first are kept and the rest are counted.
+type warningList struct {
+	first []Warning
+	more  int
+}
+
+func (l *warningList) add(w Warning) {
+	if len(l.first) == maxWarnings-1 {
+		l.more++
+		return
+	}
+	l.first = append(l.first, w)
+}
+
+func (l *warningList) all() []Warning {
+	if l.more == 0 {
+		return l.first
+	}
+	return append(slices.Clip(l.first), Warning{Message: fmt.Sprintf("%d more things were left out", l.more)})
+}

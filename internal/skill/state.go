@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skill
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/text"
+)
+
+const (
+	// maxVerdict is the most bytes of a message, as many as a condition of a skill keeps.
+	maxVerdict = 1024
+	// maxNamedFiles is how many changed files a message names.
+	maxNamedFiles = 5
+)
+
+// Observation is everything that the state of a skill is decided by.
+type Observation struct {
+	// Source is what spec.source gives now, nil if there is no source or it could not be read. Then what it gave last counts.
+	Source *SourceState
+	// Revisions of the skill, in any order. What is not Sound does not count.
+	Revisions []v1alpha1.SkillRevision
+	Spec      *v1alpha1.SkillSpec
+	// Status is the one that was written last.
+	Status *v1alpha1.SkillStatus
+	Now    time.Time
+}
+
+// SourceState is what a source gives.
+type SourceState struct{ ContentHash string }
+
+// Verdict is what Decide found.
+type Verdict struct {
+	State v1alpha1.SkillState
+	// Reason of the condition Approved.
+	Reason string
+	// Message is one sentence or two: how the skill stands, and what to do.
+	Message string
+	// Revision is the one that an approval is asked for, unless it has it: what status.revision names. Nil if there is none.
+	Revision *v1alpha1.SkillRevision
+	// Approved is the revision that runs use, nil unless State is Approved.
+	Approved *v1alpha1.SkillRevision
+	// Record is what status.approved is to be, nil for nothing.
+	Record *v1alpha1.ApprovedRevision
+	// WakeAt is when the approval ends, zero if that needs no look.
+	WakeAt time.Time
+}
+
+// Decide says how a skill stands:
+//
+//	new content ─► PendingReview ─► Reviewed ─► Approved ─► NeedsReapproval   content, policy or time
+//	                                   │           │ ▲            │
+//	                                   ▼           │ └────────────┘           approved again, or the change taken back
+//	                                Rejected       ▼
+//	                                            Revoked
+//
+// An approval holds for one content and one policy. A content that a run proposes does not touch it; a source that gives
+// something else than when the approval was found does.
+func Decide(o Observation) Verdict {
+	d := &decision{Observation: o, source: lastSource(o)}
+	d.newest(o.Revisions)
+	switch a := o.Spec.Approval; {
+	case a == nil:
+		return d.unapproved()
+	case a.Decision != v1alpha1.SkillDecisionApproved && a.Decision != "":
+		return d.verdict(v1alpha1.SkillRevoked, v1alpha1.ReasonSkillRevoked, "The approval was revoked: nobody can use the skill until it is approved again.")
+	default:
+		return d.approved(a)
+	}
+}
+
+// decision is one call of Decide.
+type decision struct {
+	Observation
+	// source is the content that spec.source gives, "" if there is none or it was never read.
+	source string
+	// revisions that count, the newest first.
+	revisions []*v1alpha1.SkillRevision
+}
+
+func lastSource(o Observation) string {
+	switch {
+	case o.Source != nil:
+		return o.Source.ContentHash
+	case o.Spec.Source != nil && o.Status.Source != nil:
+		return o.Status.Source.ContentHash
+	}
+	return ""
+}
+
+// newest orders the revisions that count.
+func (d *decision) newest(all []v1alpha1.SkillRevision) {
+	for i := range all {
+		if r := &all[i]; Sound(r) {
+			d.revisions = append(d.revisions, r)
+		}
+	}
+	slices.SortFunc(d.revisions, func(a, b *v1alpha1.SkillRevision) int { return CompareAge(b, a) })
+}
+
+// Sound says whether a revision can be used: its contentHash is that of its files, and it is not being deleted.
+func Sound(r *v1alpha1.SkillRevision) bool {
+	return r.DeletionTimestamp == nil && HashOf(r.Spec.Files) == r.Spec.ContentHash
+}
+
+// CompareAge is negative if a is older than b. Times have no parts of seconds, and what a run proposes comes after what it
+// began with.
+func CompareAge(a, b *v1alpha1.SkillRevision) int {
+	return cmp.Or(
+		a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		cmp.Compare(proposed(a), proposed(b)),
+		cmp.Compare(a.Name, b.Name),
+	)
+}
+
+func proposed(r *v1alpha1.SkillRevision) int {
+	if r.Spec.ExtractedFrom == nil {
+		return 0
+	}
+	return 1
+}
+
+// of is the revision with a content, nil if there is none.
+func (d *decision) of(contentHash string) *v1alpha1.SkillRevision {
+	i := slices.IndexFunc(d.revisions, func(r *v1alpha1.SkillRevision) bool { return r.Spec.ContentHash == contentHash })
+	if i < 0 {
+		return nil
+	}
+	return d.revisions[i]
+}
+
+// candidate is what an approval is asked for: what the source gives, unless a run has proposed something after it that nobody
+// rejected, or else the newest revision. A source can go back to a content that it had before, whose revision is not the
+// newest then.
+func (d *decision) candidate() *v1alpha1.SkillRevision {
+	current := d.of(d.source)
+	for _, r := range d.revisions {
+		if current == nil || r == current || proposed(r) == 1 && !d.rejected(r) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (d *decision) verdict(state v1alpha1.SkillState, reason, format string, args ...any) Verdict {
+	return Verdict{State: state, Reason: reason, Message: text.CutBytes(fmt.Sprintf(format, args...), maxVerdict), Revision: d.candidate()}
+}
+
+// unapproved is the verdict while spec.approval is unset.
+func (d *decision) unapproved() Verdict {
+	r := d.candidate()
+	switch {
+	case r == nil:
+		return d.verdict(v1alpha1.SkillPendingReview, v1alpha1.ReasonNoRevision, "The skill has no files yet.")
+	case d.rejected(r):
+		return d.verdict(v1alpha1.SkillRejected, v1alpha1.ReasonSkillRejected,
+			"%s was rejected: change the files, or approve it after all.", r.Spec.ContentHash)
+	case r.Status.ReviewedAt == nil:
+		return d.verdict(v1alpha1.SkillPendingReview, v1alpha1.ReasonReviewing, "What the files mention is being gathered.")
+	}
+	return d.verdict(v1alpha1.SkillReviewed, v1alpha1.ReasonAwaitingApproval,
+		"Nobody has approved the skill: look at status.review and at the SkillRevision %s, and approve %s.", r.Name, r.Spec.ContentHash)
+}
+
+func (d *decision) rejected(r *v1alpha1.SkillRevision) bool {
+	return slices.ContainsFunc(d.Spec.Rejections, func(j v1alpha1.SkillRejection) bool { return j.ContentHash == r.Spec.ContentHash })
+}
+
+// approved is the verdict while spec.approval is an approval.
+func (d *decision) approved(a *v1alpha1.SkillApproval) Verdict {
+	if a.ExpiresAt != nil && !d.Now.Before(a.ExpiresAt.Time) {
+		// The record is gone with it: whoever approves again has seen what the source gives by then.
+		return d.verdict(v1alpha1.SkillNeedsReapproval, v1alpha1.ReasonApprovalExpired,
+			"The approval ended at %s: approve %s again.", a.ExpiresAt.UTC().Format(time.RFC3339), a.ContentHash)
+	}
+	v := d.inForce(a)
+	if a.ExpiresAt != nil {
+		v.WakeAt = a.ExpiresAt.Time
+	}
+	return v
+}
+
+// inForce is the verdict on an approval that has not ended.
+func (d *decision) inForce(a *v1alpha1.SkillApproval) Verdict {
+	if hash := PolicyHash(&d.Spec.Policy); hash != a.PolicyHash {
+		v := d.verdict(v1alpha1.SkillNeedsReapproval, v1alpha1.ReasonPolicyChanged,
+			"The policy is %s and %s was approved: approve the new one, or take the change back.", hash, a.PolicyHash)
+		v.Record = d.Status.Approved
+		return v
+	}
+	r := d.of(a.ContentHash)
+	if r == nil {
+		return d.unknown(a)
+	}
+	record := d.record(a, r)
+	if d.source != "" && d.source != a.ContentHash && d.source != record.SourceHash {
+		v := d.verdict(v1alpha1.SkillNeedsReapproval, v1alpha1.ReasonContentChanged,
+			"The source gives other files than %s, which was approved%s: approve %s, or take the change back.",
+			a.ContentHash, d.changes(r), d.source)
+		v.Record = record
+		return v
+	}
+	v := d.verdict(v1alpha1.SkillApproved, v1alpha1.ReasonSkillApproved, "Runs can use the skill.")
+	if c := v.Revision; c != nil && c != r && proposed(c) == 1 && !d.rejected(c) {
+		v.Message = text.CutBytes(fmt.Sprintf("Runs can use the skill as it was approved. The run %s proposes %s: look at the SkillRevision %s, and approve or reject it.",
+			c.Spec.ExtractedFrom.Run, c.Spec.ContentHash, c.Name), maxVerdict)
+	}
+	v.Approved, v.Record = r, record
+	return v
+}
+
+// unknown is the verdict on an approval of a content that there is no revision of.
+func (d *decision) unknown(a *v1alpha1.SkillApproval) Verdict {
+	state := v1alpha1.SkillNeedsReapproval
+	if d.Status.Approved == nil && d.Spec.Source != nil && d.source == "" {
+		state = v1alpha1.SkillPendingReview
+	}
+	v := d.verdict(state, v1alpha1.ReasonContentUnknown,
+		"There is no revision with the approved content %s: approve one of status.revisions, or let the source give that content.", a.ContentHash)
+	v.Record = d.Status.Approved
+	return v
+}
+
+// record is what is kept of an approval: what was kept already, if it is the same one. Once the source gives what is approved,
+// every other content of it is a change.
+func (d *decision) record(a *v1alpha1.SkillApproval, r *v1alpha1.SkillRevision) *v1alpha1.ApprovedRevision {
+	is := &v1alpha1.ApprovedRevision{
+		Revision: r.Name, ContentHash: a.ContentHash, PolicyHash: a.PolicyHash, ApprovedBy: a.ApprovedBy, Account: a.Account, At: metav1.NewTime(d.Now),
+	}
+	if d.Spec.Source != nil && d.Status.Source != nil {
+		// Not what the source gives now: whoever approved could not see that.
+		is.SourceHash = d.Status.Source.ContentHash
+	}
+	if was := d.Status.Approved; was != nil {
+		same := *was
+		same.SourceHash, same.At, same.Revision = is.SourceHash, is.At, is.Revision
+		if same == *is {
+			is.SourceHash, is.At = was.SourceHash, was.At
+		}
+	}
+	if d.source == a.ContentHash {
+		is.SourceHash = d.source
+	}
+	return is
+}
+
+// changes names the files in which the source differs from a revision, if there are revisions of both.
+func (d *decision) changes(base *v1alpha1.SkillRevision) string {
+	now := d.of(d.source)
+	if now == nil {
+		return ""
+	}
+	diff := Compare(base.Spec.Files, now.Spec.Files)
+	var names []string
+	for _, kind := range []struct {
+		word  string
+		paths []string
+	}{{"changed", diff.Changed}, {"added", diff.Added}, {"deleted", diff.Deleted}} {
+		for _, p := range kind.paths {
+			names = append(names, text.Printable(p)+" "+kind.word)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if more := len(names) - maxNamedFiles; more > 0 {
+		names = append(names[:maxNamedFiles], fmt.Sprintf("and %d more", more))
+	}
+	return text.CutBytes(" ("+strings.Join(names, ", ")+")", maxVerdict/2)
+}

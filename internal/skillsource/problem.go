@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package skillsource
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/text"
+)
+
+const (
+	// maxCause is the most bytes that a message has of somebody else's error, maxName of a name that somebody else chose.
+	maxCause = 256
+	maxName  = 256
+)
+
+// Problem is why a source gives no skill.
+type Problem struct {
+	// Reason is one of SourceReady.
+	Reason string
+	// Message is one sentence, or two. It never has a secret.
+	Message string
+	// Transient says that the reason is SourceUnavailable: it may go away by itself, so that it is worth to try again soon. For the
+	// same trouble the message is the same.
+	Transient bool
+}
+
+func (p *Problem) Error() string { return p.Message }
+
+func notFound(format string, args ...any) error {
+	return &Problem{Reason: v1alpha1.ReasonSourceNotFound, Message: fmt.Sprintf(format, args...)}
+}
+
+func invalid(format string, args ...any) error {
+	return &Problem{Reason: v1alpha1.ReasonSkillInvalid, Message: fmt.Sprintf(format, args...)}
+}
+
+func tooLarge(format string, args ...any) error {
+	return &Problem{Reason: v1alpha1.ReasonSkillTooLarge, Message: fmt.Sprintf(format, args...)}
+}
+
+func unavailable(format string, args ...any) error {
+	return &Problem{Reason: v1alpha1.ReasonSourceUnavailable, Message: fmt.Sprintf(format, args...), Transient: true}
+}
+
+// quoted is a name that somebody else chose, fit to be shown.
+func quoted(name string) string { return strconv.Quote(text.CutBytes(name, maxName)) }
+
+// query is what an address may carry that gives access: its query, and a user before its host.
+var query = regexp.MustCompile(`\?[^\s"']*|//[^/\s"']*@`)
+
+// cause is the innermost that is known of trouble with the network. Addresses are left out: that of a redirect can give access, and
+// that of a connection is another one each time.
+func cause(err error) string {
+	for u, ok := errors.AsType[*url.Error](err); ok; u, ok = errors.AsType[*url.Error](err) {
+		err = u.Err
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = fmt.Errorf("%s: %w", op.Op, op.Err)
+	}
+	return text.CutBytes(text.Printable(query.ReplaceAllString(err.Error(), "")), maxCause)
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package skillsource reads the files of a skill from where its spec.source says that they are.
+package skillsource
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+)
+
+// networkTimeout bounds how long it takes to read what is not in the cluster's API.
+const networkTimeout = time.Minute
+
+// Read is what a source gave.
+type Read struct {
+	// Files as they came: skill.Check says whether they are a skill. Of one in an archive that has more than skill.MaxFileBytes,
+	// there is one byte more than that, so that it is refused or left out.
+	Files []skill.File
+	// Origin is what the files were read from, "" for inline files and ConfigMaps: the digest behind a tag, a Git commit.
+	Origin string
+	// Mode is how strict SKILL.md is to be read: Lenient for what somebody else packed.
+	Mode skill.Mode
+}
+
+// Reader reads sources.
+type Reader struct {
+	// Live reads past any cache.
+	Live client.Reader
+	// HTTP reaches registries and the artifacts of Flux, http.DefaultClient if it is nil.
+	HTTP *http.Client
+}
+
+// Read reads the source of a skill in that namespace. An error that is no *Problem is trouble with the API server, or the end of
+// the context.
+func (r *Reader) Read(ctx context.Context, namespace string, s *v1alpha1.SkillSource) (Read, error) {
+	switch {
+	case s.ConfigMaps != nil:
+		files, err := r.configMaps(ctx, namespace, s.ConfigMaps)
+		return Read{Files: files}, err
+	case s.OCI != nil:
+		return overNetwork(ctx, func(ctx context.Context) (Read, error) { return r.oci(ctx, namespace, s.OCI) })
+	case s.Flux != nil:
+		return overNetwork(ctx, func(ctx context.Context) (Read, error) { return r.flux(ctx, namespace, s.Flux) })
+	}
+	var files collection
+	for _, f := range s.Files {
+		if err := files.add(skill.File{Path: f.Path, Content: []byte(f.Content), Executable: f.Executable}); err != nil {
+			return Read{}, err
+		}
+	}
+	return Read{Files: files.list}, nil
+}
+
+// overNetwork bounds the time of a read. If the caller's context ended, that is the error.
+func overNetwork(ctx context.Context, read func(context.Context) (Read, error)) (Read, error) {
+	bounded, cancel := context.WithTimeout(ctx, networkTimeout)
+	defer cancel()
+	got, err := read(bounded)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return Read{}, ctx.Err()
+	case bounded.Err() != nil:
+		return Read{}, unavailable("The source could not be read within %s.", networkTimeout)
+	default:
+		return Read{}, err
+	}
+	got.Mode = skill.Lenient
+	return got, nil
+}
+
+// configMaps reads the keys of ConfigMaps as files.
+func (r *Reader) configMaps(ctx context.Context, namespace string, named []v1alpha1.SkillConfigMap) ([]skill.File, error) {
+	var files collection
+	for _, named := range named {
+		var cm corev1.ConfigMap
+		switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: named.Name}, &cm); {
+		case apierrors.IsNotFound(err):
+			return nil, notFound("There is no ConfigMap %s.", named.Name)
+		case err != nil:
+			return nil, fmt.Errorf("get the ConfigMap %s: %w", named.Name, err)
+		}
+		content := make(map[string][]byte, len(cm.Data)+len(cm.BinaryData))
+		maps.Copy(content, cm.BinaryData)
+		for key, value := range cm.Data {
+			content[key] = []byte(value)
+		}
+		for _, key := range slices.Sorted(maps.Keys(content)) {
+			path, err := keyPath(named, key)
+			if err == nil {
+				err = files.add(skill.File{Path: path, Content: content[key]})
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return files.list, nil
+}
+
+// keyPath is the path of the file that a key of a ConfigMap is.
+func keyPath(cm v1alpha1.SkillConfigMap, key string) (string, error) {
+	path := strings.ReplaceAll(key, "__", "/")
+	if strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/") || strings.Contains(path, "//") {
+		return "", invalid("The key %s of the ConfigMap %s is no path: two underscores stand for / between folders.", quoted(key), cm.Name)
+	}
+	if folder := strings.TrimSuffix(cm.Path, "/"); folder != "" {
+		path = folder + "/" + path
+	}
+	return path, nil
+}
+
+// collection are files, each path once.
+type collection struct {
+	list []skill.File
+	seen map[string]bool
+	size int
+}
+
+func (c *collection) add(f skill.File) error {
+	if c.seen[f.Path] {
+		return invalid("The file %s is there twice.", quoted(f.Path))
+	}
+	// What an archive has is bounded as it is read, but for files with holes, which are longer than what there is of them.
+	if c.size += len(f.Content); c.size > maxUnpackedBytes {
+		return tooLarge("The files have more than %d MiB.", maxUnpackedBytes>>20)
+	}
+	if c.seen == nil {
+		c.seen = map[string]bool{}
+	}
+	c.seen[f.Path] = true
+	c.list = append(c.list, f)
+	return nil
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package skillstore keeps the files of skills: SkillRevisions, and the ConfigMaps that hold their bytes.
+//
+//	Skill ◄─ owner ─ SkillRevision NAME-<12 hex digits> ◄─ owner ─ ConfigMap NAME-<12 hex digits>-0, -1 …
+//
+// The revision is written first, as it owns the ConfigMaps. One whose ConfigMaps are not all there is not used.
+package skillstore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/skill"
+)
+
+// hashDigits is how many digits of a content's hash are in names.
+const hashDigits = 12
+
+var (
+	// ErrMissing says that a ConfigMap is not there. Putting the files again completes a revision.
+	ErrMissing = errors.New("the bytes of the files are not all there")
+	// ErrDamaged says that the bytes are not those that were stored.
+	ErrDamaged = errors.New("the bytes of the files are not those that were stored")
+	// ErrTaken says that somebody else has an object of that name.
+	ErrTaken = errors.New("the name is taken")
+	// ErrFormer says that an object of that name belongs to an earlier owner of the same name, and goes away with it. It is worth
+	// to try again.
+	ErrFormer = errors.New("it is going to be deleted")
+)
+
+// Store keeps revisions.
+type Store struct {
+	// Client writes. It must not read ConfigMaps from a cache.
+	Client client.Client
+	// Live reads past any cache.
+	Live client.Reader
+}
+
+// RevisionName is the name of the revision of a skill with that content.
+func RevisionName(name, contentHash string) string {
+	digits := strings.TrimPrefix(contentHash, "sha256:")
+	return name + "-" + digits[:min(len(digits), hashDigits)]
+}
+
+// Put stores files, as skill.Check gave them, as a revision of the skill, or completes the revision that they have. What is given
+// of the spec is Description, Origin and ExtractedFrom; a revision that is there already keeps its own.
+func (s *Store) Put(ctx context.Context, owner *v1alpha1.Skill, spec v1alpha1.SkillRevisionSpec, files []skill.File) (*v1alpha1.SkillRevision, error) {
+	files = slices.SortedFunc(slices.Values(files), func(a, b skill.File) int { return cmp.Compare(a.Path, b.Path) })
+	var content bytes.Buffer
+	for _, f := range files {
+		content.Write(f.Content)
+	}
+	spec.Skill, spec.Files = owner.Name, skill.Listed(files)
+	spec.ContentHash = skill.HashOf(spec.Files)
+	name := RevisionName(owner.Name, spec.ContentHash)
+	spec.ConfigMaps = chunkNames(name, content.Len())
+	rev := &v1alpha1.SkillRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: owner.Namespace,
+			Labels:          map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelSkill: v1alpha1.SkillLabel(owner.Name)},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind("Skill"))},
+		},
+		Spec: spec,
+	}
+	if err := s.Client.Create(ctx, rev); apierrors.IsAlreadyExists(err) {
+		if rev, err = s.adopt(ctx, rev); err != nil {
+			return nil, err
+		}
+	} else if err != nil {
+		return nil, fmt.Errorf("create the SkillRevision %s: %w", name, err)
+	}
+	ref := *metav1.NewControllerRef(rev, v1alpha1.GroupVersion.WithKind("SkillRevision"))
+	labels := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSkill, v1alpha1.LabelSkill: v1alpha1.SkillLabel(owner.Name)}
+	if _, err := WriteChunks(ctx, s.Client, ref, rev.Namespace, name, labels, content.Bytes()); err != nil {
+		return nil, err
+	}
+	return rev, nil
+}
+
+// adopt gives the revision of the wanted one's name, if it is the same one of the same skill.
+func (s *Store) adopt(ctx context.Context, want *v1alpha1.SkillRevision) (*v1alpha1.SkillRevision, error) {
+	var there v1alpha1.SkillRevision
+	if err := s.Live.Get(ctx, client.ObjectKeyFromObject(want), &there); err != nil {
+		return nil, fmt.Errorf("get the SkillRevision %s: %w", want.Name, err)
+	}
+	if err := checkOwner("SkillRevision", &there, want.OwnerReferences[0]); err != nil {
+		return nil, err
+	}
+	if there.Spec.ContentHash != want.Spec.ContentHash || skill.HashOf(there.Spec.Files) != want.Spec.ContentHash ||
+		!slices.Equal(there.Spec.ConfigMaps, want.Spec.ConfigMaps) {
+		return nil, fmt.Errorf("the SkillRevision %s has other files: %w", want.Name, ErrTaken)
+	}
+	return &there, nil
+}
+
+// Files reads the files of a revision, and gives them only if they are, byte for byte, what its content hash says.
+func (s *Store) Files(ctx context.Context, rev *v1alpha1.SkillRevision) ([]skill.File, error) {
+	content, err := ReadChunks(ctx, s.Live, rev.Namespace, rev.Spec.ConfigMaps, rev.UID)
+	if err != nil {
+		return nil, fmt.Errorf("SkillRevision %s: %w", rev.Name, err)
+	}
+	files, err := cut(content, rev.Spec.Files)
+	if err == nil && skill.HashOf(rev.Spec.Files) != rev.Spec.ContentHash {
+		err = fmt.Errorf("%w: its content hash is not that of its files", ErrDamaged)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("SkillRevision %s: %w", rev.Name, err)
+	}
+	return files, nil
+}
+
+// cut makes files of their bytes, one after the other.
+func cut(content []byte, listed []v1alpha1.RevisionFile) ([]skill.File, error) {
+	files := make([]skill.File, 0, len(listed))
+	for _, f := range listed {
+		if f.Size < 0 || f.Size > int64(len(content)) {
+			return nil, fmt.Errorf("%w: there is less than its files have", ErrDamaged)
+		}
+		file := skill.File{Path: f.Path, Content: content[:f.Size:f.Size], Executable: f.Executable}
+		if sum := sha256.Sum256(file.Content); hex.EncodeToString(sum[:]) != f.SHA256 {
+			return nil, fmt.Errorf("%w: %s is another file", ErrDamaged, f.Path)
+		}
+		files, content = append(files, file), content[f.Size:]
+	}
+	if len(content) > 0 {
+		return nil, fmt.Errorf("%w: there is more than its files have", ErrDamaged)
+	}
+	return files, nil
+}
+
+// EnsureSkill gives the skill of that name. One that is not there is made, for what a run wrote: nobody approved it, and it has no
+// source.
+func (s *Store) EnsureSkill(ctx context.Context, namespace, name string, credentials []v1alpha1.SkillCredential) (sk *v1alpha1.Skill, created bool, err error) {
+	sk = &v1alpha1.Skill{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: namespace, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy},
+		},
+		Spec: v1alpha1.SkillSpec{Policy: v1alpha1.SkillPolicy{Credentials: credentials}},
+	}
+	switch err := s.Client.Create(ctx, sk); {
+	case err == nil:
+		return sk, true, nil
+	case !apierrors.IsAlreadyExists(err):
+		return nil, false, fmt.Errorf("create the Skill %s: %w", name, err)
+	}
+	there := &v1alpha1.Skill{}
+	if err := s.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, there); err != nil {
+		return nil, false, fmt.Errorf("get the Skill %s: %w", name, err)
+	}
+	return there, false, nil
+}

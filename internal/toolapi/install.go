@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package toolapi
+
+const (
+	// InstallArchive is the path in the workspace of what a call of ToolInstall installed, a tar archive compressed with
+	// gzip. It is read as an artifact.
+	InstallArchive = ArtifactDir + "/packages.tar.gz"
+
+	// MaxPackedBytes is the most that such an archive has, MaxUnpackedBytes what its files have together, and
+	// MaxPackageEntries how many entries there are in it.
+	MaxPackedBytes    = 20 << 20
+	MaxUnpackedBytes  = 400 << 20
+	MaxPackageEntries = 50_000
+)
+
+// Folders of the archive: what of them there is depends on what was installed.
+const (
+	PackagesNPM = "node_modules"
+	PackagesPip = "python"
+	PackagesApt = "root"
+)
+
+// InstallArgs are the arguments of a call of ToolInstall: packages with their versions, and where they come from. What
+// there are no packages of needs no source.
+type InstallArgs struct {
+	NPM []string `json:"npm,omitempty"`
+	Pip []string `json:"pip,omitempty"`
+	Apt []string `json:"apt,omitempty"`
+	// NPMRegistry and PipIndex are addresses, AptSource is a line of sources.list without its type and options.
+	NPMRegistry string `json:"npmRegistry,omitempty"`
+	PipIndex    string `json:"pipIndex,omitempty"`
+	AptSource   string `json:"aptSource,omitempty"`
+	// CABundle has certificates of authorities, in PEM, beside those of the image.
+	CABundle string `json:"caBundle,omitempty"`
+}
+
+// InstallResult is the Output, as JSON, of a call of ToolInstall that succeeded.
+type InstallResult struct {
+	// SHA256 of InstallArchive in hexadecimal digits, and how many bytes it has.
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+	// Packages are what was installed, those that others depend on included, as in "npm left-pad@1.3.0". There can be more.
+	Packages []string `json:"packages,omitempty"`
+}
+
+// Installed is what the engine records in place of an InstallResult when it has stored the archive.
+type Installed struct {
+	ConfigMaps []string `json:"configMaps"`
+	SHA256     string   `json:"sha256"`
+	Size       int64    `json:"size"`
+	Packages   []string `json:"packages,omitempty"`
+}
+
+// MaxInstalledBytes is the most that an Installed takes as JSON.
+const MaxInstalledBytes = 16 << 10
+
+// Codes of the Result of a call of ToolInstall.
+const (
+	// CodeInstallFailed: npm, pip or apt could not install the packages. The output says why.
+	CodeInstallFailed = "install_failed"
+	// CodeInstallTooLarge: the packages are larger than may be stored.
+	CodeInstallTooLarge = "install_too_large"
+)

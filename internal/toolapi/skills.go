@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package toolapi
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	// SkillsDir is the folder in the workspace whose folders may be skills. The workspace itself may be one, and each of its folders.
+	SkillsDir = "skills"
+	// SkillManifest is the file that makes a folder a skill.
+	SkillManifest = "SKILL.md"
+	// MaxSkillFolders is how many folders are listed.
+	MaxSkillFolders = 16
+	// MaxSkillFiles is how many files of a folder are listed.
+	MaxSkillFiles = 256
+	// MaxSkillPath is the longest path of a file in its folder, and of a folder in the workspace, in bytes.
+	MaxSkillPath = 256
+	// MaxSkillFileBytes is the most that one file of a skill may have, MaxSkillBytes what all files of one may have.
+	MaxSkillFileBytes = 1 << 20
+	MaxSkillBytes     = 10 << 20
+)
+
+// Skills are the folders of the workspace that have a SKILL.md: the workspace itself first, then those of SkillsDir, then others,
+// each in the order of their names.
+type Skills struct {
+	Folders []SkillFolder `json:"folders"`
+	// Omitted is how many further folders there are, at least.
+	Omitted int32 `json:"omitted,omitempty"`
+}
+
+// SkillFolder is one such folder.
+type SkillFolder struct {
+	// Path in the workspace, "." for the workspace itself.
+	Path string `json:"path"`
+	// Files are those that a skill is made of, see SkillPath, in the order of their paths. There are none with Problem.
+	Files []SkillFile `json:"files,omitempty"`
+	// Problem says why the folder cannot be a skill, one of the Problem words, "" if only its files decide that.
+	Problem string `json:"problem,omitempty"`
+}
+
+// SkillFile is one file of a folder.
+type SkillFile struct {
+	// Path in the folder.
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	// SHA256 of the content in hexadecimal digits, "" with Problem.
+	SHA256     string `json:"sha256,omitempty"`
+	Executable bool   `json:"executable,omitempty"`
+	// Problem says why it cannot be a file of a skill, one of the Problem words, "" if it can.
+	Problem string `json:"problem,omitempty"`
+}
+
+// ProblemOddName is a name with invisible characters, or a path that is too long. Path shows what of it can be shown.
+const ProblemOddName = "odd_name"
+
+// SkillRootFiles are the files of a skill that are not in one of its SkillFolders.
+func SkillRootFiles() []string {
+	return []string{SkillManifest, "LICENSE", "LICENSE.md", "LICENSE.txt", "NOTICE", "README.md"}
+}
+
+// SkillFolders are the folders of a skill that its other files are in.
+func SkillFolders() []string { return []string{"assets", "references", "scripts"} }
+
+// SkillPath says whether the place of a file in a folder is one of a skill, as skill.Belongs does, which no sandbox has: one of
+// SkillRootFiles, or below one of SkillFolders, but for what tools leave there.
+func SkillPath(p string) bool {
+	if slices.Contains(SkillRootFiles(), p) {
+		return true
+	}
+	top, rest, _ := strings.Cut(p, "/")
+	return rest != "" && slices.Contains(SkillFolders(), top) && !slices.ContainsFunc(strings.Split(rest, "/"), leftByTools)
+}
+
+func leftByTools(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case "node_modules", ".cache", ".local", ".git", "__pycache__", ".ds_store", ".motor":
+		return true
+	}
+	return strings.HasSuffix(name, ".log") || strings.HasSuffix(name, ".pyc")
+}

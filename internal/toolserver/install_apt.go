@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// aptDir is where apt keeps what it otherwise keeps in the system's folders, below installDir.
+	aptDir = "apt"
+	// dpkgStatus says what is installed in the image.
+	dpkgStatus = "/var/lib/dpkg/status"
+)
+
+// aptConfig is all that apt is told: it reads no other file. It locks nothing, for which it would have to be root. %[1]s is
+// the folder that it works in.
+const aptConfig = `Dir::State "%[1]s/state";
+Dir::State::status "` + dpkgStatus + `";
+Dir::Cache "%[1]s/cache";
+Dir::Log "%[1]s/log";
+Dir::Etc "%[1]s/etc";
+Debug::NoLocking "true";
+APT::Install-Recommends "false";
+APT::Install-Suggests "false";
+APT::Sandbox::User "";
+Acquire::Languages "none";
+Acquire::Retries "2";
+`
+
+// apt gets packages of the distribution, and those that they need and the image has not, and unpacks them into out/root.
+// Nothing of theirs is run, so what a package does when it is installed is not done.
+func (i *installer) apt(ctx context.Context) error {
+	if len(i.args.Apt) == 0 {
+		return nil
+	}
+	if err := i.setUpApt(); err != nil {
+		return err
+	}
+	if err := i.run(ctx, "apt-get", []string{"update", "--error-on=any"}); err != nil {
+		return err
+	}
+	args := []string{"install", "--download-only", "--yes", "--no-remove", "--allow-downgrades", "--"}
+	if err := i.run(ctx, "apt-get", append(args, i.args.Apt...)); err != nil {
+		return err
+	}
+	archives := path.Join(installDir, aptDir, "cache", "archives")
+	debs, err := fs.Glob(i.p.workspace.root.FS(), archives+"/*.deb")
+	if err != nil {
+		return err
+	}
+	if err := i.checkDebs(debs); err != nil {
+		return err
+	}
+	for _, deb := range debs {
+		args := []string{"--extract", filepath.Join(i.p.workspace.dir, deb), i.out(toolapi.PackagesApt)}
+		if err := i.run(ctx, "dpkg-deb", args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setUpApt makes the folders and files that apt works with.
+func (i *installer) setUpApt() error {
+	root, base := i.p.workspace.root, path.Join(installDir, aptDir)
+	for _, sub := range []string{
+		"state/lists/partial", "cache/archives/partial", "log",
+		"etc/preferences.d", "etc/sources.list.d", "etc/apt.conf.d", "etc/auth.conf.d", "etc/trusted.gpg.d",
+	} {
+		if err := root.MkdirAll(path.Join(base, sub), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := root.MkdirAll(path.Join(installDir, "out", toolapi.PackagesApt), 0o755); err != nil {
+		return err
+	}
+	own := filepath.Join(i.dir, aptDir)
+	config := fmt.Sprintf(aptConfig, own)
+	if file := i.variable("SSL_CERT_FILE"); file != "" {
+		config += fmt.Sprintf("Acquire::https::CAInfo %q;\n", file)
+	}
+	// Without this keyring the image is of another distribution, whose keys apt finds among its own.
+	source := "deb " + i.args.AptSource + "\n"
+	if isFile(i.p.aptKeyring) {
+		source = "deb [signed-by=" + i.p.aptKeyring + "] " + i.args.AptSource + "\n"
+	} else {
+		config += `Dir::Etc::trustedparts "/etc/apt/trusted.gpg.d";` + "\n"
+	}
+	for name, content := range map[string]string{"apt.conf": config, "etc/sources.list": source} {
+		if err := root.WriteFile(path.Join(base, name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	i.env = append(i.env, "APT_CONFIG="+filepath.Join(own, "apt.conf"), "DEBIAN_FRONTEND=noninteractive")
+	return nil
+}
+
+// variable is what programs get under that name, "" if nothing.
+func (i *installer) variable(name string) string {
+	for _, v := range slices.Backward(i.env) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// checkDebs looks at what apt got, by the names of the files: NAME_VERSION_ARCHITECTURE.deb. A package that the image has in
+// another version was got because something needs that. It would be mixed with the image's own, and where it is a library,
+// no program would run any more.
+func (i *installer) checkDebs(debs []string) error {
+	has, err := installedPackages()
+	if err != nil {
+		return notInstalled("What is installed in the sandbox's image cannot be read: %v.", err)
+	}
+	for _, deb := range debs {
+		name, rest, _ := strings.Cut(path.Base(deb), "_")
+		version, _, _ := strings.Cut(rest, "_")
+		if plain, err := url.PathUnescape(version); err == nil {
+			version = plain
+		}
+		if has[name] && (strings.HasPrefix(name, "lib") || !i.asksFor(name)) {
+			return notInstalled("apt would take %s %s, which the sandbox's image has in another version. "+
+				"Ask for a version of the packages that fits the image, or have them in the image.", name, version)
+		}
+		i.name("apt", name, version)
+	}
+	return nil
+}
+
+func (i *installer) asksFor(name string) bool {
+	return slices.ContainsFunc(i.args.Apt, func(s string) bool { n, _, _ := strings.Cut(s, "="); return n == name })
+}
+
+// installedPackages are the names of the packages of the image.
+func installedPackages() (map[string]bool, error) {
+	file, err := os.Open(dpkgStatus)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	has, name := map[string]bool{}, ""
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		switch key, value, _ := strings.Cut(lines.Text(), ": "); key {
+		case "Package":
+			name = value
+		case "Status":
+			has[name] = strings.HasSuffix(value, " installed")
+		}
+	}
+	return has, lines.Err()
+}

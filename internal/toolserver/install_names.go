@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// maxInstallNames is how many names are told of what was installed, and maxInstallName how long one is.
+	maxInstallNames = 100
+	maxInstallName  = 100
+	// maxLockBytes is the most that npm's list of what it installed is read of.
+	maxLockBytes = 16 << 20
+)
+
+// name notes what was installed.
+func (i *installer) name(kind, name, version string) {
+	if len(i.names) < maxInstallNames {
+		i.names = append(i.names, firstBytes(text.Printable(kind+" "+name+"@"+version), maxInstallName))
+	}
+}
+
+// nameNPM reads the list that npm keeps of what it installed. There is none if it was nothing.
+func (i *installer) nameNPM() error {
+	file, err := i.p.workspace.root.Open(path.Join(installDir, "out", toolapi.PackagesNPM, ".package-lock.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxLockBytes))
+	if err != nil {
+		return err
+	}
+	var lock struct {
+		Packages map[string]struct {
+			Version string `json:"version"`
+		} `json:"packages"`
+	}
+	if json.Unmarshal(content, &lock) != nil {
+		return nil // It is for people, and nothing depends on it.
+	}
+	for _, at := range slices.Sorted(maps.Keys(lock.Packages)) {
+		const folder = toolapi.PackagesNPM + "/" // A package that needs another version has a folder of its own for it.
+		name := at[strings.LastIndex(folder+at, folder):]
+		i.name("npm", name, lock.Packages[at].Version)
+	}
+	return nil
+}
+
+// namePip reads the names of the folders in which packages say what they are.
+func (i *installer) namePip() error {
+	infos, err := fs.Glob(i.p.workspace.root.FS(), path.Join(installDir, "out", toolapi.PackagesPip, "*.dist-info"))
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		name, version, _ := strings.Cut(strings.TrimSuffix(path.Base(info), ".dist-info"), "-")
+		i.name("pip", name, version)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// withPackages adds to the variables of programs where the packages of the run's skill are, in a folder that is there
+// before the server starts. What was installed comes before what the image has; the server's own programs are the image's.
+// Node.js finds packages by require so; for import it takes no variable, and the image has a link /node_modules.
+func withPackages(env []string, dir, workspace, searchPath string) []string {
+	if dir == "" {
+		return env
+	}
+	root, python, node := filepath.Join(dir, toolapi.PackagesApt), filepath.Join(dir, toolapi.PackagesPip), filepath.Join(dir, toolapi.PackagesNPM)
+	folders := existing(
+		filepath.Join(node, ".bin"), filepath.Join(python, "bin"),
+		filepath.Join(root, "usr/local/bin"), filepath.Join(root, "usr/bin"), filepath.Join(root, "usr/sbin"), filepath.Join(root, "bin"), filepath.Join(root, "sbin"),
+	)
+	env = append(env,
+		"PATH="+strings.Join(append(folders, searchPath), ":"),
+		"PYTHONPATH="+strings.Join(append([]string{workspace}, existing(python, filepath.Join(root, "usr/lib/python3/dist-packages"))...), ":"),
+		"NODE_PATH="+strings.Join(existing(node, filepath.Join(root, "usr/share/nodejs")), ":"),
+	)
+	// Libraries lie in a folder that is named after the machine, as in x86_64-linux-gnu.
+	libraries, err := filepath.Glob(filepath.Join(root, "usr/lib/*-linux-*"))
+	if err != nil {
+		libraries = nil // A path with a star in it.
+	}
+	if libraries = existing(append(libraries, filepath.Join(root, "usr/lib"), filepath.Join(root, "lib"))...); len(libraries) > 0 {
+		env = append(env, "LD_LIBRARY_PATH="+strings.Join(libraries, ":"))
+	}
+	return env
+}
+
+// existing leaves out what is no folder.
+func existing(folders ...string) []string {
+	found := make([]string, 0, len(folders))
+	for _, f := range folders {
+		if info, err := os.Stat(f); err == nil && info.IsDir() {
+			found = append(found, f)
+		}
+	}
+	return found
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// skillsTimeout bounds the making of the list, the end of what runs included. The client waits a little longer.
+const skillsTimeout = 20 * time.Second
+
+// listSkills ends all that runs, and says which folders of the workspace may be skills. Nothing starts afterwards until the next
+// call: what is in the files is read when it is asked for, and must be what was listed.
+func (s *Server) listSkills(r *request) (any, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), skillsTimeout)
+	defer cancel()
+	select {
+	case s.lane <- struct{}{}:
+		defer func() { <-s.lane }()
+	case <-r.fenced:
+		return nil, errStale
+	case <-ctx.Done():
+		return nil, fmt.Errorf("list the skills: a call still runs: %w", ctx.Err())
+	}
+	if s.ledger.highest() != r.epoch {
+		return nil, errStale
+	}
+	if err := s.processes.freeze(); err != nil {
+		return nil, fmt.Errorf("list the skills: %w", err)
+	}
+	walk := skillSurvey{a: s.artifacts, seen: map[string]bool{}}
+	walk.all(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list the skills: %w", err)
+	}
+	return walk.list, nil
+}
+
+// isSkillFile says whether a file of the workspace is one that a listed folder can have.
+func isSkillFile(local string) bool {
+	if toolapi.SkillPath(local) {
+		return true
+	}
+	first, rest, _ := strings.Cut(local, "/")
+	if toolapi.SkillPath(rest) {
+		return true
+	}
+	_, rest, _ = strings.Cut(rest, "/")
+	return first == toolapi.SkillsDir && toolapi.SkillPath(rest)
+}
+
+// skillSurvey is one walk through the folders that may be skills.
+type skillSurvey struct {
+	a    *artifacts
+	list toolapi.Skills
+	// seen has every path of a folder, as it may be shown.
+	seen map[string]bool
+	// walked counts entries, all folders together.
+	walked int
+}
+
+func (s *skillSurvey) all(ctx context.Context) {
+	s.list.Folders = []toolapi.SkillFolder{}
+	if _, err := s.a.w.root.Lstat(toolapi.SkillManifest); err == nil {
+		s.folder(ctx, ".")
+	}
+	switch info, err := s.a.w.root.Lstat(toolapi.SkillsDir); {
+	case err != nil:
+	case info.IsDir():
+		s.children(ctx, toolapi.SkillsDir)
+	case info.Mode().Type() == fs.ModeSymlink:
+		s.add(toolapi.SkillFolder{Path: toolapi.SkillsDir, Problem: toolapi.ProblemNotRegular})
+	}
+	s.children(ctx, ".")
+}
+
+// children takes in the folders of a folder that have a SKILL.md. Below SkillsDir every folder is meant to be a skill, so that
+// one that cannot be looked into is told of.
+func (s *skillSurvey) children(ctx context.Context, parent string) {
+	meant := parent != "."
+	entries, more, err := s.a.w.readFolder(parent)
+	if err != nil && meant {
+		s.add(toolapi.SkillFolder{Path: parent, Problem: toolapi.ProblemUnreadable})
+	}
+	if more {
+		s.list.Omitted++
+	}
+	for _, e := range entries {
+		if s.enough(ctx) {
+			s.list.Omitted++
+			return
+		}
+		local := path.Join(parent, e.Name())
+		switch {
+		case !meant && isNoSkill(e.Name()):
+		case e.IsDir():
+			_, err := s.a.w.root.Lstat(path.Join(local, toolapi.SkillManifest))
+			if err == nil {
+				s.folder(ctx, local)
+			} else if meant && errors.Is(err, fs.ErrPermission) {
+				s.add(toolapi.SkillFolder{Path: local, Problem: toolapi.ProblemUnreadable})
+			}
+		case meant && e.Type() == fs.ModeSymlink:
+			s.add(toolapi.SkillFolder{Path: local, Problem: toolapi.ProblemNotRegular})
+		}
+	}
+}
+
+// isNoSkill says of the name of a folder of the workspace that it belongs to something else.
+func isNoSkill(name string) bool {
+	return name == toolapi.SkillsDir || name == ownDir || name == toolapi.ArtifactDir || slices.Contains(toolapi.SkillFolders(), name)
+}
+
+// enough counts one more entry and says whether there may be no more.
+func (s *skillSurvey) enough(ctx context.Context) bool {
+	s.walked++
+	return s.walked > maxWalked || ctx.Err() != nil
+}
+
+// add takes a folder in. One whose name cannot be shown as it is has only that as its problem.
+func (s *skillSurvey) add(f toolapi.SkillFolder) {
+	if !plainPath(f.Path, toolapi.MaxSkillPath) {
+		f = toolapi.SkillFolder{Path: cleanPath(f.Path, toolapi.MaxSkillPath), Problem: toolapi.ProblemOddName}
+	}
+	if len(s.list.Folders) == toolapi.MaxSkillFolders || s.seen[f.Path] {
+		s.list.Omitted++
+		return
+	}
+	s.seen[f.Path] = true
+	s.list.Folders = append(s.list.Folders, f)
+}
+
+func (s *skillSurvey) folder(ctx context.Context, local string) {
+	if len(s.list.Folders) == toolapi.MaxSkillFolders || !plainPath(local, toolapi.MaxSkillPath) {
+		s.add(toolapi.SkillFolder{Path: local}) // Nobody needs to know what is in it.
+		return
+	}
+	w := skillWalk{skillSurvey: s, dir: local, seen: map[string]bool{}}
+	for _, name := range toolapi.SkillRootFiles() {
+		if _, err := s.a.w.root.Lstat(path.Join(local, name)); err == nil {
+			w.file(ctx, name)
+		}
+	}
+	for _, top := range toolapi.SkillFolders() {
+		switch info, err := s.a.w.root.Lstat(path.Join(local, top)); {
+		case err != nil:
+		case info.IsDir():
+			w.below(ctx, top, 1)
+		case info.Mode().Type() == fs.ModeSymlink:
+			w.take(toolapi.SkillFile{Path: top, Problem: toolapi.ProblemNotRegular})
+		}
+	}
+	if w.tooMuch {
+		s.add(toolapi.SkillFolder{Path: local, Problem: toolapi.ProblemTooLarge})
+		return
+	}
+	slices.SortFunc(w.files, func(x, y toolapi.SkillFile) int { return strings.Compare(x.Path, y.Path) })
+	s.add(toolapi.SkillFolder{Path: local, Files: w.files})
+}
+
+// skillWalk is the walk through one folder.
+type skillWalk struct {
+	*skillSurvey
+	dir   string
+	files []toolapi.SkillFile
+	seen  map[string]bool
+	size  int64
+	// tooMuch says that it has more than a skill may have, or than is looked at.
+	tooMuch bool
+}
+
+// below takes in what is below a folder, by its path in the skill.
+func (w *skillWalk) below(ctx context.Context, rel string, depth int) {
+	if depth > maxDepth {
+		w.tooMuch = true
+		return
+	}
+	entries, more, err := w.a.w.readFolder(path.Join(w.dir, rel))
+	if err != nil {
+		w.take(toolapi.SkillFile{Path: rel, Problem: toolapi.ProblemUnreadable})
+		return
+	}
+	w.tooMuch = w.tooMuch || more
+	for _, e := range entries {
+		if w.tooMuch = w.tooMuch || w.enough(ctx); w.tooMuch {
+			return
+		}
+		switch p := path.Join(rel, e.Name()); {
+		case !toolapi.SkillPath(p):
+		case e.IsDir():
+			w.below(ctx, p, depth+1)
+		case e.Type().IsRegular():
+			w.file(ctx, p)
+		default:
+			w.take(toolapi.SkillFile{Path: p, Problem: toolapi.ProblemNotRegular})
+		}
+	}
+}
+
+// file takes a file in, with what is in it.
+func (w *skillWalk) file(ctx context.Context, rel string) {
+	f, err := w.examine(ctx, rel)
+	switch {
+	case err == nil:
+		w.size += f.Size
+		w.tooMuch = w.tooMuch || w.size > toolapi.MaxSkillBytes
+	case errors.Is(err, errLinked), errors.Is(err, errNotRegular), errors.Is(err, syscall.EISDIR):
+		f.Problem = toolapi.ProblemNotRegular
+	case errors.Is(err, errArtifactTooLarge):
+		f.Problem = toolapi.ProblemTooLarge
+	default:
+		f.Problem = toolapi.ProblemUnreadable
+	}
+	w.take(f)
+}
+
+func (w *skillWalk) examine(ctx context.Context, rel string) (toolapi.SkillFile, error) {
+	f := toolapi.SkillFile{Path: rel}
+	file, info, err := w.a.open(path.Join(w.dir, rel))
+	if err != nil {
+		return f, err
+	}
+	defer file.Close()
+	if f.Size = info.Size(); f.Size > toolapi.MaxSkillFileBytes {
+		return f, errArtifactTooLarge
+	}
+	sum := sha256.New()
+	if f.Size, err = io.Copy(sum, io.LimitReader(&interruptible{ctx, file}, toolapi.MaxSkillFileBytes+1)); err != nil {
+		return f, err
+	}
+	if f.Size > toolapi.MaxSkillFileBytes {
+		return f, errArtifactTooLarge
+	}
+	f.SHA256, f.Executable = hex.EncodeToString(sum.Sum(nil)), info.Mode()&0o111 != 0
+	return f, nil
+}
+
+// take adds a file.
+func (w *skillWalk) take(f toolapi.SkillFile) {
+	if !plainPath(f.Path, toolapi.MaxSkillPath) {
+		f = toolapi.SkillFile{Path: cleanPath(f.Path, toolapi.MaxSkillPath), Problem: cmp.Or(f.Problem, toolapi.ProblemOddName)}
+	}
+	switch {
+	case w.seen[f.Path]: // Two names look the same, and the one that is there has a problem.
+	case len(w.files) == toolapi.MaxSkillFiles:
+		w.tooMuch = true
+	default:
+		w.seen[f.Path] = true
+		w.files = append(w.files, f)
+	}
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+func (s *sandbox) skills() toolapi.Skills {
+	s.t.Helper()
+	list, err := s.client(1).Skills(testContext(s.t))
+	ok(s.t, err)
+	return list
+}
+
+func skillFile(path, content string) toolapi.SkillFile {
+	return toolapi.SkillFile{Path: path, Size: int64(len(content)), SHA256: sumOf(content)}
+}
+
+func badFile(path, problem string) toolapi.SkillFile {
+	return toolapi.SkillFile{Path: path, Problem: problem}
+}
+
+func TestSkills(t *testing.T) {
+	s := newSandbox(t)
+	if got := s.skills(); len(got.Folders) != 0 || got.Omitted != 0 {
+		t.Errorf("an empty workspace has %+v", got)
+	}
+	// A folder that is no skill of its own, as long as nothing says so.
+	s.write("scripts/run.py", "run")
+	s.write("skills/none/scripts/x", "x")
+	s.write("repo/README.md", "readme")
+	if got := s.skills(); len(got.Folders) != 0 || got.Omitted != 0 {
+		t.Errorf("without any SKILL.md there is %+v", got)
+	}
+	s.write("SKILL.md", "root")
+	s.write("notes.md", "notes")
+	s.write("LICENSE", "license")
+	s.write("references/a.md", "a")
+	s.write("references/deep/b.md", "b")
+	s.write("references/node_modules/x/index.js", "x")
+	s.write("scripts/run.log", "log")
+	s.write("scripts/__pycache__/run.pyc", "pyc")
+	s.write("assets/.git/config", "git")
+	s.write("assets/SKILL.md", "a template")
+	ok(t, os.Chmod(s.workspace+"/scripts/run.py", 0o755))
+	s.write("skills/second/SKILL.md", "second")
+	s.write("repo/SKILL.md", "of a repository")
+	s.write("artifacts/SKILL.md", "an artifact")
+	run := skillFile("scripts/run.py", "run")
+	run.Executable = true
+	want := toolapi.Skills{Folders: []toolapi.SkillFolder{
+		{Path: ".", Files: []toolapi.SkillFile{
+			skillFile("LICENSE", "license"), skillFile("SKILL.md", "root"), skillFile("assets/SKILL.md", "a template"), skillFile("references/a.md", "a"),
+			skillFile("references/deep/b.md", "b"), run,
+		}},
+		{Path: "skills/second", Files: []toolapi.SkillFile{skillFile("SKILL.md", "second")}},
+		{Path: "repo", Files: []toolapi.SkillFile{skillFile("README.md", "readme"), skillFile("SKILL.md", "of a repository")}},
+	}}
+	for range 2 {
+		if diff := cmp.Diff(want, s.skills()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		s.restart()
+	}
+	for path, content := range map[string]string{
+		"SKILL.md": "root", "references/deep/b.md": "b", "skills/second/SKILL.md": "second", "repo/SKILL.md": "of a repository", "skills/none/scripts/x": "x",
+	} {
+		var got strings.Builder
+		if n, err := s.client(1).ReadSkillFile(testContext(t), path, &got, 100); err != nil || got.String() != content || n != int64(len(content)) {
+			t.Errorf("%s: %q, %v", path, &got, err)
+		}
+	}
+}
+
+func TestSkillsOfAHostileWorkspace(t *testing.T) {
+	s := newSandbox(t)
+	outside := filepath.Join(t.TempDir(), "secret")
+	ok(t, os.WriteFile(outside, []byte("outside"), 0o600))
+	ok(t, os.Symlink(outside, s.workspace+"/SKILL.md"))
+	ok(t, os.Symlink(filepath.Dir(outside), s.workspace+"/references"))
+	ok(t, os.MkdirAll(s.workspace+"/scripts/sub", 0o755))
+	ok(t, os.Symlink("sub", s.workspace+"/scripts/link"))
+	ok(t, os.Symlink("nowhere", s.workspace+"/scripts/dangling"))
+	ok(t, syscall.Mkfifo(s.workspace+"/scripts/sub/pipe", 0o600))
+	s.write("scripts/a\nb", "odd")
+	s.write("scripts/\u202egpj.exe", "odd")
+	s.write("scripts/"+strings.Repeat("x/", 12)+strings.Repeat("y", 250), "long")
+	s.write("scripts/large", strings.Repeat("x", toolapi.MaxSkillFileBytes+1))
+	s.write("scripts/sparse", "")
+	ok(t, os.Truncate(s.workspace+"/scripts/sparse", 10<<30))
+	s.write("skills/pipe/scripts/x", "")
+	ok(t, syscall.Mkfifo(s.workspace+"/skills/pipe/SKILL.md", 0o600))
+	ok(t, os.Mkdir(s.workspace+"/skills/folder", 0o755))
+	ok(t, os.Mkdir(s.workspace+"/skills/folder/SKILL.md", 0o755))
+	ok(t, os.Symlink(filepath.Dir(outside), s.workspace+"/skills/linked"))
+	ok(t, os.Symlink("skills", s.workspace+"/more"))
+	s.write("skills/odd\nname/SKILL.md", "x")
+	s.write("skills/odd\tname/SKILL.md", "x")
+
+	large, sparse := badFile("scripts/large", toolapi.ProblemTooLarge), badFile("scripts/sparse", toolapi.ProblemTooLarge)
+	large.Size, sparse.Size = toolapi.MaxSkillFileBytes+1, 10<<30
+	long := "scripts/" + strings.Repeat("x/", 12)
+	long += strings.Repeat("y", toolapi.MaxSkillPath-len(long)-len("…\uFFFD")) + "…\uFFFD"
+	want := toolapi.Skills{
+		Folders: []toolapi.SkillFolder{
+			{Path: ".", Files: []toolapi.SkillFile{
+				badFile("SKILL.md", toolapi.ProblemNotRegular),
+				badFile("references", toolapi.ProblemNotRegular),
+				badFile("scripts/a\uFFFDb", toolapi.ProblemOddName),
+				badFile("scripts/dangling", toolapi.ProblemNotRegular),
+				large,
+				badFile("scripts/link", toolapi.ProblemNotRegular),
+				sparse,
+				badFile("scripts/sub/pipe", toolapi.ProblemNotRegular),
+				badFile(long, toolapi.ProblemOddName),
+				badFile("scripts/\uFFFDgpj.exe", toolapi.ProblemOddName),
+			}},
+			{Path: "skills/folder", Files: []toolapi.SkillFile{badFile("SKILL.md", toolapi.ProblemNotRegular)}},
+			{Path: "skills/linked", Problem: toolapi.ProblemNotRegular},
+			{Path: "skills/odd\uFFFDname", Problem: toolapi.ProblemOddName},
+			{Path: "skills/pipe", Files: []toolapi.SkillFile{badFile("SKILL.md", toolapi.ProblemNotRegular), skillFile("scripts/x", "")}},
+		},
+		// The folder that looks the same as another.
+		Omitted: 1,
+	}
+	if diff := cmp.Diff(want, s.skills()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	s.write("other/file", "other")
+	for path, code := range map[string]string{
+		"SKILL.md": toolapi.ErrNotFound, "references/secret": toolapi.ErrNotFound, "scripts/link/x": toolapi.ErrNotFound,
+		"scripts/sub/pipe": toolapi.ErrNotFound, "scripts/large": toolapi.ErrTooLarge, "other/file": toolapi.ErrNotFound,
+		"skills/linked/SKILL.md": toolapi.ErrNotFound, "scripts/../other/file": toolapi.ErrNotFound, "scripts/../../x": toolapi.ErrBadRequest,
+		outside: toolapi.ErrBadRequest, "scripts": toolapi.ErrNotFound, "more/pipe/scripts/x": toolapi.ErrNotFound,
+	} {
+		var content bytes.Buffer
+		_, err := s.client(1).ReadSkillFile(testContext(t), path, &content, 1<<30)
+		remote, isRemote := errors.AsType[*toolclient.RemoteError](err)
+		if !isRemote || remote.Code != code || content.Len() > 0 {
+			t.Errorf("%s: %v, want %s; read %q", path, err, code, &content)
+		}
+	}
+}
+
+func TestSkillsAreBounded(t *testing.T) {
+	s := newSandbox(t)
+	for i := range toolapi.MaxSkillFolders + 3 {
+		s.write(fmt.Sprintf("skills/s%02d/SKILL.md", i), "x")
+	}
+	s.write("skills/s00/references/a", "x")
+	for i := range toolapi.MaxSkillFiles {
+		s.write(fmt.Sprintf("skills/s01/references/%04d", i), "x")
+	}
+	for i := range 11 {
+		s.write(fmt.Sprintf("skills/s02/assets/%d", i), strings.Repeat("x", toolapi.MaxSkillFileBytes))
+	}
+	s.write("skills/s03/references/"+strings.Repeat("z/", maxDepth)+"file", "x")
+	list := s.skills()
+	if len(list.Folders) != toolapi.MaxSkillFolders || list.Omitted != 3 {
+		t.Errorf("%d folders, and %d more", len(list.Folders), list.Omitted)
+	}
+	for i, f := range list.Folders {
+		want := toolapi.SkillFolder{Path: fmt.Sprintf("skills/s%02d", i), Files: []toolapi.SkillFile{skillFile("SKILL.md", "x")}}
+		switch i {
+		case 0:
+			want.Files = append(want.Files, skillFile("references/a", "x"))
+		case 1, 2, 3:
+			want.Files, want.Problem = nil, toolapi.ProblemTooLarge
+		}
+		if diff := cmp.Diff(want, f); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+
+	// Files that are no skill's cost what they cost, and no more.
+	s.write("SKILL.md", "x")
+	s.write("assets/a", "x")
+	s.write("scripts/a", "x")
+	for i := range 2 * maxWalked / 3 {
+		for _, dir := range []string{"assets", "scripts"} {
+			ok(t, os.WriteFile(fmt.Sprintf("%s/%s/%05d.log", s.workspace, dir, i), nil, 0o600))
+		}
+	}
+	list = s.skills()
+	if len(list.Folders) != 1 || list.Folders[0].Problem != toolapi.ProblemTooLarge || list.Omitted == 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// Whatever runs is ended before the list is made, and only the next call lets anything start again.
+func TestNothingRunsOnceSkillsAreListed(t *testing.T) {
+	s := newSandbox(t)
+	server := s.friendly()
+	mark := fmt.Sprintf("rewriter-%d", os.Getpid())
+	// It survives what can be survived, and keeps writing.
+	r := s.background("trap '' HUP INT TERM; echo " + mark + "; n=0; while true; do n=$((n+1)); echo $n > SKILL.md; touch running; done")
+	_, file := started(t, r)
+	await(t, "the rewriting", func() bool { return s.content("running") == "" && s.content("SKILL.md") > "3" && s.content(file) != "" })
+
+	list := s.skills()
+	if left := marked(t, mark); len(left) > 0 {
+		t.Errorf("there still runs %q", left)
+	}
+	if left := marked(t, mcpProgram); len(left) > 0 {
+		t.Errorf("there still runs %q", left)
+	}
+	content := s.content("SKILL.md")
+	if want := []toolapi.SkillFolder{{Path: ".", Files: []toolapi.SkillFile{skillFile("SKILL.md", content)}}}; cmp.Diff(want, list.Folders) != "" {
+		t.Errorf("%+v, and the file is %q", list, content)
+	}
+	if _, err := s.server.processes.startSupervised([]string{"true"}, s.server.processes.env, nil, nil, nil); !errors.Is(err, errFrozen) {
+		t.Errorf("something starts: %v", err)
+	}
+	if again := s.skills(); cmp.Diff(list, again) != "" {
+		t.Errorf("then %+v", again)
+	}
+
+	if r := s.mcp("echo", "back"); r.Output != "back\n" {
+		t.Errorf("the MCP server does not come back: %+v", r)
+	}
+	if r := s.background("sleep 1000"); !strings.Contains(r.Output, "was killed") {
+		t.Errorf("%+v", r)
+	}
+	s.skills()
+	s.setMCP(server)
+	if r := s.mcp("echo", "again"); r.Output != "again\n" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A call that waited for its turn when the files were listed does not run: it is of a loop that has lost the run.
+func TestACallThatWaitedDoesNotRunOnceSkillsAreListed(t *testing.T) {
+	s := newSandbox(t)
+	s.server.lane <- struct{}{}
+	listed, called := make(chan error, 1), make(chan error, 1)
+	old, call := s.client(1), newCallOf(t, "waits", toolapi.ToolBash, toolapi.BashArgs{Command: "touch ran"})
+	go func() {
+		_, err := old.Call(testContext(t), call)
+		called <- err
+	}()
+	await(t, "the call", func() bool { return s.server.ledger.find("waits") != nil })
+	// As the list does when it has the lane.
+	ok(t, s.server.processes.freeze())
+	newer := s.client(2)
+	go func() {
+		_, err := newer.Skills(testContext(t))
+		listed <- err
+	}()
+	await(t, "the newer claim", func() bool { return s.server.ledger.highest() == 2 })
+	<-s.server.lane
+	ok(t, <-listed)
+	if err := <-called; !errors.Is(err, toolclient.ErrStaleEpoch) {
+		t.Errorf("the former claim is told %v", err)
+	}
+	var state toolapi.CallState
+	var err error
+	await(t, "its end", func() bool {
+		state, err = newer.State(testContext(t), "waits")
+		return err != nil || state.Phase == toolapi.CallFinished
+	})
+	if err != nil || state.Result.ErrorCode != toolapi.CodeCancelled {
+		t.Errorf("%+v %v", state, err)
+	}
+	if _, err := os.Stat(s.workspace + "/ran"); !os.IsNotExist(err) {
+		t.Error("it ran")
+	}
+}
+
+// Who has lost the run ends nothing.
+func TestAStaleClaimListsNoSkills(t *testing.T) {
+	s := newSandbox(t)
+	old := s.client(1)
+	_, err := old.Hello(testContext(t))
+	ok(t, err)
+	s.server.lane <- struct{}{}
+	listed := make(chan error, 1)
+	go func() {
+		_, err := old.Skills(testContext(t))
+		listed <- err
+	}()
+	_, err = s.client(2).Hello(testContext(t))
+	ok(t, err)
+	select {
+	case err = <-listed:
+	case <-time.After(15 * time.Second):
+		t.Fatal("it still waits")
+	}
+	<-s.server.lane
+	if !errors.Is(err, toolclient.ErrStaleEpoch) || s.server.processes.supervisors.isFrozen() {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	installUsage = `"npm", "pip" and "apt", each with "npmRegistry", "pipIndex" or "aptSource"`
+	// installTimeout is for everything together.
+	installTimeout = 10 * time.Minute
+	// installDir is the folder in the workspace for the time of the installation.
+	installDir = ownDir + "/install"
+	// maxInstallLog is the most that is kept of what a program prints, maxInstallWhy what is told of it.
+	maxInstallLog = 64 << 10
+	maxInstallWhy = 1500
+)
+
+// errInstallTime ends an installation that takes too long.
+var errInstallTime = errors.New("it was not done within 10 minutes")
+
+// installer carries out one call of the install tool. Nothing of a package is run: npm runs no scripts, pip takes wheels
+// only, and packages of the distribution are unpacked.
+type installer struct {
+	p    *processes
+	job  job
+	args toolapi.InstallArgs
+	// dir is installDir, absolute.
+	dir string
+	env []string
+	// names are those of what was installed.
+	names []string
+}
+
+// installFailure is why there is no archive.
+type installFailure struct{ code, message string }
+
+func (e *installFailure) Error() string { return e.message }
+
+func notInstalled(format string, args ...any) error {
+	return &installFailure{toolapi.CodeInstallFailed, fmt.Sprintf(format, args...)}
+}
+
+// install installs packages and packs them into toolapi.InstallArchive. Whatever was there goes, so that a call that is made
+// again does the same again.
+func (p *processes) install(ctx context.Context, j job) toolapi.Result {
+	var args toolapi.InstallArgs
+	if bad := decodeArgs(j.args, &args, installUsage); bad != nil {
+		return *bad
+	}
+	if wrong := checkInstall(args); wrong != "" {
+		return failure(toolapi.CodeInvalidArguments, "%s", wrong)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, installTimeout, errInstallTime)
+	defer cancel()
+	i := &installer{p: p, job: j, args: args, dir: filepath.Join(p.workspace.dir, installDir)}
+	archive, err := i.install(ctx)
+	_ = p.workspace.root.RemoveAll(installDir) // What is left takes room, and no more.
+	if err != nil {
+		return i.failed(ctx, err)
+	}
+	return success(text.JSON(toolapi.InstallResult{SHA256: archive.sha256, Size: archive.size, Packages: i.names}))
+}
+
+// failed is the envelope of an installation that came to nothing.
+func (i *installer) failed(ctx context.Context, err error) toolapi.Result {
+	var why *installFailure
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errCancelled), errors.Is(cause, errStopped):
+		return interrupted(ctx, "while it installed the packages")
+	case cause != nil:
+		return failure(toolapi.CodeInstallFailed, "%v", errInstallTime)
+	case errors.As(err, &why):
+		return failure(why.code, "%s", why.message)
+	case errors.Is(err, errPackagesTooLarge):
+		return failure(toolapi.CodeInstallTooLarge, "%v", err)
+	}
+	return i.p.workspace.fileFailure("install packages in", installDir, err)
+}
+
+var installable = regexp.MustCompile(`^[A-Za-z0-9@][^\s\x00]*$`)
+
+// checkInstall says what is wrong with the arguments. Nothing of them may be taken for an option.
+func checkInstall(args toolapi.InstallArgs) string {
+	for _, kind := range []struct {
+		name, source string
+		packages     []string
+	}{{"npm", args.NPMRegistry, args.NPM}, {"pip", args.PipIndex, args.Pip}, {"apt", args.AptSource, args.Apt}} {
+		if i := slices.IndexFunc(kind.packages, func(s string) bool { return !installable.MatchString(s) }); i >= 0 {
+			return fmt.Sprintf("%s has %q, which is no package", kind.name, bound(kind.packages[i], 64))
+		}
+		if len(kind.packages) > 0 && (!strings.HasPrefix(kind.source, "http") || strings.ContainsAny(kind.source, "\n\r\x00")) {
+			return kind.name + " has packages, and no address that they come from"
+		}
+	}
+	if len(args.NPM)+len(args.Pip)+len(args.Apt) == 0 {
+		return "there is nothing to install"
+	}
+	return ""
+}
+
+func (i *installer) install(ctx context.Context) (packed, error) {
+	root := i.p.workspace.root
+	if err := root.RemoveAll(installDir); err != nil {
+		return packed{}, err
+	}
+	for _, sub := range []string{"out", "home", "tmp"} {
+		if err := root.MkdirAll(path.Join(installDir, sub), 0o755); err != nil {
+			return packed{}, err
+		}
+	}
+	if err := i.environment(); err != nil {
+		return packed{}, err
+	}
+	for _, step := range []func(context.Context) error{i.npm, i.pip, i.apt} {
+		if err := step(ctx); err != nil {
+			return packed{}, err
+		}
+	}
+	for _, sub := range []string{"home", "tmp", aptDir} {
+		if err := root.RemoveAll(path.Join(installDir, sub)); err != nil {
+			return packed{}, err
+		}
+	}
+	return i.pack(ctx)
+}
+
+// out is the folder that is packed, and what follows is below it.
+func (i *installer) out(sub ...string) string {
+	return filepath.Join(append([]string{i.dir, "out"}, sub...)...)
+}
+
+// environment is that of other programs, with folders of their own and the certificates of the image: npm and pip bring others.
+func (i *installer) environment() error {
+	env, note := i.p.environment(i.job)
+	if note != "" {
+		return notInstalled("%s", note)
+	}
+	own, named := []string{}, []string{}
+	if file := i.p.egress.systemCAs; isFile(file) {
+		own = append(own, "NODE_EXTRA_CA_CERTS="+file, "PIP_CERT="+file)
+	}
+	if i.args.CABundle != "" {
+		file, err := i.writeAuthorities()
+		if err != nil {
+			return err
+		}
+		named = append(named, "NODE_EXTRA_CA_CERTS="+file, "PIP_CERT="+file, "SSL_CERT_FILE="+file)
+	}
+	i.env = slices.Concat(own, env, []string{
+		"HOME=" + filepath.Join(i.dir, "home"), "TMPDIR=" + filepath.Join(i.dir, "tmp"),
+		"PYTHONPATH=", "NODE_PATH=", "LD_LIBRARY_PATH=", "PIP_CONFIG_FILE=" + os.DevNull,
+	}, named)
+	return nil
+}
+
+// writeAuthorities gives a file with the image's certificates and those of the call.
+func (i *installer) writeAuthorities() (string, error) {
+	var content []byte
+	if image := i.p.egress.systemCAs; isFile(image) {
+		var err error
+		if content, err = os.ReadFile(image); err != nil {
+			return "", err
+		}
+	}
+	local := path.Join(installDir, "home", "authorities.pem")
+	err := i.p.workspace.root.WriteFile(local, append(append(content, '\n'), i.args.CABundle...), 0o644)
+	return filepath.Join(i.p.workspace.dir, local), err
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// npm installs into out/node_modules. Packages of a Git repository are not taken: npm would build them.
+func (i *installer) npm(ctx context.Context) error {
+	if len(i.args.NPM) == 0 {
+		return nil
+	}
+	if proxy := i.variable("HTTPS_PROXY"); proxy != "" {
+		r, err := startRelay(ctx, proxy)
+		if err != nil {
+			return notInstalled("%v.", err)
+		}
+		defer r.close()
+		before := i.env
+		defer func() { i.env = before }()
+		i.env = slices.Concat(before, []string{"HTTPS_PROXY=" + r.address(), "https_proxy=" + r.address(), "HTTP_PROXY=", "http_proxy="})
+	}
+	home := filepath.Join(i.dir, "home")
+	args := []string{
+		"install", "--prefix", i.out(), "--registry", i.args.NPMRegistry, "--ignore-scripts", "--no-save", "--no-package-lock", "--no-audit", "--no-fund",
+		"--no-progress", "--no-update-notifier", "--loglevel=error", "--git=/bin/false", "--cache", filepath.Join(i.dir, "tmp", "npm"),
+		// npm wants two files that it can tell apart, and need not find them.
+		"--userconfig", filepath.Join(home, "npmrc"), "--globalconfig", filepath.Join(home, "npmrc-global"), "--",
+	}
+	if err := i.run(ctx, "npm", append(args, i.args.NPM...)); err != nil {
+		return err
+	}
+	return i.nameNPM()
+}
+
+// pip installs wheels into out/python: a package that has to be built would run what it brings.
+func (i *installer) pip(ctx context.Context) error {
+	if len(i.args.Pip) == 0 {
+		return nil
+	}
+	args := []string{
+		"-m", "pip", "install", "--target", i.out(toolapi.PackagesPip), "--index-url", i.args.PipIndex, "--only-binary=:all:", "--no-input", "--no-compile",
+		"--no-cache-dir", "--disable-pip-version-check", "--progress-bar=off", "--no-color", "--root-user-action=ignore", "--",
+	}
+	if err := i.run(ctx, "python3", append(args, i.args.Pip...)); err != nil {
+		return err
+	}
+	return i.namePip()
+}
+
+// run runs a program to its end.
+func (i *installer) run(ctx context.Context, name string, args []string) error {
+	exe, err := i.p.find(name)
+	if err != nil {
+		return notInstalled("The sandbox's image has no %s.", name)
+	}
+	log := &lastText{}
+	end, err := i.p.execute(ctx, exe, program{name: name, args: args, dir: i.out(), env: i.env, timeout: installTimeout}, log)
+	switch {
+	case err != nil:
+		return notInstalled("%s", startFailure(name, err).Output)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case end.left > 0:
+		return notInstalled("%d processes of %s could not be ended.", end.left, name)
+	case end.status.Exited() && end.status.ExitStatus() == 0:
+		return nil
+	case end.status.Exited():
+		return notInstalled("%s ended with status %d: %s", name, end.status.ExitStatus(), whyFailed(string(log.text)))
+	}
+	return notInstalled("%s was killed by signal %d (%v), perhaps for want of memory.", name, end.status.Signal(), end.status.Signal())
+}
+
+// lastText keeps the end of a text.
+type lastText struct{ text []byte }
+
+// Write takes in all of p and never fails.
+func (l *lastText) Write(p []byte) (int, error) {
+	l.text = append(l.text, p...)
+	if over := len(l.text) - maxInstallLog; over > 0 {
+		l.text = append(l.text[:0], l.text[over:]...)
+	}
+	return len(p), nil
+}
+
+var (
+	// complaints begin the lines in which npm, pip and apt say what is wrong; chatter is what npm adds to them.
+	complaints = regexp.MustCompile(`^(npm (ERR!|error) |ERROR: |E: |dpkg-deb: error: |No module named )`)
+	chatter    = regexp.MustCompile(`^npm (ERR!|error) (A complete log|Log files were not|    |$)`)
+)
+
+// whyFailed picks from what a program printed why it failed.
+func whyFailed(log string) string {
+	var said []string
+	for line := range strings.Lines(log) {
+		if line = strings.TrimSpace(line); complaints.MatchString(line) && !chatter.MatchString(line) {
+			said = append(said, line)
+		}
+	}
+	if len(said) > 0 {
+		return firstBytes(strings.Join(said, "\n"), maxInstallWhy)
+	}
+	return strings.ToValidUTF8(log[max(0, len(log)-maxInstallWhy):], "")
+}
+
+// pack makes the archive.
+func (i *installer) pack(ctx context.Context) (packed, error) {
+	root := i.p.workspace.root
+	out, err := root.OpenRoot(path.Join(installDir, "out"))
+	if err != nil {
+		return packed{}, err
+	}
+	defer func() { _ = out.Close() }()
+	file, err := i.p.workspace.create(toolapi.InstallArchive)
+	if err != nil {
+		return packed{}, err
+	}
+	archive, err := pack(ctx, out, file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		_ = root.Remove(toolapi.InstallArchive) // The error that led here says more.
+		return packed{}, err
+	}
+	return archive, nil
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// Scenario 2: the policy of an approved skill gives the run what it has, and the run's own spec stays as its author wrote it.
+func TestRunUsesApprovedSkill(t *testing.T) {
+	r := approvedUsingRig(t, mailPolicy())
+	r.use()
+	before, sk := r.spec(), r.skills.skill()
+	r.once()
+	pin := r.pinned()
+	want := &v1alpha1.RunSkill{
+		Name: "mail", Revision: sk.Status.Revision, ContentHash: sk.Status.ContentHash, PolicyHash: sk.Status.PolicyHash, Approved: true, Policy: &sk.Spec.Policy,
+	}
+	if diff := cmp.Diff(want, pin); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if r.pod() != nil || !slices.Equal(r.holders(pin.Revision), []string{"run"}) {
+		t.Errorf("when it is pinned, there is a Pod: %t, the holders are %q", r.pod() != nil, r.holders(pin.Revision))
+	}
+	if m := r.run().Status.Message; !strings.Contains(m, "uses revision "+pin.Revision) {
+		t.Errorf("message %q", m)
+	}
+
+	r.start()
+	r.want(v1alpha1.PhaseRunning, "Accepted True Accepted", "EgressReady True Granted", "Stalled ")
+	r.wantWays("api.weather.test *.mail.weather.test", "service_key")
+	r.wantValues(map[string]string{"service_key": secretValue})
+	r.wantNoValue()
+	if diff := cmp.Diff(before, r.spec()); diff != "" {
+		t.Errorf("the stored spec has changed:\n%s", diff)
+	}
+
+	r.said(turn(1, "Sent."))
+	r.settle()
+	r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
+	if holders := r.holders(pin.Revision); len(holders) > 0 {
+		t.Errorf("after the end %s is held by %q", pin.Revision, holders)
+	}
+	if diff := cmp.Diff(want, r.pinned()); diff != "" {
+		t.Errorf("after the end (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunNarrowsSkill(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change               func(*v1alpha1.MotorRun)
+		domains, credentials string
+	}{
+		"domains": {reaching("api.weather.test"), "api.weather.test", "service_key"},
+		"a domain below": {func(run *v1alpha1.MotorRun) {
+			run.Spec.Domains = []v1alpha1.Domain{"a.mail.weather.test", "api.weather.test"}
+		}, "a.mail.weather.test api.weather.test", "service_key"},
+		"tools": {func(run *v1alpha1.MotorRun) { run.Spec.Tools = []v1alpha1.ToolName{"read"} }, "api.weather.test *.mail.weather.test", "service_key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := approvedUsingRig(t, mailPolicy())
+			r.use(tt.change)
+			r.start()
+			r.wantWays(tt.domains, tt.credentials)
+			if tools := runpolicy.Effective(r.run()).Spec.Tools; name == "tools" && !slices.Equal(tools, []v1alpha1.ToolName{"read"}) {
+				t.Errorf("tools %q", tools)
+			}
+		})
+	}
+}
+
+// A skill that nobody approved gives a run nothing but its files.
+func TestRunUsesUnapprovedSkill(t *testing.T) {
+	r := newUsingRig(t, mailPolicy())
+	r.use(reaching("docs.weather.test"), func(run *v1alpha1.MotorRun) { run.Spec.Tools = []v1alpha1.ToolName{"bash"} })
+	r.start()
+	pin := r.pinned()
+	if pin.Approved || pin.PolicyHash != "" || pin.ContentHash != r.skills.skill().Status.ContentHash {
+		t.Errorf("%+v", pin)
+	}
+	r.wantWays("docs.weather.test", "")
+	r.want(v1alpha1.PhaseRunning, "Accepted True Accepted")
+}
+
+// What is decided about a skill concerns the runs that begin later.
+func TestSkillIsRevokedUnderWay(t *testing.T) {
+	r := approvedUsingRig(t, mailPolicy())
+	r.use()
+	r.start()
+	pin := r.pinned()
+	r.skills.approve(func(a *v1alpha1.SkillApproval) { a.Decision = v1alpha1.SkillDecisionRevoked })
+	r.skills.step()
+	r.skills.want(v1alpha1.SkillRevoked, "Revoked")
+	r.settle()
+	r.want(v1alpha1.PhaseRunning, "Accepted True Accepted", "EgressReady True Granted")
+	r.wantWays("api.weather.test *.mail.weather.test", "service_key")
+	if diff := cmp.Diff(pin, r.pinned()); diff != "" {
+		t.Errorf("-before +after:\n%s", diff)
+	}
+	r.said(turn(1, "Sent."))
+	r.settle()
+	r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
+
+	r.another("later")
+	r.wantRefusal("SkillNotApproved", "mail is not approved (Revoked)")
+}
+
+func TestSkillIsApprovedAnewUnderWay(t *testing.T) {
+	r := approvedUsingRig(t, mailPolicy())
+	r.use()
+	r.start()
+	pin := r.pinned()
+	r.skills.use(inline("SKILL.md", skillMD("mail", "Do it otherwise.")))
+	r.skills.patch(`{"policy":{"domains":["other.weather.test"],"credentials":null}}`)
+	r.skills.step()
+	r.skills.approve()
+	r.skills.step()
+	newer := r.skills.want(v1alpha1.SkillApproved, "Approved").Status
+	r.settle()
+	if diff := cmp.Diff(pin, r.pinned()); diff != "" {
+		t.Errorf("-before +after:\n%s", diff)
+	}
+	r.wantWays("api.weather.test *.mail.weather.test", "service_key")
+
+	r.another("later")
+	r.once()
+	if later := r.pinned(); later.Revision != newer.Revision || later.Revision == pin.Revision || later.PolicyHash != newer.PolicyHash {
+		t.Errorf("%+v", later)
+	}
+}
+
+// The revision outlives its Skill until the run has ended, in whatever sandbox.
+func TestSkillIsDeletedWhileARunUsesIt(t *testing.T) {
+	r := approvedUsingRig(t, mailPolicy())
+	r.use()
+	r.start()
+	pin := r.pinned()
+	must(t, admin.Delete(r.ctx, r.skills.skill()))
+	r.collectGarbage()
+	r.settle()
+	r.want(v1alpha1.PhaseRunning, "Accepted True Accepted")
+	if names := r.skills.revisionNames(); !slices.Equal(names, []string{pin.Revision}) {
+		t.Fatalf("the revisions are %q", names)
+	}
+	r.patchSpec(`{"cancel":true}`)
+	r.settle()
+	r.wantEnd(v1alpha1.PhaseCancelled, "Cancelled")
+	if names := r.skills.revisionNames(); len(names) > 0 {
+		t.Errorf("after the end of the run there are %q", names)
+	}
+}
+
+// The one who reviews sees what nobody has approved, and nothing that it could harm.
+func TestRunReviewsSkill(t *testing.T) {
+	for name, prepare := range map[string]func(*usingRig){
+		"reviewed": func(*usingRig) {},
+		"rejected": func(r *usingRig) {
+			r.skills.patch(`{"rejections":[{"contentHash":"` + r.skills.skill().Status.ContentHash + `"}]}`)
+			r.skills.step()
+			r.skills.want(v1alpha1.SkillRejected, "Rejected")
+		},
+		"approved": func(r *usingRig) { r.skills.approve(); r.skills.step() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newUsingRig(t, mailPolicy())
+			prepare(r)
+			r.use(func(run *v1alpha1.MotorRun) { run.Spec.SkillReview = true })
+			before := r.spec()
+			r.start()
+			r.want(v1alpha1.PhaseRunning, "Accepted True Accepted")
+			r.wantWays("", "")
+			if r.route() != nil {
+				t.Error("the sandbox has a way out")
+			}
+			e := runpolicy.Effective(r.run()).Spec
+			if !slices.Equal(slices.Sorted(slices.Values(e.Tools)), []v1alpha1.ToolName{"glob", "grep", "list", "read"}) ||
+				len(e.Domains)+len(e.Credentials) > 0 || e.Limits.MaxIterations > 10 || e.MaxAttempts != 1 {
+				t.Errorf("%+v", e)
+			}
+			r.failed("RepeatedToolFailure")
+			r.settle()
+			r.wantAttempts("First RepeatedToolFailure")
+			r.wantEnd(v1alpha1.PhaseFailed, "RepeatedToolFailure")
+			if r.spec() != before {
+				t.Error("the stored spec has changed")
+			}
+		})
+	}
+}

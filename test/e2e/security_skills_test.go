@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e && security
+
+package e2e_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/test/packageindex"
+)
+
+// mailAPI is the AgentMail of the sample skill. Sending has moved to another path than the skill knows.
+func mailAPI(key string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/send", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":"gone","changes":"https://api.agentmail.test/changes"}`, http.StatusNotFound)
+	})
+	mux.HandleFunc("GET /changes", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "2026-10-01: POST /v1/send is gone. POST /v2/messages takes the same body and gives the same answer.\n")
+	})
+	mux.HandleFunc("POST /v2/messages", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+		if r.Header.Get("Authorization") != "Bearer "+key || !strings.Contains(string(body), `"to": "ann@example.com"`) {
+			http.Error(w, `{"error":"unauthorized"}`, http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, `{"id":"msg_1"}`)
+	})
+	return mux
+}
+
+// packages are those of packages.test.
+func packages() http.Handler {
+	return packageindex.New(
+		[]packageindex.Package{{Name: "tinywheel", Version: "1.0.0", Files: map[string]string{"tinywheel.py": "NAME = 'tinywheel'\n"}}},
+		[]packageindex.Package{{Name: "tinytgz", Version: "1.0.0", Files: map[string]string{"index.js": "exports.name = 'tinytgz'\n"}}},
+	)
+}
+
+// The API of an approved skill has moved. The run finds out, does the task and corrects the skill within its domains; nobody uses
+// the corrected one before it is approved.
+func TestSecuritySkillIsRepaired(t *testing.T) {
+	t.Parallel()
+	ns := skillNamespace(t, "repair")
+	must(t, suite.client.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "agentmail-key"}, StringData: map[string]string{"value": world.value},
+	}))
+	first := approved(t, ns, "agentmail")
+	done := wantCompleted(t, startSkillSample(t, ns, "agentmail"), 2*soon)
+	if got := done.Status.Result.Summary; !strings.HasPrefix(got, "Message msg_1 is sent.") {
+		t.Errorf("summary %q", got)
+	}
+	if got := done.Status.Skill.Policy; !slices.Equal(got.Domains, []v1alpha1.Domain{"api.agentmail.test"}) {
+		t.Errorf("the policy that applied is %+v", got)
+	}
+	left := done.Status.Result.Skills
+	if left == nil || len(left.Updated) != 1 || len(left.Created)+len(left.Rejected) != 0 || left.Updated[0].ChangedFiles != 2 {
+		t.Fatalf("the run left %+v", left)
+	}
+	// What was approved stays approved, and is what the next run gets.
+	repaired := left.Updated[0].Revision
+	s := awaitSkill(t, ns, "agentmail", soon, "the proposal", func(s *v1alpha1.Skill) bool { return s.Status.Revision == repaired })
+	if s.Status.State != v1alpha1.SkillApproved || s.Status.Approved.ContentHash != first.Status.ContentHash || s.Spec.Approval.ContentHash != first.Status.ContentHash {
+		t.Errorf("after the run the skill is %+v", s.Status)
+	}
+	if diff := motorEnds(t, 1, "skill", "diff", "-n", ns, "agentmail"); !strings.Contains(diff, "+PATH = \"/v2/messages\"") {
+		t.Errorf("the difference is shown as\n%s", diff)
+	}
+	motor(t, "skill", "approve", "-n", ns, "agentmail", "--revision", repaired)
+	awaitSkill(t, ns, "agentmail", soon, "the approval of the proposal", func(s *v1alpha1.Skill) bool {
+		return s.Status.State == v1alpha1.SkillApproved && s.Status.Approved.Revision == repaired
+	})
+	again := wantCompleted(t, startSkillRun(t, ns, "agentmail-again", "agentmail", withInputs("to", "ann@example.com")), 2*soon)
+	if got := again.Status.Result; !strings.HasPrefix(got.Summary, "Message msg_1") || got.Skills != nil {
+		t.Errorf("the corrected skill came to %+v", got)
+	}
+	wantNothingElseLeft(t)
+}
+
+// The host of a skill has moved: a person allows the new one for the run, and the correction waits with the old policy.
+func TestSecuritySkillNeedsADomain(t *testing.T) {
+	t.Parallel()
+	ns := modelNamespace(t, "moved")
+	createSkill(t, ns, "rates", "Get http://allowed.test/rates.", v1alpha1.SkillPolicy{
+		Tools: []v1alpha1.ToolName{"fetch", "edit", "request_domain"}, Domains: []v1alpha1.Domain{"allowed.test:80"},
+	})
+	approved(t, ns, "rates")
+	run := startSkillRun(t, ns, "skill-moved", "rates")
+	asked := awaitQuestion(t, run)
+	if p := asked.Status.PendingInput; p.Kind != v1alpha1.InputDomainRequest || p.Domain != "sub.wild.test:80" {
+		t.Fatalf("the run asks %+v", p)
+	}
+	decide(t, asked, v1alpha1.DecisionAllowRun)
+	done := wantCompleted(t, run, 2*soon)
+	if left := done.Status.Result.Skills; left == nil || len(left.Updated) != 1 {
+		t.Fatalf("the run left %+v", left)
+	}
+	s := awaitSkill(t, ns, "rates", soon, "the proposal", func(s *v1alpha1.Skill) bool {
+		return s.Status.Revision == done.Status.Result.Skills.Updated[0].Revision
+	})
+	if !slices.Equal(s.Spec.Policy.Domains, []v1alpha1.Domain{"allowed.test:80"}) || s.Status.State != v1alpha1.SkillApproved {
+		t.Errorf("after the run the skill is %+v with %+v", s.Status, s.Spec.Policy)
+	}
+	if r := s.Status.Review; r == nil || len(r.MissingDomains) != 1 || !strings.HasPrefix(r.MissingDomains[0], "sub.wild.test") {
+		t.Errorf("its review says %+v", r)
+	}
+	wantNothingElseLeft(t)
+}
+
+// A skill that was found online comes with what it says, and with nobody's approval.
+func TestSecuritySkillFoundOnline(t *testing.T) {
+	t.Parallel()
+	ns := modelNamespace(t, "online")
+	run := startRun(t, "skill-online", inNamespace(ns), withDomains("allowed.test:80"), func(r *v1alpha1.MotorRun) {
+		r.Spec.Tools = []v1alpha1.ToolName{"fetch", "bash"}
+	})
+	left := wantCompleted(t, run, 2*soon).Status.Result.Skills
+	if left == nil || len(left.Created) != 1 || left.Created[0].Name != "found-online" {
+		t.Fatalf("the run left %+v", left)
+	}
+	s := awaitState(t, ns, "found-online", v1alpha1.SkillReviewed)
+	if r := s.Status.Review; r == nil || !slices.Equal(r.MissingDomains, []string{"evil.test"}) || r.Findings != 1 {
+		t.Errorf("its review says %+v", r)
+	}
+	var rev v1alpha1.SkillRevision
+	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: s.Status.Revision}, &rev))
+	if f := rev.Status.Findings; len(f) != 1 || f[0].Kind != v1alpha1.FindingUnknownKey || !strings.Contains(f[0].Message, "author") {
+		t.Errorf("findings %+v", f)
+	}
+	wantNotAccepted(t, startSkillRun(t, ns, "answer", "found-online"), v1alpha1.ReasonSkillNotApproved, "not approved")
+	wantNothingElseLeft(t)
+}
+
+// The packages of a skill are installed from the index that the namespace names, once, and nobody can change them.
+func TestSecuritySkillPackages(t *testing.T) {
+	t.Parallel()
+	ns := modelNamespace(t, "packages")
+	patchCortex(t, ns, fmt.Sprintf(`{"spec":{"packages":{"npm":"https://packages.test/npm","pip":"https://packages.test/simple","caBundle":%q}}}`, world.net.CA()))
+	createSkill(t, ns, "tiny", "Use the packages.", v1alpha1.SkillPolicy{
+		Tools: []v1alpha1.ToolName{"bash"}, Dependencies: &v1alpha1.SkillDependencies{NPM: []string{"tinytgz@1.0.0"}, Pip: []string{"tinywheel==1.0.0"}},
+	})
+	approved(t, ns, "tiny")
+	s := awaitSkill(t, ns, "tiny", 3*soon, "its packages", func(s *v1alpha1.Skill) bool { return s.Status.Packages != nil && s.Status.Packages.Archive != nil })
+	for range 2 {
+		done := wantCompleted(t, startSkillRun(t, ns, "skill-packages", "tiny"), 2*soon)
+		if got, want := codesOf(wantWholeJournal(t, done)), []string{"", "", "exit_1"}; !slices.Equal(got, want) {
+			t.Errorf("codes %q, want %q", got, want)
+		}
+		if done.Status.Skill.Packages == nil || done.Status.Skill.Packages.SHA256 != s.Status.Packages.Archive.SHA256 {
+			t.Errorf("the run used the packages %+v", done.Status.Skill.Packages)
+		}
+		if got := said(t, done); !slices.Equal(got[:2], []string{"tinywheel", "tinytgz"}) || !strings.Contains(got[2], "Read-only file system") {
+			t.Errorf("the run saw %q", got)
+		}
+	}
+	var installs v1alpha1.MotorRunList
+	must(t, suite.client.List(t.Context(), &installs, client.InNamespace(ns)))
+	if n := len(slices.DeleteFunc(installs.Items, func(r v1alpha1.MotorRun) bool { return r.Spec.Mode != v1alpha1.ModeInstall })); n != 1 {
+		t.Errorf("the packages were installed %d times", n)
+	}
+	wantNothingElseLeft(t)
+}
