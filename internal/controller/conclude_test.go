@@ -20,7 +20,7 @@ func TestResultHasTheSkills(t *testing.T) {
 		Rejected: []v1alpha1.RejectedSkill{{Path: "skills/x", Message: "it cannot be read"}},
 	}
 	for _, phase := range []v1alpha1.RunPhase{v1alpha1.PhaseCompleted, v1alpha1.PhaseFailed} {
-		s := &scope{run: &v1alpha1.MotorRun{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), progress: runpolicy.Progress{Skills: skills}}
+		s := &scope{pass: pass{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, run: &v1alpha1.MotorRun{}, progress: runpolicy.Progress{Skills: skills}}
 		if diff := cmp.Diff(skills, result(s, &runpolicy.End{Phase: phase}).Skills); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", phase, diff)
 		}

@@ -35,14 +35,22 @@ var toldOf = []struct{ conditionType, action string }{
 	{v1alpha1.ConditionFinished, "Finish"},
 }
 
+// changedCondition gives a condition before and after a pass. is is nil unless it is there and its status or reason is another.
+func changedCondition(before, after []metav1.Condition, conditionType string) (was, is *metav1.Condition) {
+	was, is = apimeta.FindStatusCondition(before, conditionType), apimeta.FindStatusCondition(after, conditionType)
+	if was != nil && is != nil && was.Status == is.Status && was.Reason == is.Reason {
+		return was, nil
+	}
+	return was, is
+}
+
 // transitions compares what was with what is. Only a change of status or reason is one; a first state that says that
 // nothing has happened yet is none.
 func transitions(before, after *v1alpha1.MotorRun) []transition {
 	list := attemptTransitions(before, after)
 	for _, t := range toldOf {
-		was := apimeta.FindStatusCondition(before.Status.Conditions, t.conditionType)
-		is := apimeta.FindStatusCondition(after.Status.Conditions, t.conditionType)
-		if is == nil || nothingYet(is.Reason) || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
+		was, is := changedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
+		if is == nil || nothingYet(is.Reason) {
 			continue
 		}
 		if t.conditionType == v1alpha1.ConditionAwaitingInput && isAboutApproval(was, is) {

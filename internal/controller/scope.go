@@ -11,26 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// maxMessage keeps a status message from carrying a whole document.
-const maxMessage = 1000
-
-const (
-	minPause = 5 * time.Second
-	maxPause = time.Minute
-)
-
 // scope is one pass over one run: what was observed, what is to be written, when to come back.
 type scope struct {
+	pass
+
 	before *v1alpha1.MotorRun
 	run    *v1alpha1.MotorRun
-	now    time.Time
 
 	progress    runpolicy.Progress
 	pod         *corev1.Pod
@@ -51,14 +43,13 @@ type scope struct {
 	// stalled says that somebody must change something before the run can go on.
 	stalled bool
 	// note is the message if no condition says what the run waits for.
-	note   string
-	wakeAt time.Time
+	note string
 	// held is given back when the pass is over and the status is written.
 	held []func()
 }
 
 func newScope(run *v1alpha1.MotorRun, now time.Time) *scope {
-	return &scope{before: run.DeepCopy(), run: run, now: now}
+	return &scope{pass: pass{now: now}, before: run.DeepCopy(), run: run}
 }
 
 // release gives back what the pass holds.
@@ -68,12 +59,9 @@ func (s *scope) release() {
 	}
 }
 
-// set sets a condition. A message must not change while nothing else does: each change is a write.
+// set sets a condition of the run.
 func (s *scope) set(conditionType string, status metav1.ConditionStatus, reason, message string) {
-	apimeta.SetStatusCondition(&s.run.Status.Conditions, metav1.Condition{
-		Type: conditionType, Status: status, Reason: reason, Message: runpolicy.CutEncoded(message, maxMessage),
-		ObservedGeneration: s.run.Generation, LastTransitionTime: metav1.NewTime(s.now),
-	})
+	s.setCondition(&s.run.Status.Conditions, s.run.Generation, conditionType, status, reason, message)
 }
 
 // block sets a condition False and notes it as what the run waits for.
@@ -82,25 +70,10 @@ func (s *scope) block(conditionType, reason, message string, stalled bool) {
 	s.blocked, s.stalled = conditionType, stalled
 }
 
-// wake asks for another pass at an instant, if nothing earlier was asked for.
-func (s *scope) wake(at time.Time) {
-	if !at.IsZero() && (s.wakeAt.IsZero() || at.Before(s.wakeAt)) {
-		s.wakeAt = at
-	}
-}
-
 // pause is how soon what nobody tells of is looked at again. It grows with the run's age, so that thousands of runs that
 // wait for somebody do not keep the API server busy, and ends where a person would think that nothing happens.
 func (s *scope) pause() time.Duration {
 	return min(max(s.now.Sub(s.run.CreationTimestamp.Time)/10, minPause), maxPause)
-}
-
-func (s *scope) result() ctrl.Result {
-	if s.wakeAt.IsZero() {
-		return ctrl.Result{}
-	}
-	// Never zero, which would mean never; and a little late rather than early, or the pass would find nothing due.
-	return ctrl.Result{RequeueAfter: max(s.wakeAt.Sub(s.now), 0) + 10*time.Millisecond}
 }
 
 func (s *scope) changed() bool {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -33,9 +32,8 @@ var toldOfSkill = []struct{ conditionType, action string }{
 func skillTransitions(before, after *v1alpha1.Skill) []transition {
 	list := newRevisions(before, after)
 	for _, t := range toldOfSkill {
-		was := apimeta.FindStatusCondition(before.Status.Conditions, t.conditionType)
-		is := apimeta.FindStatusCondition(after.Status.Conditions, t.conditionType)
-		if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
+		was, is := changedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
+		if is == nil {
 			continue
 		}
 		if was == nil && (is.Status == metav1.ConditionTrue && t.conditionType == v1alpha1.ConditionPolicyValid || isNoNews(is.Reason)) {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -18,9 +17,10 @@ import (
 
 // skillScope is one pass over one skill: what was observed, what is to be written, when to come back.
 type skillScope struct {
+	pass
+
 	before *v1alpha1.Skill
 	skill  *v1alpha1.Skill
-	now    time.Time
 	memory *skillMemory
 
 	// revisions are those whose files are all there, the newest first. partial are those that lack some.
@@ -32,19 +32,15 @@ type skillScope struct {
 	verdict skill.Verdict
 	// surplus are revisions that are deleted when the status does not name them any more.
 	surplus []v1alpha1.SkillRevision
-	wakeAt  time.Time
 }
 
 func newSkillScope(sk *v1alpha1.Skill, memory *skillMemory, now time.Time) *skillScope {
-	return &skillScope{before: sk.DeepCopy(), skill: sk, now: now, memory: memory, read: memory.read}
+	return &skillScope{pass: pass{now: now}, before: sk.DeepCopy(), skill: sk, memory: memory, read: memory.read}
 }
 
-// set sets a condition. A message must not change while nothing else does: each change is a write.
+// set sets a condition of the skill.
 func (s *skillScope) set(conditionType string, status metav1.ConditionStatus, reason, message string) {
-	apimeta.SetStatusCondition(&s.skill.Status.Conditions, metav1.Condition{
-		Type: conditionType, Status: status, Reason: reason, Message: runpolicy.CutEncoded(message, maxMessage),
-		ObservedGeneration: s.skill.Generation, LastTransitionTime: metav1.NewTime(s.now),
-	})
+	s.setCondition(&s.skill.Status.Conditions, s.skill.Generation, conditionType, status, reason, message)
 }
 
 func (s *skillScope) unset(conditionType string) {
@@ -53,21 +49,6 @@ func (s *skillScope) unset(conditionType string) {
 
 func (s *skillScope) condition(conditionType string) *metav1.Condition {
 	return apimeta.FindStatusCondition(s.skill.Status.Conditions, conditionType)
-}
-
-// wake asks for another pass at an instant, if nothing earlier was asked for.
-func (s *skillScope) wake(at time.Time) {
-	if !at.IsZero() && (s.wakeAt.IsZero() || at.Before(s.wakeAt)) {
-		s.wakeAt = at
-	}
-}
-
-func (s *skillScope) result() ctrl.Result {
-	if s.wakeAt.IsZero() {
-		return ctrl.Result{}
-	}
-	// Never zero, which would mean never; and a little late rather than early, or the pass would find nothing due.
-	return ctrl.Result{RequeueAfter: max(s.wakeAt.Sub(s.now), 0) + 10*time.Millisecond}
 }
 
 func (s *skillScope) changed() bool {
