@@ -40,13 +40,13 @@ func applied(ctx context.Context, t *testing.T, c client.Client, namespace, text
 // A service account carries what is in Git, again and again: the second time nothing changes, whoever applies it.
 func TestAppliedSkill(t *testing.T) {
 	t.Parallel()
-	ctx := testContext(t)
 	for name, tt := range map[string]struct{ more, approvedBy string }{
 		"with the approver's name": {", approvedBy: alice, note: fine", "alice"},
 		"with the hashes alone":    {"", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			ns := newNamespace(ctx, t)
 			sa := "system:serviceaccount:" + ns + ":gitops"
 			gitops := person(ctx, t, ns, sa, with(skillEditor, skillApprover))
