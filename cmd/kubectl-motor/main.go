@@ -14,6 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/archive"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/skill"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
 // decisionTimeout is how long a verb waits for what the operator makes of a decision.
@@ -39,7 +40,7 @@ func main() {
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	if len(args) == 0 {
 		fmt.Fprint(errs, usage)
-		return archive.ExitFailed
+		return verb.ExitFailed
 	}
 	switch args[0] {
 	case "archive":
@@ -48,8 +49,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		return skill.Command{Out: out, Err: errs, Connect: cluster.Connect, Wait: decisionTimeout}.Run(ctx, args[1:])
 	case "help", "-h", "--help":
 		fmt.Fprint(out, usage)
-		return archive.ExitOK
+		return verb.ExitOK
 	}
 	fmt.Fprintf(errs, "error: there is no verb %q\n\n%s", args[0], usage)
-	return archive.ExitFailed
+	return verb.ExitFailed
 }

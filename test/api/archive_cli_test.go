@@ -13,6 +13,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	cli "motorcortex.dev/motorcortex/internal/cli/archive"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
 // kubeconfig writes what an administrator of the control plane has.
@@ -36,24 +37,24 @@ func TestArchiveIsVerifiedByItsRun(t *testing.T) {
 		return code, o.String(), e.String()
 	}
 	file := kubeconfig(t, r.ns)
-	if code, _, errs := verify("--run", "run", "--kubeconfig", file); code != cli.ExitFailed || !strings.Contains(errs, "has no archive") {
+	if code, _, errs := verify("--run", "run", "--kubeconfig", file); code != verb.ExitFailed || !strings.Contains(errs, "has no archive") {
 		t.Errorf("before there is one: %d, %s", code, errs)
 	}
 	must(t, r.archive())
 	for name, args := range map[string][]string{
 		"in the namespace of the context": {"--run", "run"}, "with its namespace": {"--run", r.ns + "/run"}, "with a flag": {"-n", r.ns, "--run", "run"},
 	} {
-		if code, out, errs := verify(append(args, "--kubeconfig", file)...); code != cli.ExitOK || !strings.Contains(out, "MotorRun "+r.ns+"/run, 2 steps") {
+		if code, out, errs := verify(append(args, "--kubeconfig", file)...); code != verb.ExitOK || !strings.Contains(out, "MotorRun "+r.ns+"/run, 2 steps") {
 			t.Errorf("%s: %d, %s%s", name, code, out, errs)
 		}
 	}
-	if code, _, errs := verify("--run", "default/run", "--kubeconfig", file); code != cli.ExitFailed || !strings.Contains(errs, "not found") {
+	if code, _, errs := verify("--run", "default/run", "--kubeconfig", file); code != verb.ExitFailed || !strings.Contains(errs, "not found") {
 		t.Errorf("a run that is not there: %d, %s", code, errs)
 	}
 	data, err := os.ReadFile(r.path())
 	must(t, err)
 	must(t, os.WriteFile(r.path(), bytes.Replace(data, []byte(`"content":"done"`), []byte(`"content":"d0ne"`), 1), 0o600))
-	if code, out, _ := verify("--run", "run", "--kubeconfig", file); code != cli.ExitBroken || !strings.Contains(out, "line 3 (MotorStep run-a0-s2)") {
+	if code, out, _ := verify("--run", "run", "--kubeconfig", file); code != verb.ExitNo || !strings.Contains(out, "line 3 (MotorStep run-a0-s2)") {
 		t.Errorf("a file that was changed: %d, %s", code, out)
 	}
 }

@@ -5,24 +5,11 @@ package archive
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-
-	"github.com/spf13/pflag"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
-)
-
-// Exit codes.
-const (
-	// ExitOK: the chain holds.
-	ExitOK = 0
-	// ExitBroken: it does not.
-	ExitBroken = 1
-	// ExitFailed: this could not be told, because of the arguments or because something could not be read.
-	ExitFailed = 2
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
 const usage = `Check archives of finished MotorRuns.
@@ -41,40 +28,10 @@ type Command struct {
 	ReadRun func(ctx context.Context, at cluster.Flags, namespace, name string) (*v1alpha1.MotorRun, error)
 }
 
-// Run carries out what comes after `kubectl motor archive` and gives the exit code.
+// Run carries out what comes after `kubectl motor archive` and gives the exit code: verb.ExitNo if the chain does not hold.
 func (c Command) Run(ctx context.Context, args []string) int {
-	if len(args) == 0 {
-		fmt.Fprint(c.Err, usage)
-		return ExitFailed
-	}
-	switch args[0] {
-	case "verify":
-		return c.verify(ctx, args[1:])
-	case "help", "-h", "--help":
-		fmt.Fprint(c.Out, usage)
-		return ExitOK
-	}
-	return c.fail(fmt.Errorf("there is no verb %q", args[0]), true)
-}
-
-// parse reads the flags, wherever they stand. Only if there is something to carry out, goOn is true.
-func (c Command) parse(fs *pflag.FlagSet, args []string) (code int, goOn bool) {
-	fs.Usage = func() {}
-	fs.SetOutput(io.Discard)
-	switch err := fs.Parse(args); {
-	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintf(c.Out, "%s\nFlags:\n%s", usage, fs.FlagUsages())
-		return ExitOK, false
-	case err != nil:
-		return c.fail(err, true), false
-	}
-	return ExitOK, true
-}
-
-func (c Command) fail(err error, help bool) int {
-	fmt.Fprintf(c.Err, "error: %v\n", err)
-	if help {
-		fmt.Fprintf(c.Err, "\n%s", usage)
-	}
-	return ExitFailed
+	return verb.Noun{
+		Out: c.Out, Err: c.Err, Usage: usage,
+		Verbs: map[string]func(context.Context, []string) error{"verify": c.verify},
+	}.Run(ctx, args)
 }

@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
 // stdin in the place of a bucket's URL.
@@ -28,27 +29,27 @@ type target struct {
 	run *v1alpha1.MotorRun
 }
 
-func (c Command) verify(ctx context.Context, args []string) int {
+func (c Command) verify(ctx context.Context, args []string) error {
 	fs := pflag.NewFlagSet("verify", pflag.ContinueOnError)
 	var at cluster.Flags
 	at.Bind(fs, "namespace of a run that is given without one")
 	head := fs.String("head", "", "head of the chain as it was recorded, status.archive.head")
 	run := fs.String("run", "", "[NAMESPACE/]NAME of the run, whose status has key and head")
-	if code, goOn := c.parse(fs, args); !goOn {
-		return code
+	if err := verb.Parse(fs, args, "the bucket's URL, or - for what comes by standard input,", "KEY?"); err != nil {
+		return err
 	}
 	t, err := targetOf(fs.Args(), *head, *run)
 	if err != nil {
-		return c.fail(err, true)
+		return verb.Misused(err)
 	}
 	if *run != "" {
 		if err := c.ask(ctx, at, *run, &t); err != nil {
-			return c.fail(err, false)
+			return err
 		}
 	}
 	in, err := c.open(ctx, t)
 	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	defer in.Close()
 	held, err := archive.Read(in, t.head)
@@ -56,18 +57,18 @@ func (c Command) verify(ctx context.Context, args []string) int {
 		err = t.compare(held)
 	}
 	var broken *archive.BrokenLink
-	switch {
-	case errors.As(err, &broken), errors.Is(err, archive.ErrDifferent):
+	if errors.As(err, &broken) || errors.Is(err, archive.ErrDifferent) {
 		fmt.Fprintf(c.Out, "broken: %v\n", err)
-		return ExitBroken
-	case err != nil:
-		return c.fail(err, false)
+		return verb.ErrNo
+	}
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(c.Out, "ok: MotorRun %s/%s, %d steps, head %s\n", held.Namespace, held.Name, len(held.Steps), held.Head)
 	if t.head == "" {
 		fmt.Fprintln(c.Err, "note: without --head or --run, a file that was written anew as a whole is not noticed")
 	}
-	return ExitOK
+	return nil
 }
 
 // targetOf reads the arguments.
@@ -79,20 +80,14 @@ func targetOf(args []string, head, run string) (target, error) {
 	if head != "" && run != "" {
 		return t, errors.New("give --head or --run: the run's status has the head")
 	}
-	if len(args) == 0 {
-		return t, errors.New("the bucket's URL is missing, or - for what comes by standard input")
-	}
 	t.bucket = args[0]
-	keys := 1
-	if t.bucket == stdin || run != "" {
-		keys = 0
-	}
+	known := t.bucket == stdin || run != ""
 	switch rest := args[1:]; {
-	case len(rest) < keys:
+	case known && len(rest) > 0:
+		return t, fmt.Errorf("too many arguments: %s", strings.Join(rest, " "))
+	case !known && len(rest) == 0:
 		return t, errors.New("the key of the archive is missing: give it, or --run")
-	case len(rest) > keys:
-		return t, fmt.Errorf("too many arguments: %s", strings.Join(rest[keys:], " "))
-	case keys == 1:
+	case !known:
 		t.key = rest[0]
 	}
 	return t, nil

@@ -5,26 +5,14 @@ package skill
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
-)
-
-// Exit codes.
-const (
-	// ExitOK: it is done; for diff, there is no difference.
-	ExitOK = 0
-	// ExitDifferent: there is a difference.
-	ExitDifferent = 1
-	// ExitFailed: it is not done, because of the arguments, or because something could not be read or written.
-	ExitFailed = 2
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
 const usage = `Work with Skills.
@@ -51,24 +39,14 @@ type Command struct {
 	Wait time.Duration
 }
 
-// Run carries out what comes after `kubectl motor skill` and gives the exit code.
+// Run carries out what comes after `kubectl motor skill` and gives the exit code: of diff, verb.ExitNo if there is a difference.
 func (c Command) Run(ctx context.Context, args []string) int {
-	if len(args) == 0 {
-		fmt.Fprint(c.Err, usage)
-		return ExitFailed
-	}
-	verbs := map[string]func(context.Context, []string) int{
-		"export": c.export, "diff": c.diff, "approve": c.approve, "reject": c.reject, "revoke": c.revoke, "hash": c.hash,
-	}
-	if verb, ok := verbs[args[0]]; ok {
-		return verb(ctx, args[1:])
-	}
-	switch args[0] {
-	case "help", "-h", "--help":
-		fmt.Fprint(c.Out, usage)
-		return ExitOK
-	}
-	return c.fail(fmt.Errorf("there is no verb %q", args[0]), true)
+	return verb.Noun{
+		Out: c.Out, Err: c.Err, Usage: usage,
+		Verbs: map[string]func(context.Context, []string) error{
+			"export": c.export, "diff": c.diff, "approve": c.approve, "reject": c.reject, "revoke": c.revoke, "hash": c.hash,
+		},
+	}.Run(ctx, args)
 }
 
 // options are the flags that verbs have in common.
@@ -91,34 +69,7 @@ func (o *options) bindRevision() {
 
 func (o *options) bindNote() { o.StringVar(&o.note, "note", "", "why") }
 
-// parse reads the flags, wherever they stand. Only if there is something to carry out, goOn is true.
-func (c Command) parse(fs *pflag.FlagSet, args []string, arguments ...string) (code int, goOn bool) {
-	fs.Usage = func() {}
-	fs.SetOutput(io.Discard)
-	switch err := fs.Parse(args); {
-	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintf(c.Out, "%s\nFlags:\n%s", usage, fs.FlagUsages())
-		return ExitOK, false
-	case err != nil:
-		return c.fail(err, true), false
-	}
-	most := 0
-	for i, argument := range arguments {
-		name, optional := strings.CutSuffix(argument, "?")
-		if most++; !optional && fs.NArg() <= i {
-			return c.fail(fmt.Errorf("%s is missing", name), true), false
-		}
-	}
-	if fs.NArg() > most {
-		return c.fail(fmt.Errorf("too many arguments: %s", strings.Join(fs.Args()[most:], " ")), true), false
-	}
-	return ExitOK, true
-}
-
-func (c Command) fail(err error, help bool) int {
-	fmt.Fprintf(c.Err, "error: %v\n", err)
-	if help {
-		fmt.Fprintf(c.Err, "\n%s", usage)
-	}
-	return ExitFailed
+// parse reads what comes after the verb: the name of the skill, and more.
+func (o *options) parse(args []string, more ...string) error {
+	return verb.Parse(o.FlagSet, args, append([]string{"the NAME of the skill"}, more...)...)
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
@@ -30,30 +31,30 @@ const (
 	pollInterval = 200 * time.Millisecond
 )
 
-func (c Command) approve(ctx context.Context, args []string) int {
+func (c Command) approve(ctx context.Context, args []string) error {
 	o := newOptions("approve")
 	o.bindRevision()
 	o.bindNote()
 	domains := o.StringSlice("add-domain", nil, "host that the policy grants from now on")
 	expires := o.String("expires", "", "how long the approval lasts, as in 12h or 30d; unset, it does not end")
-	if code, goOn := c.parse(o.FlagSet, args, "the NAME of the skill"); !goOn {
-		return code
+	if err := o.parse(args); err != nil {
+		return err
 	}
 	approval := v1alpha1.SkillApproval{Decision: v1alpha1.SkillDecisionApproved, Note: o.note}
 	if *expires != "" {
 		lasts, err := duration(*expires)
 		if err != nil {
-			return c.fail(err, true)
+			return verb.Misused(err)
 		}
 		approval.ExpiresAt = new(metav1.NewTime(time.Now().Add(lasts).UTC().Truncate(time.Second)))
 	}
-	s, err := c.find(ctx, o, o.Arg(0))
+	s, err := c.find(ctx, o)
 	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	rev, err := s.toApprove(ctx, o.revision, len(*domains) > 0)
 	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	spec := s.Spec.DeepCopy()
 	for _, d := range *domains {
@@ -62,11 +63,11 @@ func (c Command) approve(ctx context.Context, args []string) int {
 		}
 	}
 	if err := skill.CheckPolicy(&spec.Policy); err != nil {
-		return c.fail(fmt.Errorf("the policy cannot be granted: %w", err), false)
+		return fmt.Errorf("the policy cannot be granted: %w", err)
 	}
 	approval.ContentHash, approval.PolicyHash = rev.Spec.ContentHash, skill.PolicyHash(&spec.Policy)
 	if approval.Account, err = s.user(ctx); err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	approval.ApprovedBy, spec.Approval = approval.Account, &approval
 	changes := []operation{{Op: "add", Path: "/spec/approval", Value: approval}}
@@ -74,46 +75,44 @@ func (c Command) approve(ctx context.Context, args []string) int {
 		changes = append(changes, operation{Op: "add", Path: "/spec/policy", Value: spec.Policy})
 	}
 	if err := s.patch(ctx, spec, changes); err != nil {
-		return c.fail(fmt.Errorf("approve the Skill %s/%s: %w", s.Namespace, s.Name, err), false)
+		return fmt.Errorf("approve the Skill %s/%s: %w", s.Namespace, s.Name, err)
 	}
 	fmt.Fprintf(c.Out, "revision:    %s\ncontentHash: %s\npolicyHash:  %s\napprovedBy:  %s\n", rev.Name, approval.ContentHash, approval.PolicyHash, approval.ApprovedBy)
-	return c.printState(ctx, s)
+	c.printState(ctx, s)
+	return nil
 }
 
-func (c Command) reject(ctx context.Context, args []string) int {
+func (c Command) reject(ctx context.Context, args []string) error {
 	o := newOptions("reject")
 	o.bindRevision()
 	o.bindNote()
-	if code, goOn := c.parse(o.FlagSet, args, "the NAME of the skill"); !goOn {
-		return code
+	if err := o.parse(args); err != nil {
+		return err
 	}
-	s, err := c.find(ctx, o, o.Arg(0))
+	s, rev, err := c.findRevision(ctx, o)
 	if err != nil {
-		return c.fail(err, false)
-	}
-	rev, err := s.revision(ctx, o.revision)
-	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	rejection := v1alpha1.SkillRejection{ContentHash: rev.Spec.ContentHash, Note: o.note}
 	if slices.ContainsFunc(s.Spec.Rejections, func(r v1alpha1.SkillRejection) bool { return r.ContentHash == rejection.ContentHash }) {
-		return c.fail(fmt.Errorf("the SkillRevision %s is rejected already", rev.Name), false)
+		return fmt.Errorf("the SkillRevision %s is rejected already", rev.Name)
 	}
 	if rejection.RejectedBy, err = s.user(ctx); err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	spec, changes, err := s.withRejection(rejection)
 	if err == nil {
 		err = s.patch(ctx, spec, changes)
 	}
 	if err != nil {
-		return c.fail(fmt.Errorf("reject the SkillRevision %s/%s: %w", s.Namespace, rev.Name, err), false)
+		return fmt.Errorf("reject the SkillRevision %s/%s: %w", s.Namespace, rev.Name, err)
 	}
 	fmt.Fprintf(c.Out, "revision:    %s\ncontentHash: %s\nrejectedBy:  %s\n", rev.Name, rejection.ContentHash, rejection.RejectedBy)
 	if a := s.Spec.Approval; a != nil && a.ContentHash == rejection.ContentHash && a.Decision != v1alpha1.SkillDecisionRevoked {
 		fmt.Fprintf(c.Err, "note: this content is approved, and stays so: kubectl motor skill revoke %s takes the approval back\n", s.Name)
 	}
-	return c.printState(ctx, s)
+	c.printState(ctx, s)
+	return nil
 }
 
 // withRejection is the spec with one rejection more. If there are as many as there may be, one goes of a content that is not there
@@ -137,30 +136,31 @@ func (s subject) withRejection(rejection v1alpha1.SkillRejection) (*v1alpha1.Ski
 	return spec, append(changes, operation{Op: "add", Path: "/spec/rejections/-", Value: rejection}), nil
 }
 
-func (c Command) revoke(ctx context.Context, args []string) int {
+func (c Command) revoke(ctx context.Context, args []string) error {
 	o := newOptions("revoke")
 	o.bindNote()
-	if code, goOn := c.parse(o.FlagSet, args, "the NAME of the skill"); !goOn {
-		return code
+	if err := o.parse(args); err != nil {
+		return err
 	}
-	s, err := c.find(ctx, o, o.Arg(0))
+	s, err := c.find(ctx, o)
 	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	if s.Spec.Approval == nil {
-		return c.fail(fmt.Errorf("the Skill %s/%s has no approval that could be taken back", s.Namespace, s.Name), false)
+		return fmt.Errorf("the Skill %s/%s has no approval that could be taken back", s.Namespace, s.Name)
 	}
 	spec := s.Spec.DeepCopy()
 	spec.Approval.Decision, spec.Approval.Note = v1alpha1.SkillDecisionRevoked, o.note
 	if spec.Approval.Account, err = s.user(ctx); err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	spec.Approval.ApprovedBy = spec.Approval.Account
 	if err := s.patch(ctx, spec, []operation{{Op: "add", Path: "/spec/approval", Value: spec.Approval}}); err != nil {
-		return c.fail(fmt.Errorf("revoke the Skill %s/%s: %w", s.Namespace, s.Name, err), false)
+		return fmt.Errorf("revoke the Skill %s/%s: %w", s.Namespace, s.Name, err)
 	}
 	fmt.Fprintf(c.Out, "revokedBy:   %s\n", spec.Approval.Account)
-	return c.printState(ctx, s)
+	c.printState(ctx, s)
+	return nil
 }
 
 // user asks the cluster who the user is.
@@ -198,7 +198,7 @@ func (s subject) patch(ctx context.Context, spec *v1alpha1.SkillSpec, changes []
 }
 
 // printState waits until the operator has looked at the skill, and says what it made of it.
-func (c Command) printState(ctx context.Context, s subject) int {
+func (c Command) printState(ctx context.Context, s subject) {
 	waiting, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
 	generation := s.Generation
@@ -208,13 +208,12 @@ func (c Command) printState(ctx context.Context, s subject) int {
 	})
 	if err != nil {
 		fmt.Fprintln(c.Err, "note: the operator has not looked at it yet: see kubectl get skill "+s.Name)
-		return ExitOK
+		return
 	}
 	fmt.Fprintf(c.Out, "state:       %s\n", s.Status.State)
 	if s.Status.Message != "" {
 		fmt.Fprintf(c.Out, "             %s\n", shown(s.Status.Message))
 	}
-	return ExitOK
 }
 
 // duration reads what time.ParseDuration reads, and days.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pmezard/go-difflib/difflib"
 
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
@@ -22,23 +23,19 @@ const (
 	contextLines = 3
 )
 
-func (c Command) diff(ctx context.Context, args []string) int {
+func (c Command) diff(ctx context.Context, args []string) error {
 	o := newOptions("diff")
 	o.bindRevision()
-	if code, goOn := c.parse(o.FlagSet, args, "the NAME of the skill"); !goOn {
-		return code
+	if err := o.parse(args); err != nil {
+		return err
 	}
-	s, err := c.find(ctx, o, o.Arg(0))
+	s, rev, err := c.findRevision(ctx, o)
 	if err != nil {
-		return c.fail(err, false)
-	}
-	rev, err := s.revision(ctx, o.revision)
-	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	now, err := s.files(ctx, rev)
 	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	var base []skill.File
 	if approved := s.Status.Approved; approved != nil {
@@ -47,15 +44,15 @@ func (c Command) diff(ctx context.Context, args []string) int {
 			base, err = s.files(ctx, old)
 		}
 		if err != nil {
-			return c.fail(err, false)
+			return err
 		}
 	} else {
 		fmt.Fprintln(c.Err, "note: nothing was approved yet, so all of it is new")
 	}
 	if c.compare(base, now) {
-		return ExitDifferent
+		return verb.ErrNo
 	}
-	return ExitOK
+	return nil
 }
 
 // compare prints the differences by path, and says whether there are any.

@@ -13,37 +13,33 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-func (c Command) export(ctx context.Context, args []string) int {
+func (c Command) export(ctx context.Context, args []string) error {
 	o := newOptions("export")
 	o.bindRevision()
 	force := o.Bool("force", false, "replace the files of a skill that are in the folder, and leave all others")
-	if code, goOn := c.parse(o.FlagSet, args, "the NAME of the skill", "DIR?"); !goOn {
-		return code
+	if err := o.parse(args, "DIR?"); err != nil {
+		return err
 	}
-	s, err := c.find(ctx, o, o.Arg(0))
+	s, rev, err := c.findRevision(ctx, o)
 	if err != nil {
-		return c.fail(err, false)
-	}
-	rev, err := s.revision(ctx, o.revision)
-	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	files, err := s.files(ctx, rev)
 	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	dir := o.Arg(1)
 	if dir == "" {
 		dir = s.Name
 	}
 	if err := write(dir, files, *force); err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	for _, f := range files {
 		fmt.Fprintf(c.Out, "%s\n", shown(path.Join(dir, f.Path)))
 	}
 	fmt.Fprintf(c.Out, "%d files of SkillRevision %s/%s\ncontentHash: %s\n", len(files), rev.Namespace, rev.Name, rev.Spec.ContentHash)
-	return ExitOK
+	return nil
 }
 
 // write makes the files of a skill in a folder those. Nothing outside of it is written, whatever the paths and the folder have.

@@ -17,22 +17,23 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-func (c Command) hash(_ context.Context, args []string) int {
+func (c Command) hash(_ context.Context, args []string) error {
 	fs := pflag.NewFlagSet("hash", pflag.ContinueOnError)
 	policy := fs.String("policy", "", "file with the policy, or with the Skill that has it")
-	if code, goOn := c.parse(fs, args, "the DIR with the files"); !goOn {
-		return code
+	if err := verb.Parse(fs, args, "the DIR with the files"); err != nil {
+		return err
 	}
 	files, err := read(fs.Arg(0))
 	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	m, asArchive, err := skill.Check("", files, skill.Lenient)
 	if err != nil {
-		return c.fail(err, false)
+		return err
 	}
 	for _, w := range m.Warnings {
 		fmt.Fprintf(c.Err, "note: %s\n", shown(w.Message))
@@ -40,7 +41,7 @@ func (c Command) hash(_ context.Context, args []string) int {
 	var policyHash string
 	if *policy != "" {
 		if policyHash, err = hashPolicy(*policy); err != nil {
-			return c.fail(err, false)
+			return err
 		}
 	}
 	contentHash := skill.ContentHash(asArchive)
@@ -49,7 +50,7 @@ func (c Command) hash(_ context.Context, args []string) int {
 	if policyHash != "" {
 		fmt.Fprintf(c.Out, "policyHash:  %s\n", policyHash)
 	}
-	return ExitOK
+	return nil
 }
 
 // compareStrict says what becomes of the files as keys of ConfigMaps, if that is something else.

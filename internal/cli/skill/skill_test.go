@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	cli "motorcortex.dev/motorcortex/internal/cli/skill"
+	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
 func TestVerbs(t *testing.T) {
@@ -53,7 +54,7 @@ func TestVerbs(t *testing.T) {
 	}
 	var errs strings.Builder
 	c := cli.Command{Err: &errs, Connect: func(cluster.Flags) (client.Client, string, error) { return nil, "", errors.New("no kubeconfig") }}
-	if code := c.Run(t.Context(), []string{"approve", "weather"}); code != cli.ExitFailed || !strings.Contains(errs.String(), "no kubeconfig") {
+	if code := c.Run(t.Context(), []string{"approve", "weather"}); code != verb.ExitFailed || !strings.Contains(errs.String(), "no kubeconfig") {
 		t.Errorf("without a cluster: %d, %s", code, &errs)
 	}
 }
@@ -161,7 +162,7 @@ the file is no text: 0 bytes are now 2
 +echo <U+001B>[31mtwo
 `
 	code, out, errs := r.run("diff", "weather")
-	if diff := cmp.Diff(want, out); code != cli.ExitDifferent || diff != "" || errs != "" {
+	if diff := cmp.Diff(want, out); code != verb.ExitNo || diff != "" || errs != "" {
 		t.Errorf("code %d, %s%s", code, errs, diff)
 	}
 	fresh := newRig(t, func(s *v1alpha1.Skill) { s.Status.Approved = nil })

@@ -22,17 +22,27 @@ type subject struct {
 	*v1alpha1.Skill
 }
 
-// find reads the skill.
-func (c Command) find(ctx context.Context, o *options, name string) (subject, error) {
+// find reads the skill that is the first argument.
+func (c Command) find(ctx context.Context, o *options) (subject, error) {
 	cl, namespace, err := c.Connect(o.at)
 	if err != nil {
 		return subject{}, err
 	}
 	s := subject{client: cl, Skill: &v1alpha1.Skill{}}
-	if err := cl.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s.Skill); err != nil {
-		return s, fmt.Errorf("get the Skill %s/%s: %w", namespace, name, err)
+	if err := cl.Get(ctx, client.ObjectKey{Namespace: namespace, Name: o.Arg(0)}, s.Skill); err != nil {
+		return s, fmt.Errorf("get the Skill %s/%s: %w", namespace, o.Arg(0), err)
 	}
 	return s, nil
+}
+
+// findRevision reads the skill that is the first argument, and the revision that the flags name.
+func (c Command) findRevision(ctx context.Context, o *options) (subject, *v1alpha1.SkillRevision, error) {
+	s, err := c.find(ctx, o)
+	if err != nil {
+		return s, nil, err
+	}
+	rev, err := s.revision(ctx, o.revision)
+	return s, rev, err
 }
 
 // revision reads a revision of the skill, the newest if none is named.
