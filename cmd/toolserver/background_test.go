@@ -38,12 +38,13 @@ import os
 while True:
     os.setsid() if os.getpid() != os.getsid(0) else None
     if os.fork(): os._exit(0)
+    os.close(os.open("chained", os.O_CREAT))
 END
-python3 chain.py & sleep 0.2; echo started`,
-		"bomb": `ulimit -u 250; bomb() { bomb | bomb & }; bomb 2>/dev/null; echo started; wait; sleep 100`,
+python3 chain.py & until [ -e chained ]; do sleep 0.01; done; echo started; sleep 0.2`,
+		"bomb": `ulimit -u 250; echo started; bomb() { bomb | bomb & }; bomb 2>/dev/null; wait; sleep 100`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := p.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, TimeoutSeconds: 1})
+			r := p.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, TimeoutSeconds: 5})
 			if !strings.HasPrefix(r.Output, "started\n") || strings.Contains(r.Output, "could not be killed") {
 				t.Errorf("%+v", r)
 			}

@@ -102,7 +102,7 @@ func (c *crashed) wantResult(r toolapi.Result) {
 func TestKilledAtEveryPoint(t *testing.T) {
 	for name, c := range crashes() {
 		t.Run(name, func(t *testing.T) {
-			now := c.happen(t, 300*time.Millisecond)
+			now := c.happen(t, 3*time.Second)
 			if err := <-now.answer; !errors.Is(err, toolclient.ErrUnreachable) {
 				t.Fatalf("the waiting client got %v", err)
 			}
@@ -139,7 +139,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 func TestKilledWhileTheClientWaits(t *testing.T) {
 	for name, c := range crashes() {
 		t.Run(name, func(t *testing.T) {
-			now := c.happen(t, 20*time.Second)
+			now := c.happen(t, 2*time.Minute)
 			key := now.client.ServerKey()
 			now.restart()
 			if err := <-now.answer; err != nil {

@@ -81,7 +81,7 @@ func becomePod() error {
 
 // pod is a running tool server as process 1 of a container.
 type pod struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	env  []string
 	cert toolclient.Config
@@ -90,7 +90,7 @@ type pod struct {
 	listen string
 }
 
-func newPod(t *testing.T, env ...string) *pod {
+func newPod(t testing.TB, env ...string) *pod {
 	t.Helper()
 	key, err := toolclient.GenerateKey()
 	if err != nil {
@@ -121,7 +121,7 @@ func newPod(t *testing.T, env ...string) *pod {
 }
 
 // copyBinary puts the test binary where the unprivileged user may execute it.
-func copyBinary(t *testing.T, to string) {
+func copyBinary(t testing.TB, to string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -191,16 +191,16 @@ func (p *pod) client() *toolclient.Client {
 	return c
 }
 
-func testContext(t *testing.T) context.Context {
+func testContext(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
 var lastCall int
 
-func call(t *testing.T, tool string, args any) toolapi.Call {
+func call(t testing.TB, tool string, args any) toolapi.Call {
 	t.Helper()
 	lastCall++
 	encoded, err := json.Marshal(args)
@@ -221,5 +221,5 @@ func (p *pod) run(tool string, args any) toolapi.Result {
 
 func (p *pod) bash(command string) toolapi.Result {
 	p.t.Helper()
-	return p.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, TimeoutSeconds: 2})
+	return p.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, TimeoutSeconds: 60})
 }

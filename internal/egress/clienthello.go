@@ -24,7 +24,8 @@ var (
 
 // readHello reads a ClientHello, in however many records and segments it comes, and compares the host it names with the one
 // that the client asked for. All that was read is given back. crypto/tls does the reading: it refuses a hello that has an
-// extension twice or names two hosts, and a name that ends with a dot.
+// extension twice or names two hosts, and a name that ends with a dot. Whoever ends the connection closes conn: to watch a
+// context that can end here, too, would take a goroutine for each connection.
 func readHello(ctx context.Context, conn io.Reader, want allowlist.Host) (read []byte, reason Reason) {
 	rec := &recorder{from: conn}
 	var name string
@@ -35,7 +36,7 @@ func readHello(ctx context.Context, conn io.Reader, want allowlist.Host) (read [
 			name, seen = hello.ServerName, true
 			return nil, errHelloRead
 		},
-	}).HandshakeContext(ctx)
+	}).HandshakeContext(context.WithoutCancel(ctx))
 	switch {
 	case seen:
 		return rec.read.Bytes(), judgeName(name, want)

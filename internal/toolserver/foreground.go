@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unsafe"
 )
 
 // program is a program to run for a call.
@@ -71,7 +70,7 @@ func (p *processes) execute(ctx context.Context, exe string, prog program, out i
 	}
 	ctx, cancel := context.WithTimeout(ctx, prog.timeout)
 	defer cancel()
-	awaitExit(ctx, pid)
+	p.reaper.awaitExit(ctx, pid)
 	end.cause = context.Cause(ctx)
 	end.left = p.reaper.killAll()
 	end.status = p.reaper.wait(pid)
@@ -152,37 +151,15 @@ func (d *drain) end(limit time.Duration) {
 
 // awaitExit returns when the process has ended, and kills its group when ctx ends. The process stays a zombie: as long
 // as it is one, its number cannot become that of another process or group, so kills by number meet only what is meant.
-func awaitExit(ctx context.Context, pid int) {
-	ended := make(chan struct{})
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-ctx.Done():
-			_ = syscall.Kill(-pid, syscall.SIGKILL) // It fails only if the group is gone already.
-		case <-ended:
-		}
-	}()
-	waitZombie(pid)
-	close(ended)
-	<-watched
-	_ = syscall.Kill(-pid, syscall.SIGKILL)
-}
-
-// waitZombie waits until the child has ended, without taking its status.
-func waitZombie(pid int) { _ = waitID(pid, 0) } // It is a child, so nothing can fail.
-
-// isChild says whether the process is a child of this one.
-func isChild(pid int) bool { return waitID(pid, syscall.WNOHANG) == 0 }
-
-func waitID(pid, flags int) syscall.Errno {
-	const byPid = 1     // P_PID
-	var info [16]uint64 // siginfo_t has 128 bytes; its content is not used.
-	flags |= syscall.WEXITED | syscall.WNOWAIT
-	for {
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPid, uintptr(pid), uintptr(unsafe.Pointer(&info)), uintptr(flags), 0, 0)
-		if errno != syscall.EINTR {
-			return errno
-		}
+func (r *reaper) awaitExit(ctx context.Context, pid int) {
+	killed := make(chan struct{})
+	end := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		_ = syscall.Kill(-pid, syscall.SIGKILL) // It fails only if the group is gone already.
+	})
+	r.awaitZombie(pid)
+	if !end() {
+		<-killed
 	}
+	_ = syscall.Kill(-pid, syscall.SIGKILL)
 }

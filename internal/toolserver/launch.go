@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -59,6 +60,9 @@ func decodeStart(content []byte) (start, error) {
 // launch is the launcher: it closes the state folder to itself, and with that to all that it starts, and starts what the
 // server tells it until the server is gone. What it starts are the server's own children.
 func launch(closed string) int {
+	// With one processor the runtime gives it back while this process waits, and rests. With more it would look after the
+	// waiting thread for 10 ms after each start, and disturb what was started.
+	runtime.GOMAXPROCS(1)
 	// They belong to the programs that get them. An ignored signal would be ignored by what is started, too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 	syscall.CloseOnExec(linkFile)

@@ -5,9 +5,11 @@
 package toolserver
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -36,7 +38,7 @@ type launcher struct {
 	// process is the launcher that runs, nil if there is none.
 	process *exec.Cmd
 	// link is this end of the socket to it.
-	link int
+	link *os.File
 }
 
 const (
@@ -116,26 +118,34 @@ func startDirectly(s start, fds []int) (int, error) {
 	return pid, err
 }
 
-// alive says whether there is a launcher. It is told to go on in case a tool has stopped it.
+// alive says whether there is a launcher. It is told to go on if a tool has stopped it.
 func (l *launcher) alive() bool {
 	if l.process == nil {
 		return false
 	}
-	_ = l.process.Process.Signal(syscall.SIGCONT) // It fails only if it has ended.
-	_, _, err := syscall.Recvfrom(l.link, make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-	return err == syscall.EAGAIN // Anything else is its end, or nothing that it should say.
+	// Without need it is not told: the signal wakes each of its threads, which takes longer than all else that it does.
+	if isStopped(l.pid()) {
+		_ = l.process.Process.Signal(syscall.SIGCONT) // It fails only if it has ended.
+	}
+	alive := false
+	err := l.control(func(fd int) {
+		_, _, err := syscall.Recvfrom(fd, make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		alive = err == syscall.EAGAIN // Anything else is its end, or nothing that it should say.
+	})
+	return err == nil && alive
+}
+
+func (l *launcher) control(do func(fd int)) error {
+	conn, err := l.link.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return conn.Control(func(fd uintptr) { do(int(fd)) })
 }
 
 // order tells the launcher what to start.
 func (l *launcher) order(content []byte, fds []int) (int, error) {
-	head := binary.NativeEndian.AppendUint32(nil, uint32(len(content)))
-	err := syscall.Sendmsg(l.link, head, syscall.UnixRights(fds...), nil, syscall.MSG_NOSIGNAL)
-	for rest := content; err == nil && len(rest) > 0; {
-		var n int
-		n, err = syscall.SendmsgN(l.link, rest, nil, nil, syscall.MSG_NOSIGNAL)
-		rest = rest[n:]
-	}
-	if err != nil {
+	if err := l.tell(append(binary.NativeEndian.AppendUint32(nil, uint32(len(content))), content...), fds); err != nil {
 		return 0, fmt.Errorf("%w: %w", errLauncher, err)
 	}
 	answer, err := l.answer()
@@ -152,48 +162,61 @@ func (l *launcher) order(content []byte, fds []int) (int, error) {
 	return pid, nil
 }
 
+// tell sends a message whose first bytes carry files.
+func (l *launcher) tell(message []byte, fds []int) error {
+	conn, err := l.link.SyscallConn()
+	if err == nil {
+		err = l.link.SetWriteDeadline(time.Now().Add(launchTimeout))
+	}
+	if err != nil {
+		return err
+	}
+	var sent int
+	var failed error
+	err = conn.Write(func(fd uintptr) bool {
+		sent, failed = syscall.SendmsgN(int(fd), message, syscall.UnixRights(fds...), nil, syscall.MSG_NOSIGNAL)
+		return failed != syscall.EAGAIN && failed != syscall.EINTR
+	})
+	if err = cmp.Or(err, failed); err == nil && sent < len(message) {
+		_, err = l.link.Write(message[sent:])
+	}
+	return err
+}
+
 // answer reads an answer. What is no answer is the text of an error.
 func (l *launcher) answer() ([]byte, error) {
 	answer := make([]byte, 1000)
-	for {
-		n, err := syscall.Read(l.link, answer)
-		switch {
-		case err == syscall.EINTR:
-			continue
-		case err != nil:
-			return nil, err
-		case n == 0:
-			return nil, errors.New("it ended")
-		case n != launchAnswer:
-			return nil, errors.New(bound(string(answer[:n]), n))
-		}
-		return answer[:n], nil
+	if err := l.link.SetReadDeadline(time.Now().Add(launchTimeout)); err != nil {
+		return nil, err
 	}
+	n, err := l.link.Read(answer)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("it ended")
+	case err != nil:
+		return nil, err
+	case n != launchAnswer:
+		return nil, errors.New(bound(string(answer[:n]), n))
+	}
+	return answer[:n], nil
 }
 
 // renew starts a launcher in place of one that has ended, or must.
 func (l *launcher) renew() error {
 	l.end()
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	link, theirs, err := newLink()
 	if err != nil {
 		return err
 	}
-	theirs := os.NewFile(uintptr(fds[1]), "link")
 	defer theirs.Close()
-	limit := syscall.NsecToTimeval(launchTimeout.Nanoseconds())
-	for _, option := range []int{syscall.SO_RCVTIMEO, syscall.SO_SNDTIMEO} {
-		if err := syscall.SetsockoptTimeval(fds[0], syscall.SOL_SOCKET, option, &limit); err != nil {
-			return errors.Join(err, syscall.Close(fds[0]))
-		}
-	}
 	cmd := &exec.Cmd{
 		Path: l.self, Args: []string{launcherName, l.closed}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := cmd.Start(); err != nil {
-		return errors.Join(err, syscall.Close(fds[0]))
+		return errors.Join(err, link.Close())
 	}
-	l.process, l.link = cmd, fds[0]
+	l.process, l.link = cmd, link
 	_ = theirs.Close() // Else its end could not be seen.
 	if _, err := l.answer(); err != nil {
 		l.end()
@@ -209,7 +232,7 @@ func (l *launcher) end() {
 	}
 	_ = l.process.Process.Kill() // It fails only if it has ended.
 	_ = l.process.Wait()         // It was killed.
-	_ = syscall.Close(l.link)
+	_ = l.link.Close()
 	l.process = nil
 }
 

@@ -99,7 +99,7 @@ func (p *processes) close() {
 func (p *processes) freeze() error {
 	p.supervisors.freeze()
 	p.supervisors.stop()
-	left := p.reaper.killAll()
+	left := p.reaper.killAll() + p.reaper.supervised()
 	// What a program printed at last may still be on its way into a file.
 	p.background.pumps.Wait()
 	if left > 0 {

@@ -5,14 +5,10 @@
 package toolserver
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -26,6 +22,8 @@ const (
 	sparingTimeout = 2 * time.Second
 	// reapPause keeps a program that makes orphans in a loop from keeping the server busy with them.
 	reapPause = 5 * time.Millisecond
+	// maxOrphans is how many are collected at once.
+	maxOrphans = 1000
 
 	prSetChildSubreaper = 36
 )
@@ -43,7 +41,8 @@ type reaper struct {
 	own     map[int]kind
 	launch  *launcher
 	signals chan os.Signal
-	stopped chan struct{}
+	// stop ends what collects orphans, and stopped is closed when that has ended.
+	stop, stopped chan struct{}
 }
 
 // kind is what a child in flight is.
@@ -65,6 +64,7 @@ func newReaper(log *slog.Logger, launch *launcher) (*reaper, error) {
 		own:     make(map[int]kind),
 		launch:  launch,
 		signals: make(chan os.Signal, 1),
+		stop:    make(chan struct{}),
 		stopped: make(chan struct{}),
 	}
 	signal.Notify(r.signals, syscall.SIGCHLD)
@@ -74,7 +74,7 @@ func newReaper(log *slog.Logger, launch *launcher) (*reaper, error) {
 
 func (r *reaper) close() {
 	signal.Stop(r.signals)
-	close(r.signals)
+	close(r.stop)
 	<-r.stopped
 	r.launch.close()
 }
@@ -82,11 +82,37 @@ func (r *reaper) close() {
 // collect collects orphans whenever a child has ended.
 func (r *reaper) collect() {
 	defer close(r.stopped)
-	for range r.signals {
+	for {
+		select {
+		case <-r.stop:
+			return
+		case <-r.signals:
+		}
 		r.mu.Lock()
-		r.scan()
+		r.collectOrphans()
 		r.mu.Unlock()
 		<-time.After(reapPause) // Signals that come meanwhile are one signal afterwards.
+	}
+}
+
+// collectOrphans collects the orphans that have ended. The kernel shows the first child that has; if that one is in flight,
+// the orphans behind it are for the next look, which is when it has been waited for.
+func (r *reaper) collectOrphans() {
+	for range maxOrphans {
+		info, errno := waitID(anyChild, 0, syscall.WEXITED|syscall.WNOHANG)
+		pid := int(info.pid)
+		if _, own := r.own[pid]; own || errno != 0 || pid == 0 {
+			return
+		}
+		if pid == r.launch.pid() { // Nobody waits for it before the next start.
+			r.scan()
+			return
+		}
+		_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // It has ended.
+	}
+	select {
+	case r.signals <- syscall.SIGCHLD: // There may be more.
+	default:
 	}
 }
 
@@ -113,6 +139,7 @@ func (r *reaper) wait(pid int) (status syscall.WaitStatus) {
 		}
 	}
 	delete(r.own, pid)
+	r.collectOrphans()
 	return status
 }
 
@@ -178,7 +205,7 @@ func (r *reaper) kill(find func() (left []int, complete bool)) int {
 // Where there is something to spare, everything is stopped in one go instead. What does not run does not fork, and can be
 // found at leisure. A program that gets around that costs the others their lives in the end.
 func (r *reaper) killInOneGo(find func() (left []int, complete bool), unsparing bool) {
-	sparing := r.sparing()
+	sparing := r.supervisors() > 0
 	if sparing && unsparing {
 		r.log.Warn("processes could not be killed by themselves: everything is killed, also what runs in the background")
 	}
@@ -200,14 +227,20 @@ func signalEach(pids []int, sig syscall.Signal) {
 	}
 }
 
-// sparing says whether there is a supervisor.
-func (r *reaper) sparing() bool {
+// supervised counts the supervisors.
+func (r *reaper) supervised() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.supervisors()
+}
+
+func (r *reaper) supervisors() (n int) {
 	for _, kind := range r.own {
 		if kind == supervisor {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // scan collects the orphans that have ended and gives the numbers of the other processes below this one, but for the
@@ -246,60 +279,4 @@ func (r *reaper) table() (t table, complete bool) {
 		return nil, false
 	}
 	return t, complete
-}
-
-// table has the parent of every process.
-type table map[int]int
-
-// below says whether root is an ancestor of pid.
-func (t table) below(pid, root int) bool {
-	for hops := 0; hops <= len(t); hops++ { // The table is no snapshot, so it may hold a ring.
-		parent, ok := t[pid]
-		if !ok {
-			return false
-		}
-		if parent == root {
-			return true
-		}
-		pid = parent
-	}
-	return false
-}
-
-// processTable reads /proc; complete says that no process went away during that.
-func processTable() (t table, complete bool, err error) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, false, err
-	}
-	t = make(table, len(entries))
-	complete = true
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			complete = false
-			continue
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		if t[pid], err = parentOf(stat); err != nil {
-			return nil, false, fmt.Errorf("process %d: %w", pid, err)
-		}
-	}
-	return t, complete, nil
-}
-
-// parentOf reads "PID (NAME) STATE PPID …". The process chooses its name, which may contain anything: what counts
-// begins after the last parenthesis.
-func parentOf(stat []byte) (int, error) {
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0, fmt.Errorf("its status %q cannot be understood", stat)
-	}
-	return strconv.Atoi(string(fields[1]))
 }

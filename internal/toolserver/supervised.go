@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // supervised is a program that outlives the call that started it, with everything that it starts; see supervisor.go.
@@ -26,7 +27,17 @@ type supervised struct {
 	// status is how the program ended, nil as long as it runs; what it started may go on after it.
 	status atomic.Pointer[syscall.WaitStatus]
 	ended  chan struct{}
+	// end closes ended and takes it off the list. It comes when nothing is left, or when stop has given up.
+	end func()
 }
+
+const (
+	// linkTimeout is what may pass between the end of a supervisor and that of its link. Another process of the sandbox may
+	// have taken a copy of the supervisor's end of it, and keep it.
+	linkTimeout = time.Second
+	// stopTimeout is how long stop waits for a supervisor that was killed.
+	stopTimeout = 2*heldTimeout + linkTimeout
+)
 
 // startSupervised starts argv, in the workspace, under a supervisor of its own; stop kills everything below it and waits.
 // A name without a slash is looked for on the search path. env is the whole environment; a nil file is /dev/null. The
@@ -45,6 +56,10 @@ func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *o
 	}
 	defer theirs.Close()
 	s := &supervised{processes: p, link: link, ended: make(chan struct{})}
+	s.end = sync.OnceFunc(func() {
+		p.supervisors.remove(s)
+		close(s.ended)
+	})
 	launch := start{
 		path: p.self, args: append([]string{supervisorName, exe}, argv[1:]...), env: lastOfEach(env), dir: p.workspace.dir,
 		files: []*os.File{stdin, stdout, stderr, theirs},
@@ -53,7 +68,11 @@ func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *o
 		s.number, err = p.reaper.start(launch, supervisor)
 		return err
 	}); err != nil {
-		return nil, errors.Join(err, link.Close())
+		err = errors.Join(err, link.Close())
+		if errors.Is(err, errLauncher) {
+			p.reaper.killLost() // Nobody may know whether it was started.
+		}
+		return nil, err
 	}
 	go s.watch()
 	return s, nil
@@ -88,6 +107,12 @@ func newLink() (ours, theirs *os.File, err error) {
 // watch waits for the end and collects it.
 func (s *supervised) watch() {
 	defer s.processes.supervisors.running.Done()
+	zombie := make(chan struct{})
+	go func() {
+		s.processes.reaper.awaitZombie(s.number)
+		_ = s.link.SetReadDeadline(time.Now().Add(linkTimeout)) // What it has said is there.
+		close(zombie)
+	}()
 	var said [5]byte
 	n, _ := io.ReadFull(s.link, said[:4])
 	if n == 4 {
@@ -95,21 +120,25 @@ func (s *supervised) watch() {
 		m, _ := io.ReadFull(s.link, said[4:])
 		n += m
 	}
-	waitZombie(s.number)
+	<-zombie
 	_ = s.link.Close()
 	s.processes.reaper.wait(s.number)
-	s.processes.supervisors.remove(s)
-	close(s.ended)
+	s.end()
 	if n < len(said) {
 		// It was killed, and what was below it is below the server now, where it looks like a part of a call.
 		s.processes.killStrays()
 	}
 }
 
-// stop kills everything below the supervisor and waits. It is idempotent.
+// stop kills everything below the supervisor and waits. What the kernel does not let end is given up. It is idempotent.
 func (s *supervised) stop() {
 	s.processes.reaper.killTree(s.number)
-	<-s.ended
+	select {
+	case <-s.ended:
+	case <-time.After(stopTimeout):
+		s.processes.log.Error("a supervisor could not be killed", "pid", s.number)
+		s.end()
+	}
 }
 
 // done is closed when the program and everything that it started has ended.

@@ -28,7 +28,7 @@ func wantEnd(t *testing.T, v *supervised) {
 	t.Helper()
 	select {
 	case <-v.done():
-	case <-time.After(15 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("it did not end")
 	}
 }

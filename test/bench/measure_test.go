@@ -5,6 +5,7 @@ package bench
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"slices"
@@ -44,13 +45,14 @@ func measure(t *testing.T, ways []*way, s size, into figures) {
 	}
 }
 
-// latencies measures, one connection after the other, the time from nothing to the first byte of the host's answer.
+// latencies measures, one connection after the other, the time from nothing to the first byte of the host's answer. The order
+// of the ways is drawn anew each time: a proxy is still clearing up after its last connection when the next way begins, and no
+// way must always be the one after it.
 func latencies(t *testing.T, ways []*way, n int, into figures) {
 	t.Helper()
 	took := make([][]time.Duration, len(ways))
-	for i := range n {
-		for k := range ways {
-			at := (i + k) % len(ways)
+	for range n {
+		for _, at := range rand.Perm(len(ways)) {
 			begun := time.Now()
 			conn, err := ways[at].open()
 			if err != nil {

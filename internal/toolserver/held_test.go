@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// holder takes hold of the process whose command line begins with the mark, or whose number is in the file "target", by
+// ptrace, and never takes notice of its end. It takes a copy of its file 3, too, if it can.
+const holder = `
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+mark = sys.argv[1]
+def target():
+    if os.path.exists("target"):
+        return int(open("target").read())
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if open("/proc/%s/cmdline" % pid).read().startswith(mark):
+                return int(pid)
+        except OSError:
+            pass
+while not (pid := target()):
+    time.sleep(0.001)
+if libc.ptrace(0x4206, pid, None, None) != 0:
+    os.write(os.open("refused", os.O_CREAT | os.O_WRONLY), os.strerror(ctypes.get_errno()).encode())
+    sys.exit(1)
+libc.syscall(438, os.pidfd_open(pid), 3, 0)
+open("held", "w").close()
+time.sleep(1000)
+`
+
+// holds waits until the holder holds its target, and skips the test where nobody may do that.
+func (s *sandbox) holds() {
+	s.t.Helper()
+	await(s.t, "the holder", func() bool {
+		if why := s.content("refused"); why != "" {
+			s.t.Skipf("a process cannot be traced here: %s", why)
+		}
+		_, err := os.Stat(s.workspace + "/held")
+		return err == nil
+	})
+}
+
+// endsSoon fails the test unless do returns before a call would be given up.
+func endsSoon(t *testing.T, what string, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); do() }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s does not end", what)
+	}
+}
+
+// A program in the background cannot keep a call from its end by keeping that of the call's program to itself.
+func TestTracedProgramDoesNotHoldItsCall(t *testing.T) {
+	s := newSandbox(t)
+	s.write("holder.py", holder)
+	mark := fmt.Sprintf("traced-%d", os.Getpid())
+	s.supervise("exec python3 holder.py " + mark)
+	endsSoon(t, "the call", func() {
+		s.run(toolapi.ToolBash, toolapi.BashArgs{Command: "exec -a " + mark + " sleep 1000", TimeoutSeconds: 2})
+	})
+	s.holds()
+	if r := s.bash("echo well"); !strings.HasPrefix(r.Output, "well\n") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Nor can one keep another from being stopped, by the same means and with the link to the server in its hands.
+func TestTracedSupervisorIsStopped(t *testing.T) {
+	s := newSandbox(t)
+	s.write("holder.py", holder)
+	victim := s.supervise("sleep 1000")
+	s.write("target", fmt.Sprint(victim.pid()))
+	s.supervise("exec python3 holder.py -")
+	s.holds()
+	endsSoon(t, "stop", victim.stop)
+	endsSoon(t, "the supervisor", func() { <-victim.done() })
+	if n := s.server.processes.reaper.supervised(); n > 1 {
+		t.Errorf("%d supervisors are counted", n)
+	}
+}
+
+// A supervisor that keeps its link open in another process is over when it is dead.
+func TestLinkThatIsKeptOpen(t *testing.T) {
+	s := newSandbox(t)
+	v := &supervised{processes: s.server.processes, ended: make(chan struct{})}
+	v.end = func() { close(v.ended) }
+	link, theirs, err := newLink()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	v.link = link
+	if v.number, err = s.server.processes.reaper.start(start{
+		path: "/bin/true", args: []string{"true"}, dir: "/", files: []*os.File{nil, nil, nil},
+	}, supervisor); err != nil {
+		t.Fatal(err)
+	}
+	s.server.processes.supervisors.running.Add(1)
+	endsSoon(t, "watch", v.watch)
+}
+
+// lostLauncher is a launcher that starts what it is told, stops that, and ends without a word.
+func lostLauncher(t *testing.T, link net.Conn, started chan<- int) {
+	file, err := link.(*net.UnixConn).File()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer file.Close()
+	if err := syscall.SetNonblock(int(file.Fd()), false); err != nil {
+		t.Error(err)
+	}
+	s, fds, err := receiveStart(int(file.Fd()))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	pid, err := syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{
+		Dir: s.dir, Env: s.env, Files: fds, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	for _, fd := range fds {
+		_ = syscall.Close(int(fd))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Error(err)
+	}
+	started <- pid
+}
+
+// What a launcher started before it ended, or was stopped, without telling is not left behind.
+func TestSupervisorOfALostLauncherIsEnded(t *testing.T) {
+	s := newSandbox(t)
+	p := s.server.processes
+	ours, theirs, err := newLink()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.FileConn(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = theirs.Close()
+	p.reaper.mu.Lock()
+	p.reaper.launch.end()
+	stand := exec.Command("sleep", "1000") // In the place of the launcher's process.
+	if err := stand.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.reaper.launch.direct, p.reaper.launch.process, p.reaper.launch.link = false, stand, ours
+	p.reaper.mu.Unlock()
+	started := make(chan int, 1)
+	go func() {
+		lostLauncher(t, conn, started)
+		_ = conn.Close()
+	}()
+	v, err := p.startSupervised([]string{"bash", "-c", "sleep 1000"}, p.env, nil, nil, nil)
+	if !errors.Is(err, errLauncher) {
+		t.Fatalf("%v %v", v, err)
+	}
+	pid := <-started
+	if isChild(pid) {
+		t.Errorf("process %d is left behind", pid)
+	}
+	if n := p.reaper.supervised(); n != 0 {
+		t.Errorf("%d supervisors are counted", n)
+	}
+	if r := s.bash("echo well"); r.Output != "well\n" {
+		t.Errorf("%+v", r)
+	}
+}
