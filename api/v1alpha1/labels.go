@@ -31,7 +31,7 @@ const (
 	LabelSkill = "motorcortex.dev/skill"
 	// AnnotationPath on such a ConfigMap is where the file was in the workspace.
 	AnnotationPath = "motorcortex.dev/path"
-	// LabelRunUID is the UID of the MotorRun that an object outside of its namespace belongs to.
+	// LabelRunUID is the UID of the MotorRun that an object outside of its namespace belongs to, and of the one that made a Skill.
 	LabelRunUID = "motorcortex.dev/run-uid"
 	// LabelSandboxExec on a namespace, with the value "allowed", lets people run commands in the sandboxes of the namespace.
 	LabelSandboxExec = "motorcortex.dev/sandbox-exec"

@@ -44,6 +44,12 @@ type PackageSources struct {
 	// +kubebuilder:validation:Pattern=`^https://[^/\s?#@]+(/[^\s?#]*)? [A-Za-z0-9./-]+( [A-Za-z0-9.-]+)*$`
 	// +optional
 	Apt string `json:"apt,omitempty"`
+	// aptKeyring has the armored OpenPGP public keys that apt knows its source by, in place of those of the sandbox image.
+	// +kubebuilder:validation:MaxLength=32768
+	// +kubebuilder:validation:Pattern=`^-----BEGIN PGP PUBLIC KEY BLOCK-----\r?\n[\s\S]*\n-----END PGP PUBLIC KEY BLOCK-----\s*$`
+	// +kubebuilder:validation:XValidation:rule="!self.contains('PRIVATE KEY')",message="a keyring of public keys alone is wanted"
+	// +optional
+	AptKeyring string `json:"aptKeyring,omitempty"`
 	// caBundle has certificates of authorities, in PEM, by which these hosts are known, beside those of the sandbox image.
 	// +kubebuilder:validation:MaxLength=16384
 	// +optional

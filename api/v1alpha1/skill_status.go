@@ -122,6 +122,10 @@ type ApprovedRevision struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Account string `json:"account,omitempty"`
+	// note as the approval has it. An approval with another note is another one, given in view of what the source gives by then.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Note string `json:"note,omitempty"`
 	// at is when the operator found the approval in force.
 	// +optional
 	At metav1.Time `json:"at,omitempty,omitzero"`

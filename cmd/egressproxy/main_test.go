@@ -145,7 +145,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := options{namespace: "ns", podName: "pod-1", shutdownDelay: 100 * time.Millisecond, shutdownGrace: time.Second}
+	o := options{namespace: "ns", podName: "pod-1", shutdownDelay: 3 * time.Second, shutdownGrace: time.Minute}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, o, cfg, listener, slog.New(slog.DiscardHandler)) }()
@@ -163,10 +163,10 @@ func TestRun(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for ask() != http.StatusNoContent {
 		if time.Now().After(deadline) {
-			t.Fatal("the grant does not count within 20 s")
+			t.Fatal("the grant does not count within 2 minutes")
 		}
 	}
 	stop()
@@ -179,7 +179,7 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("it does not end")
 	}
 	if got := ask(); got != 0 {

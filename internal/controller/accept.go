@@ -55,11 +55,7 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 // acceptDomains checks that the run's domains can be allowed, and that there is a way to them.
 func (r *MotorRunReconciler) acceptDomains(ctx context.Context, s *scope) (bool, error) {
 	if refusal := runpolicy.RefuseDomains(s.run, s.bounds); refusal != nil {
-		s.block(v1alpha1.ConditionAccepted, refusal.Reason, refusal.Message, true)
-		s.wake(s.now.Add(s.pause()))
-		if refusal.Final {
-			end(s, refused(refusal.Reason, refusal.Message))
-		}
+		s.refuse(refusal, true)
 		return false, nil
 	}
 	if len(s.run.Spec.Domains) == 0 {
@@ -87,6 +83,15 @@ func showExposure(s *scope) {
 	if len(names) > 0 {
 		s.set(v1alpha1.ConditionCredentialsExposed, metav1.ConditionTrue, v1alpha1.ReasonCredentialsExposed, fmt.Sprintf(
 			"The sandbox, and with it the model, can read %s, because of exposeToSandbox in spec.credentials.", strings.Join(names, ", ")))
+	}
+}
+
+// refuse says why the run is not accepted. It waits for the reason to go away, or ends if nothing can bring that about.
+func (s *scope) refuse(r *runpolicy.Refusal, stalled bool) {
+	s.block(v1alpha1.ConditionAccepted, r.Reason, r.Message, stalled)
+	s.wake(s.now.Add(s.pause()))
+	if r.Final {
+		end(s, refused(r.Reason, r.Message))
 	}
 }
 

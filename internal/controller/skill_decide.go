@@ -59,11 +59,16 @@ func (s *skillScope) retain() {
 	proposed := false
 	kept := make([]*v1alpha1.SkillRevision, 0, len(s.revisions))
 	needed := make(map[string]bool, len(s.revisions))
+	// The oldest of them, if runs brought too many at the same moment: those are the ones that somebody looks at.
+	undecided := skill.Undecided(&s.skill.Spec, s.revisions)
+	for _, rev := range undecided[:min(len(undecided), skill.MaxProposals)] {
+		needed[rev.Name] = true
+	}
 	for i := range s.revisions {
 		rev := &s.revisions[i]
 		newest := rev.Spec.ExtractedFrom != nil && !proposed
 		proposed = proposed || rev.Spec.ExtractedFrom != nil
-		needed[rev.Name] = newest || s.needs(rev)
+		needed[rev.Name] = needed[rev.Name] || newest || s.needs(rev)
 		kept = append(kept, rev)
 	}
 	// The oldest goes first, and one that a run still holds is left out of the list before one that is needed.

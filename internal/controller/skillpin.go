@@ -39,11 +39,7 @@ func (r *MotorRunReconciler) skill(ctx context.Context, s *scope) (bool, error) 
 	}
 	if refusal != nil {
 		// Packages come by themselves, and so does what is known of a skill. A skill does not.
-		s.block(v1alpha1.ConditionAccepted, refusal.Reason, refusal.Message, refusal.Final || refusal.Reason == v1alpha1.ReasonSkillNotFound)
-		s.wake(s.now.Add(s.pause()))
-		if refusal.Final {
-			end(s, refused(refusal.Reason, refusal.Message))
-		}
+		s.refuse(refusal, refusal.Final || refusal.Reason == v1alpha1.ReasonSkillNotFound)
 		return false, nil
 	}
 	if err := r.hold(ctx, s.run, revision); err != nil {

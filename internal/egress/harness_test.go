@@ -4,7 +4,6 @@ package egress_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -16,9 +15,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +26,7 @@ import (
 )
 
 const (
-	patience = 10 * time.Second
+	patience = 2 * time.Minute
 	runUID   = "uid-1"
 )
 
@@ -69,7 +66,7 @@ func newWorld(t testing.TB, change func(*egress.Config)) *world {
 		Logger:            slog.New(slog.NewJSONHandler(w.log, nil)),
 		ForbiddenPrefixes: func() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("203.0.112.0/24")} },
 		Timeouts: egress.Timeouts{
-			Grant: 50 * time.Millisecond, Head: 2 * time.Second, Hello: 2 * time.Second, Grace: 100 * time.Millisecond,
+			Grant: 50 * time.Millisecond, Head: patience, Hello: patience, Grace: 100 * time.Millisecond,
 			Sweep: 10 * time.Millisecond,
 		},
 	}
@@ -282,127 +279,18 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
-
-// names answers for names. Each question takes the next answer; the last one stays.
-type names struct {
-	mu      sync.Mutex
-	answers map[string][][]netip.Addr
-	asked   []string
-}
-
-func (n *names) is(name string, answers ...[]netip.Addr) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.answers[name+"."] = answers
-}
-
-func (n *names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.asked = append(n.asked, host)
-	answers := n.answers[host]
-	if len(answers) == 0 {
-		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
-	}
-	if len(answers) > 1 {
-		n.answers[host] = answers[1:]
-	}
-	return answers[0], nil
-}
-
-func (n *names) questions() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Clone(n.asked)
-}
-
-// internet leads addresses to listeners of the test.
-type internet struct {
-	mu     sync.Mutex
-	to     map[netip.AddrPort]string
-	dialed []netip.AddrPort
-}
-
-func (i *internet) lead(at, to string) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.to[netip.MustParseAddrPort(at)] = to
-}
-
-func (i *internet) dial(ctx context.Context, at netip.AddrPort) (net.Conn, error) {
-	i.mu.Lock()
-	i.dialed = append(i.dialed, at)
-	to, ok := i.to[at]
-	i.mu.Unlock()
-	if !ok {
-		return nil, errors.New("nobody is there")
-	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", to)
-}
-
-func (i *internet) calls() []netip.AddrPort {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return slices.Clone(i.dialed)
-}
-
-// lines is the audit log.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
-type people struct {
-	mu   sync.Mutex
-	told []egress.Denial
-}
-
-func (p *people) Denied(_ *grant.Grant, d egress.Denial) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.told = append(p.told, d)
-}
-
-func (p *people) has(r egress.Reason) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.told, func(d egress.Denial) bool { return d.Reason == r })
-}
-
 // nothingLeft fails if a name was asked for or an address dialed.
 func (w *world) nothingLeft() {
 	w.t.Helper()
 	if q := w.names.questions(); len(q) > 0 {
 		w.t.Errorf("names were asked for: %q", q)
 	}
+	w.nothingDialed()
+}
+
+// nothingDialed fails if an address was dialed.
+func (w *world) nothingDialed() {
+	w.t.Helper()
 	if d := w.net.calls(); len(d) > 0 {
 		w.t.Errorf("addresses were dialed: %v", d)
 	}

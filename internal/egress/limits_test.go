@@ -213,7 +213,7 @@ func TestLimits(t *testing.T) {
 		done.Wait()
 	})
 	t.Run("nothing moves", func(t *testing.T) {
-		w := httpsWorld(t, func(c *egress.Config) { c.Timeouts.Idle = 50 * time.Millisecond })
+		w := httpsWorld(t, func(c *egress.Config) { c.Timeouts.Idle = 3 * time.Second }) // Longer than a handshake stands still.
 		c := w.tunnel("example.org:443")
 		c.secure("example.org")
 		isClosed(t, c.Conn)
@@ -242,7 +242,7 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 func TestShutdown(t *testing.T) {
-	w := httpsWorld(t, nil)
+	w := httpsWorld(t, func(c *egress.Config) { c.Timeouts.Grace = 3 * time.Second })
 	c := w.tunnel("example.org:443")
 	secure := c.secure("example.org")
 	w.stop()

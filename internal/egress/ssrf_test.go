@@ -59,9 +59,7 @@ func TestForbiddenAddresses(t *testing.T) {
 					t.Errorf("%s, %s", a.phrase, a.reason)
 				}
 			}
-			if d := w.net.calls(); len(d) > 0 {
-				t.Errorf("dialed %v", d)
-			}
+			w.nothingDialed()
 		})
 	}
 }
@@ -81,9 +79,7 @@ func TestAnswersOfDNS(t *testing.T) {
 			if a := w.raw(connectTo("example.org:443")); a.status != 502 || a.reason != "dns_failed" {
 				t.Errorf("%s, %s", a.phrase, a.reason)
 			}
-			if d := w.net.calls(); len(d) > 0 {
-				t.Errorf("dialed %v", d)
-			}
+			w.nothingDialed()
 		})
 	}
 }
@@ -126,9 +122,7 @@ func TestForbiddenMeanwhile(t *testing.T) {
 	mu.Unlock()
 	c.send(string(helloOf(t, "example.org")))
 	isClosed(t, c.Conn)
-	if d := w.net.calls(); len(d) > 0 {
-		t.Errorf("dialed %v", d)
-	}
+	w.nothingDialed()
 }
 
 func TestNextAddressIsTried(t *testing.T) {

@@ -111,12 +111,14 @@ func (a *artifacts) readError(ctx context.Context, err error) error {
 }
 
 // check looks whether what a save_artifact call saved could be kept as it is now. If it could not, the model is told while it
-// can still do something about it.
+// can still do something about it. If that cannot be told in time, nothing is said.
 func (a *artifacts) check(ctx context.Context, arguments json.RawMessage, r toolapi.Result) (toolapi.Result, error) {
 	var args toolapi.SaveArtifactArgs
 	if err := json.Unmarshal(arguments, &args); err != nil {
-		return r, nil //nolint:nilerr // the sandbox understood it, and nothing was promised
+		return r, nil // The sandbox understood it, and nothing was promised.
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, a.waitedForTimeout(), errCollectTime)
+	defer cancel()
 	room := a.newRoom()
 	watch := &secretWatch{known: a.known, rules: true, name: args.Path}
 	if _, err := a.box.client.ReadArtifact(ctx, args.Path, watch, room.most()); err != nil {

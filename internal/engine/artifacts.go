@@ -27,6 +27,9 @@ const (
 	// that failed: its end waits for that, and its sandbox may be what failed.
 	collectTimeout       = 2 * time.Minute
 	collectFailedTimeout = 10 * time.Second
+	// collectWaitedForTimeout bounds it where somebody waits for what comes after it: a person for the question that the run has,
+	// while the time of an approval runs, and the model for the answer to save_artifact. What it leaves out is collected at the end.
+	collectWaitedForTimeout = 20 * time.Second
 	// maxArtifactMessage is the most characters that are said of a file that is not kept.
 	maxArtifactMessage = 256
 )
@@ -49,11 +52,13 @@ type artifacts struct {
 	collected *v1alpha1.ArtifactList
 	// stored are names of ConfigMaps that were made and may not be in a recorded list.
 	stored []string
+	// waitedFor is collectWaitedForTimeout, if nothing else is set.
+	waitedFor time.Duration
 }
 
 // beforeEnd collects for the step that ends the attempt well.
 func (a *artifacts) beforeEnd(ctx context.Context) error {
-	list, err := a.collectAll(ctx)
+	list, err := a.collectAll(ctx, collectTimeout)
 	if err == nil {
 		a.use(list)
 	}
@@ -98,7 +103,7 @@ func (a *artifacts) atPause(ctx context.Context) error {
 	if !a.reachable() {
 		return nil
 	}
-	list, err := a.collectAll(ctx)
+	list, err := a.collectAll(ctx, a.waitedForTimeout())
 	if list = a.news(list); err != nil || list == nil {
 		return err
 	}
@@ -107,6 +112,10 @@ func (a *artifacts) atPause(ctx context.Context) error {
 	}
 	a.sweep(ctx, list)
 	return nil
+}
+
+func (a *artifacts) waitedForTimeout() time.Duration {
+	return cmp.Or(a.waitedFor, collectWaitedForTimeout)
 }
 
 // reachable says whether the sandbox is known to be the run's: from an earlier step, or because it was made ready.
@@ -127,10 +136,10 @@ func (a *artifacts) news(list *v1alpha1.ArtifactList) *v1alpha1.ArtifactList {
 	return list
 }
 
-// collectAll collects where nobody waits for it. A sandbox that does not come back has nothing to collect from: what became of
-// it is found out when the run goes on, and what was recorded last stays.
-func (a *artifacts) collectAll(ctx context.Context) (*v1alpha1.ArtifactList, error) {
-	list, err := a.collect(ctx, collectTimeout)
+// collectAll collects where the run goes on, whatever comes of it. A sandbox that does not come back has nothing to collect from:
+// what became of it is found out when the run goes on, and what was recorded last stays.
+func (a *artifacts) collectAll(ctx context.Context, limit time.Duration) (*v1alpha1.ArtifactList, error) {
+	list, err := a.collect(ctx, limit)
 	_, lost := errors.AsType[*motorloop.Failure](err)
 	if !lost && !errors.Is(err, errCollectTime) {
 		return list, err

@@ -30,6 +30,9 @@ const (
 	maxBlobsBytes = 256 << 20
 	// maxReads is how often a file is read that changes meanwhile.
 	maxReads = 3
+	// bucketFolder begins the keys of artifacts in the bucket, and no key of an archive, which begins with the name of a namespace:
+	// nobody but the bucket's own rules deletes them, and such a rule knows objects by how their keys begin.
+	bucketFolder = "_artifacts/"
 	// contentKey is the key of such a ConfigMap.
 	contentKey = "content"
 )
@@ -222,7 +225,7 @@ func isArtifactOf(o metav1.Object, run *v1alpha1.MotorRun) bool {
 
 // upload reads a file again, on its way into the bucket. It is not there if anything is wrong with it.
 func (a *artifacts) upload(ctx context.Context, art *v1alpha1.Artifact) (key string, err error) {
-	key = a.box.run.Namespace + "/" + string(a.box.run.UID) + "/artifacts/" + art.SHA256
+	key = bucketFolder + a.box.run.Namespace + "/" + string(a.box.run.UID) + "/" + art.SHA256
 	var fault error
 	err = a.box.engine.Artifacts.WriteArtifact(ctx, key, func(w io.Writer) error {
 		sum, out := sha256.New(), &lastError{w: w}

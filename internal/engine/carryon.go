@@ -164,10 +164,7 @@ func (e *Engine) runLoop(
 		return motorloop.Outcome{}, err
 	}
 	loop.Config.Tainted, loop.Config.Skill = tainted, skill.config(run)
-	if e.Config.Fault != nil {
-		faulty := &faultyLoop{fault: e.Config.Fault, run: run, journal: loop.Journal, box: box, step: int32(len(turns))}
-		loop.Tools, loop.Journal = faulty, faulty
-	}
+	box.interpose(loop, turns)
 	skills := e.newSkillCollector(box, known)
 	loop.Journal = collectingJournal{loop.Journal, l.artifacts, skills}
 	loop.Tools = discreetTools{collectingTools{loop.Tools, l.artifacts}, known, way.refresh}

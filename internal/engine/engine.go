@@ -88,6 +88,8 @@ type Engine struct {
 	stopping chan struct{}
 	// heldUntil is when this replica's Lease runs out, zero while it has none.
 	heldUntil time.Time
+	// seeding and collecting bound how many loops hold files of skills, newSkills has them make Skills one after the other.
+	seeding, collecting, newSkills gate
 }
 
 // SetupWithManager registers the engine as a watcher of runs and as the owner of its loops.

@@ -40,6 +40,15 @@ type faultyLoop struct {
 	step int32
 }
 
+// interpose puts the Fault of a test, if there is one, between a loop and its journal and sandbox. turns are those of the journal.
+func (s *sandboxTools) interpose(loop *motorloop.Loop, turns []*motorloop.Turn) {
+	if s.engine.Config.Fault == nil {
+		return
+	}
+	faulty := &faultyLoop{fault: s.engine.Config.Fault, run: s.run, journal: loop.Journal, box: s, step: int32(len(turns))}
+	loop.Tools, loop.Journal = faulty, faulty
+}
+
 func (f *faultyLoop) at(ctx context.Context, point FaultPoint) error {
 	f.fault(ctx, point, f.run, f.step)
 	return ctx.Err()

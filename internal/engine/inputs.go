@@ -3,11 +3,9 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,28 +32,69 @@ func (s *sandboxTools) putFiles(ctx context.Context) error {
 	if run.UID != s.run.UID {
 		return errors.New("read the run's files: another run has its name by now")
 	}
+	p := &inputPutter{box: s, left: maxInputsBytes}
 	for i := range run.Spec.Files {
 		f := &run.Spec.Files[i]
-		content, from, err := s.content(ctx, f)
-		missing := apierrors.IsNotFound(err) || errors.Is(err, errNoKey) || errors.Is(err, errNoArtifact)
-		if missing && s.loop.mayComeBack(s.engine.Now()) {
-			return fmt.Errorf("read the run's files: %w: %w", errMissing, err)
-		}
-		if missing {
-			return inputFailure(i, f.Path, err.Error())
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := s.client.PutFileFrom(ctx, f.Path, content, from); err != nil {
-			remote, ok := errors.AsType[*toolclient.RemoteError](err)
-			if !ok || errors.Is(err, toolclient.ErrStaleEpoch) || ctx.Err() != nil {
-				return s.classify(ctx, err)
-			}
-			return inputFailure(i, f.Path, remote.Message)
+		if err := p.putFile(ctx, f); err != nil {
+			return p.failed(ctx, i, f.Path, err)
 		}
 	}
 	return nil
+}
+
+// inputPutter puts the files of one run into its workspace.
+type inputPutter struct {
+	box *sandboxTools
+	// left is how many bytes may still come from the bucket.
+	left int64
+}
+
+// putFile puts one file into the workspace. A RemoteError is about the file, any other error of the sandbox is what classify
+// makes of it.
+func (p *inputPutter) putFile(ctx context.Context, f *v1alpha1.InputFile) error {
+	switch {
+	case f.Content != nil:
+		return p.put(ctx, f.Path, []byte(*f.Content), toolapi.ProvenanceInternal)
+	case f.ArtifactRef != nil:
+		return p.putArtifact(ctx, f.Path, f.ArtifactRef)
+	}
+	content, err := p.box.engine.configMapKey(ctx, p.box.run.Namespace, f.ConfigMapKeyRef.Name, f.ConfigMapKeyRef.Key)
+	if err != nil {
+		return err
+	}
+	return p.put(ctx, f.Path, content, toolapi.ProvenanceInternal)
+}
+
+func (p *inputPutter) put(ctx context.Context, path string, content []byte, from toolapi.Provenance) error {
+	_, err := p.box.client.PutFileFrom(ctx, path, content, from)
+	return p.putError(ctx, err)
+}
+
+// putError leaves what the sandbox says of a file as it is.
+func (p *inputPutter) putError(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*toolclient.RemoteError](err); ok && !errors.Is(err, toolclient.ErrStaleEpoch) && ctx.Err() == nil {
+		return err
+	}
+	return p.box.classify(ctx, err)
+}
+
+// failed decides what becomes of a run whose file could not be put into the workspace.
+func (p *inputPutter) failed(ctx context.Context, i int, path string, err error) error {
+	remote, isRemote := errors.AsType[*toolclient.RemoteError](err)
+	// A tool server that was started again in the middle of a file has nothing of it, and gets it from the beginning.
+	cut := isRemote && remote.Code == toolapi.ErrPartMissing
+	missing := cut || apierrors.IsNotFound(err) || errors.Is(err, errNoKey) || errors.Is(err, errNoArtifact)
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case missing && p.box.loop.mayComeBack(p.box.engine.Now()):
+		return fmt.Errorf("read the run's files: %w: %w", errMissing, err)
+	case isRemote:
+		return inputFailure(i, path, remote.Message)
+	case missing, errors.Is(err, errInputsTooLarge):
+		return inputFailure(i, path, err.Error())
+	}
+	return err
 }
 
 func inputFailure(i int, path, reason string) error {
@@ -69,18 +108,6 @@ func inputFailure(i int, path, reason string) error {
 // errNoKey says that a ConfigMap has lost the key that was there when the run was accepted.
 var errNoKey = errors.New("it has no such key any more")
 
-// content gives what a file of the spec holds, and where that comes from.
-func (s *sandboxTools) content(ctx context.Context, f *v1alpha1.InputFile) ([]byte, toolapi.Provenance, error) {
-	switch {
-	case f.Content != nil:
-		return []byte(*f.Content), toolapi.ProvenanceInternal, nil
-	case f.ArtifactRef != nil:
-		return s.engine.artifact(ctx, s.run.Namespace, f.ArtifactRef)
-	}
-	content, err := s.engine.configMapKey(ctx, s.run.Namespace, f.ConfigMapKeyRef.Name, f.ConfigMapKeyRef.Key)
-	return content, toolapi.ProvenanceInternal, err
-}
-
 func (e *Engine) configMapKey(ctx context.Context, namespace, name, key string) ([]byte, error) {
 	var cm corev1.ConfigMap
 	if err := e.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &cm); err != nil {
@@ -93,46 +120,6 @@ func (e *Engine) configMapKey(ctx context.Context, namespace, name, key string) 
 		return b, nil
 	}
 	return nil, fmt.Errorf("ConfigMap %s, key %s: %w", name, key, errNoKey)
-}
-
-// errNoArtifact says that an artifact cannot be had that could be when the run was accepted.
-var errNoArtifact = errors.New("the artifact cannot be had")
-
-// artifact gives what an earlier run left behind, and where that comes from.
-func (e *Engine) artifact(ctx context.Context, namespace string, ref *v1alpha1.ArtifactRef) ([]byte, toolapi.Provenance, error) {
-	var from v1alpha1.MotorRun
-	if err := e.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Run}, &from); err != nil {
-		return nil, "", fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
-	}
-	a, problem := runpolicy.ArtifactInput(&from, ref.Path, e.Artifacts != nil)
-	if problem != "" {
-		return nil, "", fmt.Errorf("%w: %s", errNoArtifact, problem)
-	}
-	content, err := e.keptContent(ctx, namespace, a)
-	if err != nil {
-		return nil, "", err
-	}
-	if digest(content) != a.SHA256 {
-		// Who may write ConfigMaps can put another one in its place.
-		return nil, "", fmt.Errorf("%w: what is kept of %s is not what MotorRun %s left behind", errNoArtifact, ref.Path, ref.Run)
-	}
-	return content, cmp.Or(toolapi.Provenance(a.Provenance), toolapi.ProvenanceWeb), nil
-}
-
-func (e *Engine) keptContent(ctx context.Context, namespace string, a *v1alpha1.Artifact) ([]byte, error) {
-	if a.ConfigMap != "" {
-		return e.configMapKey(ctx, namespace, a.ConfigMap, contentKey)
-	}
-	r, err := e.Artifacts.Read(ctx, a.Object)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoArtifact, err)
-	}
-	defer r.Close()
-	content, err := io.ReadAll(io.LimitReader(r, toolapi.MaxFileBytes))
-	if err != nil {
-		return nil, fmt.Errorf("%w: read it from the bucket: %w", errNoArtifact, err)
-	}
-	return content, nil
 }
 
 // tainted says whether anything in the run may come from the web, as far as the engine knows: what it was given, and what the

@@ -49,17 +49,10 @@ func (e *Engine) runInstall(
 	}
 	defer box.close()
 	box.egress = way
-	box.isolationLost = runpolicy.IsolationLost(run, runpolicy.ReadJournal(run, entries.AllSteps()))
-	loop := &motorloop.Loop{
-		Config: motorloop.Config{Attempt: attemptOf(run).Index}, Tools: box, Journal: leasedJournal{entries, e}, Ready: box.ready, Now: e.Now, Logger: log,
-	}
-	turns := entries.Turns()
-	if e.Config.Fault != nil {
-		faulty := &faultyLoop{fault: e.Config.Fault, run: run, journal: loop.Journal, box: box, step: int32(len(turns))}
-		loop.Tools, loop.Journal = faulty, faulty
-	}
-	loop.Tools = discreetTools{installTools{loop.Tools, box}, known, way.refresh}
-	return loop.Once(ctx, turns, motorloop.Call{Tool: toolapi.ToolInstall, Arguments: text.JSON(args)}, refused)
+	call := motorloop.Call{Tool: toolapi.ToolInstall, Arguments: text.JSON(args)}
+	return box.once(ctx, call, refused, func(t motorloop.Tools) motorloop.Tools {
+		return discreetTools{installTools{t, box}, known, way.refresh}
+	})
 }
 
 // installArgs says what to install from where, or why nothing is: the MotorCortex may have changed since the run was made.
@@ -81,6 +74,9 @@ func (e *Engine) installArgs(ctx context.Context, run *v1alpha1.MotorRun) (toola
 		return toolapi.InstallArgs{}, notInstalled("spec.packages of the namespace's MotorCortex has changed since the run was made."), nil
 	}
 	args := toolapi.InstallArgs{NPM: deps.NPM, Pip: deps.Pip, Apt: deps.Apt, CABundle: sources.CABundle}
+	if len(deps.Apt) > 0 {
+		args.AptKeyring = sources.AptKeyring
+	}
 	for _, kind := range []struct {
 		name, from string
 		packages   []string
@@ -128,12 +124,17 @@ func (t installTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result,
 func (t installTools) store(ctx context.Context, r toolapi.Result) (toolapi.Result, error) {
 	var said toolapi.InstallResult
 	if err := json.Unmarshal([]byte(r.Output), &said); err != nil {
-		return *notInstalled("The sandbox does not say what it installed."), nil //nolint:nilerr // the result says it
+		return *notInstalled("The sandbox does not say what it installed."), nil
 	}
 	owner, skillName := installOwner(t.box.run)
 	if owner == nil {
 		return *notInstalled("The run belongs to no Skill that the packages could be kept for."), nil
 	}
+	leave, err := t.box.engine.collecting.enter(ctx, maxCollecting)
+	if err != nil {
+		return toolapi.Result{}, fmt.Errorf("wait for the turn to store the packages: %w", err)
+	}
+	defer leave()
 	content, res, err := t.read(ctx, said.SHA256)
 	if err != nil || res != nil {
 		return orNone(res), err
@@ -163,8 +164,9 @@ func orNone(r *toolapi.Result) toolapi.Result {
 
 // read reads the archive, or says what is wrong with it.
 func (t installTools) read(ctx context.Context, sum string) ([]byte, *toolapi.Result, error) {
-	var content bytes.Buffer
-	_, err := t.box.client.ReadArtifact(ctx, toolapi.InstallArchive, &content, toolapi.MaxPackedBytes)
+	// It never grows: while it did, the archive would be held twice.
+	content := bytes.NewBuffer(make([]byte, 0, toolapi.MaxPackedBytes+bytes.MinRead))
+	_, err := t.box.client.ReadArtifact(ctx, toolapi.InstallArchive, content, toolapi.MaxPackedBytes)
 	remote, isRemote := errors.AsType[*toolclient.RemoteError](err)
 	switch {
 	case errors.Is(err, toolclient.ErrTooLong):

@@ -24,21 +24,31 @@ func (e *Engine) runOnce(
 		return motorloop.Outcome{}, err
 	}
 	defer box.close()
-	box.isolationLost = runpolicy.IsolationLost(run, runpolicy.ReadJournal(run, entries.AllSteps()))
-	loop := &motorloop.Loop{
-		Config: motorloop.Config{Attempt: attemptOf(run).Index}, Tools: box, Journal: leasedJournal{entries, e}, Ready: box.ready, Now: e.Now, Logger: log,
-	}
-	turns := entries.Turns()
-	if e.Config.Fault != nil {
-		faulty := &faultyLoop{fault: e.Config.Fault, run: run, journal: loop.Journal, box: box, step: int32(len(turns))}
-		loop.Tools, loop.Journal = faulty, faulty
-	}
-	loop.Tools = oneshotTools{loop.Tools}
 	args := toolapi.OneshotArgs{
 		Language: run.Spec.Code.Language, Source: run.Spec.Code.Source, TimeoutMs: oneshot.Clamp(run.Spec.Code.TimeoutMs),
 	}
 	call := motorloop.Call{Tool: toolapi.ToolOneshot, Arguments: oneshot.Arguments(args)}
-	return loop.Once(ctx, turns, call, oneshot.Refuse(args))
+	return box.once(ctx, call, oneshot.Refuse(args), func(t motorloop.Tools) motorloop.Tools { return oneshotTools{t} })
+}
+
+// once runs the loop of a run that has one call, which no model asked for. It is made by what judging makes of the sandbox's tools,
+// or has refused as its result if that is not nil.
+func (s *sandboxTools) once(
+	ctx context.Context, call motorloop.Call, refused *toolapi.Result, judging func(motorloop.Tools) motorloop.Tools,
+) (motorloop.Outcome, error) {
+	s.isolationLost = runpolicy.IsolationLost(s.run, runpolicy.ReadJournal(s.run, s.entries.AllSteps()))
+	loop := &motorloop.Loop{
+		Config:  motorloop.Config{Attempt: attemptOf(s.run).Index},
+		Tools:   s,
+		Journal: leasedJournal{s.entries, s.engine},
+		Ready:   s.ready,
+		Now:     s.engine.Now,
+		Logger:  s.log,
+	}
+	turns := s.entries.Turns()
+	s.interpose(loop, turns)
+	loop.Tools = judging(loop.Tools)
+	return loop.Once(ctx, turns, call, refused)
 }
 
 // oneshotTools takes nothing from the sandbox as the result of the code that is none.

@@ -24,7 +24,7 @@ type sandboxTools struct {
 	log     *slog.Logger
 	// egress is the way out, nil if there is none.
 	egress *egress
-	// skill is nil if the run has none, and when its files are in the workspace.
+	// skill is nil if the run has none.
 	skill *pinnedSkill
 	// mcp is nil if the run has no MCP servers.
 	mcp *mcpServers
@@ -147,8 +147,6 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 			return err
 		}
 	}
-	// They can be 10 MiB, for as long as the loop runs.
-	s.skill = nil
 	if err := s.setEgress(ctx, hello); err != nil {
 		return err
 	}

@@ -21,63 +21,72 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
+// maxSeeding is how many loops put files of skills into their sandboxes at the same time. Each holds one file and one ConfigMap meanwhile.
+const maxSeeding = 8
+
 // pinnedSkill is the skill of a run as it was accepted with it: nothing of it comes from a sandbox, or from the Skill as it is by
-// now.
+// now. It has no files but what SKILL.md says: they are read when a sandbox is to have them.
 type pinnedSkill struct {
 	pin      *v1alpha1.RunSkill
-	files    []skill.File
+	rev      *v1alpha1.SkillRevision
 	manifest skill.Manifest
 }
 
-// openSkill reads the files of the run's skill, nil if it has none. They are read for each start of a loop, because the prompt
-// has a part of them, and are not kept while nothing runs.
+// openSkill finds the run's skill, nil if it has none. It is done for each start of a loop, because the prompt has a part of it.
 func (e *Engine) openSkill(ctx context.Context, l *loop, run *v1alpha1.MotorRun) (*pinnedSkill, error) {
 	pin := run.Status.Skill
 	if pin == nil {
 		return nil, nil
 	}
-	files, err := e.skillFiles(ctx, run.Namespace, pin)
-	notThere := errors.Is(err, skillstore.ErrMissing) || errors.Is(err, skillstore.ErrDamaged)
-	switch {
-	case notThere && l.mayComeBack(e.Now()):
-		return nil, fmt.Errorf("read the skill %s: %w: %w", pin.Name, errMissing, err)
-	case notThere:
-		return nil, skillFailure(pin, "cannot be read", err)
-	case err != nil:
-		return nil, fmt.Errorf("read the skill %s: %w", pin.Name, err)
+	rev, err := e.skillRevision(ctx, run.Namespace, pin)
+	if err != nil {
+		return nil, e.skillProblem(l, pin, err)
 	}
-	s := &pinnedSkill{pin: pin, files: files}
-	if i := slices.IndexFunc(files, func(f skill.File) bool { return f.Path == skill.ManifestName }); i >= 0 {
-		// What was approved may have been imported.
-		s.manifest, err = skill.ParseManifest(files[i].Content, skill.Lenient)
-	} else {
-		err = errors.New("it has no " + skill.ManifestName)
+	if !slices.ContainsFunc(rev.Spec.Files, func(f v1alpha1.RevisionFile) bool { return f.Path == skill.ManifestName }) {
+		return nil, skillFailure(pin, "are no skill", errors.New("it has no "+skill.ManifestName))
 	}
+	file, err := e.skillStore().File(ctx, rev, skill.ManifestName)
+	if err != nil {
+		return nil, e.skillProblem(l, pin, err)
+	}
+	// What was approved may have been imported.
+	manifest, err := skill.ParseManifest(file.Content, skill.Lenient)
 	if err != nil {
 		return nil, skillFailure(pin, "are no skill", err)
 	}
-	return s, nil
+	return &pinnedSkill{pin: pin, rev: rev, manifest: manifest}, nil
 }
 
-// skillFiles gives the files whose hash the run was accepted with. Revisions can be deleted and made anew under the same name.
-func (e *Engine) skillFiles(ctx context.Context, namespace string, pin *v1alpha1.RunSkill) ([]skill.File, error) {
-	var rev v1alpha1.SkillRevision
-	err := e.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: pin.Revision}, &rev)
+func (e *Engine) skillStore() *skillstore.Store {
+	return &skillstore.Store{Client: e.Client, Live: e.Live}
+}
+
+// skillRevision gives the revision whose hash the run was accepted with. Revisions can be deleted and made anew under the same name.
+func (e *Engine) skillRevision(ctx context.Context, namespace string, pin *v1alpha1.RunSkill) (*v1alpha1.SkillRevision, error) {
+	rev := &v1alpha1.SkillRevision{}
+	err := e.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: pin.Revision}, rev)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: there is no SkillRevision %s", skillstore.ErrMissing, pin.Revision)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get SkillRevision %s: %w", pin.Revision, err)
 	}
-	store := skillstore.Store{Client: e.Client, Live: e.Live}
-	files, err := store.Files(ctx, &rev)
-	if err != nil {
-		return nil, err
-	}
-	if rev.Spec.Skill != pin.Name || skill.ContentHash(files) != pin.ContentHash {
+	if rev.Spec.Skill != pin.Name || rev.Spec.ContentHash != pin.ContentHash || skill.HashOf(rev.Spec.Files) != pin.ContentHash {
 		return nil, fmt.Errorf("%w: the SkillRevision %s has other files than when the run was accepted", skillstore.ErrDamaged, pin.Revision)
 	}
-	return files, nil
+	return rev, nil
+}
+
+// skillProblem tells what is missing, and may come back for a while, from trouble with the API server.
+func (e *Engine) skillProblem(l *loop, pin *v1alpha1.RunSkill, err error) error {
+	notThere := errors.Is(err, skillstore.ErrMissing) || errors.Is(err, skillstore.ErrDamaged)
+	switch {
+	case notThere && l.mayComeBack(e.Now()):
+		return fmt.Errorf("read the skill %s: %w: %w", pin.Name, errMissing, err)
+	case notThere:
+		return skillFailure(pin, "cannot be read", err)
+	}
+	return fmt.Errorf("read the skill %s: %w", pin.Name, err)
 }
 
 func skillFailure(pin *v1alpha1.RunSkill, what string, err error) error {
@@ -88,30 +97,45 @@ func skillFailure(pin *v1alpha1.RunSkill, what string, err error) error {
 	}
 }
 
-// putSkill puts the files of the skill into the workspace.
+// putSkill puts the files of the skill into the workspace, as they are read.
 func (s *sandboxTools) putSkill(ctx context.Context) error {
 	if s.skill == nil {
 		return nil
 	}
+	leave, err := s.engine.seeding.enter(ctx, maxSeeding)
+	if err != nil {
+		return fmt.Errorf("wait for the turn to put the skill into the sandbox: %w", err)
+	}
+	defer leave()
 	from := toolapi.ProvenanceInternal
 	if !trustsSkill(s.run) {
 		from = toolapi.ProvenanceWeb
 	}
-	for i := range s.skill.files {
-		f := &s.skill.files[i]
-		put := s.client.PutFileFrom
-		if f.Executable {
-			put = s.client.PutProgram
+	for f, err := range s.engine.skillStore().Each(ctx, s.skill.rev) {
+		if err != nil {
+			return s.engine.skillProblem(s.loop, s.skill.pin, err)
 		}
-		if _, err := put(ctx, f.Path, f.Content, from); err != nil {
-			remote, ok := errors.AsType[*toolclient.RemoteError](err)
-			if !ok || errors.Is(err, toolclient.ErrStaleEpoch) || ctx.Err() != nil {
-				return s.classify(ctx, err)
-			}
-			return skillFailure(s.skill.pin, "could not be put into the workspace", fmt.Errorf("%s: %s", f.Path, remote.Message))
+		if err := s.putSkillFile(ctx, &f, from); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (s *sandboxTools) putSkillFile(ctx context.Context, f *skill.File, from toolapi.Provenance) error {
+	put := s.client.PutFileFrom
+	if f.Executable {
+		put = s.client.PutProgram
+	}
+	_, err := put(ctx, f.Path, f.Content, from)
+	if err == nil {
+		return nil
+	}
+	remote, ok := errors.AsType[*toolclient.RemoteError](err)
+	if !ok || errors.Is(err, toolclient.ErrStaleEpoch) || ctx.Err() != nil {
+		return s.classify(ctx, err)
+	}
+	return skillFailure(s.skill.pin, "could not be put into the workspace", fmt.Errorf("%s: %s", f.Path, remote.Message))
 }
 
 // trustsSkill says whether the files of the run's skill, if it has one, are as good as those that the run brings itself.
@@ -129,9 +153,8 @@ func (s *pinnedSkill) config(run *v1alpha1.MotorRun) *motorloop.Skill {
 		Name: s.pin.Name, Description: s.manifest.Description, Body: s.manifest.Body,
 		Inputs: inputsJSON(runpolicy.SkillInputs(run)), Approved: s.pin.Approved,
 	}
-	for i := range s.files {
-		f := &s.files[i]
-		c.Files = append(c.Files, motorloop.SkillFile{Path: f.Path, Size: int64(len(f.Content)), Executable: f.Executable})
+	for _, f := range s.rev.Spec.Files {
+		c.Files = append(c.Files, motorloop.SkillFile{Path: f.Path, Size: f.Size, Executable: f.Executable})
 	}
 	return c
 }

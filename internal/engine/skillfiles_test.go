@@ -92,22 +92,10 @@ func TestOpenSkillThatChanged(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*testing.T, *skillWorld) error{
 		"the revision is gone": func(t *testing.T, w *skillWorld) error { return w.client.Delete(t.Context(), w.rev) },
-		"a part is gone": func(t *testing.T, w *skillWorld) error {
-			return w.client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: w.rev.Spec.ConfigMaps[1]}})
+		"its first part is gone": func(t *testing.T, w *skillWorld) error {
+			return w.client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: w.rev.Spec.ConfigMaps[0]}})
 		},
-		"a part has other bytes": func(t *testing.T, w *skillWorld) error {
-			cm := &corev1.ConfigMap{}
-			if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: w.rev.Spec.ConfigMaps[0]}, cm); err != nil {
-				return err
-			}
-			part := cm.BinaryData["content"]
-			part[len(part)-1] = 'y'
-			cm.ResourceVersion, cm.Immutable = "", nil
-			if err := w.client.Delete(t.Context(), cm); err != nil {
-				return err
-			}
-			return w.client.Create(t.Context(), cm)
-		},
+		"its first part has other bytes": func(t *testing.T, w *skillWorld) error { return changePart(t, w.client, w.rev.Spec.ConfigMaps[0]) },
 		"another content has its name": func(_ *testing.T, w *skillWorld) error {
 			w.run.Status.Skill.ContentHash = "sha256:" + strings.Repeat("0", 64)
 			return nil
@@ -135,6 +123,21 @@ func TestOpenSkillThatChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// changePart changes a byte of a ConfigMap.
+func changePart(t *testing.T, c client.Client, name string) error {
+	t.Helper()
+	cm := &corev1.ConfigMap{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, cm); err != nil {
+		return err
+	}
+	cm.BinaryData["content"][9] ^= 1
+	cm.ResourceVersion, cm.Immutable = "", nil
+	if err := c.Delete(t.Context(), cm); err != nil {
+		return err
+	}
+	return c.Create(t.Context(), cm)
 }
 
 func TestOpenSkillWithoutManifest(t *testing.T) {

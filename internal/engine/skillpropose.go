@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
@@ -76,6 +75,9 @@ func (c *skillCollector) propose(ctx context.Context, p proposal, found *skillsF
 		return "", errNoLease
 	}
 	sk, created, why, err := c.skill(ctx, p.name, own)
+	if err == nil && why == "" && there == nil {
+		why, err = c.tooManyProposals(ctx, sk)
+	}
 	if err != nil || why != "" {
 		return why, err
 	}
@@ -99,44 +101,6 @@ func (c *skillCollector) propose(ctx context.Context, p proposal, found *skillsF
 // wrote says whether a revision is one that this run proposed.
 func (c *skillCollector) wrote(rev *v1alpha1.SkillRevision) bool {
 	return rev.Spec.ExtractedFrom != nil && rev.Spec.ExtractedFrom.RunUID == string(c.box.run.UID)
-}
-
-// skill gives the Skill that a revision is to be of. One that the run did not begin with is made if it is not there; created says
-// that the run made it, now or when it tried before.
-func (c *skillCollector) skill(ctx context.Context, name string, own bool) (sk *v1alpha1.Skill, created bool, why string, err error) {
-	if own {
-		sk = &v1alpha1.Skill{}
-		err = c.box.engine.Live.Get(ctx, types.NamespacedName{Namespace: c.box.run.Namespace, Name: name}, sk)
-		if apierrors.IsNotFound(err) {
-			return nil, false, "the Skill " + name + " was deleted", nil
-		}
-	} else {
-		_, credentials := c.saved()
-		sk, created, err = c.store.EnsureSkill(ctx, c.box.run.Namespace, name, credentials)
-	}
-	switch {
-	case err != nil:
-		why, err = storeProblem(err)
-		return nil, false, why, err
-	case sk.DeletionTimestamp != nil:
-		return nil, false, "the Skill " + name + " is being deleted", nil
-	}
-	if !own && !created {
-		created, err = c.madeBefore(ctx, sk)
-	}
-	return sk, created, "", err
-}
-
-// madeBefore says whether a skill that is there is one that this run made when it tried before: it has nothing of anybody else.
-func (c *skillCollector) madeBefore(ctx context.Context, sk *v1alpha1.Skill) (bool, error) {
-	if sk.Spec.Source != nil || sk.Labels[v1alpha1.LabelManagedBy] != v1alpha1.ManagedBy {
-		return false, nil
-	}
-	var list v1alpha1.SkillRevisionList
-	if err := c.box.engine.Live.List(ctx, &list, client.InNamespace(sk.Namespace), client.MatchingLabels{v1alpha1.LabelSkill: v1alpha1.SkillLabel(sk.Name)}); err != nil {
-		return false, fmt.Errorf("list the revisions of the Skill %s: %w", sk.Name, err)
-	}
-	return len(list.Items) > 0 && !slices.ContainsFunc(list.Items, func(rev v1alpha1.SkillRevision) bool { return !c.wrote(&rev) }), nil
 }
 
 // storeProblem tells what the cluster does not take from what may pass.

@@ -30,6 +30,9 @@ const (
 	maxRejected        = 16
 	maxRejectedPath    = 256
 	maxRejectedMessage = 512
+	// maxCollecting is how many loops read a skill or packages from their sandboxes and store them at the same time. Each holds the
+	// files of one, skill.MaxTotalBytes at most, or an archive, toolapi.MaxPackedBytes at most.
+	maxCollecting = 4
 	// workspaceFolder is the workspace itself.
 	workspaceFolder = "."
 )
@@ -48,7 +51,7 @@ type skillCollector struct {
 }
 
 func (e *Engine) newSkillCollector(box *sandboxTools, known *secrets) *skillCollector {
-	return &skillCollector{box: box, known: known, store: &skillstore.Store{Client: e.Client, Live: e.Live}}
+	return &skillCollector{box: box, known: known, store: e.skillStore()}
 }
 
 // beforeEnd collects for the step that ends the attempt well.
@@ -158,6 +161,11 @@ func (c *skillCollector) folder(ctx context.Context, f *toolapi.SkillFolder, fou
 		return nil
 	}
 	found.folders[f.Path] = true
+	leave, err := c.box.engine.collecting.enter(ctx, maxCollecting)
+	if err != nil {
+		return fmt.Errorf("wait for the turn to read the skill: %w", err)
+	}
+	defer leave()
 	why, err := c.takeFolder(ctx, f, found)
 	if err == nil && why != "" {
 		found.reject(f.Path, why)
@@ -249,6 +257,7 @@ func (c *skillCollector) read(ctx context.Context, f *toolapi.SkillFolder, base 
 
 func (c *skillCollector) readFile(ctx context.Context, local string, f toolapi.SkillFile, seen bool) (content []byte, why string, err error) {
 	var buf bytes.Buffer
+	buf.Grow(int(min(max(f.Size, 0), skill.MaxFileBytes)))
 	_, err = c.box.client.ReadSkillFile(ctx, local, &buf, skill.MaxFileBytes)
 	remote, isRemote := remoteProblem(err)
 	switch {

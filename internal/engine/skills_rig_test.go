@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -40,6 +41,9 @@ type toldSandbox struct {
 	// hangs says that the list never comes.
 	hangs bool
 	asked int
+	// put are the files that were put there, by their paths, and putting is called with each.
+	put     map[string]string
+	putting func(path string)
 }
 
 // has adds a folder with these files, path and content in turn.
@@ -59,6 +63,16 @@ func (s *toldSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, status := any(toolapi.Hello{PodUID: "pod"}), http.StatusOK
 	name, isFile := strings.CutPrefix(r.URL.Path, toolapi.PathSkills+"/")
 	switch {
+	case r.Method == http.MethodPut:
+		content, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		to := strings.TrimPrefix(r.URL.Path, toolapi.PathFiles)
+		if s.putting != nil {
+			s.putting(to)
+		}
+		s.put[to], answer = string(content), toolapi.File{}
 	case isFile:
 		content, ok := s.files[name]
 		if offset, err := strconv.Atoi(r.URL.Query().Get("offset")); err == nil && ok {
@@ -80,7 +94,7 @@ func (s *toldSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // skillRig is a run that is about to end.
 type skillRig struct {
-	t       *testing.T
+	t       testing.TB
 	client  client.WithWatch
 	sandbox *toldSandbox
 	engine  *Engine
@@ -93,9 +107,9 @@ type skillRig struct {
 	before func(client.Object) error
 }
 
-func newSkillRig(t *testing.T) *skillRig {
+func newSkillRig(t testing.TB) *skillRig {
 	t.Helper()
-	r := &skillRig{t: t, sandbox: &toldSandbox{files: map[string]string{}}, run: readyRun(), before: func(client.Object) error { return nil }}
+	r := &skillRig{t: t, sandbox: &toldSandbox{files: map[string]string{}, put: map[string]string{}}, run: readyRun(), before: func(client.Object) error { return nil }}
 	r.known, _ = testSecrets()
 	r.run.UID = "run-uid"
 	r.run.Spec.Tools = []v1alpha1.ToolName{"bash"}

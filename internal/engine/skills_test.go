@@ -19,28 +19,6 @@ func manifestOf(name, body string) string {
 	return fmt.Sprintf("---\nname: %s\ndescription: Does %s.\n---\n%s\n", name, name, body)
 }
 
-// The tool server has rules of its own for what belongs to a skill, as it knows no other package.
-func TestSkillPathsAreThoseThatBelong(t *testing.T) {
-	t.Parallel()
-	parts := []string{
-		"", "SKILL.md", "skill.md", "LICENSE", "LICENSE.txt", "NOTICE", "README.md", "references", "scripts", "assets", "References", "a", "a b",
-		"node_modules", "Node_Modules", ".git", ".github", ".cache", ".local", ".motor", ".DS_Store", "__pycache__", "x.log", "x.LOG", "x.pyc", "log", ".", "..", "ä",
-	}
-	for _, a := range parts {
-		for _, b := range parts {
-			for _, p := range []string{a, a + "/" + b, "references/" + a + "/" + b, "scripts/" + a + b, a + "/" + b + "/x"} {
-				if got, want := toolapi.SkillPath(p), skill.Belongs(p); got != want {
-					t.Errorf("%q: %v, want %v", p, got, want)
-				}
-			}
-		}
-	}
-	if toolapi.MaxSkillFiles != skill.MaxFiles || toolapi.MaxSkillPath != skill.MaxPath || toolapi.MaxSkillFileBytes != skill.MaxFileBytes ||
-		toolapi.MaxSkillBytes != skill.MaxTotalBytes || toolapi.SkillManifest != skill.ManifestName {
-		t.Error("the limits are not the same")
-	}
-}
-
 func TestSkillIsCreated(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)

@@ -3,7 +3,6 @@
 package runpolicy
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +32,7 @@ func fitArtifacts(files []v1alpha1.Artifact, room int) (shown []v1alpha1.Artifac
 			if (files[i].Skipped != "") != skipped {
 				continue
 			}
-			if n := artifactSize(&files[i]) + len(","); n <= room {
+			if n := jsonSize(&files[i]) + len(","); n <= room {
 				take[i], room = true, room-n
 			}
 		}
@@ -52,9 +51,9 @@ func fewerArtifacts(st *v1alpha1.MotorRunStatus) {
 	if st.Result != nil {
 		files = &st.Result.Artifacts
 	}
-	room := MaxStatusBytes - statusSize(st)
+	room := MaxStatusBytes - jsonSize(st)
 	for i := range *files {
-		room += artifactSize(&(*files)[i]) + len(",")
+		room += jsonSize(&(*files)[i]) + len(",")
 	}
 	fitted := fitArtifacts(*files, room)
 	if st.Result != nil {
@@ -65,15 +64,6 @@ func fewerArtifacts(st *v1alpha1.MotorRunStatus) {
 		return
 	}
 	*files = fitted
-}
-
-func artifactSize(a *v1alpha1.Artifact) int {
-	b, err := json.Marshal(a)
-	if err != nil {
-		// There is nothing in it that JSON has no form for.
-		panic(err)
-	}
-	return len(b)
 }
 
 // ArtifactsOf are the artifacts that a run has: those of its result if it has ended, or else those of its last pause.
@@ -95,12 +85,18 @@ func ArtifactInput(from *v1alpha1.MotorRun, path string, bucket bool) (a *v1alph
 	if i < 0 {
 		return nil, fmt.Sprintf("the MotorRun %s has no artifact %q: %s", from.Name, path, artifactNames(from, list))
 	}
-	switch a = &list[i]; {
+	a = &list[i]
+	// What is in the bucket comes to the sandbox in parts.
+	most := int64(toolapi.MaxFileBytes)
+	if a.ConfigMap == "" {
+		most = toolapi.MaxInputBytes
+	}
+	switch {
 	case a.Skipped != "":
 		problem = fmt.Sprintf("the MotorRun %s has not kept its artifact %q (%s): have it made in another way", from.Name, path, a.Skipped)
-	case a.Size > toolapi.MaxFileBytes:
+	case a.Size > most:
 		problem = fmt.Sprintf("the artifact %q of the MotorRun %s has %d bytes, and a file of a run may have %d: have it split",
-			path, from.Name, a.Size, toolapi.MaxFileBytes)
+			path, from.Name, a.Size, most)
 	case a.ConfigMap == "" && !bucket:
 		problem = fmt.Sprintf("the artifact %q of the MotorRun %s is in a bucket, and the manager has none: start it with --archive-bucket", path, from.Name)
 	}

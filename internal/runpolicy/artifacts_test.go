@@ -76,7 +76,8 @@ func TestProgressHasTheLastArtifacts(t *testing.T) {
 func TestArtifactInput(t *testing.T) {
 	t.Parallel()
 	list := []v1alpha1.Artifact{
-		{Path: "a", ConfigMap: "c", Size: toolapi.MaxFileBytes}, {Path: "b", Object: "o"}, {Path: "large", Object: "o", Size: toolapi.MaxFileBytes + 1},
+		{Path: "a", ConfigMap: "c", Size: toolapi.MaxFileBytes}, {Path: "b", Object: "o", Size: toolapi.MaxInputBytes}, {Path: "large", Object: "o", Size: toolapi.MaxInputBytes + 1},
+		{Path: "odd", ConfigMap: "c", Size: toolapi.MaxFileBytes + 1},
 		{Path: "leak", Skipped: v1alpha1.SkippedSecretFound},
 	}
 	running, ended, many := testRun(), testRun(), testRun()
@@ -98,9 +99,10 @@ func TestArtifactInput(t *testing.T) {
 		"kept while it runs":  {running, "a", false, ""},
 		"in the bucket":       {ended, "b", true, ""},
 		"without the bucket":  {ended, "b", false, "--archive-bucket"},
-		"too large":           {ended, "large", true, "has 1048577 bytes, and a file of a run may have 1048576"},
+		"too large":           {ended, "large", true, "has 67108865 bytes, and a file of a run may have 67108864"},
+		"larger than objects": {ended, "odd", true, "has 1048577 bytes, and a file of a run may have 1048576"},
 		"not kept":            {ended, "leak", true, "(SecretFound)"},
-		"of a former pause":   {ended, "former", true, `it has "a", "b", "large", "leak"`},
+		"of a former pause":   {ended, "former", true, `it has "a", "b", "large", "odd", "leak"`},
 		"many others":         {many, "x", true, `"4", and 4 more`},
 		"none":                {none, "x", true, "it has left none behind"},
 		"none so far":         {testRun(), "x", true, "it has none so far"},

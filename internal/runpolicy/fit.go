@@ -19,15 +19,16 @@ func Fit(st *v1alpha1.MotorRunStatus) {
 	for _, shrink := range []func(*v1alpha1.MotorRunStatus){
 		shortenFormer, dropRecoveryOfEnded, shortenTexts, shortenAll, shortenMore, shortenRejected, shortenResult, fewerArtifacts,
 	} {
-		if statusSize(st) <= MaxStatusBytes {
+		if jsonSize(st) <= MaxStatusBytes {
 			return
 		}
 		shrink(st)
 	}
 }
 
-func statusSize(st *v1alpha1.MotorRunStatus) int {
-	b, err := json.Marshal(st)
+// jsonSize is how many bytes a part of a status has in JSON.
+func jsonSize(v any) int {
+	b, err := json.Marshal(v)
 	if err != nil {
 		// There is nothing in it that JSON has no form for.
 		panic(err)
@@ -147,9 +148,9 @@ func shortenResult(st *v1alpha1.MotorRunStatus) {
 	r := *st.Result
 	st.Result = &r
 	excess := func() int {
-		n := statusSize(st) + artifactsRoom - MaxStatusBytes
+		n := jsonSize(st) + artifactsRoom - MaxStatusBytes
 		for i := range r.Artifacts {
-			n -= artifactSize(&r.Artifacts[i]) + len(",")
+			n -= jsonSize(&r.Artifacts[i]) + len(",")
 		}
 		return n
 	}
@@ -166,10 +167,5 @@ func skillSize(s *v1alpha1.RunSkill) int {
 	if s == nil {
 		return 0
 	}
-	b, err := json.Marshal(s)
-	if err != nil {
-		// There is nothing in it that JSON has no form for.
-		panic(err)
-	}
-	return min(len(b), maxSkillBytes)
+	return min(jsonSize(s), maxSkillBytes)
 }

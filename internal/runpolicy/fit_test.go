@@ -171,7 +171,7 @@ func testFit(t *testing.T, st *v1alpha1.MotorRunStatus, artifacts int) {
 	t.Helper()
 	whole := st.DeepCopy()
 	Fit(st)
-	if n := statusSize(st); n > MaxStatusBytes {
+	if n := jsonSize(st); n > MaxStatusBytes {
 		t.Errorf("%d bytes", n)
 	}
 	again := st.DeepCopy()
@@ -221,6 +221,6 @@ func TestFitLeavesAloneWhatFits(t *testing.T) {
 	st.PendingInput.Options, st.Egress, st.Artifacts = nil, nil, nil
 	before := st.DeepCopy()
 	if Fit(st); cmp.Diff(before, st) != "" {
-		t.Errorf("a status of %d bytes was changed", statusSize(before))
+		t.Errorf("a status of %d bytes was changed", jsonSize(before))
 	}
 }

@@ -138,7 +138,7 @@ func TestFitKeepsTheValue(t *testing.T) {
 	st.Attempts[2].Failure, st.FinishedAt = new(*st.Attempts[0].Failure), at
 	p := ReadJournal(oneshotRun(first), []v1alpha1.MotorStep{testStep(0, 1, ended("", `{"ok":true,"value":"`+strings.Repeat("<", 2040)+`"}`))})
 	st.Result = &v1alpha1.RunResult{Summary: CutEncoded(strings.Repeat("<", 2000), 1200), Value: p.Value}
-	if Fit(st); statusSize(st) > MaxStatusBytes || st.Result.Value != p.Value || encodedSize(p.Value) < 12_000 {
-		t.Errorf("%d bytes, %d of them the value", statusSize(st), encodedSize(st.Result.Value))
+	if Fit(st); jsonSize(st) > MaxStatusBytes || st.Result.Value != p.Value || encodedSize(p.Value) < 12_000 {
+		t.Errorf("%d bytes, %d of them the value", jsonSize(st), encodedSize(st.Result.Value))
 	}
 }

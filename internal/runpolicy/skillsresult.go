@@ -3,8 +3,6 @@
 package runpolicy
 
 import (
-	"encoding/json"
-
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
@@ -22,7 +20,7 @@ func ShowSkills(r *v1alpha1.SkillsResult) *v1alpha1.SkillsResult {
 		return nil
 	}
 	shown := *r
-	if rejectedSize(r.Rejected) > maxRejectedBytes {
+	if jsonSize(r.Rejected) > maxRejectedBytes {
 		shown.Rejected = fewerRejected(r.Rejected, maxRejectedMessage, maxRejectedBytes)
 	}
 	return &shown
@@ -33,7 +31,7 @@ func fewerRejected(all []v1alpha1.RejectedSkill, message, size int) []v1alpha1.R
 	var few []v1alpha1.RejectedSkill
 	for _, r := range all {
 		r.Message = CutEncoded(r.Message, message)
-		if few = append(few, r); rejectedSize(few) > size {
+		if few = append(few, r); jsonSize(few) > size {
 			return few[:len(few)-1]
 		}
 	}
@@ -49,13 +47,4 @@ func shortenRejected(st *v1alpha1.MotorRunStatus) {
 	skills.Rejected = fewerRejected(skills.Rejected, 50, 512)
 	result.Skills = &skills
 	st.Result = &result
-}
-
-func rejectedSize(list []v1alpha1.RejectedSkill) int {
-	b, err := json.Marshal(list)
-	if err != nil {
-		// There is nothing in it that JSON has no form for.
-		panic(err)
-	}
-	return len(b)
 }

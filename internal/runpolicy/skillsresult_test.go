@@ -88,7 +88,7 @@ func TestFitWithSkills(t *testing.T) {
 	}
 	st.Artifacts = nil
 	Fit(st)
-	if n := statusSize(st); n > MaxStatusBytes {
+	if n := jsonSize(st); n > MaxStatusBytes {
 		t.Errorf("%d bytes", n)
 	}
 	if diff := cmp.Diff(fullSkills().Updated, st.Result.Skills.Updated); diff != "" {

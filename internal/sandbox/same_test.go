@@ -52,7 +52,7 @@ func TestSameSeesEveryDifference(t *testing.T) {
 	first := func(change func(*corev1.Container)) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { change(&p.Spec.Containers[0]) }
 	}
-	for name, change := range map[string]func(*corev1.Pod){
+	wantDifferent(t, want, map[string]func(*corev1.Pod){
 		"no label":         func(p *corev1.Pod) { delete(p.Labels, v1alpha1.LabelComponent) },
 		"another label":    func(p *corev1.Pod) { p.Labels[v1alpha1.LabelRun] = "other" },
 		"account":          func(p *corev1.Pod) { p.Spec.ServiceAccountName = "admin" },
@@ -86,7 +86,13 @@ func TestSameSeesEveryDifference(t *testing.T) {
 		"a hook": first(func(c *corev1.Container) {
 			c.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sh"}}}}
 		}),
-	} {
+	})
+}
+
+// wantDifferent fails where Same does not see what was changed in a Pod.
+func wantDifferent(t *testing.T, want *corev1.Pod, changes map[string]func(*corev1.Pod)) {
+	t.Helper()
+	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			have := defaulted(want)

@@ -63,12 +63,27 @@ func scheduled(status corev1.ConditionStatus, reason string) func(*corev1.Pod) {
 
 func deleted(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }
 
+// reading is a Pod and what Read is to make of it.
+type reading struct {
+	pod  *corev1.Pod
+	want State
+}
+
+func wantRead(t *testing.T, tests map[string]reading) {
+	t.Helper()
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, Read(tt.pod)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestRead(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		pod  *corev1.Pod
-		want State
-	}{
+	tests := map[string]reading{
 		"new":                     {testPod(""), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
 		"pending":                 {testPod(corev1.PodPending), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
 		"scheduled":               {testPod(corev1.PodPending, scheduled(corev1.ConditionTrue, "")), State{Phase: Starting, Reason: v1alpha1.ReasonSandboxStarting, Message: "Pod p is starting."}},
@@ -137,22 +152,12 @@ func TestRead(t *testing.T) {
 		},
 	}
 	for _, reason := range []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"} {
-		tests["image: "+reason] = struct {
-			pod  *corev1.Pod
-			want State
-		}{testPod(corev1.PodPending, waits(reason), scheduled(corev1.ConditionTrue, "")), State{
+		tests["image: "+reason] = reading{testPod(corev1.PodPending, waits(reason), scheduled(corev1.ConditionTrue, "")), State{
 			Phase: Starting, Reason: v1alpha1.ReasonImagePullFailed,
 			Message: "The node cannot get the image image:1 of Pod p (" + reason + "). Load or push that image, or change the manager's --sandbox-image.",
 		}}
 	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tt.want, Read(tt.pod)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
+	wantRead(t, tests)
 }
 
 // restarted gives the container a history: how often it was started again, and how it ended last.
@@ -185,10 +190,7 @@ func TestReadOfARestart(t *testing.T) {
 	}
 	running := State{Phase: Running, Reason: v1alpha1.ReasonSandboxReady, Message: "Pod p runs."}
 	lost := &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137}
-	for name, tt := range map[string]struct {
-		pod  *corev1.Pod
-		want State
-	}{
+	wantRead(t, map[string]reading{
 		"just ended":         {testPod(corev1.PodRunning, terminated("Error", 2)), restarting(first)},
 		"ended well":         {testPod(corev1.PodRunning, terminated("Completed", 0)), restarting("The tool server of Pod p ended with status 0 (Completed). It is started again in the same Pod (1 of 3 times).")},
 		"waits":              {testPod(corev1.PodRunning, waits("CrashLoopBackOff"), restarted(0, end("Error", 2))), restarting(first)},
@@ -239,14 +241,7 @@ func TestReadOfARestart(t *testing.T) {
 			testPod(corev1.PodRunning, waits("CrashLoopBackOff"), restarted(1, end("Error", 2)), deleted),
 			State{Phase: Ended, Reason: v1alpha1.ReasonSandboxLost, Message: "Pod p is being deleted by somebody else than the run."},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tt.want, Read(tt.pod)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
+	})
 }
 
 func TestForeignTextIsOneShortLine(t *testing.T) {

@@ -26,8 +26,8 @@ const (
 	MaxBytes = 4 << 20
 	// MaxFindings is the most findings of one scan.
 	MaxFindings = 20
-	// RuleUnfinished is the rule of a finding that says that the scan took too long: content that cannot be judged is not
-	// taken for harmless.
+	// RuleUnfinished is the rule of a finding that says that the scan took too long, and from which line on not every rule was
+	// tried: content that cannot be judged is not taken for harmless.
 	RuleUnfinished = "scan-unfinished"
 
 	maxScanTime = 15 * time.Second
@@ -47,7 +47,8 @@ type Finding struct {
 	Line int
 }
 
-// Scan finds what looks like a secret in the first MaxBytes of content, in the order of the lines. name is the path of the
+// Scan finds what looks like a secret in the first MaxBytes of content, in the order of the lines; a finding of RuleUnfinished
+// comes last. name is the path of the
 // file that it is of, "" if it is of none: some rules are for certain files only, and in lock files and the like nothing is
 // found. The handle of a credential and its place in a text, <credential:NAME>, are no secrets. It is safe for concurrent use.
 func Scan(name string, content []byte) []Finding {
@@ -156,7 +157,9 @@ type scanner struct {
 	deadline time.Time
 
 	hits []hit
-	late bool
+	// late says that there was no time left, since the line lateAt.
+	late   bool
+	lateAt int
 }
 
 // hit is a finding with what is needed to compare it with others.
@@ -207,7 +210,9 @@ func (s *scanner) apply(rule config.Rule) {
 
 // over says whether there is no time left.
 func (s *scanner) over() bool {
-	s.late = s.late || time.Now().After(s.deadline)
+	if !s.late && time.Now().After(s.deadline) {
+		s.late, s.lateAt = true, s.line
+	}
 	return s.late
 }
 
@@ -286,11 +291,10 @@ func (s *scanner) findings() []Finding {
 	}
 	slices.SortFunc(all, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.RuleID, b.RuleID)) })
 	all = slices.Compact(all)
-	all = all[:min(len(all), MaxFindings)]
-	if len(all) == 0 && s.late {
-		all = []Finding{{RuleID: RuleUnfinished, Line: 1}}
+	if s.late {
+		return append(all[:min(len(all), MaxFindings-1)], Finding{RuleID: RuleUnfinished, Line: s.lateAt})
 	}
-	return all
+	return all[:min(len(all), MaxFindings)]
 }
 
 func isGeneric(h hit) bool { return strings.Contains(h.RuleID, "generic") }

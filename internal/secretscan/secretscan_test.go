@@ -211,6 +211,16 @@ func TestBounds(t *testing.T) {
 	if got := scan(rules(), "", []byte("key "+awsKey), 0); len(got) != 1 || got[0].RuleID != RuleUnfinished {
 		t.Errorf("without time: %v", got)
 	}
+	// What was found until then does not hide that there may be more.
+	for n, want := range map[int]int{0: 0, 3: 3, MaxFindings + 5: MaxFindings - 1} {
+		s := &scanner{late: true, lateAt: 77}
+		for i := range n {
+			s.hits = append(s.hits, hit{Finding: Finding{RuleID: "x", Line: 100 + i}})
+		}
+		if got := s.findings(); len(got) != want+1 || got[want] != (Finding{RuleUnfinished, 77}) {
+			t.Errorf("%d findings, and then no time: %v", n, got)
+		}
+	}
 	if got := scan(nil, "", nil, time.Minute); len(got) != 1 || got[0].RuleID != RuleUnfinished {
 		t.Errorf("without rules: %v", got)
 	}
@@ -234,6 +244,11 @@ func TestBusyContent(t *testing.T) {
 		got := scan(rules(), "", content, 500*time.Millisecond)
 		if len(got) > MaxFindings {
 			t.Errorf("%s: %d findings", name, len(got))
+		}
+		for i, found := range got {
+			if found.Line < 1 || found.Line > 1+bytes.Count(content, []byte("\n")) || found.RuleID == RuleUnfinished && i < len(got)-1 {
+				t.Errorf("%s: finding %d is %v", name, i, found)
+			}
 		}
 		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%s: %v", name, took)

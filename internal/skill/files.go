@@ -16,17 +16,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
+// The tool server lists skills by the same limits, which toolapi tells it: it knows no other package.
 const (
 	// MaxFileBytes is the most that one file of a skill may have.
-	MaxFileBytes = 1 << 20
+	MaxFileBytes = toolapi.MaxSkillFileBytes
 	// MaxTotalBytes is the most that all files of a skill may have.
-	MaxTotalBytes = 10 << 20
+	MaxTotalBytes = toolapi.MaxSkillBytes
 	// MaxFiles is the most files of a skill.
-	MaxFiles = 256
+	MaxFiles = toolapi.MaxSkillFiles
 	// MaxPath is the most bytes of a path, MaxPathElement of a name in it.
-	MaxPath, MaxPathElement = 256, 100
+	MaxPath, MaxPathElement = toolapi.MaxSkillPath, 100
 )
 
 // File is one file of a skill.
@@ -103,7 +105,7 @@ func checkPath(p string) (problem, foreign string) {
 	switch {
 	case strings.EqualFold(p, ManifestName) && p != ManifestName:
 		return "its name is not " + ManifestName + ": rename it", ""
-	case slices.ContainsFunc(strings.Split(p, "/"), denied):
+	case slices.ContainsFunc(strings.Split(p, "/"), toolapi.LeftByTools):
 		return problem, "it is something that tools leave behind: take it out"
 	case !Belongs(p):
 		return problem, "it is not where the files of a skill are: put it below references, scripts or assets, or take it out"
@@ -218,25 +220,4 @@ func fold(p string) string { return norm.NFC.String(cases.Fold().String(norm.NFD
 // beside SKILL.md that say what the license is, or are for readers (LICENSE, LICENSE.txt, LICENSE.md, NOTICE and README.md). What
 // tools leave behind does not, wherever it is: node_modules, .cache, .local, .git, __pycache__, .DS_Store, .motor, *.log and *.pyc, in
 // upper or lower case. A path that belongs need not be valid.
-func Belongs(p string) bool {
-	switch p {
-	case ManifestName, "LICENSE", "LICENSE.txt", "LICENSE.md", "NOTICE", "README.md":
-		return true
-	}
-	top, rest, _ := strings.Cut(p, "/")
-	switch top {
-	case "references", "scripts", "assets":
-		return rest != "" && !slices.ContainsFunc(strings.Split(rest, "/"), denied)
-	}
-	return false
-}
-
-// denied says whether tools leave something of this name behind.
-func denied(element string) bool {
-	element = strings.ToLower(element)
-	switch element {
-	case "node_modules", ".cache", ".local", ".git", "__pycache__", ".ds_store", ".motor":
-		return true
-	}
-	return strings.HasSuffix(element, ".log") || strings.HasSuffix(element, ".pyc")
-}
+func Belongs(p string) bool { return toolapi.SkillPath(p) }

@@ -15,11 +15,12 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 const (
 	// ManifestName is the path of the file that every skill has.
-	ManifestName = "SKILL.md"
+	ManifestName = toolapi.SkillManifest
 	// MaxManifestBytes is the most that SKILL.md may have.
 	MaxManifestBytes = 256 << 10
 	// MaxFrontBytes is the most that its front matter may have, without the lines around it.

@@ -170,9 +170,7 @@ func (d *decision) unapproved() Verdict {
 		"Nobody has approved the skill: look at status.review and at the SkillRevision %s, and approve %s.", r.Name, r.Spec.ContentHash)
 }
 
-func (d *decision) rejected(r *v1alpha1.SkillRevision) bool {
-	return slices.ContainsFunc(d.Spec.Rejections, func(j v1alpha1.SkillRejection) bool { return j.ContentHash == r.Spec.ContentHash })
-}
+func (d *decision) rejected(r *v1alpha1.SkillRevision) bool { return isRejected(d.Spec, r) }
 
 // approved is the verdict while spec.approval is an approval.
 func (d *decision) approved(a *v1alpha1.SkillApproval) Verdict {
@@ -203,7 +201,7 @@ func (d *decision) inForce(a *v1alpha1.SkillApproval) Verdict {
 	record := d.record(a, r)
 	if d.source != "" && d.source != a.ContentHash && d.source != record.SourceHash {
 		v := d.verdict(v1alpha1.SkillNeedsReapproval, v1alpha1.ReasonContentChanged,
-			"The source gives other files than %s, which was approved%s: approve %s, or take the change back.",
+			"The source gives other files than %s, which was approved%s: approve %s, take the change back, or approve the old ones with another note.",
 			a.ContentHash, d.changes(r), d.source)
 		v.Record = record
 		return v
@@ -229,11 +227,13 @@ func (d *decision) unknown(a *v1alpha1.SkillApproval) Verdict {
 	return v
 }
 
-// record is what is kept of an approval: what was kept already, if it is the same one. Once the source gives what is approved,
-// every other content of it is a change.
+// record is what is kept of an approval: what was kept already, if it is the same one. One with another note is another one, for
+// whoever wrote it may decide: that is how the approved files are kept although the source has others. Once the source gives what is
+// approved, every other content of it is a change.
 func (d *decision) record(a *v1alpha1.SkillApproval, r *v1alpha1.SkillRevision) *v1alpha1.ApprovedRevision {
 	is := &v1alpha1.ApprovedRevision{
-		Revision: r.Name, ContentHash: a.ContentHash, PolicyHash: a.PolicyHash, ApprovedBy: a.ApprovedBy, Account: a.Account, At: metav1.NewTime(d.Now),
+		Revision: r.Name, ContentHash: a.ContentHash, PolicyHash: a.PolicyHash, ApprovedBy: a.ApprovedBy, Account: a.Account, Note: a.Note,
+		At: metav1.NewTime(d.Now),
 	}
 	if d.Spec.Source != nil && d.Status.Source != nil {
 		// Not what the source gives now: whoever approved could not see that.

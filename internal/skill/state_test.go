@@ -97,6 +97,11 @@ func approves(letter string) step {
 	}
 }
 
+// approvesWith approves a content and says why.
+func approvesWith(letter, note string) step {
+	return does(approves(letter), func(w *world) { w.Spec.Approval.Note = note })
+}
+
 func revokes(w *world) { w.Spec.Approval.Decision = v1alpha1.SkillDecisionRevoked }
 
 func withdraws(w *world) { w.Spec.Approval = nil }
@@ -168,6 +173,14 @@ func TestDecide(t *testing.T) {
 		"changed under way, for a policy":    {[]step{gives("a"), does(approves("a"), gives("b")), policyGets("bash"), policyGets("read")}, again, v1alpha1.ReasonContentChanged, "b", ""},
 		"changed under way, and back":        {[]step{gives("a"), does(approves("a"), gives("b")), gives("a")}, approved, v1alpha1.ReasonSkillApproved, "a", "a"},
 		"changed and kept after revocation":  {[]step{gives("a"), approves("a"), gives("b"), revokes, approves("a")}, approved, v1alpha1.ReasonSkillApproved, "b", "a"},
+		"changed and kept for a reason":      {[]step{gives("a"), approves("a"), gives("b"), approvesWith("a", "b is broken")}, approved, v1alpha1.ReasonSkillApproved, "b", "a"},
+		"changed, and approved as before":    {[]step{gives("a"), approvesWith("a", "x"), gives("b"), approvesWith("a", "x")}, again, v1alpha1.ReasonContentChanged, "b", ""},
+		"kept, and it changes again":         {[]step{gives("a"), approves("a"), gives("b"), approvesWith("a", "x"), gives("c")}, again, v1alpha1.ReasonContentChanged, "c", ""},
+		"kept, and it changes on and back":   {[]step{gives("a"), approves("a"), gives("b"), approvesWith("a", "x"), gives("c"), gives("b")}, approved, v1alpha1.ReasonSkillApproved, "b", "a"},
+		"kept, back, and the change again":   {[]step{gives("a"), approves("a"), gives("b"), approvesWith("a", "x"), gives("a"), gives("b")}, again, v1alpha1.ReasonContentChanged, "b", ""},
+		"kept, as it changes under way":      {[]step{gives("a"), approves("a"), gives("b"), does(approvesWith("a", "x"), gives("c"))}, again, v1alpha1.ReasonContentChanged, "c", ""},
+		"kept, and the policy changes":       {[]step{gives("a"), approves("a"), gives("b"), approvesWith("a", "x"), policyGets("bash")}, again, v1alpha1.ReasonPolicyChanged, "b", ""},
+		"a note for what nobody approved":    {[]step{gives("a"), approves("a"), gives("b"), approvesWith("z", "x")}, again, v1alpha1.ReasonContentUnknown, "b", ""},
 		"changed and kept with a new end":    {[]step{gives("a"), does(approves("a"), expires(time.Minute)), gives("b"), passes(time.Hour), does(approves("a"), expires(2*time.Hour))}, approved, v1alpha1.ReasonSkillApproved, "b", "a"},
 		"source goes away":                   {[]step{gives("a"), approves("a"), noSource}, approved, v1alpha1.ReasonSkillApproved, "a", "a"},
 		"source goes away and another comes": {[]step{gives("a"), approves("a"), noSource, gives("b")}, again, v1alpha1.ReasonContentChanged, "b", ""},
@@ -272,7 +285,7 @@ func (w *world) check(t *testing.T) {
 func TestDecideInAnyOrder(t *testing.T) {
 	t.Parallel()
 	events := []step{
-		gives("a"), gives("b"), gives("c"), proposes("p"), proposes("q"), approves("a"), approves("b"), approves("p"), approves("z"), rejects("b"), rejects("p"),
+		gives("a"), gives("b"), gives("c"), proposes("p"), proposes("q"), approves("a"), approvesWith("a", "x"), approves("b"), approves("p"), approves("z"), rejects("b"), rejects("p"),
 		policyGets("read"), policyGets("bash"), noSource, unreadable, passes(10 * time.Minute), noFacts,
 		func(w *world) {
 			if w.Spec.Approval != nil {
@@ -346,7 +359,7 @@ func TestDecideSaysWhatToDo(t *testing.T) {
 		w.look()
 		w.Revisions, w.Source = append(w.Revisions, is), &SourceState{ContentHash: is.Spec.ContentHash}
 		w.look()
-		if m := w.verdict.Message; !strings.Contains(m, want) || !strings.Contains(m, "approve "+is.Spec.ContentHash+", or take the change back.") {
+		if m := w.verdict.Message; !strings.Contains(m, want) || !strings.Contains(m, "approve "+is.Spec.ContentHash+", take the change back, or approve the old ones") {
 			t.Errorf("%s\nwant %s", m, want)
 		}
 	}

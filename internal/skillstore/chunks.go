@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"strconv"
 
@@ -31,18 +32,29 @@ const (
 // WriteChunks stores a content in immutable ConfigMaps PREFIX-0, PREFIX-1 … and gives their names. What is there already, with
 // the same bytes and the same owner, stays. The client must not read ConfigMaps from a cache.
 func WriteChunks(ctx context.Context, c client.Client, owner metav1.OwnerReference, namespace, prefix string, labels map[string]string, content []byte) ([]string, error) {
-	names := chunkNames(prefix, len(content))
+	return writeChunks(ctx, c, owner, namespace, prefix, labels, bytes.NewReader(content), len(content))
+}
+
+// writeChunks is WriteChunks for a content of that size, of which it holds one part at a time.
+func writeChunks(
+	ctx context.Context, c client.Client, owner metav1.OwnerReference, namespace, prefix string, labels map[string]string, content io.Reader, size int,
+) ([]string, error) {
+	names := chunkNames(prefix, size)
 	if len(names) > MaxChunks {
-		return nil, fmt.Errorf("%d bytes are more than %d ConfigMaps hold", len(content), MaxChunks)
+		return nil, fmt.Errorf("%d bytes are more than %d ConfigMaps hold", size, MaxChunks)
 	}
 	for i, name := range names {
+		part := make([]byte, min(size-i*ChunkBytes, ChunkBytes))
+		if _, err := io.ReadFull(content, part); err != nil {
+			return nil, fmt.Errorf("read the bytes of the ConfigMap %s: %w", name, err)
+		}
 		cm := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: name, Namespace: namespace, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy},
 				OwnerReferences: []metav1.OwnerReference{owner},
 			},
 			Immutable:  new(true),
-			BinaryData: map[string][]byte{contentKey: content[i*ChunkBytes : min(len(content), (i+1)*ChunkBytes)]},
+			BinaryData: map[string][]byte{contentKey: part},
 		}
 		maps.Copy(cm.Labels, labels)
 		if err := writeChunk(ctx, c, cm); err != nil {
@@ -84,24 +96,53 @@ func writeChunk(ctx context.Context, c client.Client, cm *corev1.ConfigMap) erro
 
 // ReadChunks reads what WriteChunks stored. The error wraps ErrMissing if a part is not there, and ErrDamaged if one is another's.
 func ReadChunks(ctx context.Context, live client.Reader, namespace string, names []string, ownerUID types.UID) ([]byte, error) {
-	if len(names) > MaxChunks {
-		return nil, fmt.Errorf("%w: it has %d ConfigMaps, more than %d", ErrDamaged, len(names), MaxChunks)
-	}
-	var content []byte
-	for _, name := range names {
-		var cm corev1.ConfigMap
-		switch err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &cm); {
-		case apierrors.IsNotFound(err):
-			return nil, fmt.Errorf("%w: there is no ConfigMap %s", ErrMissing, name)
-		case err != nil:
-			return nil, fmt.Errorf("get the ConfigMap %s: %w", name, err)
+	return io.ReadAll(newChunks(ctx, live, namespace, names, ownerUID))
+}
+
+// chunks is the content of ConfigMaps as one stream. It holds one of them at a time.
+type chunks struct {
+	// read reads one of those that are left.
+	read  func(name string) ([]byte, error)
+	names []string
+	part  []byte
+}
+
+func newChunks(ctx context.Context, live client.Reader, namespace string, names []string, ownerUID types.UID) *chunks {
+	return &chunks{names: names, read: func(name string) ([]byte, error) { return readChunk(ctx, live, namespace, name, ownerUID) }}
+}
+
+// Read makes it an io.Reader.
+func (c *chunks) Read(p []byte) (int, error) {
+	for len(c.part) == 0 {
+		if len(c.names) == 0 {
+			return 0, io.EOF
 		}
-		if owner := metav1.GetControllerOf(&cm); owner == nil || owner.UID != ownerUID {
-			return nil, fmt.Errorf("%w: the ConfigMap %s is somebody else's", ErrDamaged, name)
+		if len(c.names) > MaxChunks {
+			return 0, fmt.Errorf("%w: it has %d ConfigMaps, more than %d", ErrDamaged, len(c.names), MaxChunks)
 		}
-		content = append(content, cm.BinaryData[contentKey]...)
+		part, err := c.read(c.names[0])
+		if err != nil {
+			return 0, err
+		}
+		c.part, c.names = part, c.names[1:]
 	}
-	return content, nil
+	n := copy(p, c.part)
+	c.part = c.part[n:]
+	return n, nil
+}
+
+func readChunk(ctx context.Context, live client.Reader, namespace, name string, ownerUID types.UID) ([]byte, error) {
+	var cm corev1.ConfigMap
+	switch err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &cm); {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("%w: there is no ConfigMap %s", ErrMissing, name)
+	case err != nil:
+		return nil, fmt.Errorf("get the ConfigMap %s: %w", name, err)
+	}
+	if owner := metav1.GetControllerOf(&cm); owner == nil || owner.UID != ownerUID {
+		return nil, fmt.Errorf("%w: the ConfigMap %s is somebody else's", ErrDamaged, name)
+	}
+	return cm.BinaryData[contentKey], nil
 }
 
 // checkOwner says why an object that is there cannot be used: it is somebody else's, or goes away.

@@ -11,15 +11,15 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -59,14 +59,14 @@ func RevisionName(name, contentHash string) string {
 // of the spec is Description, Origin and ExtractedFrom; a revision that is there already keeps its own.
 func (s *Store) Put(ctx context.Context, owner *v1alpha1.Skill, spec v1alpha1.SkillRevisionSpec, files []skill.File) (*v1alpha1.SkillRevision, error) {
 	files = slices.SortedFunc(slices.Values(files), func(a, b skill.File) int { return cmp.Compare(a.Path, b.Path) })
-	var content bytes.Buffer
+	content, size := make([]io.Reader, 0, len(files)), 0
 	for _, f := range files {
-		content.Write(f.Content)
+		content, size = append(content, bytes.NewReader(f.Content)), size+len(f.Content)
 	}
 	spec.Skill, spec.Files = owner.Name, skill.Listed(files)
 	spec.ContentHash = skill.HashOf(spec.Files)
 	name := RevisionName(owner.Name, spec.ContentHash)
-	spec.ConfigMaps = chunkNames(name, content.Len())
+	spec.ConfigMaps = chunkNames(name, size)
 	rev := &v1alpha1.SkillRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: owner.Namespace,
@@ -84,7 +84,7 @@ func (s *Store) Put(ctx context.Context, owner *v1alpha1.Skill, spec v1alpha1.Sk
 	}
 	ref := *metav1.NewControllerRef(rev, v1alpha1.GroupVersion.WithKind("SkillRevision"))
 	labels := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentSkill, v1alpha1.LabelSkill: v1alpha1.SkillLabel(owner.Name)}
-	if _, err := WriteChunks(ctx, s.Client, ref, rev.Namespace, name, labels, content.Bytes()); err != nil {
+	if _, err := writeChunks(ctx, s.Client, ref, rev.Namespace, name, labels, io.MultiReader(content...), size); err != nil {
 		return nil, err
 	}
 	return rev, nil
@@ -106,47 +106,15 @@ func (s *Store) adopt(ctx context.Context, want *v1alpha1.SkillRevision) (*v1alp
 	return &there, nil
 }
 
-// Files reads the files of a revision, and gives them only if they are, byte for byte, what its content hash says.
-func (s *Store) Files(ctx context.Context, rev *v1alpha1.SkillRevision) ([]skill.File, error) {
-	content, err := ReadChunks(ctx, s.Live, rev.Namespace, rev.Spec.ConfigMaps, rev.UID)
-	if err != nil {
-		return nil, fmt.Errorf("SkillRevision %s: %w", rev.Name, err)
-	}
-	files, err := cut(content, rev.Spec.Files)
-	if err == nil && skill.HashOf(rev.Spec.Files) != rev.Spec.ContentHash {
-		err = fmt.Errorf("%w: its content hash is not that of its files", ErrDamaged)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("SkillRevision %s: %w", rev.Name, err)
-	}
-	return files, nil
-}
-
-// cut makes files of their bytes, one after the other.
-func cut(content []byte, listed []v1alpha1.RevisionFile) ([]skill.File, error) {
-	files := make([]skill.File, 0, len(listed))
-	for _, f := range listed {
-		if f.Size < 0 || f.Size > int64(len(content)) {
-			return nil, fmt.Errorf("%w: there is less than its files have", ErrDamaged)
-		}
-		file := skill.File{Path: f.Path, Content: content[:f.Size:f.Size], Executable: f.Executable}
-		if sum := sha256.Sum256(file.Content); hex.EncodeToString(sum[:]) != f.SHA256 {
-			return nil, fmt.Errorf("%w: %s is another file", ErrDamaged, f.Path)
-		}
-		files, content = append(files, file), content[f.Size:]
-	}
-	if len(content) > 0 {
-		return nil, fmt.Errorf("%w: there is more than its files have", ErrDamaged)
-	}
-	return files, nil
-}
-
 // EnsureSkill gives the skill of that name. One that is not there is made, for what a run wrote: nobody approved it, and it has no
 // source.
-func (s *Store) EnsureSkill(ctx context.Context, namespace, name string, credentials []v1alpha1.SkillCredential) (sk *v1alpha1.Skill, created bool, err error) {
+func (s *Store) EnsureSkill(
+	ctx context.Context, namespace, name string, run types.UID, credentials []v1alpha1.SkillCredential,
+) (sk *v1alpha1.Skill, created bool, err error) {
 	sk = &v1alpha1.Skill{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: namespace, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy},
+			Name: name, Namespace: namespace,
+			Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelRunUID: string(run)},
 		},
 		Spec: v1alpha1.SkillSpec{Policy: v1alpha1.SkillPolicy{Credentials: credentials}},
 	}

@@ -259,25 +259,26 @@ func TestEnsureSkill(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	credentials := []v1alpha1.SkillCredential{{Name: "weather_key", Hosts: []v1alpha1.Domain{"api.example.org"}}}
-	made, created, err := r.EnsureSkill(t.Context(), "ns", "weather", credentials)
+	made, created, err := r.EnsureSkill(t.Context(), "ns", "weather", "run-uid", credentials)
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}
 	want := &v1alpha1.Skill{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "weather", Namespace: "ns", UID: made.UID, ResourceVersion: made.ResourceVersion, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy},
+			Name: "weather", Namespace: "ns", UID: made.UID, ResourceVersion: made.ResourceVersion,
+			Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelRunUID: "run-uid"},
 		},
 		Spec: v1alpha1.SkillSpec{Policy: v1alpha1.SkillPolicy{Credentials: credentials}},
 	}
 	if diff := cmp.Diff(want, made); diff != "" {
 		t.Error(diff)
 	}
-	again, created, err := r.EnsureSkill(t.Context(), "ns", "weather", nil)
-	if err != nil || created || again.UID != made.UID || !cmp.Equal(again.Spec, made.Spec) {
+	again, created, err := r.EnsureSkill(t.Context(), "ns", "weather", "later-uid", nil)
+	if err != nil || created || again.UID != made.UID || !cmp.Equal(again.Spec, made.Spec) || !cmp.Equal(again.Labels, made.Labels) {
 		t.Errorf("a skill that is there: %v, %t, %v", again, created, err)
 	}
 	r.fail["wind"] = errors.New("refused")
-	if _, created, err := r.EnsureSkill(t.Context(), "ns", "wind", nil); err == nil || created {
+	if _, created, err := r.EnsureSkill(t.Context(), "ns", "wind", "run-uid", nil); err == nil || created {
 		t.Errorf("%t, %v", created, err)
 	}
 }

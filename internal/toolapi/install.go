@@ -31,6 +31,8 @@ type InstallArgs struct {
 	NPMRegistry string `json:"npmRegistry,omitempty"`
 	PipIndex    string `json:"pipIndex,omitempty"`
 	AptSource   string `json:"aptSource,omitempty"`
+	// AptKeyring has the armored public keys that AptSource is signed with; "" means those of the image.
+	AptKeyring string `json:"aptKeyring,omitempty"`
 	// CABundle has certificates of authorities, in PEM, beside those of the image.
 	CABundle string `json:"caBundle,omitempty"`
 }

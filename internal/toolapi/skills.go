@@ -64,17 +64,18 @@ func SkillRootFiles() []string {
 // SkillFolders are the folders of a skill that its other files are in.
 func SkillFolders() []string { return []string{"assets", "references", "scripts"} }
 
-// SkillPath says whether the place of a file in a folder is one of a skill, as skill.Belongs does, which no sandbox has: one of
-// SkillRootFiles, or below one of SkillFolders, but for what tools leave there.
+// SkillPath says whether the place of a file in a folder is one of a skill: one of SkillRootFiles, or below one of SkillFolders, but
+// for what tools leave there.
 func SkillPath(p string) bool {
 	if slices.Contains(SkillRootFiles(), p) {
 		return true
 	}
 	top, rest, _ := strings.Cut(p, "/")
-	return rest != "" && slices.Contains(SkillFolders(), top) && !slices.ContainsFunc(strings.Split(rest, "/"), leftByTools)
+	return rest != "" && slices.Contains(SkillFolders(), top) && !slices.ContainsFunc(strings.Split(rest, "/"), LeftByTools)
 }
 
-func leftByTools(name string) bool {
+// LeftByTools says whether tools leave something of this name behind.
+func LeftByTools(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
 	case "node_modules", ".cache", ".local", ".git", "__pycache__", ".ds_store", ".motor":

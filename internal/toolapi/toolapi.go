@@ -10,6 +10,7 @@
 //	GET  /v1/calls/{id}         → CallState     looks without any effect
 //	POST /v1/calls/{id}/cancel  → CallState     kills a running call; it ends with CodeCancelled
 //	PUT  /v1/files/{path...}    bytes → File    puts one input file into the workspace
+//	PUT  /v1/files/{path...}?offset=N&size=N&sha256=HEX   bytes → File   puts a part of a larger one there; see Part
 //	GET  /v1/files/{path...}    → FileContent   reads one small file of the workspace
 //	POST /v1/probe              ProbeRequest → ProbeResponse
 //	PUT  /v1/egress             EgressRequest → EgressResponse   the way out, for all calls that start from now on
@@ -188,8 +189,9 @@ type CallState struct {
 
 // File describes an input file that was put into the workspace.
 type File struct {
-	Path   string `json:"path"`
-	Size   int64  `json:"size"`
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	// SHA256 is "" as long as parts of it are missing.
 	SHA256 string `json:"sha256"`
 }
 

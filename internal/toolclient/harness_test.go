@@ -94,7 +94,7 @@ func (p *pod) start() {
 
 func (p *pod) client(change func(*toolclient.Config)) *toolclient.Client {
 	p.t.Helper()
-	config := toolclient.Config{Address: p.address, PodUID: podUID, ClientCert: p.cert, Epoch: 1, Unreachable: 500 * time.Millisecond}
+	config := toolclient.Config{Address: p.address, PodUID: podUID, ClientCert: p.cert, Epoch: 1, Unreachable: 2 * time.Second}
 	if change != nil {
 		change(&config)
 	}
@@ -108,7 +108,7 @@ func (p *pod) client(change func(*toolclient.Config)) *toolclient.Client {
 
 func testContext(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -107,7 +107,7 @@ func TestSilentServer(t *testing.T) {
 	})
 	began := time.Now()
 	_, err := c.Call(testContext(t), bash("a", "true"))
-	if took := time.Since(began); !errors.Is(err, toolclient.ErrUnreachable) || took > 5*time.Second {
+	if took := time.Since(began); !errors.Is(err, toolclient.ErrUnreachable) || took > 40*time.Second {
 		t.Errorf("%v after %s", err, took)
 	}
 }

@@ -153,7 +153,7 @@ func TestStopEndsCalls(t *testing.T) {
 	s.awaitBegun()
 	began := time.Now()
 	s.stop()
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 20*time.Second { // The command would never end.
 		t.Errorf("stopping took %s", took)
 	}
 	if r := <-answer; r.ErrorCode != toolapi.CodeKilled {

@@ -50,6 +50,22 @@ func withTraps(t testing.TB, workspace string) string {
 	return outside
 }
 
+// openTrapped opens a workspace with traps in it, for a fuzz target.
+func openTrapped(f *testing.F) (w *workspace, outside string) {
+	f.Helper()
+	dir := f.TempDir() + "/workspace"
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		f.Fatal(err)
+	}
+	outside = withTraps(f, dir)
+	w, err := openWorkspace(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = w.close() })
+	return w, outside
+}
+
 func TestPathsAreConfined(t *testing.T) {
 	s := newSandbox(t)
 	outside := withTraps(t, s.workspace)
@@ -124,24 +140,20 @@ func TestAppendIsConfined(t *testing.T) {
 	}
 }
 
-// A program swaps a folder for a link that leads out, over and over, while the tools use a path through it.
-func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
-	s := newSandbox(t)
-	outside := filepath.Dir(s.workspace) + "/outside"
-	if err := os.Mkdir(outside, 0o755); err != nil {
-		t.Fatal(err)
+// swapLinks is a program that has d lead to the folder real, and to one outside that has the secret in file, in turn, until stop is
+// called.
+func (s *sandbox) swapLinks() (outside string, stop func()) {
+	s.t.Helper()
+	outside = filepath.Dir(s.workspace) + "/outside"
+	if err := errors.Join(os.Mkdir(outside, 0o755), os.WriteFile(outside+"/file", []byte(secret), 0o644)); err != nil {
+		s.t.Fatal(err)
 	}
-	if err := os.WriteFile(outside+"/file", []byte(secret), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	s.write("real/file", "inside")
-	swapped := make(chan struct{})
-	stop := make(chan struct{})
+	swapped, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(swapped)
 		for {
 			select {
-			case <-stop:
+			case <-stopped:
 				return
 			default:
 			}
@@ -151,6 +163,17 @@ func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
 			_ = os.Rename(s.workspace+"/t2", s.workspace+"/d")
 		}
 	}()
+	return outside, func() {
+		close(stopped)
+		<-swapped
+	}
+}
+
+// A program swaps a folder for a link that leads out, over and over, while the tools use a path through it.
+func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
+	s := newSandbox(t)
+	s.write("real/file", "inside")
+	outside, stop := s.swapLinks()
 	w := s.server.workspace
 	for i := range 3000 {
 		if file, _, err := w.openFile("d/file", os.O_RDONLY); err == nil {
@@ -165,8 +188,7 @@ func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
 			_ = w.replace("d/file", strings.NewReader("inside"))
 		}
 	}
-	close(stop)
-	<-swapped
+	stop()
 	if content, err := os.ReadFile(outside + "/file"); err != nil || string(content) != secret {
 		t.Errorf("the file outside is %q: %v", content, err)
 	}
@@ -177,16 +199,7 @@ func FuzzPathIsConfined(f *testing.F) {
 		"dir/../../secret", "a\x00b", "a\nb", "....//secret", "pipe", "loop/x", "%2e%2e/secret", "./.", "", "\xff", "good/../up/secret"} {
 		f.Add(seed)
 	}
-	base := f.TempDir()
-	if err := os.Mkdir(base+"/workspace", 0o755); err != nil {
-		f.Fatal(err)
-	}
-	outside := withTraps(f, base+"/workspace")
-	w, err := openWorkspace(base + "/workspace")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { _ = w.close() })
+	w, outside := openTrapped(f)
 	f.Fuzz(func(t *testing.T, name string) {
 		for _, name := range []string{name, w.dir + "/" + name, "good/" + name} {
 			local, err := w.resolve(name)

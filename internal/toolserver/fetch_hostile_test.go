@@ -252,7 +252,7 @@ func TestFetchHostileBodies(t *testing.T) {
 		if got.OK != (want.code == "") || got.ErrorCode != want.code || !strings.Contains(got.Output, want.text) || len(got.Output) > toolapi.MaxOutputBytes {
 			t.Errorf("%s: %.600q %+v", path, got.Output, got.ErrorCode)
 		}
-		if took := time.Since(began); took > 20*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%s: after %v", path, took)
 		}
 	}

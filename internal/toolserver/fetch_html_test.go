@@ -126,7 +126,7 @@ func TestHostilePages(t *testing.T) {
 		text, _ := newMarkdowns().markdown(t.Context(), page, from)
 		took := time.Since(began)
 		runtime.ReadMemStats(&after)
-		if made := (after.TotalAlloc - before.TotalAlloc) >> 20; took > markdownTimeout+5*time.Second || made > 4096 || len(text) > 32<<20 {
+		if made := (after.TotalAlloc - before.TotalAlloc) >> 20; took > markdownTimeout+50*time.Second || made > 4096 || len(text) > 32<<20 {
 			t.Errorf("%s: %v, %d MiB made, %d bytes", name, took, made, len(text))
 		} else if took > 2*time.Second || made > 512 {
 			t.Logf("%s: %v, %d MiB made, %d bytes", name, took, made, len(text))

@@ -20,49 +20,38 @@ import (
 )
 
 func TestFetchText(t *testing.T) {
+	pages := map[string]struct{ mediaType, body string }{
+		"/text":    {"text/plain; charset=utf-8", "one\r\ntwo\t\x1b[31mred\a\n"},
+		"/json":    {"application/problem+json", `{"b":1e400,"a":[1,2,{}],"c":"<&>é"}`},
+		"/badjson": {"application/json", `{"b":`},
+		"/latin":   {"text/plain; charset=ISO-8859-1", "caf\xe9"},
+		"/guessed": {"text/plain", "caf\xe9"},
+		"/wrong":   {"text/plain; charset=utf-8", "caf\xe9 \xff\xfe"},
+		"/unknown": {"text/plain; charset=klingon", "café"},
+		"/utf16":   {"text/plain", "\xff\xfeh\x00i\x00"},
+		"/sjis":    {"text/csv; charset=Shift_JIS", "\x93\xfa\x96{"},
+		"/octets":  {"application/octet-stream", "plain after all\n"},
+	}
 	s, in := newStandIn(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/text":
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			w.Header().Set("Etag", `"1"`)
 			w.Header().Set("X-Other", "not shown")
-			_, _ = io.WriteString(w, "one\r\ntwo\t\x1b[31mred\a\n")
-		case "/json":
-			w.Header().Set("Content-Type", "application/problem+json")
-			_, _ = io.WriteString(w, `{"b":1e400,"a":[1,2,{}],"c":"<&>é"}`)
-		case "/badjson":
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"b":`)
-		case "/latin":
-			w.Header().Set("Content-Type", "text/plain; charset=ISO-8859-1")
-			_, _ = w.Write([]byte("caf\xe9"))
-		case "/guessed":
-			w.Header().Set("Content-Type", "text/plain")
-			_, _ = w.Write([]byte("caf\xe9"))
-		case "/wrong":
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			_, _ = w.Write([]byte("caf\xe9 \xff\xfe"))
-		case "/unknown":
-			w.Header().Set("Content-Type", "text/plain; charset=klingon")
-			_, _ = w.Write([]byte("café"))
-		case "/utf16":
-			w.Header().Set("Content-Type", "text/plain")
-			_, _ = w.Write([]byte("\xff\xfeh\x00i\x00"))
-		case "/sjis":
-			w.Header().Set("Content-Type", "text/csv; charset=Shift_JIS")
-			_, _ = w.Write([]byte("\x93\xfa\x96{"))
-		case "/octets":
-			w.Header().Set("Content-Type", "application/octet-stream")
-			_, _ = io.WriteString(w, "plain after all\n")
 		case "/empty":
 			w.Header()["Content-Type"] = nil
+			return
 		case "/missing":
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = io.WriteString(w, "no such thing\n")
+			return
 		case "/later":
 			w.Header().Set("Retry-After", "5")
 			w.WriteHeader(http.StatusServiceUnavailable)
+			return
 		}
+		page := pages[r.URL.Path]
+		w.Header().Set("Content-Type", page.mediaType)
+		_, _ = io.WriteString(w, page.body)
 	})
 	for path, want := range map[string]toolapi.Result{
 		"/text":    {OK: true, Output: "HTTP 200 OK\nURL: http://a.test/text\nContent-Type: text/plain; charset=utf-8\nEtag: \"1\"\n\none\r\ntwo\t�[31mred�\n"},

@@ -40,8 +40,15 @@ func (s *Server) putFile(r *request, name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	part, err := toolapi.PartOf(r.URL.Query())
+	if err != nil {
+		return nil, badRequest("%v", err)
+	}
 	if err := s.takeProvenance(r); err != nil {
 		return nil, err
+	}
+	if part != nil {
+		return s.putPart(r, local, *part, content, also)
 	}
 	if err := s.place(r, local, content, also); err != nil {
 		return nil, err
@@ -113,26 +120,41 @@ func (s *Server) place(r *request, local string, content []byte, also fs.FileMod
 	if err == nil && same && s.workspace.permits(local, also) {
 		return nil
 	}
-	if !s.ledger.used() {
-		select {
-		case s.lane <- struct{}{}:
-			defer func() { <-s.lane }()
-		case <-r.Context().Done():
-			return r.Context().Err()
-		}
+	done, err := s.enterForInput(r, local)
+	if err != nil {
+		return err
 	}
-	// In the lane no call that changes files runs, so what is true here stays true until the file is there.
-	if s.ledger.used() {
-		return &refusal{http.StatusConflict, toolapi.ErrFileConflict, fmt.Sprintf(
-			"a call has started, and %s is not in the workspace with these bytes any more; nothing was changed", display(local))}
-	}
-	if s.ledger.highest() != r.epoch {
-		return errStale
-	}
+	defer done()
 	if err := s.workspace.replaceAs(local, bytes.NewReader(content), also); err != nil {
 		return inputError(local, err)
 	}
 	return nil
+}
+
+// enterForInput takes the lane for an input file that is not in the workspace as it is to be; done gives it back. It fails once a
+// call has started.
+func (s *Server) enterForInput(r *request, local string) (done func(), err error) {
+	done = func() {}
+	if !s.ledger.used() {
+		select {
+		case s.lane <- struct{}{}:
+			done = func() { <-s.lane }
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+	// In the lane no call that changes files runs, so what is true here stays true until the file is there.
+	if s.ledger.used() {
+		err = &refusal{http.StatusConflict, toolapi.ErrFileConflict, fmt.Sprintf(
+			"a call has started, and %s is not in the workspace with these bytes any more; nothing was changed", display(local))}
+	} else if s.ledger.highest() != r.epoch {
+		err = errStale
+	}
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
 }
 
 // inputError tells the faults of the request from those of the sandbox.

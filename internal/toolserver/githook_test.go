@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/secretscan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -191,11 +192,61 @@ func TestManyStagedFiles(t *testing.T) {
 	}
 	s.must("rm -rf d .git && git init -q && mkdir d && cd d && for i in $(seq " + fmt.Sprint(maxStagedFiles+5) + "); do echo x > $i; done")
 	r = s.bash("git add . && git commit -qm many")
-	if !r.OK || !strings.Contains(r.Output, "5 files were not looked through") {
+	if !r.OK || strings.Count(r.Output, " was not looked through for secrets: 2000 files of a commit are\n") != 5 || !strings.Contains(r.Output, "d/999 was not") {
 		t.Errorf("%+v", r)
 	}
 	r = s.run(toolapi.ToolBash, toolapi.BashArgs{Command: os.Args[0] + " " + ScanStagedVerb + "; cd / && " + os.Args[0] + " " + ScanStagedVerb})
 	if !r.OK || !strings.Contains(r.Output, "was not looked through for secrets: git diff: ") {
 		t.Errorf("outside of a repository: %+v", r)
+	}
+}
+
+// A commit that is not looked through as a whole goes on, and says what of it was not.
+func TestCommitBeyondTheBounds(t *testing.T) {
+	s := gitSandbox(t)
+	lines := strings.Repeat(strings.Repeat("x", 63)+"\n", secretscan.MaxBytes/64)
+	s.write("fits", lines)
+	s.write("larger", lines+stagedKey+"\n")
+	s.write("picture", "\x00"+lines)
+	want := fmt.Sprintf("larger was not looked through for secrets behind its first 4 MiB: it has %d bytes\n", len(lines)+len(stagedKey)+1)
+	if got := s.must("git add . && git commit -qm first"); got != want {
+		t.Errorf("a large file: %q, want %q", got, want)
+	}
+	s.write("larger", stagedKey+"\n"+lines)
+	if r := s.bash("git commit -qam second"); r.OK || !strings.Contains(r.Output, "larger was not looked through") || !strings.Contains(r.Output, "secret found: larger line 1") {
+		t.Errorf("a large file with a secret in its beginning: %+v", r)
+	}
+
+	// A list of more than is read of it.
+	r := s.bash(`git reset -q --hard; id=$(echo harmless | git hash-object -w --stdin); seq -f "100644 $id%%%0200g" 15000 | tr % '\t' | tr -s '\t' | git update-index --add --index-info && git commit -qm many`)
+	for _, want := range []string{
+		"was not looked through for secrets: 2000 files of a commit are\n", "further files were not looked through for secrets\n",
+		"further files were not looked through for secrets: their list has more than 4 MiB\n",
+	} {
+		if !r.OK || strings.Count(r.Output, "\n") > maxStagedShown+2 || !strings.Contains(r.Output, want) {
+			t.Errorf("a long list: %+v, want %q", r, want)
+		}
+	}
+}
+
+func TestCommitWithoutTime(t *testing.T) {
+	s := gitSandbox(t)
+	s.write("a", "1\n")
+	s.write("b\nc", stagedKey+"\n")
+	s.must("git add .")
+	s.stop() // As long as it runs, it collects every process below this one.
+	t.Chdir(s.workspace)
+	var out strings.Builder
+	status := scanStaged(testContext(t), &out, -1)
+	const why = " was not looked through for secrets: there are 20 s for a commit\n"
+	if want := "a" + why + `b\nc` + why; status != 0 || out.String() != want {
+		t.Errorf("%d: %q, want %q", status, out.String(), want)
+	}
+	// A file that cannot be looked through in its own time is not taken for harmless.
+	out.Reset()
+	report := &stagedReport{out: &out}
+	report.found("a", secretscan.Finding{RuleID: secretscan.RuleUnfinished, Line: 7})
+	if status := report.end(false); status != 1 || !strings.HasPrefix(out.String(), "a was not looked through for secrets from line 7 on: that takes too long\ncommit refused: ") {
+		t.Errorf("%d: %q", status, out.String())
 	}
 }

@@ -155,16 +155,7 @@ func FuzzGlob(f *testing.F) {
 		f.Add(seed, ".")
 		f.Add(seed, "good")
 	}
-	base := f.TempDir()
-	if err := os.Mkdir(base+"/workspace", 0o755); err != nil {
-		f.Fatal(err)
-	}
-	withTraps(f, base+"/workspace")
-	w, err := openWorkspace(base + "/workspace")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { _ = w.close() })
+	w, _ := openTrapped(f)
 	f.Fuzz(func(t *testing.T, pattern, path string) {
 		g, err := w.newGlobber(toolapi.GlobArgs{Pattern: pattern, Path: path})
 		if err != nil {

@@ -210,7 +210,7 @@ func newCallOf(t *testing.T, id, tool string, args any) toolapi.Call {
 
 func testContext(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -220,12 +220,12 @@ func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(15 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for !condition() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("%s: not after 15 s", what)
+			t.Fatalf("%s: not after 2 minutes", what)
 		}
 	}
 }

@@ -93,11 +93,14 @@ func (i *installer) setUpApt() error {
 	if file := i.variable("SSL_CERT_FILE"); file != "" {
 		config += fmt.Sprintf("Acquire::https::CAInfo %q;\n", file)
 	}
-	// Without this keyring the image is of another distribution, whose keys apt finds among its own.
-	source := "deb " + i.args.AptSource + "\n"
-	if isFile(i.p.aptKeyring) {
-		source = "deb [signed-by=" + i.p.aptKeyring + "] " + i.args.AptSource + "\n"
-	} else {
+	keys, err := i.aptKeys()
+	if err != nil {
+		return err
+	}
+	source := "deb [signed-by=" + keys + "] " + i.args.AptSource + "\n"
+	if keys == "" {
+		// The image is of another distribution, whose keys apt finds among its own.
+		source = "deb " + i.args.AptSource + "\n"
 		config += `Dir::Etc::trustedparts "/etc/apt/trusted.gpg.d";` + "\n"
 	}
 	for name, content := range map[string]string{"apt.conf": config, "etc/sources.list": source} {
@@ -107,6 +110,20 @@ func (i *installer) setUpApt() error {
 	}
 	i.env = append(i.env, "APT_CONFIG="+filepath.Join(own, "apt.conf"), "DEBIAN_FRONTEND=noninteractive")
 	return nil
+}
+
+// aptKeys is the file with the keys that the source must be signed with: those of the call, or else those of the image. It is
+// "" if there are none.
+func (i *installer) aptKeys() (string, error) {
+	if i.args.AptKeyring == "" {
+		if isFile(i.p.aptKeyring) {
+			return i.p.aptKeyring, nil
+		}
+		return "", nil
+	}
+	local := path.Join(installDir, aptDir, "etc", "keyring.asc") // By this ending apt takes it for armored.
+	err := i.p.workspace.root.WriteFile(local, []byte(i.args.AptKeyring), 0o644)
+	return filepath.Join(i.p.workspace.dir, local), err
 }
 
 // variable is what programs get under that name, "" if nothing.

@@ -5,12 +5,9 @@
 package toolserver
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"net/http"
+	"encoding/pem"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,101 +15,45 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/test/packageindex"
 )
 
-// command runs a program of this machine in a folder and gives what it prints.
-func command(t *testing.T, dir, name string, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GNUPGHOME="+dir+"/gnupg")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
-	}
-	return string(out)
+// debianIndex has packages for apt: tiny-program needs tiny-part, and its maintainer scripts leave a file.
+func debianIndex(mark string) *packageindex.Index {
+	script := "#!/bin/sh\ntouch " + mark + "\n"
+	return packageindex.New(nil, nil, []packageindex.Package{
+		{
+			Name: "tiny-program", Version: "2.0", Files: map[string]string{"DEBIAN/preinst": script, "DEBIAN/postinst": script},
+			Programs: map[string]string{"tiny-program": "#!/bin/sh\ncat \"${0%/bin/*}/share/tiny/part\"\n"}, Needs: map[string]string{"tiny-part": "2.0"},
+		},
+		{Name: "tiny-part", Version: "2.0", Files: map[string]string{"usr/share/tiny/part": "tiny\n"}},
+		{Name: "bash", Version: "99", Files: map[string]string{"bin/bash": "no shell"}},
+		{Name: "needs-bash", Version: "2.0", Needs: map[string]string{"bash": "99"}},
+	})
 }
 
-func writeAll(t *testing.T, dir string, files map[string]string) {
+// keyringOf is a file with the key of an index, as an image has one.
+func keyringOf(t *testing.T, index *packageindex.Index) string {
 	t.Helper()
-	for name, content := range files {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// aptArchive is a signed archive of packages: program needs library. It gives its address and the keyring.
-func aptArchive(t *testing.T) (address, keyring string) {
-	t.Helper()
-	dir := t.TempDir()
-	keyring = dir + "/keyring.gpg"
-	if err := os.Mkdir(dir+"/gnupg", 0o700); err != nil {
+	name := filepath.Join(t.TempDir(), "keyring.asc")
+	if err := os.WriteFile(name, []byte(index.Key()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var packages strings.Builder
-	for _, p := range []struct {
-		name, needs string
-		files       map[string]string
-	}{
-		{"tiny-program", "tiny-part (= 2.0)", map[string]string{
-			"usr/bin/tiny-program": "#!/bin/sh\ncat /packages-of-test 2>/dev/null; echo tiny\n", "DEBIAN/postinst": "#!/bin/sh\ntouch /tmp/ran-postinst\n",
-		}},
-		{"tiny-part", "", map[string]string{"usr/share/tiny/part": "part"}},
-		{"bash", "", map[string]string{"bin/bash": "no shell"}},
-		{"needs-bash", "bash (= 99)", map[string]string{"usr/share/x": "x"}},
-	} {
-		version := "2.0"
-		if p.name == "bash" {
-			version = "99"
-		}
-		control := fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\nDescription: for a test\n", p.name, version)
-		if p.needs != "" {
-			control += "Depends: " + p.needs + "\n"
-		}
-		p.files["DEBIAN/control"] = control
-		writeAll(t, dir+"/"+p.name, p.files)
-		deb := fmt.Sprintf("%s_%s_all.deb", p.name, version)
-		command(t, dir, "dpkg-deb", "--root-owner-group", "--build", p.name, deb)
-		content, err := os.ReadFile(filepath.Join(dir, deb))
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(&packages, "%sFilename: %s\nSize: %d\nSHA256: %x\n\n", control, deb, len(content), sha256.Sum256(content))
-	}
-	list := packages.String()
-	release := "Origin: test\nSuite: stable\nCodename: stable\nDate: Thu, 01 Jan 2026 00:00:00 UTC\nArchitectures: all amd64 arm64\nComponents: main\nSHA256:\n"
-	for _, arch := range []string{"all", "amd64", "arm64"} {
-		name := "main/binary-" + arch + "/Packages"
-		content := list
-		if arch != "all" {
-			content = ""
-		}
-		writeAll(t, dir+"/dists/stable", map[string]string{name: content})
-		release += fmt.Sprintf(" %x %d %s\n", sha256.Sum256([]byte(content)), len(content), name)
-	}
-	writeAll(t, dir, map[string]string{"Release": release})
-	command(t, dir, "gpg", "--batch", "--passphrase", "", "--quick-generate-key", "test@example.org", "rsa3072", "sign", "never")
-	command(t, dir, "gpg", "--batch", "--output", "dists/stable/InRelease", "--clearsign", "Release")
-	command(t, dir, "gpg", "--batch", "--output", keyring, "--export")
-	command(t, dir, "gpgconf", "--kill", "all")
-	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
-	t.Cleanup(server.Close)
-	return server.URL, keyring
+	return name
 }
 
 func TestInstallApt(t *testing.T) {
-	for _, program := range []string{"apt-get", "dpkg-deb", "gpg", "gpgconf"} {
-		needs(t, program, "--version")
-	}
-	address, keyring := aptArchive(t)
+	needs(t, "apt-get", "--version")
+	needs(t, "dpkg-deb", "--version")
 	s := installing(t)
-	s.keyring = keyring
+	mark := s.workspace + "/ran"
+	index := debianIndex(mark)
+	server := httptest.NewServer(index)
+	t.Cleanup(server.Close)
+	s.keyring = keyringOf(t, index)
 	s.start()
 	apt := func(names ...string) toolapi.InstallArgs {
-		return toolapi.InstallArgs{Apt: names, AptSource: address + " stable main"}
+		return toolapi.InstallArgs{Apt: names, AptSource: server.URL + "/debian stable main"}
 	}
 	r, done, u := s.install(apt("tiny-program=2.0"))
 	if !r.OK {
@@ -121,8 +62,8 @@ func TestInstallApt(t *testing.T) {
 	if diff := cmp.Diff([]string{"apt tiny-part@2.0", "apt tiny-program@2.0"}, done.Packages); diff != "" {
 		t.Errorf("packages (-want +got):\n%s", diff)
 	}
-	if !isFile(u.to+"/root/usr/share/tiny/part") || isFile("/tmp/ran-postinst") {
-		t.Errorf("what is installed: %v", treeOf(t, u.to))
+	if !isFile(u.to+"/root/usr/share/tiny/part") || isFile(mark) {
+		t.Errorf("what is installed: %v; that a maintainer script was run is %t", treeOf(t, u.to), isFile(mark))
 	}
 	for name, tt := range map[string]struct{ names, says string }{
 		"another version":          {"tiny-program=3.0", "Version '3.0' for 'tiny-program' was not found"},
@@ -141,13 +82,51 @@ func TestInstallApt(t *testing.T) {
 	if r := user.bash("tiny-program"); r.Output != "tiny\n" {
 		t.Errorf("%+v", r)
 	}
-	user.stop()
+}
 
-	stranger := installing(t)
-	stranger.keyring = keyring + ".none"
-	writeAll(t, filepath.Dir(keyring), map[string]string{"keyring.gpg.none": ""})
-	stranger.start()
-	if r, _, _ := stranger.install(apt("tiny-program=2.0")); r.ErrorCode != toolapi.CodeInstallFailed {
-		t.Errorf("not signed by the keyring: %+v", r)
+// The keys of the call take the place of the image's.
+func TestInstallAptKeys(t *testing.T) {
+	needs(t, "apt-get", "--version")
+	index, other := debianIndex("/nowhere"), debianIndex("/nowhere")
+	server := httptest.NewServer(index)
+	t.Cleanup(server.Close)
+	for name, tt := range map[string]struct {
+		image *packageindex.Index
+		call  string
+		ok    bool
+	}{
+		"the call's":        {other, index.Key(), true},
+		"one of the call's": {other, other.Key() + index.Key(), true},
+		"not the call's":    {index, other.Key(), false},
+		"not the image's":   {other, "", false},
+		"a damaged key":     {index, strings.ReplaceAll(index.Key(), "A", "B"), false},
+	} {
+		s := installing(t)
+		s.keyring = keyringOf(t, tt.image)
+		s.start()
+		r, _, _ := s.install(toolapi.InstallArgs{Apt: []string{"tiny-part=2.0"}, AptSource: server.URL + "/debian stable main", AptKeyring: tt.call})
+		if refused := r.ErrorCode == toolapi.CodeInstallFailed && strings.Contains(r.Output, "is not signed"); r.OK != tt.ok || refused == tt.ok {
+			t.Errorf("%s: %+v", name, r)
+		}
+		s.stop()
+	}
+}
+
+// apt gives the proxy the token, and knows the source by the certificates of the call.
+func TestInstallAptThroughTheProxy(t *testing.T) {
+	needs(t, "apt-get", "--version")
+	index := debianIndex("/nowhere")
+	server := httptest.NewTLSServer(index)
+	t.Cleanup(server.Close)
+	s := installing(t)
+	s.start()
+	if got := s.setEgress(toolapi.EgressRequest{Proxy: proxyTo(t, server.Listener.Addr().String(), testToken), Token: testToken, TimeoutMs: 10_000}); !got.Ready {
+		t.Fatalf("%+v", got)
+	}
+	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	if r, _, _ := s.install(toolapi.InstallArgs{
+		Apt: []string{"tiny-program=2.0"}, AptSource: "https://example.com/debian stable main", AptKeyring: index.Key(), CABundle: authority,
+	}); !r.OK {
+		t.Errorf("%+v", r)
 	}
 }

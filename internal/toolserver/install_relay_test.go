@@ -14,19 +14,23 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// TestRelay has a client that knows no token reach a host through a proxy that wants one.
-func TestRelay(t *testing.T) {
-	t.Parallel()
-	host := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
-	defer host.Close()
+// proxyTo is the address of a proxy in which all tunnels lead to one host, for who has the token.
+func proxyTo(t *testing.T, host, token string) string {
+	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if user, token, _ := (&http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}).BasicAuth(); user != "motor" || token != "abc" {
+		if user, got, _ := (&http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}).BasicAuth(); user != toolapi.EgressUser || got != token {
 			w.WriteHeader(http.StatusProxyAuthRequired)
 			return
 		}
-		there, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", host.Listener.Addr().String())
+		if r.Method != http.MethodConnect {
+			w.WriteHeader(http.StatusNoContent) // It is the check of the way.
+			return
+		}
+		there, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", host)
 		if err != nil {
 			t.Error(err)
 			return
@@ -38,13 +42,22 @@ func TestRelay(t *testing.T) {
 			return
 		}
 		defer here.Close()
-		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+		_, _ = io.WriteString(here, "HTTP/1.1 200 Connection established\r\n\r\n")
 		go func() { _, _ = io.Copy(there, here) }()
 		_, _ = io.Copy(here, there)
 	}))
-	defer proxy.Close()
+	t.Cleanup(proxy.Close)
+	return proxy.Listener.Addr().String()
+}
+
+// TestRelay has a client that knows no token reach a host through a proxy that wants one.
+func TestRelay(t *testing.T) {
+	t.Parallel()
+	host := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
+	defer host.Close()
+	proxy := proxyTo(t, host.Listener.Addr().String(), "abc")
 	for token, want := range map[string]string{"abc": "hello", "other": "Proxy Authentication Required"} {
-		r, err := startRelay(t.Context(), strings.Replace(proxy.URL, "http://", "http://motor:"+token+"@", 1))
+		r, err := startRelay(t.Context(), "http://motor:"+token+"@"+proxy)
 		if err != nil {
 			t.Fatal(err)
 		}

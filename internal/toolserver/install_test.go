@@ -41,7 +41,7 @@ func installing(t *testing.T) *sandbox {
 // install installs packages, and gives what a Pod has of them when they are unpacked.
 func (s *sandbox) install(args toolapi.InstallArgs) (toolapi.Result, toolapi.InstallResult, unpacking) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
 	s.t.Cleanup(cancel)
 	r, err := s.client(1).Call(ctx, newCallOf(s.t, "", toolapi.ToolInstall, args))
 	if err != nil {
@@ -92,7 +92,7 @@ func testIndex(t *testing.T) string {
 			{Name: "from-git", Version: "1.0.0", Needs: map[string]string{"part": "git+https://git.example.org/part.git"}},
 			{Name: "from-file", Version: "1.0.0", Needs: map[string]string{"part": "file:/etc"}},
 			{Name: "large", Version: "1.0.0", Files: map[string]string{"x": noise(toolapi.MaxPackedBytes + 1<<20)}},
-		}))
+		}, nil))
 	t.Cleanup(server.Close)
 	return server.URL
 }

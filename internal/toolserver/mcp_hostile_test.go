@@ -44,9 +44,9 @@ func TestMCPServersThatCannotBeUsed(t *testing.T) {
 		"pages":   "its list of tools has more than 32 pages",
 		"many":    "it names more than 1024 tools",
 	} {
-		began, timeout := time.Now(), int32(20_000)
+		began, timeout := time.Now(), int32(toolapi.MaxEgressTimeoutMs)
 		if behaviour == "silent" {
-			timeout = 1500
+			timeout = 6000 // The other one has to start in it, too.
 		}
 		other := hostileMCP(t, "fine")
 		other.Name = "other"
@@ -60,7 +60,7 @@ func TestMCPServersThatCannotBeUsed(t *testing.T) {
 		if !strings.Contains(bad.Error, want) || len(bad.Tools) > 0 || good.Error != "" || len(good.Tools) != 1 {
 			t.Errorf("%s: %+v", behaviour, resp)
 		}
-		if took := time.Since(began); behaviour == "silent" && took > 10*time.Second {
+		if took := time.Since(began); behaviour == "silent" && took > 40*time.Second {
 			t.Errorf("%s took %s", behaviour, took)
 		}
 		if r := s.run("mcp__srv__call", struct{}{}); r.ErrorCode != toolapi.CodeMCPError || !strings.Contains(r.Output, "cannot be used") {
@@ -142,7 +142,7 @@ func TestMCPHostileCalls(t *testing.T) {
 	if r := s.run("mcp__srv__call", echoArgs{strings.Repeat("x", 90<<10)}); r.OK {
 		t.Errorf("%+v", r)
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > 40*time.Second {
 		t.Errorf("it took %s", took)
 	}
 }
@@ -184,14 +184,14 @@ func TestMCPNewerClaim(t *testing.T) {
 	}()
 	await(t, "the server to start", func() bool { return len(marked(t, mcpProgram)) > 0 })
 	began := time.Now()
-	resp, err := s.client(2).MCP(testContext(t), toolapi.MCPRequest{Servers: []toolapi.MCPServer{hostileMCP(t, "fine")}, TimeoutMs: 5000})
+	resp, err := s.client(2).MCP(testContext(t), toolapi.MCPRequest{Servers: []toolapi.MCPServer{hostileMCP(t, "fine")}, TimeoutMs: 60_000})
 	if err != nil || resp.Servers[0].Error != "" {
 		t.Errorf("%+v %v", resp, err)
 	}
 	if err := <-ended; !errors.Is(err, toolclient.ErrStaleEpoch) {
 		t.Errorf("the former one got %v", err)
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > 40*time.Second {
 		t.Errorf("it took %s", took)
 	}
 }
@@ -310,14 +310,17 @@ func TestMCPHostileOverHTTP(t *testing.T) {
 		"mute": {func(w http.ResponseWriter, _ json.RawMessage) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_ = http.NewResponseController(w).Flush()
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
 			<-ctx.Done()
 		}, "did not answer within 2s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := httpSandbox(t, hostileHTTP(t, test.answer))
-			s.server.mcp.callTimeout = 2 * time.Second
+			s.server.mcp.callTimeout = time.Minute
+			if name == "mute" || name == "endless events" {
+				s.server.mcp.callTimeout = 2 * time.Second
+			}
 			server := toolapi.MCPServer{Name: "srv", URL: "https://example.com/mcp", Tools: []string{"call"}}
 			if got := s.setMCP(server)[0]; got.Error != "" || len(got.Tools) != 1 {
 				t.Fatalf("%+v", got)
@@ -327,7 +330,7 @@ func TestMCPHostileOverHTTP(t *testing.T) {
 			if r.OK || !strings.Contains(r.Output, test.want) || len(r.Output) > 2000 {
 				t.Errorf("%.2000v", r)
 			}
-			if took := time.Since(began); took > 8*time.Second {
+			if took := time.Since(began); took > 40*time.Second {
 				t.Errorf("it took %s", took)
 			}
 			if strings.Contains(r.Output, testToken) {

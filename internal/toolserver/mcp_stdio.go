@@ -33,7 +33,7 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 	if err != nil {
 		m.log.Error("the certificates for an MCP server cannot be written", "server", words.Name, "error", err)
 	}
-	env := slices.Concat(m.processes.env, more)
+	env := slices.Concat(m.processes.env, m.forGit(words.Name), more)
 	pipes, err := newMCPPipes()
 	if err != nil {
 		return nil, fmt.Errorf("start it: %w", err)
@@ -67,9 +67,20 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 		}),
 		current: func() bool {
 			now, _ := m.egress.variables() // What it could not write, it has logged.
+			m.forGit(words.Name)
 			return strings.Join(now, "\x00") == way
 		},
 	}, nil
+}
+
+// forGit are the variables that have git look through what a server's program commits. The program lives on, so the files that
+// they name are looked after before each of its calls.
+func (m *mcpServers) forGit(server string) []string {
+	env, err := m.processes.git.variables()
+	if err != nil {
+		m.log.Error("git is not set up: its commits are not looked through for secrets", "server", server, "error", err)
+	}
+	return env
 }
 
 // mcpPipes are the standard streams of a program.

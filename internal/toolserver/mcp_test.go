@@ -15,12 +15,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-var friendlyTools = []string{"echo", "variable", "folder", "key", "fail", "die", "wait", "grow", "media", "resource"}
+var friendlyTools = []string{"echo", "variable", "folder", "run", "key", "fail", "die", "wait", "grow", "media", "resource"}
 
 // setMCP says which servers there are, and gives what they offer.
 func (s *sandbox) setMCP(servers ...toolapi.MCPServer) []toolapi.MCPServerState {
 	s.t.Helper()
-	resp, err := s.client(1).MCP(testContext(s.t), toolapi.MCPRequest{Servers: servers, TimeoutMs: 10_000})
+	resp, err := s.client(1).MCP(testContext(s.t), toolapi.MCPRequest{Servers: servers, TimeoutMs: toolapi.MaxEgressTimeoutMs})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -15,9 +15,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -73,6 +75,10 @@ func friendlyServer() *mcp.Server {
 	add("folder", func(context.Context, *mcp.CallToolRequest, echoArgs) (*mcp.CallToolResult, error) {
 		dir, err := os.Getwd()
 		return text(dir), err
+	})
+	add("run", func(ctx context.Context, _ *mcp.CallToolRequest, args echoArgs) (*mcp.CallToolResult, error) {
+		out, err := exec.CommandContext(ctx, "bash", "-c", args.Text).CombinedOutput()
+		return text(fmt.Sprintf("%s[%v]", out, err)), nil
 	})
 	add("key", func(_ context.Context, req *mcp.CallToolRequest, _ echoArgs) (*mcp.CallToolResult, error) {
 		return text(fmt.Sprint(req.Params.Meta[toolapi.MetaIdempotencyKey])), nil
@@ -170,10 +176,13 @@ func (h *hostileServer) answer(method string, params map[string]any) any {
 	return map[string]any{}
 }
 
+// hang says nothing any more. An empty select would end the program: nothing in it could go on.
+func hang() { <-time.After(time.Hour) }
+
 func (h *hostileServer) initialize(params map[string]any) any {
 	switch h.behaviour {
 	case "silent":
-		select {}
+		hang()
 	case "dies":
 		os.Exit(1)
 	case "old":
@@ -238,7 +247,7 @@ func (h *hostileServer) call() any {
 		}
 		h.sendRaw(`"}]}}`)
 	case "mute":
-		select {}
+		hang()
 	case "odd result":
 		return []any{1, "x", map[string]any{"content": 7}}
 	case "unknown content":

@@ -55,9 +55,9 @@ func TestOneshot(t *testing.T) {
 		"syntax":            {js, "1\n2\nlet x = ;", 5000, "", "", failed("SyntaxError: Unexpected token ';' (line 3)")},
 		"exit":              {js, "process.exit(3)", 5000, "", "", failed("the program ended with exit status 3")},
 		"killed":            {js, "process.kill(process.pid, 'SIGKILL')", 5000, "", "", failed("the program was killed by signal 9 (killed), perhaps for want of memory")},
-		"endless":           {js, "console.log('begun'); for (;;) {}", 400, "", "begun\n", late(400)},
+		"endless":           {js, "console.log('begun'); for (;;) {}", 3000, "", "begun\n", late(3000)},
 		"waits":             {js, "setTimeout(() => {}, 1e6); 5", 300, "", "", late(300)},
-		"deaf":              {py, "import signal, time\nsignal.signal(15, signal.SIG_IGN)\nprint('begun')\ntime.sleep(60)", 400, "", "begun\n", late(400)},
+		"deaf":              {py, "import signal, time\nsignal.signal(15, signal.SIG_IGN)\nprint('begun')\ntime.sleep(60)", 3000, "", "begun\n", late(3000)},
 		"python":            {py, "x = {'a': [1, None]}\nx", 5000, `{"a":[1,null]}`, "", nil},
 		"python thrown":     {py, "def f():\n  1 / 0\nf()", 5000, "", "", failed("ZeroDivisionError: division by zero (line 2)")},
 		"python syntax":     {py, "x = 1\nx = = 2", 5000, "", "", failed("SyntaxError: invalid syntax (line 2)")},
@@ -95,7 +95,7 @@ func TestOneshotTimeIsThatOfTheProgram(t *testing.T) {
 	s := newSandbox(t)
 	began := time.Now()
 	r, shown := s.oneshot(toolapi.LanguagePython, "import subprocess\nsubprocess.Popen(['setsid', 'sleep', '100'])\nwhile True: pass", 1000)
-	if took := time.Since(began); took < time.Second || took > 4*time.Second || shown.Error.Code != toolapi.ExecutionTimeout {
+	if took := time.Since(began); took < time.Second || took > 50*time.Second || shown.Error.Code != toolapi.ExecutionTimeout {
 		t.Errorf("after %s: %+v", took, r)
 	}
 	for _, ms := range []int32{0, 99, 5001, -1} {

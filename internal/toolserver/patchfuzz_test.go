@@ -35,16 +35,8 @@ func FuzzPatch(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	base := f.TempDir()
-	if err := os.Mkdir(base+"/workspace", 0o755); err != nil {
-		f.Fatal(err)
-	}
-	withTraps(f, base+"/workspace")
-	w, err := openWorkspace(base + "/workspace")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { _ = w.close() })
+	w, outside := openTrapped(f)
+	base := filepath.Dir(outside)
 	fresh := files{"f": "one\ntwo\nthree\n", "crlf": "a\r\nb\r\n", "dir/file": "inside\n"}
 	f.Fuzz(func(t *testing.T, patch string) {
 		for name, content := range fresh {
@@ -130,29 +122,8 @@ func FuzzHunks(f *testing.F) {
 // A program swaps a folder for a link that leads out, over and over, while files are changed by a path through it.
 func TestSwappedLinkDoesNotLeadChangesOut(t *testing.T) {
 	s := newSandbox(t)
-	outside := filepath.Dir(s.workspace) + "/outside"
-	if err := os.Mkdir(outside, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(outside+"/file", []byte(secret), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	s.write("real/file", "inside\n")
-	swapped, stop := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(swapped)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			_ = os.Symlink(outside, s.workspace+"/t1")
-			_ = os.Rename(s.workspace+"/t1", s.workspace+"/d")
-			_ = os.Symlink("real", s.workspace+"/t2")
-			_ = os.Rename(s.workspace+"/t2", s.workspace+"/d")
-		}
-	}()
+	outside, stop := s.swapLinks()
 	w := s.server.workspace
 	do := func(run func(context.Context, job) toolapi.Result, args any) {
 		t.Helper()
@@ -172,8 +143,7 @@ func TestSwappedLinkDoesNotLeadChangesOut(t *testing.T) {
 		do(w.patchTool, toolapi.PatchArgs{Patch: "diff --git a/d/new b/d/file\nrename from d/new\nrename to d/file\n--- a/d/new\n+++ b/d/file\n@@ -1 +1 @@\n-new\n+inside\n"})
 		do(w.globTool, toolapi.GlobArgs{Pattern: "d/*"})
 	}
-	close(stop)
-	<-swapped
+	stop()
 	if got := tree(t, outside); len(got) != 1 || got["file"] != secret {
 		t.Errorf("outside there is %q", got)
 	}

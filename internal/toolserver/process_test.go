@@ -199,7 +199,7 @@ func TestNothingOutlivesItsCall(t *testing.T) {
 			mark := fmt.Sprintf("mark-%d-%s", os.Getpid(), strings.ReplaceAll(name, " ", "-"))
 			args := toolapi.BashArgs{Command: escapees(mark) + test.end}
 			if test.code == toolapi.CodeTimeout {
-				args.TimeoutSeconds = 3
+				args.TimeoutSeconds = 15 // All of them have to start before.
 			}
 			call := newCallOf(t, "", toolapi.ToolBash, args)
 			cancelled := make(chan struct{})
@@ -232,11 +232,11 @@ func TestNothingOutlivesItsCall(t *testing.T) {
 
 func TestTimeoutSaysWhatWasPrintedAndTheLimit(t *testing.T) {
 	s := newSandbox(t)
-	r := s.run(toolapi.ToolCode, toolapi.CodeArgs{Language: toolapi.LanguagePython, Source: "print('half')\nwhile True: pass", TimeoutSeconds: 1})
-	if r.ErrorCode != toolapi.CodeTimeout || !r.Retryable || !strings.HasPrefix(r.Output, "half\n") || !strings.Contains(r.Output, "1 seconds") {
+	r := s.run(toolapi.ToolCode, toolapi.CodeArgs{Language: toolapi.LanguagePython, Source: "print('half')\nwhile True: pass", TimeoutSeconds: 4})
+	if r.ErrorCode != toolapi.CodeTimeout || !r.Retryable || !strings.HasPrefix(r.Output, "half\n") || !strings.Contains(r.Output, "4 seconds") {
 		t.Errorf("%+v", r)
 	}
-	if r.DurationMs < 1000 || r.DurationMs > 5000 {
+	if r.DurationMs < 4000 || r.DurationMs > 60_000 {
 		t.Errorf("took %d ms", r.DurationMs)
 	}
 }
@@ -258,7 +258,7 @@ func TestEndlessOutputIsBounded(t *testing.T) {
 	s := newSandbox(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r := s.run(toolapi.ToolBash, toolapi.BashArgs{Command: "yes 0123456789012345678901234567890123456789", TimeoutSeconds: 1})
+	r := s.run(toolapi.ToolBash, toolapi.BashArgs{Command: "yes 0123456789012345678901234567890123456789", TimeoutSeconds: 3})
 	runtime.ReadMemStats(&after)
 	if r.ErrorCode != toolapi.CodeTimeout || !strings.Contains(r.Output, "[timeout") || r.OutputFile == "" {
 		t.Errorf("%+v", r)
@@ -297,7 +297,7 @@ func TestMuchOutput(t *testing.T) {
 		"closed and open": "exec 2>&1; yes | head -c 1m; exec 1>&-; exec 1>&2; echo end",
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := s.bash(command)
+			r := s.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, TimeoutSeconds: 280})
 			if !r.OK || len(r.Output) > toolapi.MaxBashOutputBytes || r.Output != cleanText(r.Output) || !strings.HasSuffix(r.Output, "end\n") {
 				t.Errorf("code %q, %d bytes: %.200q", r.ErrorCode, len(r.Output), r.Output)
 			}
@@ -381,7 +381,7 @@ func TestBackgroundProcessDoesNotHoldTheCall(t *testing.T) {
 	s := newSandbox(t)
 	began := time.Now()
 	r := s.bash("sleep 300 & echo done")
-	if !r.OK || r.Output != "done\n" || time.Since(began) > 10*time.Second {
+	if !r.OK || r.Output != "done\n" || time.Since(began) > time.Minute {
 		t.Errorf("%+v after %s", r, time.Since(began))
 	}
 }

@@ -29,14 +29,20 @@ const (
 	stagedTimeout  = 20 * time.Second
 	// maxStagedList is the most that the list of files is read of.
 	maxStagedList = 4 << 20
-	// maxStagedShown is how many findings are told.
+	// maxStagedShown is how many findings are told, and how many files that were not looked through.
 	maxStagedShown = 20
 )
 
 // ScanStaged looks for secrets in what git commit is about to commit in the current folder, tells what it finds to out, and
 // gives the exit status of a hook: 1 if the commit must not be. What a file had in it before, on the same line, is not found
-// anew. If git cannot be asked, the commit goes on: it will tell better what is wrong.
-func ScanStaged(ctx context.Context, out io.Writer) int {
+// anew. What is beyond its bounds is let through, and told of by name. If git cannot be asked, the commit goes on: it will
+// tell better what is wrong.
+func ScanStaged(ctx context.Context, out io.Writer) int { return scanStaged(ctx, out, stagedTimeout) }
+
+func scanStaged(ctx context.Context, out io.Writer, limit time.Duration) int {
+	// git may want to get an object from somewhere else.
+	ctx, cancel := context.WithTimeout(ctx, stagedTimeout)
+	defer cancel()
 	files, more, err := stagedFiles(ctx)
 	if err != nil {
 		fmt.Fprintln(out, "the commit was not looked through for secrets:", err)
@@ -48,35 +54,80 @@ func ScanStaged(ctx context.Context, out io.Writer) int {
 		return 0
 	}
 	defer blobs.close()
-	left, found, deadline := int64(maxStagedBytes), 0, time.Now().Add(stagedTimeout)
+	report := &stagedReport{out: out}
+	left, deadline := int64(maxStagedBytes), time.Now().Add(limit)
 	for i, f := range files {
-		if left <= 0 || time.Now().After(deadline) {
-			more += len(files) - i
-			break
-		}
-		content, err := blobs.read(f.now)
-		if err != nil {
-			fmt.Fprintf(out, "%s was not looked through for secrets: %v\n", display(f.path), err)
-			continue
-		}
-		left -= int64(len(content))
-		for _, finding := range blobs.added(f, content) {
-			if found++; found <= maxStagedShown {
-				fmt.Fprintf(out, "secret found: %s line %d, rule %s\n", display(f.path), finding.Line, finding.RuleID)
-			}
+		switch {
+		case i >= maxStagedFiles:
+			report.unseen(f.path, fmt.Sprintf("%d files of a commit are", maxStagedFiles))
+		case left <= 0:
+			report.unseen(f.path, fmt.Sprintf("%d MiB of a commit are", maxStagedBytes>>20))
+		case time.Now().After(deadline):
+			report.unseen(f.path, fmt.Sprintf("there are %d s for a commit", int(stagedTimeout.Seconds())))
+		default:
+			left -= blobs.look(f, report)
 		}
 	}
-	if more > 0 {
-		fmt.Fprintf(out, "%d files were not looked through for secrets: there are too many, or they are too large\n", more)
+	return report.end(more)
+}
+
+// stagedReport tells what was found, and what was not looked at.
+type stagedReport struct {
+	out io.Writer
+	// secrets are those that were found, skipped the files that were not looked through, or not as a whole.
+	secrets, skipped int
+	// late says that a file took too long.
+	late bool
+}
+
+func (r *stagedReport) found(path string, f secretscan.Finding) {
+	if f.RuleID == secretscan.RuleUnfinished {
+		r.late = true
+		fmt.Fprintf(r.out, "%s was not looked through for secrets from line %d on: that takes too long\n", display(path), f.Line)
+		return
 	}
-	if found == 0 {
+	if r.secrets++; r.secrets <= maxStagedShown {
+		fmt.Fprintf(r.out, "secret found: %s line %d, rule %s\n", display(path), f.Line, f.RuleID)
+	}
+}
+
+// unseen tells of a file that was not looked through.
+func (r *stagedReport) unseen(path, why string) {
+	r.tell("%s was not looked through for secrets: %s\n", display(path), why)
+}
+
+// cut tells of a file of which only the beginning was looked through.
+func (r *stagedReport) cut(path string, size int64) {
+	r.tell("%s was not looked through for secrets behind its first %d MiB: it has %d bytes\n", display(path), secretscan.MaxBytes>>20, size)
+}
+
+func (r *stagedReport) tell(format string, args ...any) {
+	if r.skipped++; r.skipped <= maxStagedShown {
+		fmt.Fprintf(r.out, format, args...)
+	}
+}
+
+// end tells the rest, and gives the exit status. more says that there are files that are not known.
+func (r *stagedReport) end(more bool) int {
+	if r.skipped > maxStagedShown {
+		fmt.Fprintf(r.out, "and %d further files were not looked through for secrets\n", r.skipped-maxStagedShown)
+	}
+	if more {
+		fmt.Fprintf(r.out, "further files were not looked through for secrets: their list has more than %d MiB\n", maxStagedList>>20)
+	}
+	if r.secrets > maxStagedShown {
+		fmt.Fprintf(r.out, "and %d more\n", r.secrets-maxStagedShown)
+	}
+	switch {
+	case r.secrets > 0:
+		fmt.Fprintln(r.out, "commit refused: take what is secret out of the files, git add them and commit again. "+
+			"What is no secret, such as a made-up key of a test, can be committed with --no-verify.")
+	case r.late:
+		fmt.Fprintln(r.out, "commit refused: what cannot be looked through is not taken for harmless. "+
+			"If there is no secret in it, it can be committed with --no-verify.")
+	default:
 		return 0
 	}
-	if found > maxStagedShown {
-		fmt.Fprintf(out, "and %d more\n", found-maxStagedShown)
-	}
-	fmt.Fprintln(out, "commit refused: take what is secret out of the files, git add them and commit again. "+
-		"What is no secret, such as a made-up key of a test, can be committed with --no-verify.")
 	return 1
 }
 
@@ -87,28 +138,25 @@ type stagedFile struct {
 	before, now string
 }
 
-// stagedFiles are those of the commit that is being made, and how many there are beyond them.
-func stagedFiles(ctx context.Context) (files []stagedFile, more int, err error) {
+// stagedFiles are those of the commit that is being made; more says that there are others.
+func stagedFiles(ctx context.Context) (files []stagedFile, more bool, err error) {
 	cmd := exec.CommandContext(ctx, "git", "diff", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules",
 		"--diff-filter=AMT")
 	list, err := readOutput(cmd, maxStagedList)
 	if err != nil {
-		return nil, 0, fmt.Errorf("git diff: %w", err)
+		return nil, false, fmt.Errorf("git diff: %w", err)
 	}
 	fields := strings.Split(string(list), "\x00")
+	fields = fields[:len(fields)-1] // Behind the last NUL there is nothing, or a part of a path.
 	for i := 0; i+1 < len(fields); i += 2 {
 		// :100644 100644 BEFORE NOW M
 		change := strings.Fields(strings.TrimPrefix(fields[i], ":"))
 		if len(change) != 5 || change[1] != "100644" && change[1] != "100755" {
 			continue // A link or a submodule.
 		}
-		if len(files) == maxStagedFiles {
-			more++
-			continue
-		}
 		files = append(files, stagedFile{path: fields[i+1], before: change[2], now: change[3]})
 	}
-	return files, more, nil
+	return files, len(list) == maxStagedList, nil
 }
 
 // readOutput is the beginning of what a program prints.
@@ -158,41 +206,58 @@ func (b *blobs) close() {
 	_ = b.cmd.Wait()
 }
 
-// read gives the beginning of a blob, as much of it as is looked through.
-func (b *blobs) read(id string) ([]byte, error) {
+// look looks through a file, and says how many bytes that were.
+func (b *blobs) look(f stagedFile, report *stagedReport) int64 {
+	content, size, err := b.read(f.now)
+	if err != nil {
+		report.unseen(f.path, err.Error())
+		return 0
+	}
+	read := int64(len(content))
+	if bytes.IndexByte(content[:min(len(content), sniffBytes)], 0) >= 0 {
+		content = nil // Not text. The name may say enough.
+	} else if size > read {
+		report.cut(f.path, size)
+	}
+	for _, finding := range b.added(f, content) {
+		report.found(f.path, finding)
+	}
+	return read
+}
+
+// read gives the beginning of a blob, as much of it as is looked through, and the size of the whole.
+func (b *blobs) read(id string) (content []byte, size int64, err error) {
 	if _, err := io.WriteString(b.in, id+"\n"); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	head, err := b.out.ReadString('\n')
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	fields := strings.Fields(head)
 	if len(fields) != 3 {
-		return nil, errors.New("git does not have it")
+		return nil, 0, errors.New("git does not have it")
 	}
-	size, err := strconv.ParseInt(fields[2], 10, 64)
+	size, err = strconv.ParseInt(fields[2], 10, 64)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	content := make([]byte, min(size, secretscan.MaxBytes))
+	content = make([]byte, min(size, secretscan.MaxBytes))
 	if _, err := io.ReadFull(b.out, content); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	_, err = io.CopyN(io.Discard, b.out, size-int64(len(content))+1)
-	return content, err
+	return content, size, err
 }
 
-// added are the findings in a file that its former content does not have on a line of the same text.
+// added are the findings in a file that its former content does not have on a line of the same text. That not all of it could
+// be looked through is always one.
 func (b *blobs) added(f stagedFile, content []byte) []secretscan.Finding {
-	if bytes.IndexByte(content[:min(len(content), sniffBytes)], 0) >= 0 {
-		content = nil // Not text. The name may say enough.
-	}
 	all := secretscan.Scan(f.path, content)
 	if len(all) == 0 || strings.Trim(f.before, "0") == "" {
 		return all
 	}
-	former, err := b.read(f.before)
+	former, _, err := b.read(f.before)
 	if err != nil {
 		return all
 	}
@@ -203,7 +268,7 @@ func (b *blobs) added(f stagedFile, content []byte) []secretscan.Finding {
 	lines := strings.Split(string(content), "\n")
 	var found []secretscan.Finding
 	for _, finding := range all {
-		if finding.Line > len(lines) || !known[strings.TrimRight(lines[finding.Line-1], "\r\n")] {
+		if finding.RuleID == secretscan.RuleUnfinished || finding.Line > len(lines) || !known[strings.TrimRight(lines[finding.Line-1], "\r\n")] {
 			found = append(found, finding)
 		}
 	}

@@ -69,7 +69,7 @@ func TestHandshake(t *testing.T) {
 // greets says whether a client with this configuration gets an answer.
 func (s *sandbox) greets(config *tls.Config) bool {
 	s.t.Helper()
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: 10 * time.Second}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	req, err := http.NewRequest(http.MethodGet, "https://"+s.address+toolapi.PathHello, nil)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	installUsage = `"npm", "pip" and "apt", each with "npmRegistry", "pipIndex" or "aptSource"`
+	installUsage = `"npm", "pip" and "apt", each with "npmRegistry", "pipIndex" or "aptSource" and "aptKeyring"`
 	// installTimeout is for everything together.
 	installTimeout = 10 * time.Minute
 	// installDir is the folder in the workspace for the time of the installation.

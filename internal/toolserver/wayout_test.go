@@ -36,7 +36,7 @@ func TestWayOutIsChecked(t *testing.T) {
 		if got.Ready || got.Detail == "" || !strings.Contains(got.Detail, test.detail) || strings.Contains(got.Detail, testToken) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if took := time.Since(began); took < 700*time.Millisecond || took > 5*time.Second {
+		if took := time.Since(began); took < 700*time.Millisecond || took > 30*time.Second {
 			t.Errorf("%s: after %s", name, took)
 		}
 		if !s.hasEgress() || !strings.Contains(s.variables()["https_proxy"], test.proxy) {
@@ -57,7 +57,7 @@ func TestStopDuringTheCheckOfAWay(t *testing.T) {
 	await(t, "the check of the way", s.server.egress.isSet)
 	began := time.Now()
 	s.stop()
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second { // The check may take 60 s.
 		t.Errorf("the server took %s to stop", took)
 	}
 	cancel()

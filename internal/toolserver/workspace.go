@@ -134,20 +134,9 @@ func (w *workspace) replace(local string, content io.Reader) error {
 
 // replaceAs is replace for a file that gets further permissions.
 func (w *workspace) replaceAs(local string, content io.Reader, also fs.FileMode) error {
-	mode := fs.FileMode(0o644)
-	switch info, err := w.root.Lstat(local); {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := w.root.MkdirAll(path.Dir(local), 0o755); err != nil {
-			return err
-		}
-	case err != nil:
+	mode, err := w.prepare(local)
+	if err != nil {
 		return err
-	case info.IsDir():
-		return syscall.EISDIR
-	case info.Mode().IsRegular():
-		mode = info.Mode().Perm()
-	case info.Mode().Type() != fs.ModeSymlink:
-		return errNotRegular
 	}
 	if err := w.root.MkdirAll(tempDir, 0o755); err != nil {
 		return err
@@ -156,8 +145,30 @@ func (w *workspace) replaceAs(local string, content io.Reader, also fs.FileMode)
 	if err != nil {
 		return err
 	}
-	err = w.root.Rename(temp, local)
-	if err != nil {
+	return w.settle(temp, local)
+}
+
+// prepare makes the folders above a file that is to be written, and gives the permissions that it is to have.
+func (w *workspace) prepare(local string) (fs.FileMode, error) {
+	const mode = fs.FileMode(0o644)
+	switch info, err := w.root.Lstat(local); {
+	case errors.Is(err, fs.ErrNotExist):
+		return mode, w.root.MkdirAll(path.Dir(local), 0o755)
+	case err != nil:
+		return 0, err
+	case info.IsDir():
+		return 0, syscall.EISDIR
+	case info.Mode().IsRegular():
+		return info.Mode().Perm(), nil
+	case info.Mode().Type() != fs.ModeSymlink:
+		return 0, errNotRegular
+	}
+	return mode, nil
+}
+
+// settle gives a file of tempDir its place. It is gone from there if that fails.
+func (w *workspace) settle(temp, local string) error {
+	if err := w.root.Rename(temp, local); err != nil {
 		_ = w.root.Remove(temp) // The error that led here says more.
 		return err
 	}

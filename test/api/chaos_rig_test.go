@@ -52,6 +52,8 @@ const effects = 5
 func newChaosRig(t *testing.T, settings chaos.Settings) *chaosRig {
 	t.Helper()
 	t.Parallel()
+	_, err := toolserverBinary() // Before the test's time begins, as for an engineRig.
+	must(t, err)
 	ctx := testContext(t)
 	key, err := toolclient.GenerateKey()
 	must(t, err)
@@ -64,7 +66,7 @@ func newChaosRig(t *testing.T, settings chaos.Settings) *chaosRig {
 	model.answers = append(model.answers, says("All done."))
 	r := &chaosRig{engineRig: &engineRig{
 		t: t, ctx: ctx, model: model, workspace: t.TempDir(),
-		ip:        fmt.Sprintf("127.0.1.%d", sandboxAddresses.Add(1)),
+		ip:        sandboxAddress(),
 		cert:      engine.Config{ClientCert: cert},
 		forbidden: []toolapi.ProbeTarget{{Name: "nobody", Network: "tcp", Address: "127.0.0.1:1"}},
 	}}

@@ -234,6 +234,14 @@ func TestTypedRunIsAcceptedAndRoundTrips(t *testing.T) {
 	}
 }
 
+// keyring is a spec with an armored keyring that has blocks of those kinds.
+func keyring(before string, kinds ...string) string {
+	for _, kind := range kinds {
+		before += fmt.Sprintf("-----BEGIN PGP %[1]s KEY BLOCK-----\n\nmDME\n-----END PGP %[1]s KEY BLOCK-----\n", kind)
+	}
+	return fmt.Sprintf("{packages: {aptKeyring: %q}}", before)
+}
+
 func TestMotorCortexSpecs(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
@@ -261,6 +269,11 @@ func TestMotorCortexSpecs(t *testing.T) {
 		"fewer than none kept":   {spec: `{retention: {maxSucceeded: -1}}`, want: "spec.retention.maxSucceeded"},
 		"too many kept":          {spec: `{retention: {maxFailed: 10001}}`, want: "spec.retention.maxFailed"},
 		"Secret without a key":   {spec: `{models: {motor: {model: m, apiKeySecretRef: {name: s}}}}`, want: "spec.models.motor.apiKeySecretRef.key"},
+		"keyring":                {spec: keyring("", "PUBLIC")},
+		"keyring of two blocks":  {spec: keyring("", "PUBLIC", "PUBLIC")},
+		"keyring without an end": {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDME\n"}}`, want: "spec.packages.aptKeyring"},
+		"text before a keyring":  {spec: keyring("key:\n", "PUBLIC"), want: "spec.packages.aptKeyring"},
+		"private keyring":        {spec: keyring("", "PUBLIC", "PRIVATE", "PUBLIC"), want: "public keys alone"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

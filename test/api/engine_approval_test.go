@@ -20,6 +20,10 @@ import (
 // gated is a call that needs approval in a run with gates, with a side effect.
 const gated = `{"command":"echo effect >> effects"}`
 
+// shortApproval is how many seconds there are to approve a call where that is to expire: what a test looks at before must have
+// been seen by then.
+const shortApproval = 15
+
 // gates have every echo approved.
 func gates(run *v1alpha1.MotorRun) {
 	run.Spec.Tools = append(run.Spec.Tools, "request_approval")
@@ -59,7 +63,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 				says("", call("bash", `{"command":"touch before"}`), call("bash", gated), call("bash", `{"command":"touch after"}`)), says("done"),
 			}}, gates, func(run *v1alpha1.MotorRun) {
 				if tt.decision == "" {
-					run.Spec.Limits.ApprovalSeconds = 2
+					run.Spec.Limits.ApprovalSeconds = shortApproval
 				}
 			})
 			r.startEngine("worker-1", nil)
@@ -130,7 +134,7 @@ func TestEngineUsesADecisionWhenItIsBack(t *testing.T) {
 // A replica that takes over a run that waits goes on when the time is over, although it has no loop that knows of it.
 func TestEngineTakesAWaitingRunOver(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates, func(run *v1alpha1.MotorRun) {
-		run.Spec.Limits.ApprovalSeconds = 5
+		run.Spec.Limits.ApprovalSeconds = shortApproval
 	})
 	stop := r.startEngine("worker-1", nil)
 	r.pendingApproval("a0-s1-c0")

@@ -109,8 +109,7 @@ func TestEngineRefusesArtifactsThatAreNotThere(t *testing.T) {
 			var looked atomic.Int32
 			r.startEngineWith("worker-1", func(e *engine.Engine) {
 				e.Live = readsOf{e.Live, "earlier", &looked}
-				// It holds while the clock is put forward.
-				e.Config.LeaseDuration = time.Hour
+				holdsItsLease(e)
 			})
 			// It may come back, for a minute.
 			r.waitFor(func() bool { return looked.Load() >= 2 })

@@ -266,13 +266,13 @@ func TestEngineKeepsLargeArtifactsInTheBucket(t *testing.T) {
 	large, leaks := list.Files[0], list.Files[1]
 	content, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(large.Object)))
 	must(t, err)
-	if want := r.run.Namespace + "/" + string(r.run.UID) + "/artifacts/" + hexSum(string(content)); large.Object != want || large.Size != int64(len(content)) || large.SHA256 != hexSum(string(content)) {
+	if want := "_artifacts/" + r.run.Namespace + "/" + string(r.run.UID) + "/" + hexSum(string(content)); large.Object != want || large.Size != int64(len(content)) || large.SHA256 != hexSum(string(content)) {
 		t.Errorf("the large one is %+v", large)
 	}
 	if leaks.Skipped != v1alpha1.SkippedSecretFound || leaks.Message != "aws-access-token, line 200001" {
 		t.Errorf("the one with a secret is %+v", leaks)
 	}
-	kept, err := filepath.Glob(filepath.Join(folder, "*", "*", "artifacts", "*"))
+	kept, err := filepath.Glob(filepath.Join(folder, "_artifacts", "*", "*", "*"))
 	if err != nil || len(kept) != 1 {
 		t.Errorf("the bucket has %v (%v)", kept, err)
 	}
@@ -282,26 +282,11 @@ func TestEngineKeepsLargeArtifactsInTheBucket(t *testing.T) {
 // The manager is killed between the keeping of the artifacts and the step that names them.
 func TestEngineCollectsAgainAfterARestart(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir artifacts; echo x > artifacts/a")), says("done")}})
-	var stop func()
-	reached := make(chan struct{})
-	stop = r.startEngineWith("worker-1", func(e *engine.Engine) {
-		e.Config.Fault = func(ctx context.Context, point engine.FaultPoint, _ *v1alpha1.MotorRun, step int32) {
-			if point == engine.BeforeIntent && step == 2 {
-				close(reached)
-				<-ctx.Done()
-			}
-		}
-	})
-	select {
-	case <-reached:
-	case <-r.ctx.Done():
-		t.Fatal("the last step was never to be recorded")
-	}
+	r.await(r.startDoomed("worker-1", engine.BeforeIntent, 2))
 	kept := r.configMaps()
 	if len(kept) != 1 || len(r.steps(func([]v1alpha1.MotorStep) bool { return true })) != 1 {
 		t.Fatalf("kept before the step: %v", kept)
 	}
-	stop()
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
 	steps := r.steps(journalEnded)

@@ -229,7 +229,8 @@ func TestEngineStopsAtOnce(t *testing.T) {
 			}
 			begin := time.Now()
 			stop()
-			if took := time.Since(begin); took > 4*time.Second {
+			// The model and the tool never end by themselves, and what a manager does not end in 30 s it leaves behind.
+			if took := time.Since(begin); took > 20*time.Second {
 				t.Errorf("the engine took %s to stop", took)
 			}
 			if _, err := leases.Leases(managerNamespace).Get(r.ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {

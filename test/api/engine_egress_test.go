@@ -83,7 +83,7 @@ func TestEngineWaitsForTheGrantOfThisAttempt(t *testing.T) {
 func TestEngineGivesUpWithoutAGrant(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}}, mayReach("example.org"))
 	r.showEgress("127.0.0.1:1", 0, "example.org")
-	log, _ := r.startEgressEngine("worker-1")
+	log, _ := r.startEgressEngine("worker-1", holdsItsLease)
 	must(t, wait.PollUntilContextCancel(r.ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
 		return strings.Contains(log.String(), "was not told of it yet"), nil
 	}))

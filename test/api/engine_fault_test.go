@@ -71,9 +71,16 @@ func (r *engineRig) waitFor(condition func() bool) {
 // countReads starts an engine and counts how often it looks for a ConfigMap.
 func (r *engineRig) countReads() *atomic.Int32 {
 	var looked atomic.Int32
-	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Live = configMapReads{e.Live, &looked} })
+	r.startEngineWith("worker-1", func(e *engine.Engine) {
+		e.Live = configMapReads{e.Live, &looked}
+		holdsItsLease(e)
+	})
 	return &looked
 }
+
+// holdsItsLease has an engine keep its Lease while the clock is put forward by minutes. Without it the loops would end, and what
+// was missing would be waited for anew.
+func holdsItsLease(e *engine.Engine) { e.Config.LeaseDuration = time.Hour }
 
 // configMapReads counts the ConfigMaps that are read through it.
 type configMapReads struct {
@@ -125,7 +132,7 @@ func TestEngineWaitsForWhatIsMissing(t *testing.T) {
 	t.Run("a Secret does not come back", func(t *testing.T) {
 		r := newEngineRig(t, &stubModel{answers: answers})
 		useSecret(r)
-		r.startEngine("worker-1", nil)
+		r.startEngineWith("worker-1", holdsItsLease)
 		r.waitFor(func() bool { return r.resolved.Load() >= 2 })
 		r.skipped.Store(int64(time.Minute))
 		ended(t, r, v1alpha1.ReasonModelSecretNotFound)

@@ -70,16 +70,6 @@ func installRig(t *testing.T) *engineRig {
 	return r
 }
 
-// installed waits for what the run came to, as its status will show it.
-func (r *engineRig) installed() (runpolicy.Progress, v1alpha1.MotorStep) {
-	r.t.Helper()
-	steps := r.steps(codeEnded)
-	if asked := r.model.asked.Load() + r.model.asides.Load(); asked > 0 {
-		r.t.Errorf("a model was asked %d times", asked)
-	}
-	return runpolicy.ReadJournal(r.run, steps), steps[0]
-}
-
 func (r *engineRig) wantPackages(p runpolicy.Progress) {
 	r.t.Helper()
 	if p.Packages == nil || p.Failure != nil || p.Final == nil {
@@ -105,7 +95,7 @@ func (r *engineRig) wantPackages(p runpolicy.Progress) {
 func TestEngineInstallsPackages(t *testing.T) {
 	r := installRig(t)
 	log, _ := r.startEgressEngine("worker-1")
-	p, step := r.installed()
+	p, step := r.came()
 	r.wantPackages(p)
 	if c := step.Spec.ToolCalls; len(c) != 1 || c[0].Arguments != `{"npm":["tiny@1.0.0"],"npmRegistry":"https://npm.example.org/"}` || step.Spec.Tools != "install" {
 		t.Errorf("the step is %+v", step.Spec)
@@ -143,7 +133,7 @@ func TestEngineDoesNotInstall(t *testing.T) {
 			r := installRig(t)
 			tt.change(r)
 			r.startEgressEngine("worker-1")
-			p, _ := r.installed()
+			p, _ := r.came()
 			if p.Packages != nil || p.Failure == nil || p.Failure.Reason != v1alpha1.ReasonInstallFailed || !strings.Contains(p.Failure.Message, tt.says) {
 				t.Errorf("packages %+v, failure %+v", p.Packages, p.Failure)
 			}
@@ -160,7 +150,7 @@ func TestEngineKilledWhileItInstalls(t *testing.T) {
 			r.await(r.startDoomed("worker-1", point, 1, func(e *engine.Engine) { e.Config.EgressKey = egressKey }))
 			r.giveTo("worker-2", 2)
 			r.startEgressEngine("worker-2")
-			p, step := r.installed()
+			p, step := r.came()
 			r.wantPackages(p)
 			var all corev1.ConfigMapList
 			must(t, admin.List(r.ctx, &all, client.InNamespace(r.run.Namespace), client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentPackages}))

@@ -21,7 +21,7 @@ func codeEnded(steps []v1alpha1.MotorStep) bool {
 	return len(steps) == 1 && steps[0].Status.Phase == v1alpha1.StepSettled
 }
 
-// came waits for what the code came to, as the status of the run will show it.
+// came waits for what the one call of the run came to, as the status of the run will show it.
 func (r *engineRig) came() (p runpolicy.Progress, step v1alpha1.MotorStep) {
 	r.t.Helper()
 	steps := r.steps(codeEnded)

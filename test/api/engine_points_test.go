@@ -115,7 +115,7 @@ func TestEngineKilledAtEveryPoint(t *testing.T) {
 func (r *engineRig) oldClient(epoch int64) *toolclient.Client {
 	r.t.Helper()
 	c, err := toolclient.New(toolclient.Config{
-		Address: net.JoinHostPort(r.ip, strconv.Itoa(toolapi.Port)), PodUID: r.podUID, ClientCert: r.cert.ClientCert, Epoch: epoch, Unreachable: time.Second,
+		Address: net.JoinHostPort(r.ip, strconv.Itoa(toolapi.Port)), PodUID: r.podUID, ClientCert: r.cert.ClientCert, Epoch: epoch, Unreachable: time.Minute,
 	})
 	must(r.t, err)
 	r.t.Cleanup(c.Close)

@@ -52,8 +52,13 @@ var toolserverBinary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// addresses of the loopback network, one per sandbox: the tool server's port is always the same.
 var sandboxAddresses atomic.Int32
+
+// sandboxAddress gives an address of the loopback network, another one per sandbox: the tool server's port is always the same.
+func sandboxAddress() string {
+	n := sandboxAddresses.Add(1) - 1
+	return fmt.Sprintf("127.0.%d.%d", 1+n/250, 1+n%250)
+}
 
 // engineRig is one run with a real tool server as its sandbox, and engines that carry it on.
 type engineRig struct {
@@ -95,6 +100,9 @@ func (c countedReads) Get(ctx context.Context, key client.ObjectKey, o client.Ob
 func newEngineRig(t *testing.T, model *stubModel, change ...func(*v1alpha1.MotorRun)) *engineRig {
 	t.Helper()
 	t.Parallel()
+	// Where nothing was built before, this takes minutes, which are not the test's.
+	_, err := toolserverBinary()
+	must(t, err)
 	ctx := testContext(t)
 	key, err := toolclient.GenerateKey()
 	must(t, err)
@@ -102,7 +110,7 @@ func newEngineRig(t *testing.T, model *stubModel, change ...func(*v1alpha1.Motor
 	must(t, err)
 	r := &engineRig{
 		t: t, ctx: ctx, model: model, workspace: t.TempDir(),
-		ip:     fmt.Sprintf("127.0.1.%d", sandboxAddresses.Add(1)),
+		ip:     sandboxAddress(),
 		podUID: string(uuid.NewUUID()),
 		cert:   engine.Config{ClientCert: cert},
 		// Nothing listens there.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
@@ -126,7 +127,8 @@ func TestEngineHasTheSameSkillInAnotherSandbox(t *testing.T) {
 func TestEngineWithoutTheSkillsFiles(t *testing.T) {
 	r, rev := newSkillEngineRig(t, &stubModel{}, true)
 	must(t, admin.Delete(r.ctx, rev))
-	r.startEngine("worker-1", nil)
+	// It holds while the clock runs fast.
+	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Config.LeaseDuration = 100 * time.Hour })
 	steps := r.steps(func(steps []v1alpha1.MotorStep) bool {
 		r.skipped.Add(int64(5 * time.Second))
 		return journalEnded(steps)

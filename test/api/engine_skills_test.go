@@ -3,7 +3,6 @@
 package api_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,7 +76,8 @@ func TestEngineProposesSkills(t *testing.T) {
 			"ln -s /etc skills/linked/references; ln -s /etc/passwd skills/passwd"),
 			bashCall(writes("skills/leak/SKILL.md", skillManifest("leak", "x"))+"mkdir skills/leak/references; printf 'key = "+leak[:10]+"%s' "+leak[10:]+" > skills/leak/references/keys")),
 		says("", bashCall(writes("skills/good/SKILL.md", skillManifest("good", "x"))+"mkdir skills/good/references"),
-			call("bash", `{"command":"n=0; while true; do n=$((n+1)); echo $n > skills/good/references/count; done","background":true}`)),
+			call("bash", `{"command":"n=0; while true; do n=$((n+1)); echo $n > skills/good/references/count; done","background":true}`),
+			bashCall("until [ -s skills/good/references/count ]; do sleep 0.01; done")),
 		says("done"),
 	}})
 	r.startEngine("worker-1", nil)
@@ -187,24 +187,10 @@ func TestEngineProposesSkillsOfAFailedAttempt(t *testing.T) {
 // The manager is killed between the proposal and the step that names it.
 func TestEngineProposesOnceAcrossARestart(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall(writes("SKILL.md", skillManifest("mail", "x")))), says("done")}})
-	reached := make(chan struct{})
-	stop := r.startEngineWith("worker-1", func(e *engine.Engine) {
-		e.Config.Fault = func(ctx context.Context, point engine.FaultPoint, _ *v1alpha1.MotorRun, step int32) {
-			if point == engine.BeforeIntent && step == 2 {
-				close(reached)
-				<-ctx.Done()
-			}
-		}
-	})
-	select {
-	case <-reached:
-	case <-r.ctx.Done():
-		t.Fatal("the last step was never to be recorded")
-	}
+	r.await(r.startDoomed("worker-1", engine.BeforeIntent, 2))
 	if n := r.revisions(); n != 1 {
 		t.Fatalf("before the step there are %d revisions", n)
 	}
-	stop()
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
 	steps := r.steps(journalEnded)

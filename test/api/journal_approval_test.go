@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -51,14 +50,8 @@ func TestSettleKeepsTheFirstDecision(t *testing.T) {
 func TestSettleMeasuresApprovals(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
-	run := createRun(ctx, t, newNamespace(ctx, t))
-	now := time.Now()
-	l, err := journal.Load(ctx, manager, manager, run, 0, claim1, func() time.Time { return now })
-	must(t, err)
-	turn1 := turn(1, "", "bash:{}", `request_approval:{"action":"x"}`, "bash:{}", `ask_user:{"question":"Which?"}`)
-	must(t, l.Append(ctx, turn1))
-	start := l.Steps()[0].CreationTimestamp.Time
-	after := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	var now time.Time
+	run, l, turn1, after := settleTimed(ctx, t, &now, "bash:{}", `request_approval:{"action":"x"}`, "bash:{}", `ask_user:{"question":"Which?"}`)
 	decided := func(execution, call string, asked, done int) {
 		turn1.Approvals = append(turn1.Approvals, motorloop.Approval{
 			Execution: execution, CallID: call, ArgsDigest: "sha256:0", Outcome: motorloop.ApprovalApproved, AskedAt: after(asked), DecidedAt: after(done),
@@ -101,14 +94,9 @@ func TestSettleMeasuresApprovals(t *testing.T) {
 	must(t, l.Settle(ctx, turn1))
 	waited(105 * time.Second)
 
-	type times struct{ Took, Waited int64 }
-	got := map[string]times{}
 	step := loadLog(ctx, t, manager, run, claim1).Steps()[0]
-	for _, r := range step.Status.Results {
-		got[r.CallID] = times{r.DurationMs, r.WaitedMs}
-	}
-	want := map[string]times{"a0-s1-c0": {5000, 20_000}, "a0-s1-c1": {0, 10_000}, "a0-s1-c2": {5000, 55_000}, "a0-s1-c3": {20_000, 0}}
-	if diff := cmp.Diff(want, got); diff != "" || step.Status.ToolMs != 10_000 {
+	want := map[string]callTimes{"a0-s1-c0": {5000, 20_000}, "a0-s1-c1": {0, 10_000}, "a0-s1-c2": {5000, 55_000}, "a0-s1-c3": {20_000, 0}}
+	if diff := cmp.Diff(want, timesOf(&step)); diff != "" || step.Status.ToolMs != 10_000 {
 		t.Errorf("tools took %d ms (-want +got):\n%s", step.Status.ToolMs, diff)
 	}
 }

@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -78,6 +80,33 @@ func TestSettlePhases(t *testing.T) {
 			}
 		})
 	}
+}
+
+// settleTimed begins the journal of a run of its own with a turn of these calls. What l records is as of now, and after gives instants
+// from the turn's on.
+func settleTimed(ctx context.Context, t *testing.T, now *time.Time, calls ...string) (
+	run *v1alpha1.MotorRun, l *journal.Log, turn1 *motorloop.Turn, after func(seconds int) time.Time,
+) {
+	t.Helper()
+	run = createRun(ctx, t, newNamespace(ctx, t))
+	*now = time.Now()
+	l, err := journal.Load(ctx, manager, manager, run, 0, claim1, func() time.Time { return *now })
+	must(t, err)
+	turn1 = turn(1, "", calls...)
+	must(t, l.Append(ctx, turn1))
+	start := l.Steps()[0].CreationTimestamp.Time
+	return run, l, turn1, func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+}
+
+// callTimes are how long a call took, and how long people took for it, in milliseconds.
+type callTimes struct{ Took, Waited int64 }
+
+func timesOf(s *v1alpha1.MotorStep) map[string]callTimes {
+	all := map[string]callTimes{}
+	for _, r := range s.Status.Results {
+		all[r.CallID] = callTimes{r.DurationMs, r.WaitedMs}
+	}
+	return all
 }
 
 // What a person took is counted once: not the calls before the question, and not the question before it.

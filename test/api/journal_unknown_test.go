@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -65,14 +64,8 @@ func TestSettleKeepsUnknownExecutions(t *testing.T) {
 func TestSettleMeasuresDecisions(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
-	run := createRun(ctx, t, newNamespace(ctx, t))
-	now := time.Now()
-	l, err := journal.Load(ctx, manager, manager, run, 0, claim1, func() time.Time { return now })
-	must(t, err)
-	turn1 := turn(1, "", "bash:{}", "bash:{}", `ask_user:{"question":"Which?"}`)
-	must(t, l.Append(ctx, turn1))
-	start := l.Steps()[0].CreationTimestamp.Time
-	after := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	var now time.Time
+	run, l, turn1, after := settleTimed(ctx, t, &now, "bash:{}", "bash:{}", `ask_user:{"question":"Which?"}`)
 
 	// The first call is of unknown outcome after 10 s, is made again after 40 s, and takes 5 s.
 	turn1.Unknown = append(turn1.Unknown, unknown("a0-s1-c0", "a0-s1-c0", after(10), motorloop.UnknownPerson))
@@ -89,14 +82,10 @@ func TestSettleMeasuresDecisions(t *testing.T) {
 	turn1.Results[2] = &toolapi.Result{OK: true, Output: "this", Provenance: toolapi.ProvenanceUser}
 	must(t, l.Settle(ctx, turn1))
 
-	type times struct{ Took, Waited int64 }
-	got := map[string]times{}
-	for _, r := range loadLog(ctx, t, manager, run, claim1).Steps()[0].Status.Results {
-		got[r.CallID] = times{r.DurationMs, r.WaitedMs}
-	}
+	step := loadLog(ctx, t, manager, run, claim1).Steps()[0]
 	// What the first execution took until it was broken off is in no call.
-	want := map[string]times{"a0-s1-c0": {5000, 30_000}, "a0-s1-c1": {4000, 0}, "a0-s1-c2": {30_000, 0}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	want := map[string]callTimes{"a0-s1-c0": {5000, 30_000}, "a0-s1-c1": {4000, 0}, "a0-s1-c2": {30_000, 0}}
+	if diff := cmp.Diff(want, timesOf(&step)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if p := runpolicy.ReadJournal(run, loadLog(ctx, t, manager, run, claim1).Steps()); p.Waited != 60*time.Second {

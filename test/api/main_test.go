@@ -60,8 +60,8 @@ func run(m *testing.M) int {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:        []string{filepath.Join("..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing:    true,
-		ControlPlaneStartTimeout: 90 * time.Second,
-		ControlPlaneStopTimeout:  30 * time.Second,
+		ControlPlaneStartTimeout: 5 * time.Minute,
+		ControlPlaneStopTimeout:  2 * time.Minute,
 	}
 	cfg, err := env.Start()
 	defer func() {
@@ -95,7 +95,7 @@ func prepare(cfg *rest.Config) error {
 	if manager, err = clientAs(managerUser); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err := admin.Create(ctx, namespace(managerNamespace)); err != nil {
 		return err

@@ -3,9 +3,7 @@
 package api_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +14,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,14 +29,8 @@ const startTimeout = 3 * time.Minute
 
 // rig is one namespace with one run and a reconciler, which has the manager's rights and a clock that is set by hand.
 type rig struct {
-	t      *testing.T
-	ctx    context.Context
-	ns     string
-	key    client.ObjectKey
-	events []string
-	notes  []string
-	now    time.Time
-	rec    *controller.MotorRunReconciler
+	passes
+	rec *controller.MotorRunReconciler
 }
 
 func newRig(t *testing.T, change ...func(*v1alpha1.MotorRun)) *rig {
@@ -54,7 +45,7 @@ func emptyRig(t *testing.T, labels ...string) *rig {
 	t.Helper()
 	t.Parallel()
 	ctx := testContext(t)
-	r := &rig{t: t, ctx: ctx, ns: newNamespace(ctx, t, append(labels, "pod-security.kubernetes.io/enforce", "restricted")...)}
+	r := &rig{passes: passes{t: t, ctx: ctx, ns: newNamespace(ctx, t, append(labels, "pod-security.kubernetes.io/enforce", "restricted")...)}}
 	endpoint := modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}
 	r.rec = &controller.MotorRunReconciler{
 		Client: manager, Live: manager, Recorder: r,
@@ -80,28 +71,11 @@ func (r *rig) create(user client.Client, change ...func(*v1alpha1.MotorRun)) {
 	r.now = run.CreationTimestamp.Add(time.Second)
 }
 
-// Eventf makes the rig the recorder of its reconciler.
-func (r *rig) Eventf(_, _ runtime.Object, kind, reason, action, note string, args ...any) {
-	if note = fmt.Sprintf(note, args...); len(note) > 1024 {
-		r.t.Errorf("the API refuses an event with a note of %d bytes", len(note))
-	}
-	r.events = append(r.events, kind+" "+reason)
-	r.notes = append(r.notes, note)
-}
-
 // step reconciles, and once more to see that the second time changes nothing. It gives the second result.
 func (r *rig) step() ctrl.Result {
 	r.t.Helper()
 	r.once()
-	before, events := r.versions(), len(r.events)
-	res := r.once()
-	if diff := cmp.Diff(before, r.versions()); diff != "" {
-		r.t.Errorf("reconciling twice is not the same as once (-once +twice):\n%s", diff)
-	}
-	if len(r.events) != events {
-		r.t.Errorf("reconciling again told of %v", r.events[events:])
-	}
-	return res
+	return r.passAgain(r.rec, r.versions)
 }
 
 // settle reconciles until a pass changes nothing, and gives its result.
@@ -119,25 +93,15 @@ func (r *rig) settle() ctrl.Result {
 
 func (r *rig) once() ctrl.Result {
 	r.t.Helper()
-	res, err := r.rec.Reconcile(r.ctx, ctrl.Request{NamespacedName: r.key})
-	must(r.t, err)
-	return res
+	return r.pass(r.rec)
 }
 
 // versions are the resource versions of everything that the reconciler may write.
 func (r *rig) versions() map[string]string {
 	r.t.Helper()
-	v := map[string]string{}
-	for kind, list := range map[string]client.ObjectList{
+	v := r.versionsOf(map[string]client.ObjectList{
 		"run": &v1alpha1.MotorRunList{}, "step": &v1alpha1.MotorStepList{}, "pod": &corev1.PodList{}, "policy": &networkingv1.NetworkPolicyList{},
-	} {
-		must(r.t, admin.List(r.ctx, list, client.InNamespace(r.ns)))
-		must(r.t, apimeta.EachListItem(list, func(o runtime.Object) error {
-			m := o.(client.Object)
-			v[kind+" "+m.GetName()] = m.GetResourceVersion()
-			return nil
-		}))
-	}
+	})
 	var grants corev1.SecretList
 	must(r.t, admin.List(r.ctx, &grants, client.InNamespace(managerNamespace), client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentEgressGrant}))
 	for _, s := range grants.Items {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,7 +38,7 @@ func TestEgressSecondWall(t *testing.T) {
 		u := &unstructured.Unstructured{}
 		u.SetAPIVersion("cilium.io/v2")
 		u.SetKind("CiliumNetworkPolicy")
-		err := wait.PollUntilContextTimeout(r.ctx, 100*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextCancel(r.ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 			r.step()
 			return admin.Get(ctx, client.ObjectKey{Namespace: managerNamespace, Name: sandbox.CiliumPolicyName(run)}, u) == nil &&
 				cmp.Equal(u.Object["spec"], want["spec"]), nil
@@ -81,7 +82,7 @@ func ciliumCRD() *unstructured.Unstructured {
 	}}
 }
 
-// allowCilium gives the manager the right of config/cilium.
+// allowCilium gives the manager the right of config/cilium, and waits until the API server knows.
 func allowCilium(r *rig) {
 	r.t.Helper()
 	name := "cilium-" + r.ns
@@ -92,4 +93,7 @@ func allowCilium(r *rig) {
 		ObjectMeta: meta(managerNamespace, name), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: managerUser}},
 	}))
+	awaitRight(r.ctx, r.t, managerUser, authorizationv1.ResourceAttributes{
+		Namespace: managerNamespace, Group: "cilium.io", Resource: "ciliumnetworkpolicies", Verb: "create",
+	})
 }

@@ -14,7 +14,11 @@ import (
 func (r *rig) asksFor(index int32, domain string) string {
 	r.t.Helper()
 	r.said(turn(index, "", "request_domain:{\"domain\":\""+domain+"\",\"reason\":\"the data is there\"}"))
-	// The loop has a moment to answer by itself.
+	// The loop has a moment to answer by itself, which counts from the step's creation by the API server's clock.
+	steps := r.log().Steps()
+	if created := steps[len(steps)-1].CreationTimestamp.Time; r.now.Before(created) {
+		r.now = created
+	}
 	r.now = r.now.Add(12 * time.Second)
 	r.settle()
 	p := r.run().Status.PendingInput

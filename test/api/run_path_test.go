@@ -22,8 +22,8 @@ func TestRunHappyPath(t *testing.T) {
 	r.want(v1alpha1.PhaseCreated, "Accepted True Accepted", "SandboxReady False SandboxStarting", "Succeeded Unknown Running", "Finished False Running",
 		"Reconciling True Running", "IsolationVerified Unknown NotTriedYet", "AwaitingInput False NothingAsked", "ResponsesValid True AllAsked",
 		"UserNamespace False NodesWithoutSupport", "Stalled ")
-	// The Pod's creation is the API server's time, in seconds, and a little later than the rig's.
-	if res.RequeueAfter <= 0 || res.RequeueAfter > startTimeout+10*time.Second {
+	// The Pod's creation is the API server's time, and later than the rig's.
+	if due := r.pod().CreationTimestamp.Add(startTimeout).Sub(r.now); res.RequeueAfter <= 0 || res.RequeueAfter > due+100*time.Millisecond {
 		t.Errorf("comes back after %s, which is no deadline of a starting sandbox", res.RequeueAfter)
 	}
 	run := r.run()

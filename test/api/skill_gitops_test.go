@@ -3,19 +3,13 @@
 package api_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -78,10 +72,6 @@ spec:
 	}
 }
 
-type nobodyListens struct{}
-
-func (nobodyListens) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
-
 func TestTwoHundredSkillsAreListed(t *testing.T) {
 	const count = 200
 	r := newSkillRig(t)
@@ -104,28 +94,16 @@ func TestTwoHundredSkillsAreListed(t *testing.T) {
 		})
 	}
 	r.now = time.Now()
-	r.rec.Source, r.rec.Recorder = r.source.SkillSource, nobodyListens{}
+	r.rec.Source, r.rec.Recorder = r.source.SkillSource, quiet{}
 	for i := range count {
 		names <- fmt.Sprintf("skill-%d", i)
 	}
 	close(names)
 	workers.Wait()
 
-	httpClient, err := rest.HTTPClientFor(adminConfig)
-	must(t, err)
-	url := strings.TrimSuffix(adminConfig.Host, "/") + "/apis/motorcortex.dev/v1alpha1/namespaces/" + r.ns + "/skills?includeObject=None"
-	req, err := http.NewRequestWithContext(r.ctx, http.MethodGet, url, nil)
-	must(t, err)
-	req.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
-	resp, err := httpClient.Do(req)
-	must(t, err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	must(t, err)
-	var got metav1.Table
-	must(t, json.Unmarshal(body, &got))
-	if len(got.Rows) != count || len(body) > 512<<10 {
-		t.Errorf("%d rows of %d in %d bytes", len(got.Rows), count, len(body))
+	got, size := tableOf(r.ctx, t, r.ns, "skills?includeObject=None")
+	if len(got.Rows) != count || size > 512<<10 {
+		t.Errorf("%d rows of %d in %d bytes", len(got.Rows), count, size)
 	}
 	var state int
 	for i, c := range got.ColumnDefinitions {

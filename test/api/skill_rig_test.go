@@ -5,17 +5,14 @@ package api_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,13 +24,7 @@ import (
 
 // skillRig is one namespace and a reconciler of skills, which has the manager's rights and a clock that is set by hand.
 type skillRig struct {
-	t      *testing.T
-	ctx    context.Context
-	ns     string
-	key    client.ObjectKey
-	events []string
-	notes  []string
-	now    time.Time
+	passes
 	source *countedSource
 	rec    *controller.SkillReconciler
 }
@@ -53,7 +44,7 @@ func newSkillRig(t *testing.T, labels ...string) *skillRig {
 	t.Helper()
 	t.Parallel()
 	ctx := testContext(t)
-	r := &skillRig{t: t, ctx: ctx, ns: newNamespace(ctx, t, labels...)}
+	r := &skillRig{passes: passes{t: t, ctx: ctx, ns: newNamespace(ctx, t, labels...)}}
 	r.source = &countedSource{SkillSource: &skillsource.Reader{Live: manager}}
 	r.restart()
 	return r
@@ -66,15 +57,6 @@ func (r *skillRig) restart() {
 		Store: &skillstore.Store{Client: manager, Live: manager},
 		Now:   func() time.Time { return r.now },
 	}
-}
-
-// Eventf makes the rig the recorder of its reconciler.
-func (r *skillRig) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
-	if note = fmt.Sprintf(note, args...); len(note) > 1024 {
-		r.t.Errorf("the API refuses an event with a note of %d bytes", len(note))
-	}
-	r.events = append(r.events, kind+" "+reason)
-	r.notes = append(r.notes, note)
 }
 
 // create makes a skill as a user does, and sets the clock.
@@ -131,14 +113,8 @@ func (r *skillRig) put(name string, files ...string) {
 func (r *skillRig) step() ctrl.Result {
 	r.t.Helper()
 	r.once()
-	before, events, reads := r.versions(), len(r.events), r.source.reads
-	res := r.once()
-	if diff := cmp.Diff(before, r.versions()); diff != "" {
-		r.t.Errorf("reconciling twice is not the same as once (-once +twice):\n%s", diff)
-	}
-	if len(r.events) != events {
-		r.t.Errorf("reconciling again told of %v", r.events[events:])
-	}
+	reads := r.source.reads
+	res := r.passAgain(r.rec, r.versions)
 	if c := r.condition(v1alpha1.ConditionSourceReady); r.source.reads != reads && (c == nil || c.Reason != v1alpha1.ReasonSourceUnavailable) {
 		r.t.Error("reconciling again read the source again")
 	}
@@ -147,26 +123,15 @@ func (r *skillRig) step() ctrl.Result {
 
 func (r *skillRig) once() ctrl.Result {
 	r.t.Helper()
-	res, err := r.rec.Reconcile(r.ctx, ctrl.Request{NamespacedName: r.key})
-	must(r.t, err)
-	return res
+	return r.pass(r.rec)
 }
 
 // versions are the resource versions of everything that the reconciler may write.
 func (r *skillRig) versions() map[string]string {
 	r.t.Helper()
-	v := map[string]string{}
-	for kind, list := range map[string]client.ObjectList{
+	return r.versionsOf(map[string]client.ObjectList{
 		"skill": &v1alpha1.SkillList{}, "revision": &v1alpha1.SkillRevisionList{}, "configmap": &corev1.ConfigMapList{}, "run": &v1alpha1.MotorRunList{},
-	} {
-		must(r.t, admin.List(r.ctx, list, client.InNamespace(r.ns)))
-		must(r.t, apimeta.EachListItem(list, func(o runtime.Object) error {
-			m := o.(client.Object)
-			v[kind+" "+m.GetName()] = m.GetResourceVersion()
-			return nil
-		}))
-	}
-	return v
+	})
 }
 
 func (r *skillRig) skill() *v1alpha1.Skill {

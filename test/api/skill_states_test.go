@@ -78,6 +78,29 @@ func TestSkillIsApprovedAndItsPolicyChanges(t *testing.T) {
 	r.wantConditions(readyToUse)
 }
 
+// The approved files are kept although the source has others, if somebody says so: in the note of the same approval.
+func TestApprovedFilesAreKept(t *testing.T) {
+	r := approvedSkill(t)
+	old := r.skill().Status.ContentHash
+	keep := func(note string) {
+		r.approve(func(a *v1alpha1.SkillApproval) { a.ContentHash, a.Note = old, note })
+		r.step()
+	}
+	r.use(inline("SKILL.md", skillMD("send", "Two.")))
+	r.step()
+	r.want(v1alpha1.SkillNeedsReapproval, "ContentChanged")
+	keep("")
+	r.want(v1alpha1.SkillNeedsReapproval, "ContentChanged", "another note")
+	keep("the new ones are broken")
+	sk := r.want(v1alpha1.SkillApproved, "Approved")
+	if a := sk.Status.Approved; a.ContentHash != old || a.SourceHash != sk.Status.Source.ContentHash || a.Note != "the new ones are broken" {
+		t.Errorf("approved is %+v", a)
+	}
+	r.use(inline("SKILL.md", skillMD("send", "Three.")))
+	r.step()
+	r.want(v1alpha1.SkillNeedsReapproval, "ContentChanged")
+}
+
 func TestSkillPolicyIsChangedAndApprovedInOnePatch(t *testing.T) {
 	r := approvedSkill(t)
 	was := r.skill().Status.PolicyHash

@@ -23,9 +23,9 @@ func TestSkillStore(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
 	store := &skillstore.Store{Client: manager, Live: manager}
-	owner, created, err := store.EnsureSkill(ctx, ns, "large", []v1alpha1.SkillCredential{{Name: "large_key", Hosts: []v1alpha1.Domain{"api.example.org"}}})
+	owner, created, err := store.EnsureSkill(ctx, ns, "large", "run", []v1alpha1.SkillCredential{{Name: "large_key", Hosts: []v1alpha1.Domain{"api.example.org"}}})
 	must(t, err)
-	if again, twice, err := store.EnsureSkill(ctx, ns, "large", nil); !created || twice || err != nil || again.UID != owner.UID || again.Spec.Policy.Credentials[0].Slot != "bearer" {
+	if again, twice, err := store.EnsureSkill(ctx, ns, "large", "run", nil); !created || twice || err != nil || again.UID != owner.UID || again.Spec.Policy.Credentials[0].Slot != "bearer" {
 		t.Errorf("the skill is made %t, and again %t: %v, %v", created, twice, again, err)
 	}
 	files := []skill.File{{Path: "SKILL.md", Content: []byte("---\nname: large\ndescription: Has much.\n---\n")}}
@@ -58,7 +58,7 @@ func TestSkillStore(t *testing.T) {
 	wantRefused(t, mergePatch(ctx, part, `{"binaryData":{"content":"YQ=="}}`), "immutable")
 	// A later skill of the name waits until what the former had is gone. There is no garbage collector here.
 	must(t, admin.Delete(ctx, owner))
-	later, _, err := store.EnsureSkill(ctx, ns, "large", nil)
+	later, _, err := store.EnsureSkill(ctx, ns, "large", "run", nil)
 	must(t, err)
 	if _, err := store.Put(ctx, later, v1alpha1.SkillRevisionSpec{}, files); !errors.Is(err, skillstore.ErrFormer) {
 		t.Errorf("the revision of a former skill: %v", err)

@@ -18,8 +18,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// table asks the API server for what kubectl get prints, wide columns included: by column, without the age.
-func table(ctx context.Context, t *testing.T, namespace, resource string) (columns map[string]int32, row map[string]any) {
+// tableOf asks the API server for what kubectl get prints, wide columns included. size is that of the answer.
+func tableOf(ctx context.Context, t *testing.T, namespace, resource string) (got metav1.Table, size int) {
 	t.Helper()
 	httpClient, err := rest.HTTPClientFor(adminConfig)
 	must(t, err)
@@ -32,10 +32,16 @@ func table(ctx context.Context, t *testing.T, namespace, resource string) (colum
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	must(t, err)
-	var got metav1.Table
 	must(t, json.Unmarshal(body, &got))
+	return got, len(body)
+}
+
+// table is that of one object: by column, without the age.
+func table(ctx context.Context, t *testing.T, namespace, resource string) (columns map[string]int32, row map[string]any) {
+	t.Helper()
+	got, _ := tableOf(ctx, t, namespace, resource)
 	if len(got.Rows) != 1 {
-		t.Fatalf("%d rows: %s", len(got.Rows), body)
+		t.Fatalf("%d rows: %+v", len(got.Rows), got.Rows)
 	}
 	columns, row = map[string]int32{}, map[string]any{}
 	for i, c := range got.ColumnDefinitions {

@@ -21,7 +21,7 @@ import (
 )
 
 // orphansWithin is how long something may be there that belongs to nobody any more.
-const orphansWithin = time.Minute
+const orphansWithin = soon
 
 // verdict is what must never change of a run that has ended.
 type verdict struct {

@@ -14,7 +14,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-const cancelWithin = 10 * time.Second
+// cancelWithin is much longer than it takes, and much shorter than what the runs of these tests are at.
+const cancelWithin = time.Minute
 
 func TestCancelEndsARunWithinSecondsInAnyPhase(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,6 @@ package e2e_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +17,7 @@ import (
 )
 
 // goneWithin is how soon nothing may be left of what was deleted.
-const goneWithin = time.Minute
+const goneWithin = soon
 
 func TestDeletingARunAtAnyTimeLeavesNothing(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 
 func TestFinishedRunsAreRemovedInTime(t *testing.T) {
 	t.Parallel()
-	const ttl = 3 * time.Second
+	const ttl = 15 * time.Second
 	seconds := int32(ttl.Seconds())
 	tests := map[string]struct {
 		script string

@@ -14,10 +14,10 @@ import (
 
 func TestAQuestionThatNobodyAnswersEndsTheRun(t *testing.T) {
 	t.Parallel()
-	run := startRun(t, "ask", withLimits(v1alpha1.RunLimits{AwaitingInputSeconds: 3}))
+	run := startRun(t, "ask", withLimits(v1alpha1.RunLimits{AwaitingInputSeconds: 15}))
 	asked := awaitQuestion(t, run)
 	ended := wantEnd(t, run, soon, v1alpha1.PhaseFailed, v1alpha1.ReasonUserResponseTimeout)
-	if late := ended.Status.FinishedAt.Sub(asked.Status.PendingInput.ExpiresAt.Time); late < 0 || late > 5*time.Second {
+	if late := ended.Status.FinishedAt.Sub(asked.Status.PendingInput.ExpiresAt.Time); late < 0 || late > 30*time.Second {
 		t.Errorf("the run ended %s after the time for the answer was over", late)
 	}
 	f := ended.Status.Attempts[0].Failure
@@ -29,10 +29,10 @@ func TestAQuestionThatNobodyAnswersEndsTheRun(t *testing.T) {
 
 func TestARunThatTakesTooLongEndsAlsoInTheMiddleOfATool(t *testing.T) {
 	t.Parallel()
-	run := startRun(t, "sleep", withLimits(v1alpha1.RunLimits{TimeoutSeconds: 15}))
+	run := startRun(t, "sleep", withLimits(v1alpha1.RunLimits{TimeoutSeconds: 60}))
 	ended := wantEnd(t, run, soon, v1alpha1.PhaseFailed, v1alpha1.ReasonTimeout)
-	if took := ended.Status.FinishedAt.Sub(ended.CreationTimestamp.Time); took < 15*time.Second || took > 20*time.Second {
-		t.Errorf("a run of at most 15 s took %s", took)
+	if took := ended.Status.FinishedAt.Sub(ended.CreationTimestamp.Time); took < time.Minute || took > 90*time.Second {
+		t.Errorf("a run of at most 60 s took %s", took)
 	}
 	if ended.Status.Steps != 1 {
 		t.Errorf("the run ended at step %d, before its tool ran", ended.Status.Steps)
@@ -42,7 +42,7 @@ func TestARunThatTakesTooLongEndsAlsoInTheMiddleOfATool(t *testing.T) {
 
 func TestWaitingForAPersonTakesNoTimeOfTheRun(t *testing.T) {
 	t.Parallel()
-	const limit = 20 * time.Second
+	const limit = time.Minute
 	run := startRun(t, "ask-between", withLimits(v1alpha1.RunLimits{TimeoutSeconds: int32(limit.Seconds())}))
 	asked := awaitQuestion(t, run)
 	// The person is slower than the whole run may be.

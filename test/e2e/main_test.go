@@ -170,7 +170,7 @@ func configure() error {
 
 // start removes what an interrupted suite left, and prepares what the tests share.
 func start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*soon)
 	defer cancel()
 	if err := removeOldNamespaces(ctx); err != nil {
 		return fmt.Errorf("remove the namespaces of an earlier suite: %w", err)

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -66,7 +65,7 @@ func managersAreReady(ctx context.Context) error {
 	if err := deploymentIsAvailable(ctx, managerDeployment); err != nil {
 		return fmt.Errorf("deployment %s: %w", managerDeployment.Name, err)
 	}
-	err := await(ctx, time.Minute, &coordinationv1.LeaseList{}, one(leaderLease), func(ctx context.Context) (bool, error) {
+	err := await(ctx, soon, &coordinationv1.LeaseList{}, one(leaderLease), func(ctx context.Context) (bool, error) {
 		pod, err := leader(ctx)
 		return pod != nil, err
 	})
@@ -74,7 +73,7 @@ func managersAreReady(ctx context.Context) error {
 		return fmt.Errorf("no manager leads: %w", err)
 	}
 	workers := []client.ListOption{client.InNamespace(managerNamespace), workerLabels}
-	if err := await(ctx, time.Minute, &coordinationv1.LeaseList{}, workers, workersAreManagers); err != nil {
+	if err := await(ctx, soon, &coordinationv1.LeaseList{}, workers, workersAreManagers); err != nil {
 		return fmt.Errorf("the Leases of workers are not those of the managers: %w", err)
 	}
 	return nil

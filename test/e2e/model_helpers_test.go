@@ -120,7 +120,7 @@ func createModelServer(ctx context.Context, name string, args ...string) error {
 }
 
 func deploymentIsAvailable(ctx context.Context, key types.NamespacedName) error {
-	return await(ctx, time.Minute, &appsv1.DeploymentList{}, one(key), func(ctx context.Context) (bool, error) {
+	return await(ctx, soon, &appsv1.DeploymentList{}, one(key), func(ctx context.Context) (bool, error) {
 		var d appsv1.Deployment
 		if err := suite.client.Get(ctx, key, &d); err != nil {
 			return false, err
@@ -194,7 +194,7 @@ func lastModelCall(t *testing.T) int64 {
 // awaitModelCall waits until the model is asked for a turn of the script. The server's log cannot be watched.
 func awaitModelCall(t *testing.T, script string, turn int, after int64) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, soon, true, func(ctx context.Context) (bool, error) {
 		calls, err := modelCalls(ctx, script, after)
 		for _, c := range calls {
 			if c.Turn == turn {

@@ -48,7 +48,7 @@ func createNamespace(ctx context.Context, purpose, standard string) (string, err
 		return "", err
 	}
 	account := types.NamespacedName{Namespace: ns.Name, Name: "default"}
-	return ns.Name, await(ctx, time.Minute, &corev1.ServiceAccountList{}, one(account), func(ctx context.Context) (bool, error) {
+	return ns.Name, await(ctx, soon, &corev1.ServiceAccountList{}, one(account), func(ctx context.Context) (bool, error) {
 		return exists(ctx, account, &corev1.ServiceAccount{})
 	})
 }
@@ -84,7 +84,7 @@ func removeNamespaces(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return await(ctx, time.Minute, &corev1.NamespaceList{}, []client.ListOption{client.MatchingLabels{labelSuite: suite.id}},
+	return await(ctx, soon, &corev1.NamespaceList{}, []client.ListOption{client.MatchingLabels{labelSuite: suite.id}},
 		func(ctx context.Context) (bool, error) {
 			own, err := ownNamespaces(ctx)
 			return len(own) == 0, err
@@ -120,7 +120,7 @@ func noSandboxIsLeft(ctx context.Context) error {
 	}
 	var left []string
 	sandboxes := []client.ListOption{client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox}}
-	err = await(ctx, time.Minute, &corev1.PodList{}, sandboxes, func(ctx context.Context) (bool, error) {
+	err = await(ctx, soon, &corev1.PodList{}, sandboxes, func(ctx context.Context) (bool, error) {
 		var pods corev1.PodList
 		if err := suite.client.List(ctx, &pods, sandboxes...); err != nil {
 			return false, err

@@ -52,14 +52,14 @@ func TestThePortfolioSampleComesToWhatItsDataSays(t *testing.T) {
 			must(t, suite.client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "portfolio"}, run))
 			watchOver(t, run)
 
-			kubectl(t, "-n", ns, "wait", "--for=condition=AwaitingInput", "--timeout=60s", "motorrun/portfolio")
+			kubectl(t, "-n", ns, "wait", "--for=condition=AwaitingInput", "--timeout=240s", "motorrun/portfolio")
 			asked := awaitQuestion(t, run)
 			wantPortfolioQuestion(t, asked)
 			wantColumns(t, ns, "AwaitingInput")
 
 			kind, text := tt.patch(t, asked.Status.PendingInput.ID, tt.answer)
 			kubectl(t, "-n", ns, "patch", "motorrun", "portfolio", "--type="+kind, "-p", text)
-			kubectl(t, "-n", ns, "wait", "--for=condition=Succeeded", "--timeout=60s", "motorrun/portfolio")
+			kubectl(t, "-n", ns, "wait", "--for=condition=Succeeded", "--timeout=240s", "motorrun/portfolio")
 
 			done := wantCompleted(t, run, soon)
 			podIsGone(t, done, soon)

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -97,7 +96,7 @@ func nodeShell(ctx context.Context, node string) (client.ObjectKey, error) {
 		return client.ObjectKey{}, err
 	}
 	key := client.ObjectKeyFromObject(shell)
-	err = await(ctx, time.Minute, &corev1.PodList{}, one(key), func(ctx context.Context) (bool, error) {
+	err = await(ctx, soon, &corev1.PodList{}, one(key), func(ctx context.Context) (bool, error) {
 		var pod corev1.Pod
 		err := suite.client.Get(ctx, key, &pod)
 		return pod.Status.Phase == corev1.PodRunning, err
@@ -117,7 +116,7 @@ func stopComponent(t *testing.T, name string) (start func()) {
 		t.Skip("parts of the cluster can only be ended on the development cluster")
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*soon)
 		defer cancel()
 		if err := devcluster(ctx, "start", name); err != nil {
 			t.Error(err)

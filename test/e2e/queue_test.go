@@ -76,7 +76,7 @@ func TestARunThatFindsNoPlaceIsRejected(t *testing.T) {
 	if err != nil {
 		t.Fatalf("kubectl apply: %v\n%s", err, stderr)
 	}
-	kubectl(t, "-n", ns, "wait", "--for=condition=Finished", "--timeout=30s", "motorrun/second")
+	kubectl(t, "-n", ns, "wait", "--for=condition=Finished", "--timeout=240s", "motorrun/second")
 	var rejected v1alpha1.MotorRun
 	must(t, suite.client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "second"}, &rejected))
 	wantCondition(t, &rejected, v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonBusy)

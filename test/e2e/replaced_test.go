@@ -17,7 +17,7 @@ import (
 )
 
 // lostWithin is how soon a run has to know that its sandbox is gone.
-const lostWithin = 15 * time.Second
+const lostWithin = time.Minute
 
 func onUnknown(policy v1alpha1.UnknownPolicy) func(*v1alpha1.MotorRun) {
 	return func(r *v1alpha1.MotorRun) { r.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: policy} }

@@ -19,13 +19,14 @@ import (
 
 const (
 	// takeoverWithin is the time of a Lease that nobody gave back, a new Pod's start, and the rest of the work.
-	takeoverWithin = 90 * time.Second
-	// handoverWithin is how soon a manager that is told to stop has its runs go on elsewhere.
-	handoverWithin = 5 * time.Second
+	takeoverWithin = 5 * time.Minute
+	// handoverWithin is how soon a manager that is told to stop has its runs go on elsewhere: before its Lease could run out,
+	// which takes 8 s at the least.
+	handoverWithin = 7 * time.Second
 	// lapsedWithin is how soon the runs of a manager that is gone go on elsewhere: after its Lease.
-	lapsedWithin = 15 * time.Second
+	lapsedWithin = 40 * time.Second
 	// leaderlessWithin is that for the leader: another one has to be found who sees the Lease lapse.
-	leaderlessWithin = 25 * time.Second
+	leaderlessWithin = time.Minute
 )
 
 func TestRunsSurviveAManagerThatIsTakenAway(t *testing.T) {

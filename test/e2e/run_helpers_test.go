@@ -24,7 +24,7 @@ import (
 )
 
 // soon is enough for what takes a few seconds on an idle machine.
-const soon = time.Minute
+const soon = 4 * time.Minute
 
 var runs atomic.Int32
 

@@ -5,12 +5,13 @@
 package e2e_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -20,10 +21,8 @@ import (
 // startSample starts the run of a sample, whose model plays the script of that name.
 func startSample(t *testing.T, name string, change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(samples, name+".yaml"))
-	must(t, err)
 	var sample v1alpha1.MotorRun
-	must(t, yaml.UnmarshalStrict(content, &sample))
+	readSample(t, name, "MotorRun", &sample)
 	run := newRun(name, func(r *v1alpha1.MotorRun) {
 		model := r.Spec.Model
 		r.Spec = *sample.Spec.DeepCopy()
@@ -38,6 +37,20 @@ func startSample(t *testing.T, name string, change ...func(*v1alpha1.MotorRun)) 
 	must(t, suite.client.Create(t.Context(), run))
 	watchOver(t, run)
 	return run
+}
+
+// readSample reads the object of a kind from a sample, which has one of it.
+func readSample(t *testing.T, name, kind string, into client.Object) {
+	t.Helper()
+	for document := range strings.SplitSeq(readFile(t, filepath.Join(samples, name+".yaml")), "\n---\n") {
+		var of metav1.TypeMeta
+		must(t, yaml.Unmarshal([]byte(document), &of))
+		if of.Kind == kind {
+			must(t, yaml.UnmarshalStrict([]byte(document), into))
+			return
+		}
+	}
+	t.Fatalf("the sample %s has no %s", name, kind)
 }
 
 // codesOf gives the error codes of all calls of a run, "" for those that succeeded.

@@ -113,7 +113,7 @@ func stopWorld(ctx context.Context) error {
 	if world.net == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*soon)
 	defer cancel()
 	err := patchProxy(ctx, `{"spec":{"template":{"spec":{"volumes":null,"containers":[{"name":"egressproxy","args":null,"volumeMounts":null}]}}}}`)
 	ca := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: managerNamespace, Name: caConfigMap}}
@@ -304,7 +304,7 @@ func mayLeave(p internet.Packet) bool {
 	if !world.proxies[p.From] {
 		return false
 	}
-	return p.To == internet.DNS && p.Port == 53 || slices.Contains([]netip.Addr{allowedHost, credentialHost, wildcardHost, mailHost, packageHost}, p.To) && (p.Port == 443 || p.Port == 80)
+	return p.To == internet.DNS && p.Port == 53 || slices.Contains([]netip.Addr{allowedHost, credentialHost, wildcardHost, mailHost, packageHost, mcpHost}, p.To) && (p.Port == 443 || p.Port == 80)
 }
 
 // wantNothingElseLeft fails if a packet left the cluster that none may have sent.

@@ -37,7 +37,7 @@ func onlyTheProxyLeft(context.Context) error {
 }
 
 func onlyAllowedNames(context.Context) error {
-	allowed := []string{"allowed.test", "api.test", "sub.wild.test", "rebind.test", "api.agentmail.test", "packages.test"}
+	allowed := []string{"allowed.test", "api.test", "sub.wild.test", "rebind.test", "api.agentmail.test", "packages.test", "mcp.test"}
 	for name := range forbiddenAnswers {
 		// Runs were allowed these names; what they stand for is what the proxy refuses.
 		allowed = append(allowed, name)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,13 +42,23 @@ func mailAPI(key string) http.Handler {
 	return mux
 }
 
+// ranScript is a maintainer script that leaves files where they would be packed if something ran it, wherever that is.
+const ranScript = "#!/bin/sh\nfor dir in . \"$DPKG_ROOT\" /workspace/.motor/install/out /workspace/.motor/install/out/root; do touch \"$dir/ran\"; done\nexit 0\n"
+
 // packages are those of packages.test.
-func packages() http.Handler {
+var packages = sync.OnceValue(func() *packageindex.Index {
 	return packageindex.New(
 		[]packageindex.Package{{Name: "tinywheel", Version: "1.0.0", Files: map[string]string{"tinywheel.py": "NAME = 'tinywheel'\n"}}},
 		[]packageindex.Package{{Name: "tinytgz", Version: "1.0.0", Files: map[string]string{"index.js": "exports.name = 'tinytgz'\n"}}},
+		[]packageindex.Package{
+			{
+				Name: "tinydeb", Version: "1.0-1", Files: map[string]string{"DEBIAN/preinst": ranScript, "DEBIAN/postinst": ranScript},
+				Programs: map[string]string{"tinydeb": "#!/bin/sh\ncat \"${0%/bin/*}/share/tinydeb/name\"\n"}, Needs: map[string]string{"tinydeb-data": "1.0-1"},
+			},
+			{Name: "tinydeb-data", Version: "1.0-1", Files: map[string]string{"usr/share/tinydeb/name": "tinydeb\n"}},
+		},
 	)
-}
+})
 
 // The API of an approved skill has moved. The run finds out, does the task and corrects the skill within its domains; nobody uses
 // the corrected one before it is approved.
@@ -147,21 +158,24 @@ func TestSecuritySkillFoundOnline(t *testing.T) {
 func TestSecuritySkillPackages(t *testing.T) {
 	t.Parallel()
 	ns := modelNamespace(t, "packages")
-	patchCortex(t, ns, fmt.Sprintf(`{"spec":{"packages":{"npm":"https://packages.test/npm","pip":"https://packages.test/simple","caBundle":%q}}}`, world.net.CA()))
-	createSkill(t, ns, "tiny", "Use the packages.", v1alpha1.SkillPolicy{
-		Tools: []v1alpha1.ToolName{"bash"}, Dependencies: &v1alpha1.SkillDependencies{NPM: []string{"tinytgz@1.0.0"}, Pip: []string{"tinywheel==1.0.0"}},
-	})
+	patchCortex(t, ns, fmt.Sprintf(`{"spec":{"packages":{"npm":"https://packages.test/npm","pip":"https://packages.test/simple",
+		"apt":"https://packages.test/debian stable main","aptKeyring":%q,"caBundle":%q}}}`, packages().Key(), world.net.CA()))
+	createSkill(t, ns, "tiny", "Use the packages.", v1alpha1.SkillPolicy{Tools: []v1alpha1.ToolName{"bash"}, Dependencies: &v1alpha1.SkillDependencies{
+		NPM: []string{"tinytgz@1.0.0"}, Pip: []string{"tinywheel==1.0.0"}, Apt: []string{"tinydeb=1.0-1"},
+	}})
 	approved(t, ns, "tiny")
 	s := awaitSkill(t, ns, "tiny", 3*soon, "its packages", func(s *v1alpha1.Skill) bool { return s.Status.Packages != nil && s.Status.Packages.Archive != nil })
 	for range 2 {
 		done := wantCompleted(t, startSkillRun(t, ns, "skill-packages", "tiny"), 2*soon)
-		if got, want := codesOf(wantWholeJournal(t, done)), []string{"", "", "exit_1"}; !slices.Equal(got, want) {
+		if got, want := codesOf(wantWholeJournal(t, done)), []string{"", "", "", "", "exit_1"}; !slices.Equal(got, want) {
 			t.Errorf("codes %q, want %q", got, want)
 		}
 		if done.Status.Skill.Packages == nil || done.Status.Skill.Packages.SHA256 != s.Status.Packages.Archive.SHA256 {
 			t.Errorf("the run used the packages %+v", done.Status.Skill.Packages)
 		}
-		if got := said(t, done); !slices.Equal(got[:2], []string{"tinywheel", "tinytgz"}) || !strings.Contains(got[2], "Read-only file system") {
+		// The fourth call looks for what maintainer scripts leave.
+		want := []string{"tinywheel", "tinytgz", "/packages/root/usr/bin/tinydeb\ntinydeb", ""}
+		if got := said(t, done); len(got) != 5 || !slices.Equal(got[:4], want) || !strings.Contains(got[4], "Read-only file system") {
 			t.Errorf("the run saw %q", got)
 		}
 	}

@@ -40,7 +40,7 @@ func passes(t *testing.T, until time.Time) {
 
 func TestASuspendedRunStandsStillAndGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
-	const limit = 20 * time.Second
+	const limit = time.Minute
 	mark := lastModelCall(t)
 	run := startRun(t, "once", withLimits(v1alpha1.RunLimits{TimeoutSeconds: int32(limit.Seconds())}))
 	awaitCommand(t, run)

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package packageindex is a stand-in for the indexes of npm and pip, for tests. It has the packages that it is made with and
-// no others.
+// Package packageindex is a stand-in for the indexes of npm, pip and apt, for tests. It has the packages that it is made with
+// and no others.
 //
 //	GET /simple/{name}/              the versions of a Python package, as pip asks for them
 //	GET /npm/{name}                  the versions of a package for Node.js, as npm asks for them
 //	GET /files/{file}                a wheel, or an archive for npm
+//	GET /debian/dists/stable/{file}  the list of the packages for Debian, and its signature
+//	GET /debian/pool/{file}          a package for Debian
 //
-// The address of the index for pip ends in /simple, that of the registry for npm in /npm.
+// The address of the index for pip ends in /simple, that of the registry for npm in /npm. The line of sources.list ends in
+// "/debian stable main", and Key is what the list is signed with.
 package packageindex
 
 import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -32,9 +34,10 @@ import (
 type Package struct {
 	Name, Version string
 	// Files are its files by their paths, without what the index adds by itself: a file package.json that is not here, and
-	// what a wheel says of itself.
+	// what a wheel says of itself. Those of a package for Debian that are below DEBIAN/ are its maintainer scripts.
 	Files map[string]string
-	// Programs are commands by their names: of a Python package the function, as in module:function, of one for Node.js the file.
+	// Programs are commands by their names: of a Python package the function, as in module:function, of one for Node.js the
+	// file, of one for Debian the content.
 	Programs map[string]string
 	// Needs are packages that it depends on, as the index has them: name and version.
 	Needs map[string]string
@@ -45,10 +48,11 @@ type Index struct {
 	mux *http.ServeMux
 	// node are the answers about packages for Node.js.
 	node map[string]http.HandlerFunc
+	key  string
 }
 
-// New makes an index of Python packages and of packages for Node.js. It panics if it cannot pack them.
-func New(python, node []Package) *Index {
+// New makes an index of Python packages and of packages for Node.js and for Debian. It panics if it cannot pack them.
+func New(python, node, debian []Package) *Index {
 	i := &Index{mux: http.NewServeMux(), node: map[string]http.HandlerFunc{}}
 	// npm escapes the slash in a name, so that it is one part of the path.
 	i.mux.HandleFunc("GET /npm/{name...}", func(w http.ResponseWriter, r *http.Request) {
@@ -64,15 +68,19 @@ func New(python, node []Package) *Index {
 	for _, p := range node {
 		i.addTarball(p)
 	}
+	i.addDebian(debian)
 	return i
 }
+
+// Key is the armored public key of the packages for Debian. Each index has its own.
+func (i *Index) Key() string { return i.key }
 
 // ServeHTTP implements http.Handler.
 func (i *Index) ServeHTTP(w http.ResponseWriter, r *http.Request) { i.mux.ServeHTTP(w, r) }
 
-func (i *Index) file(name string, content []byte) {
-	i.mux.HandleFunc("GET /files/"+name, func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+func (i *Index) file(at string, content []byte) {
+	i.mux.HandleFunc("GET "+at, func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, path.Base(at), time.Time{}, bytes.NewReader(content))
 	})
 }
 
@@ -87,7 +95,7 @@ func base(r *http.Request) string {
 func (i *Index) addWheel(p Package) {
 	file := fmt.Sprintf("%s-%s-py3-none-any.whl", strings.ReplaceAll(p.Name, "-", "_"), p.Version)
 	content := wheel(p)
-	i.file(file, content)
+	i.file("/files/"+file, content)
 	page := fmt.Sprintf("<!DOCTYPE html><html><body><a href=\"/files/%s#sha256=%x\">%s</a></body></html>", file, sha256.Sum256(content), file)
 	i.mux.HandleFunc("GET /simple/"+p.Name+"/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -133,7 +141,7 @@ func (i *Index) addTarball(p Package) {
 	}
 	file := fmt.Sprintf("%s-%s.tgz", path.Base(p.Name), p.Version)
 	content := tarball(p, manifest)
-	i.file(file, content)
+	i.file("/files/"+file, content)
 	sum := sha512.Sum512(content)
 	i.node[p.Name] = func(w http.ResponseWriter, r *http.Request) {
 		version := maps.Clone(manifest)
@@ -154,17 +162,24 @@ func tarball(p Package, manifest map[string]any) []byte {
 	must(err)
 	files := maps.Collect(maps.All(p.Files))
 	files["package.json"] = string(about)
+	return archive("package/", files, func(string) bool { return false })
+}
+
+// archive packs files below a folder as a tar archive that is compressed with gzip. executable says which of them may be run.
+func archive(folder string, files map[string]string, executable func(name string) bool) []byte {
 	var out bytes.Buffer
-	compressed := gzip.NewWriter(&out)
-	archive := tar.NewWriter(compressed)
+	w := tar.NewWriter(&out)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		must(archive.WriteHeader(&tar.Header{Name: "package/" + name, Mode: 0o644, Size: int64(len(files[name]))}))
-		_, err := archive.Write([]byte(files[name]))
+		mode := int64(0o644)
+		if executable(name) {
+			mode = 0o755
+		}
+		must(w.WriteHeader(&tar.Header{Name: folder + name, Mode: mode, Size: int64(len(files[name]))}))
+		_, err := w.Write([]byte(files[name]))
 		must(err)
 	}
-	must(archive.Close())
-	must(compressed.Close())
-	return out.Bytes()
+	must(w.Close())
+	return compress(out.Bytes())
 }
 
 func must(err error) {

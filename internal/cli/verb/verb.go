@@ -67,19 +67,18 @@ func (n Noun) Run(ctx context.Context, args []string) int {
 
 // end says how a verb ended.
 func (n Noun) end(err error) int {
-	var help helpWanted
-	var misused usageError
+	help, isHelp := errors.AsType[helpWanted](err)
 	switch {
 	case err == nil:
 		return ExitOK
 	case errors.Is(err, ErrNo):
 		return ExitNo
-	case errors.As(err, &help):
+	case isHelp:
 		fmt.Fprintf(n.Out, "%s\nFlags:\n%s", n.Usage, help.flags)
 		return ExitOK
 	}
 	fmt.Fprintf(n.Err, "error: %v\n", err)
-	if errors.As(err, &misused) {
+	if _, misused := errors.AsType[usageError](err); misused {
 		fmt.Fprintf(n.Err, "\n%s", n.Usage)
 	}
 	return ExitFailed

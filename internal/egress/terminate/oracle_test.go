@@ -256,7 +256,7 @@ func TestMemoryOfConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		_ = conn.SetDeadline(time.Now().Add(5 * time.Minute))
 		fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", host)
 		resp, err := http.ReadResponse(reader, nil)
 		if err != nil {

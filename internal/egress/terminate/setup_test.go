@@ -6,20 +6,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -40,61 +33,6 @@ const (
 	host  = "api.example.org"
 	value = "s3cr3t/Value+of:the=run"
 )
-
-// authority is a certificate authority of a test.
-type authority struct {
-	cert, key []byte
-	pair      tls.Certificate
-}
-
-func newAuthority(t testing.TB) *authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "an authority of a test"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &authority{
-		cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		key:  pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded}),
-	}
-	if a.pair, err = tls.X509KeyPair(a.cert, a.key); err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-func (a *authority) pool() *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(a.cert)
-	return pool
-}
-
-func (a *authority) leaf(t testing.TB, names ...string) tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.pair.Leaf, key.Public(), a.pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-}
 
 // world is a proxy with one run, and one host on the other side of it.
 type world struct {
@@ -271,10 +209,10 @@ func (w *world) client() *http.Client {
 	transport := &http.Transport{
 		Proxy:              http.ProxyURL(&url.URL{Scheme: "http", User: url.UserPassword(grant.User, w.token), Host: w.proxy}),
 		TLSClientConfig:    &tls.Config{RootCAs: w.ca.pool()},
-		DisableCompression: true, ExpectContinueTimeout: 10 * time.Second,
+		DisableCompression: true, ExpectContinueTimeout: 2 * time.Minute,
 	}
 	w.t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport, Timeout: 2 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // answer is a response that was read to its end.
@@ -332,7 +270,7 @@ func (w *world) denied() egress.Denial {
 	select {
 	case d := <-w.denials:
 		return d
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		w.t.Fatal("nobody was told of the refusal")
 		return egress.Denial{}
 	}
@@ -346,7 +284,7 @@ func (w *world) tunnel(cfg *tls.Config) (*tls.Conn, *bufio.Reader, error) {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	fmt.Fprintf(conn, "CONNECT %s:443 HTTP/1.1\r\nHost: %s:443\r\nProxy-Authorization: Basic %s\r\n\r\n", host, host,
 		base64.StdEncoding.EncodeToString([]byte(grant.User+":"+w.token)))
 	line, err := readHead(conn)

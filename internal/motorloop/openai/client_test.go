@@ -28,7 +28,7 @@ const (
 // quick are options with which no test waits.
 func quick() Options {
 	return Options{
-		RequestTimeout: 5 * time.Second,
+		RequestTimeout: time.Minute,
 		MaxTries:       3,
 		InitialBackoff: time.Microsecond,
 		MaxBackoff:     time.Microsecond,
@@ -124,8 +124,8 @@ func TestFailures(t *testing.T) {
 		},
 		"hangs": {
 			handle:  func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			timeout: 200 * time.Millisecond,
-			reason:  motorloop.ReasonModelTimeout, says: "did not answer within 200ms (3 tries)", retryable: true, tries: 3,
+			timeout: time.Second, // The server has to see each try.
+			reason:  motorloop.ReasonModelTimeout, says: "did not answer within 1s (3 tries)", retryable: true, tries: 3,
 		},
 		"hangs in the body": {
 			handle: func(_ int, w http.ResponseWriter, r *http.Request) {
@@ -133,7 +133,7 @@ func TestFailures(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				<-r.Context().Done()
 			},
-			timeout: 200 * time.Millisecond,
+			timeout: time.Second,
 			reason:  motorloop.ReasonModelTimeout, says: "did not answer", retryable: true, tries: 3,
 		},
 		"slow": {
@@ -175,7 +175,7 @@ func TestFailures(t *testing.T) {
 				}
 				reply(w, 200, okBody)
 			},
-			timeout: 200 * time.Millisecond,
+			timeout: 2 * time.Second, // The second is answered within it.
 			tries:   2,
 		},
 		"connection dropped": {

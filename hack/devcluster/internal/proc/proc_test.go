@@ -89,7 +89,7 @@ func TestSignalEndsExactlyThatProcess(t *testing.T) {
 }
 
 func TestSweepEndsMarkedProcessesOnly(t *testing.T) {
-	marked, spared := exec.Command("sleep", "60"), exec.Command("sleep", "60")
+	marked, spared := exec.Command("sleep", "600"), exec.Command("sleep", "600")
 	for _, cmd := range []*exec.Cmd{marked, spared} {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestSweepEndsMarkedProcessesOnly(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = marked.Wait(); close(ended) }()
-	count, err := Sweep(t.Context(), 10*time.Second, func(pid int) bool { return pid == marked.Process.Pid })
+	count, err := Sweep(t.Context(), 2*time.Minute, func(pid int) bool { return pid == marked.Process.Pid })
 	if err != nil || count != 1 {
 		t.Errorf("Sweep() = %d, %v", count, err)
 	}

@@ -16,8 +16,8 @@ func TestUntil(t *testing.T) {
 		holdsAt  int
 		wantErr  error
 	}{
-		"holds at once":       {deadline: time.Second, holdsAt: 1},
-		"holds at the third":  {deadline: time.Second, holdsAt: 3},
+		"holds at once":       {deadline: time.Minute, holdsAt: 1},
+		"holds at the third":  {deadline: time.Minute, holdsAt: 3},
 		"never holds":         {deadline: 20 * time.Millisecond, holdsAt: -1, wantErr: never},
 		"no time left at all": {deadline: 0, holdsAt: -1, wantErr: never},
 	}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// maxInputsBytes is the most that the files of a run that come from the bucket may have together: as much as a run leaves there.
+	maxInputsBytes = maxBlobsBytes
+	// bucketTimeout bounds the reading of one file from the bucket, which may stop in the middle.
+	bucketTimeout = 5 * time.Minute
+)
+
+var (
+	// errNoArtifact says that an artifact cannot be had that could be when the run was accepted.
+	errNoArtifact = errors.New("the artifact cannot be had")
+	// errInputsTooLarge says that a file would be more than a run is given from the bucket.
+	errInputsTooLarge = fmt.Errorf("the artifacts from the bucket that a run is given may have %d MiB together", maxInputsBytes>>20)
+)
+
+// artifact finds what an earlier run left behind.
+func (e *Engine) artifact(ctx context.Context, namespace string, ref *v1alpha1.ArtifactRef) (*v1alpha1.Artifact, error) {
+	var from v1alpha1.MotorRun
+	if err := e.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Run}, &from); err != nil {
+		return nil, fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
+	}
+	a, problem := runpolicy.ArtifactInput(&from, ref.Path, e.Artifacts != nil)
+	if problem != "" {
+		return nil, fmt.Errorf("%w: %s", errNoArtifact, problem)
+	}
+	return a, nil
+}
+
+// putArtifact puts an artifact of an earlier run into the workspace, with where it comes from.
+func (p *inputPutter) putArtifact(ctx context.Context, path string, ref *v1alpha1.ArtifactRef) error {
+	a, err := p.box.engine.artifact(ctx, p.box.run.Namespace, ref)
+	if err != nil {
+		return err
+	}
+	from := cmp.Or(toolapi.Provenance(a.Provenance), toolapi.ProvenanceWeb)
+	if a.ConfigMap == "" {
+		return p.putFromBucket(ctx, path, ref, a, from)
+	}
+	content, err := p.box.engine.configMapKey(ctx, p.box.run.Namespace, a.ConfigMap, contentKey)
+	if err != nil {
+		return err
+	}
+	if digest(content) != a.SHA256 {
+		// Who may write ConfigMaps can put another one in its place.
+		return notAsLeft(ref)
+	}
+	return p.put(ctx, path, content, from)
+}
+
+// putFromBucket hands an artifact on as it comes from the bucket: no more than a part of it is in memory.
+func (p *inputPutter) putFromBucket(ctx context.Context, path string, ref *v1alpha1.ArtifactRef, a *v1alpha1.Artifact, from toolapi.Provenance) error {
+	if p.left -= a.Size; p.left < 0 {
+		return errInputsTooLarge
+	}
+	reading, cancel := context.WithTimeout(ctx, bucketTimeout)
+	defer cancel()
+	r, err := p.box.engine.Artifacts.Read(reading, a.Object)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoArtifact, err)
+	}
+	defer r.Close()
+	left := &asLeft{r: r, ref: ref, artifact: a, sum: sha256.New()}
+	_, err = p.box.client.PutFileParts(ctx, path, left, a.Size, a.SHA256, from)
+	if left.err != nil {
+		return left.err
+	}
+	return p.putError(ctx, err)
+}
+
+// asLeft reads an artifact from the bucket. It gives io.EOF only if what it read is what the run left behind.
+type asLeft struct {
+	r        io.Reader
+	ref      *v1alpha1.ArtifactRef
+	artifact *v1alpha1.Artifact
+	sum      hash.Hash
+	size     int64
+	// err is what is wrong with it.
+	err error
+}
+
+// Read implements io.Reader.
+func (l *asLeft) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	l.sum.Write(p[:n])
+	l.size += int64(n)
+	switch {
+	case l.size > l.artifact.Size, errors.Is(err, io.EOF) && hex.EncodeToString(l.sum.Sum(nil)) != l.artifact.SHA256:
+		l.err = notAsLeft(l.ref)
+	case err != nil && !errors.Is(err, io.EOF):
+		l.err = fmt.Errorf("%w: read it from the bucket: %w", errNoArtifact, err)
+	default:
+		return n, err
+	}
+	return n, l.err
+}
+
+func notAsLeft(ref *v1alpha1.ArtifactRef) error {
+	return fmt.Errorf("%w: what is kept of %s is not what MotorRun %s left behind", errNoArtifact, ref.Path, ref.Run)
+}

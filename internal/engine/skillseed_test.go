@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/skill"
+	"motorcortex.dev/motorcortex/internal/skillstore"
+)
+
+// seeder is the sandbox of a new loop of the run, with its skill open.
+func (r *skillRig) seeder() *sandboxTools {
+	r.t.Helper()
+	box := r.collector().box
+	var err error
+	box.skill, err = r.engine.openSkill(r.t.Context(), box.loop, r.run)
+	r.must(err)
+	return box
+}
+
+// threeParts are files of three ConfigMaps, with SKILL.md in the first.
+func threeParts() []string {
+	return []string{
+		"SKILL.md", manifestOf("mail", "x"), "assets/a.txt", strings.Repeat("a", skill.MaxFileBytes), "assets/b.txt", strings.Repeat("b", skillstore.ChunkBytes),
+		"scripts/send.sh", "#!/bin/sh\n",
+	}
+}
+
+func TestSkillIsPut(t *testing.T) {
+	t.Parallel()
+	r := newSkillRig(t)
+	r.pin("mail", threeParts()...)
+	r.must(r.seeder().putSkill(t.Context()))
+	want := map[string]string{}
+	for i := 0; i < len(threeParts()); i += 2 {
+		want[threeParts()[i]] = threeParts()[i+1]
+	}
+	if diff := cmp.Diff(want, r.sandbox.put); diff != "" {
+		t.Errorf("-want +got:\n%.2000s", diff)
+	}
+}
+
+// What the prompt does not need is read when it is put, and checked then.
+func TestSkillThatChangedIsNotPut(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*skillRig, *v1alpha1.SkillRevision) error{
+		"a part is gone": func(r *skillRig, rev *v1alpha1.SkillRevision) error {
+			return r.client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: rev.Spec.ConfigMaps[2]}})
+		},
+		"a part has other bytes": func(r *skillRig, rev *v1alpha1.SkillRevision) error {
+			return changePart(t, r.client, rev.Spec.ConfigMaps[2])
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newSkillRig(t)
+			rev := r.pin("mail", threeParts()...)
+			box := r.seeder()
+			r.must(change(r, rev))
+			if err := box.putSkill(t.Context()); !errors.Is(err, errMissing) || len(r.sandbox.put["assets/b.txt"]) > 0 {
+				t.Errorf("at first: %v", err)
+			}
+			box.loop.missingSince = noon.Add(-missingFor)
+			err := box.putSkill(t.Context())
+			if f, ok := errors.AsType[*motorloop.Failure](err); !ok || f.Reason != motorloop.ReasonSkillFiles || !strings.Contains(f.Message, rev.Name) {
+				t.Errorf("in the end: %v", err)
+			}
+		})
+	}
+}
+
+func TestGate(t *testing.T) {
+	t.Parallel()
+	var g gate
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var leave [2]func()
+	for i := range leave {
+		var err error
+		if leave[i], err = g.enter(ctx, len(leave)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entered := make(chan error)
+	go func() {
+		_, err := g.enter(ctx, len(leave))
+		entered <- err
+	}()
+	leave[1]()
+	if err := <-entered; err != nil {
+		t.Errorf("there is a place, and it is not let in: %v", err)
+	}
+	why := errors.New("enough")
+	cancel(why)
+	if _, err := g.enter(ctx, len(leave)); !errors.Is(err, why) {
+		t.Errorf("without a place and without time: %v", err)
+	}
+}
+
+// Whoever does not find a place holds nothing.
+func TestLoopsWaitForTheirTurnWithSkills(t *testing.T) {
+	t.Parallel()
+	r := newSkillRig(t)
+	r.pin("mail", threeParts()...)
+	r.sandbox.has(".", "SKILL.md", manifestOf("mail", "y"))
+	box, c := r.seeder(), r.collector()
+	why := errors.New("the run is over")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	limited, done := context.WithTimeout(t.Context(), time.Minute)
+	defer done()
+	for name, tt := range map[string]struct {
+		gate   *gate
+		places int
+		do     func(context.Context) error
+		done   func() bool
+	}{
+		"seeding": {&r.engine.seeding, maxSeeding, box.putSkill, func() bool { return len(r.sandbox.put) > 0 }},
+		"collecting": {&r.engine.collecting, maxCollecting, func(ctx context.Context) error {
+			return c.folder(ctx, &r.sandbox.list.Folders[0], &skillsFound{collector: c, names: map[string]bool{}, folders: map[string]bool{}})
+		}, func() bool { return len(r.revisions()) > 1 }},
+	} {
+		var leave func()
+		for range tt.places {
+			var err error
+			leave, err = tt.gate.enter(t.Context(), tt.places)
+			r.must(err)
+		}
+		if err := tt.do(ctx); !errors.Is(err, why) || !strings.Contains(err.Error(), "wait for the turn") || tt.done() {
+			t.Errorf("%s without a place: %v", name, err)
+		}
+		leave()
+		if err := tt.do(limited); err != nil {
+			t.Errorf("%s with a place: %v", name, err)
+		}
+	}
+	if _, err := r.engine.seeding.enter(limited, maxSeeding); err != nil || len(r.sandbox.put) == 0 {
+		t.Errorf("a place is not given back: %v", err)
+	}
+}
+
+// largest are the files of the largest skill that there can be.
+func largest() []string {
+	files := []string{"SKILL.md", manifestOf("mail", "x")}
+	for left := skill.MaxTotalBytes - len(files[1]); left > 0; left -= skill.MaxFileBytes {
+		files = append(files, "assets/"+string(rune('a'+len(files)/2))+".txt", strings.Repeat("x", min(left, skill.MaxFileBytes)))
+	}
+	return files
+}
+
+// held gives the bytes that are in use beyond those before it began.
+func held(b *testing.B) (look func()) {
+	b.Helper()
+	live := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // What pools keep is gone after the second.
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, most := live(), uint64(0)
+	b.Cleanup(func() { b.ReportMetric(float64(most)/(1<<20), "MiB-held") })
+	return func() { most = max(most, live()-min(before, live())) }
+}
+
+// What a loop holds while it puts the largest skill into its sandbox, the sandbox and what it was sent included.
+func BenchmarkSeeding(b *testing.B) {
+	r := newSkillRig(b)
+	r.pin("mail", largest()...)
+	look := held(b)
+	r.sandbox.putting = func(string) { look(); clear(r.sandbox.put) }
+	for b.Loop() {
+		r.must(r.seeder().putSkill(b.Context()))
+	}
+}
+
+// What a loop holds while it stores the largest skill that it read from its sandbox.
+func BenchmarkCollecting(b *testing.B) {
+	r := newSkillRig(b)
+	r.sandbox.has(".", "SKILL.md", manifestOf("first", "x"))
+	r.collect() // It makes what stays: the rules for secrets.
+	r.sandbox.clear()
+	r.sandbox.has(".", largest()...)
+	look := held(b)
+	r.before = func(o client.Object) error {
+		if _, ok := o.(*corev1.ConfigMap); ok {
+			look()
+			return apierrors.NewForbidden(corev1.Resource("configmaps"), o.GetName(), errors.New("a quota"))
+		}
+		return nil
+	}
+	for b.Loop() {
+		r.collect()
+	}
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// checkEnd checks what holds when a run is over.
+func (p *play) checkEnd() {
+	asked, turns := p.w.model.asked, p.w.journal.load()
+	if extra := asked[forStep] + asked[forSummary] - len(turns); extra > p.interruptions {
+		p.t.Fatalf("asked %v for %d turns and %d interruptions", asked, len(turns), p.interruptions)
+	}
+	for _, kind := range []string{forPartial, forHint} {
+		if asked[kind] > 1+p.interruptions {
+			p.t.Fatalf("asked %v in %d interruptions", asked, p.interruptions)
+		}
+		if asked[kind] > 1 {
+			p.seen[kind+" again"]++
+		}
+	}
+	if lost(*p.ended) {
+		p.seen[ReasonSandboxLost]++
+		return
+	}
+	// A loop that does not know of the end finds the same one, and does nothing but ask once more what it came to.
+	executed, steps := len(p.w.sandbox.executed), asked[forStep]+asked[forSummary]
+	p.breaks, p.takeovers, p.checked = 0, 0, 0
+	p.runOnce(p.t.Context(), p.claim(), -1)
+	if len(p.w.sandbox.executed) != executed || asked[forStep]+asked[forSummary] != steps || len(p.w.journal.stored) != len(turns) {
+		p.t.Fatal("the run went on after its end")
+	}
+	if p.ended.Failure != nil {
+		p.seen[p.ended.Failure.Reason]++
+		return
+	}
+	p.seen[string(p.ended.Kind)]++
+}
+
+// checkJournal checks what holds at any time.
+func (p *play) checkJournal() {
+	p.t.Helper()
+	turns := p.w.journal.load()
+	allowed := map[string]bool{}
+	steps := 0
+	for i, turn := range turns {
+		if int(turn.Index) != i+1 {
+			p.t.Fatalf("turn %d has index %d", i+1, turn.Index)
+		}
+		if !turn.Settled() && i < len(turns)-1 {
+			p.t.Fatalf("turn %d was left unsettled", i+1)
+		}
+		if i >= p.checked {
+			p.checkRequest(turns[:i], turn)
+		}
+		if turn.summary() {
+			p.seen["summary"]++
+		} else {
+			steps++
+		}
+		for n := range turn.Calls {
+			p.checkCall(turn, n, allowed)
+		}
+		p.approvals.check(turn)
+	}
+	p.checked = len(turns)
+	if steps > int(p.w.loop.Config.MaxIterations) {
+		p.t.Fatalf("%d iterations of %d", steps, p.w.loop.Config.MaxIterations)
+	}
+	ran := map[string]bool{}
+	for _, c := range p.w.sandbox.executed {
+		if ran[c.ID] || !allowed[c.ID] {
+			p.t.Fatalf("%s ran twice: %v; was allowed to run: %v", c.ID, ran[c.ID], allowed[c.ID])
+		}
+		ran[c.ID] = true
+	}
+	p.approvals.checkOnce()
+}
+
+// checkRequest checks that a turn answers the request that follows from the turns before it.
+func (p *play) checkRequest(before []*Turn, turn *Turn) {
+	cfg := p.w.loop.Config
+	req := Request{Messages: Transcript(cfg, before), Tools: cfg.definitions(builtin())}
+	if turn.summary() {
+		req = summaryRequest(cfg, before, turn.Through)
+	}
+	if RequestDigest(req) != turn.RequestDigest || turn.Through != summaryDue(cfg, before) {
+		p.t.Fatalf("turn %d was asked for with another conversation than the journal gives", turn.Index)
+	}
+}
+
+// checkCall checks one call of a turn, and notes the ids under which it may have been executed.
+func (p *play) checkCall(turn *Turn, n int, allowed map[string]bool) {
+	c, res := turn.Calls[n], turn.Results[n]
+	allowed[c.ID] = true
+	said, asked := p.person.said[c.ID]
+	times := 0
+	for _, u := range turn.Unknown {
+		if u.CallID != c.ID {
+			continue
+		}
+		if times++; u.Execution != ExecutionID(c.ID, times-1) || times > MaxExecutions {
+			p.t.Fatalf("call %s has the unknown executions %+v", c.ID, turn.Unknown)
+		}
+		said, asked = p.person.said[u.Execution]
+		retry := asked && strings.TrimSpace(strings.ToLower(said)) == "retry"
+		if times < MaxExecutions && (u.Policy == UnknownRedo || u.Policy == UnknownPerson && retry) {
+			allowed[ExecutionID(c.ID, times)] = true
+		}
+		if (u.Policy == UnknownRedo) != (toolapi.Repeatable(c.Tool) && times < MaxExecutions) {
+			p.t.Fatalf("policy %s for %s", u.Policy, c.Tool)
+		}
+		p.seen["unknown "+string(u.Policy)]++
+	}
+	if res != nil && (c.Tool == toolapi.ToolRequestDomain || c.Tool == toolapi.ToolSaveCredential) {
+		p.checkServed(c, res, said, times)
+		return
+	}
+	switch {
+	case res == nil:
+	case strings.HasPrefix(res.Output, "done by "):
+		p.seen["done before"]++
+	case strings.HasPrefix(res.Output, "perhaps done by "):
+		p.seen["perhaps done before"]++
+	case res.Output == notAgainText, res.Output == noRetryText:
+		p.seen["not approved again"]++
+	case res.ErrorCode == toolapi.CodeCommandNotAllowed:
+		p.seen[res.ErrorCode]++
+	case c.Tool == toolapi.ToolRequestApproval && res.OK:
+		p.seen["request_approval ok"]++
+	case res.ErrorCode == CodeRepeatedCall:
+		p.seen[CodeRepeatedCall]++
+	case res.ErrorCode == toolapi.CodeOutcomeUnknown && times == 0:
+		p.t.Fatalf("the result of %s is unknown, but no execution of it is", c.ID)
+	case res.Provenance == toolapi.ProvenanceUser && res.Output != doneText && res.Output != said || res.Output == doneText && !asked:
+		p.t.Fatalf("%s was answered %q, not %q", c.ID, said, res.Output)
+	}
+}
