@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -22,7 +20,7 @@ import (
 func startSample(t *testing.T, name string, change ...func(*v1alpha1.MotorRun)) *v1alpha1.MotorRun {
 	t.Helper()
 	var sample v1alpha1.MotorRun
-	readSample(t, name, "MotorRun", &sample)
+	readSample(t, name, &sample)
 	run := newRun(name, func(r *v1alpha1.MotorRun) {
 		model := r.Spec.Model
 		r.Spec = *sample.Spec.DeepCopy()
@@ -39,18 +37,10 @@ func startSample(t *testing.T, name string, change ...func(*v1alpha1.MotorRun)) 
 	return run
 }
 
-// readSample reads the object of a kind from a sample, which has one of it.
-func readSample(t *testing.T, name, kind string, into client.Object) {
+// readSample reads the object of a sample.
+func readSample(t *testing.T, name string, into any) {
 	t.Helper()
-	for document := range strings.SplitSeq(readFile(t, filepath.Join(samples, name+".yaml")), "\n---\n") {
-		var of metav1.TypeMeta
-		must(t, yaml.Unmarshal([]byte(document), &of))
-		if of.Kind == kind {
-			must(t, yaml.UnmarshalStrict([]byte(document), into))
-			return
-		}
-	}
-	t.Fatalf("the sample %s has no %s", name, kind)
+	must(t, yaml.UnmarshalStrict([]byte(readFile(t, filepath.Join(samples, name+".yaml"))), into))
 }
 
 // codesOf gives the error codes of all calls of a run, "" for those that succeeded.

@@ -21,15 +21,15 @@ import (
 	"motorcortex.dev/motorcortex/test/scripts"
 )
 
-// searchNamespace makes a namespace whose runs ask the scripted model, and search as the sample says, but at a stand-in for
-// SearXNG that runs there too.
+// searchNamespace makes a namespace whose runs ask the scripted model, and search as the sample of a MotorCortex says, but at a
+// stand-in for SearXNG that runs there too.
 func searchNamespace(t *testing.T, purpose string, change ...func(*v1alpha1.SearchProvider)) string {
 	t.Helper()
 	ns := newNamespace(t, purpose)
 	var cortex v1alpha1.MotorCortex
-	readSample(t, "search", "MotorCortex", &cortex)
+	readSample(t, "motorcortex", &cortex)
 	cortex.Namespace = ns
-	cortex.Spec.Models.Default = &v1alpha1.ModelEndpoint{Model: "scripted/search", BaseURL: modelURL(modelServer)}
+	cortex.Spec.Models = v1alpha1.ModelSet{Default: &v1alpha1.ModelEndpoint{Model: "scripted/search", BaseURL: modelURL(modelServer)}}
 	cortex.Spec.Search.URL = startSearXNG(t, ns)
 	for _, c := range change {
 		c(cortex.Spec.Search)

@@ -129,7 +129,7 @@ func TestSecurityMCPServerMustBeWhoItSays(t *testing.T) {
 func readMCPSample(t *testing.T, r *v1alpha1.MotorRun) {
 	t.Helper()
 	var sample v1alpha1.MotorRun
-	readSample(t, "mcp-http", "MotorRun", &sample)
+	readSample(t, "mcp-http", &sample)
 	r.Spec.MCPServers, r.Spec.Domains, r.Spec.Credentials = sample.Spec.MCPServers, sample.Spec.Domains, sample.Spec.Credentials
 }
 
