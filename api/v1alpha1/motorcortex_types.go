@@ -46,7 +46,7 @@ type PackageSources struct {
 	Apt string `json:"apt,omitempty"`
 	// aptKeyring has the armored OpenPGP public keys that apt knows its source by, in place of those of the sandbox image.
 	// +kubebuilder:validation:MaxLength=32768
-	// +kubebuilder:validation:Pattern=`^-----BEGIN PGP PUBLIC KEY BLOCK-----\r?\n[\s\S]*\n-----END PGP PUBLIC KEY BLOCK-----\s*$`
+	// +kubebuilder:validation:Pattern=`^-----BEGIN PGP PUBLIC KEY BLOCK-----\r?\n[ -~\r\n\t]*\n-----END PGP PUBLIC KEY BLOCK-----[ \r\n\t]*$`
 	// +kubebuilder:validation:XValidation:rule="!self.contains('PRIVATE KEY')",message="a keyring of public keys alone is wanted"
 	// +optional
 	AptKeyring string `json:"aptKeyring,omitempty"`

@@ -70,6 +70,10 @@ type SkillStatus struct {
 	// +listMapKey=name
 	// +optional
 	Revisions []RevisionSummary `json:"revisions,omitempty"`
+	// newestDecided is the newest revision that spec.approval ever named. What runs proposed before it was passed over, and stays so
+	// when an older revision is approved again or the approval goes away.
+	// +optional
+	NewestDecided *RevisionSummary `json:"newestDecided,omitempty"`
 	// review is what the files of revision mention, against what the policy grants.
 	// +optional
 	Review *PolicyReview `json:"review,omitempty"`
@@ -122,10 +126,11 @@ type ApprovedRevision struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Account string `json:"account,omitempty"`
-	// note as the approval has it. An approval with another note is another one, given in view of what the source gives by then.
+	// note as the approval has it, "" if it has none. An approval with another note is another one, given in view of what the source
+	// gives by then. Unset, the note is not known, and tells nothing.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
-	Note string `json:"note,omitempty"`
+	Note *string `json:"note,omitempty"`
 	// at is when the operator found the approval in force.
 	// +optional
 	At metav1.Time `json:"at,omitempty,omitzero"`

@@ -69,9 +69,9 @@ func serve(fault func(toolserver.FaultPoint, string)) int {
 func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, string)) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if runtime.GOMAXPROCS(0) == 2 {
-		// The runtime takes two processors at least, also if the Pod's limit is one. What the server then spends on keeping the
-		// second one busy is taken from the programs of the calls.
+	if runtime.GOMAXPROCS(0) == 2 && os.Getenv("GOMAXPROCS") == "" {
+		// The runtime takes two processors at least, also if the Pod's limit is one. The server has no work for a second one, and
+		// what it spends on keeping it busy is taken from the programs of the calls.
 		runtime.GOMAXPROCS(1)
 	}
 	if err := toolserver.Prepare(); err != nil {

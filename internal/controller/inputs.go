@@ -16,16 +16,19 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// CheckFiles looks whether the ConfigMaps and artifacts of spec.files are there; bucket says whether the manager has one. The
-// error is a *modelref.Problem if one is not.
+// CheckFiles looks whether the ConfigMaps and artifacts of spec.files are there, and are not too much together; bucket says whether
+// the manager has one. The error is a *modelref.Problem if one is not, or if they are.
 func CheckFiles(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
+	var fromBucket int64
 	for i := range run.Spec.Files {
 		problem, err := "", error(nil)
 		switch f := &run.Spec.Files[i]; {
 		case f.ConfigMapKeyRef != nil:
 			problem, err = checkConfigMap(ctx, reader, run.Namespace, f.ConfigMapKeyRef)
 		case f.ArtifactRef != nil:
-			problem, err = checkArtifact(ctx, reader, run.Namespace, f.ArtifactRef, bucket)
+			var size int64
+			size, problem, err = checkArtifact(ctx, reader, run.Namespace, f.ArtifactRef, bucket)
+			fromBucket += size
 		}
 		if err != nil {
 			return err
@@ -34,7 +37,13 @@ func CheckFiles(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRu
 			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf("spec.files[%d]: %s.", i, problem)}
 		}
 	}
-	return nil
+	if fromBucket <= runpolicy.MaxBucketBytes {
+		return nil
+	}
+	const mib = 1 << 20
+	return &modelref.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf(
+		"spec.files have %d MiB from the bucket, and a run is given %d MiB at most: give fewer, or split the run.",
+		(fromBucket+mib-1)/mib, runpolicy.MaxBucketBytes/mib)}
 }
 
 func checkConfigMap(ctx context.Context, reader client.Reader, namespace string, ref *v1alpha1.ConfigMapKeyRef) (problem string, err error) {
@@ -53,16 +62,22 @@ func checkConfigMap(ctx context.Context, reader client.Reader, namespace string,
 	return "", nil
 }
 
-func checkArtifact(ctx context.Context, reader client.Reader, namespace string, ref *v1alpha1.ArtifactRef, bucket bool) (problem string, err error) {
+// checkArtifact gives how many bytes the artifact has in the bucket too, 0 if it is elsewhere.
+func checkArtifact(
+	ctx context.Context, reader client.Reader, namespace string, ref *v1alpha1.ArtifactRef, bucket bool,
+) (fromBucket int64, problem string, err error) {
 	var from v1alpha1.MotorRun
 	err = reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Run}, &from)
 	if apierrors.IsNotFound(err) {
-		return fmt.Sprintf("there is no MotorRun %s in namespace %s. It may have been deleted when it had been finished for its "+
+		return 0, fmt.Sprintf("there is no MotorRun %s in namespace %s. It may have been deleted when it had been finished for its "+
 			"ttlSecondsAfterFinished: its artifacts go with it", ref.Run, namespace), nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
+		return 0, "", fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
 	}
-	_, problem = runpolicy.ArtifactInput(&from, ref.Path, bucket)
-	return problem, nil
+	a, problem := runpolicy.ArtifactInput(&from, ref.Path, bucket)
+	if problem != "" || a.ConfigMap != "" {
+		return 0, problem, nil
+	}
+	return a.Size, "", nil
 }

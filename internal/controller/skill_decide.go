@@ -56,11 +56,13 @@ func (r *SkillReconciler) decide(_ context.Context, s *skillScope) error {
 
 // retain lists the revisions that can be approved, and notes those that are too many or were never completed.
 func (s *skillScope) retain() {
+	st := &s.skill.Status
+	st.NewestDecided = skill.NewestDecided(&s.skill.Spec, st, s.revisions)
 	proposed := false
 	kept := make([]*v1alpha1.SkillRevision, 0, len(s.revisions))
 	needed := make(map[string]bool, len(s.revisions))
 	// The oldest of them, if runs brought too many at the same moment: those are the ones that somebody looks at.
-	undecided := skill.Undecided(&s.skill.Spec, s.revisions)
+	undecided := skill.Undecided(&s.skill.Spec, st, s.revisions)
 	for _, rev := range undecided[:min(len(undecided), skill.MaxProposals)] {
 		needed[rev.Name] = true
 	}
@@ -74,13 +76,9 @@ func (s *skillScope) retain() {
 	// The oldest goes first, and one that a run still holds is left out of the list before one that is needed.
 	kept = s.dropOldest(kept, func(rev *v1alpha1.SkillRevision) bool { return !needed[rev.Name] && len(rev.OwnerReferences) == 1 }, true)
 	kept = s.dropOldest(kept, func(rev *v1alpha1.SkillRevision) bool { return !needed[rev.Name] }, false)
-	s.skill.Status.Revisions = nil
+	st.Revisions = nil
 	for _, rev := range kept[:min(len(kept), maxRevisions)] {
-		sum := v1alpha1.RevisionSummary{Name: rev.Name, ContentHash: rev.Spec.ContentHash, CreatedAt: rev.CreationTimestamp}
-		if rev.Spec.ExtractedFrom != nil {
-			sum.Run = rev.Spec.ExtractedFrom.Run
-		}
-		s.skill.Status.Revisions = append(s.skill.Status.Revisions, sum)
+		st.Revisions = append(st.Revisions, skill.Summary(rev))
 	}
 	for i := range s.partial {
 		rev := &s.partial[i]

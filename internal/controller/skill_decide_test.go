@@ -57,6 +57,10 @@ func TestProposalsPushOutNoneThatWaits(t *testing.T) {
 		"a flood of proposals":       {ofRun, 40, nil, skill.MaxProposals, 29},
 		"the source changes often":   {nil, 40, nil, 0, 19},
 		"proposals that were passed": {ofRun, 40, func(s *skillScope) { s.skill.Spec.Approval = &v1alpha1.SkillApproval{ContentHash: "hash-30"} }, 0, 19},
+		"passed, and back to an older one": {ofRun, 40, func(s *skillScope) {
+			s.skill.Spec.Approval = &v1alpha1.SkillApproval{ContentHash: "hash-00"}
+			s.skill.Status.NewestDecided = new(skill.Summary(&s.revisions[9]))
+		}, 1, 20},
 		"proposals, then the source": {nil, 40, func(s *skillScope) {
 			for i := range s.revisions {
 				if s.revisions[i].Name < "r05" {

@@ -16,22 +16,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-const (
-	// maxInputsBytes is the most that the files of a run that come from the bucket may have together: as much as a run leaves there.
-	maxInputsBytes = maxBlobsBytes
-	// bucketTimeout bounds the reading of one file from the bucket, which may stop in the middle.
-	bucketTimeout = 5 * time.Minute
-)
+// bucketWait is how long the bucket may give nothing of a file, which may stop in the middle. The time that the sandbox takes for
+// what was read is its own.
+const bucketWait = time.Minute
 
 var (
 	// errNoArtifact says that an artifact cannot be had that could be when the run was accepted.
 	errNoArtifact = errors.New("the artifact cannot be had")
 	// errInputsTooLarge says that a file would be more than a run is given from the bucket.
-	errInputsTooLarge = fmt.Errorf("the artifacts from the bucket that a run is given may have %d MiB together", maxInputsBytes>>20)
+	errInputsTooLarge = fmt.Errorf("the artifacts from the bucket that a run is given may have %d MiB together", runpolicy.MaxBucketBytes>>20)
+	// errBucketStalls says that the bucket is too slow, or not there. That says nothing of the artifact.
+	errBucketStalls = fmt.Errorf("nothing came for %s", bucketWait)
 )
 
 // artifact finds what an earlier run left behind.
@@ -73,19 +73,71 @@ func (p *inputPutter) putFromBucket(ctx context.Context, path string, ref *v1alp
 	if p.left -= a.Size; p.left < 0 {
 		return errInputsTooLarge
 	}
-	reading, cancel := context.WithTimeout(ctx, bucketTimeout)
-	defer cancel()
-	r, err := p.box.engine.Artifacts.Read(reading, a.Object)
+	r, err := openObject(ctx, p.box.engine.Artifacts, a.Object)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errNoArtifact, err)
+		return bucketProblem(err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }() // What was read was checked.
 	left := &asLeft{r: r, ref: ref, artifact: a, sum: sha256.New()}
 	_, err = p.box.client.PutFileParts(ctx, path, left, a.Size, a.SHA256, from)
 	if left.err != nil {
 		return left.err
 	}
 	return p.putError(ctx, err)
+}
+
+// bucketProblem tells what is missing, and may come back for a while, from trouble with the bucket.
+func bucketProblem(err error) error {
+	if errors.Is(err, archive.ErrNotFound) {
+		return fmt.Errorf("%w: %w", errNoArtifact, err)
+	}
+	return fmt.Errorf("read the artifact from the bucket: %w", err)
+}
+
+// object is a file in the bucket that is being read.
+type object struct {
+	r io.ReadCloser
+	// await calls what waits for the bucket, and ends the reading if that takes longer than bucketWait.
+	await func(step func() error) error
+	end   context.CancelCauseFunc
+}
+
+// openObject opens a file in the bucket. It fails with errBucketStalls, then or while it is read, if nothing comes.
+func openObject(ctx context.Context, bucket ArtifactBucket, key string) (*object, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	o := &object{end: end, await: func(step func() error) error {
+		over := time.AfterFunc(bucketWait, func() { end(errBucketStalls) })
+		defer over.Stop()
+		err := step()
+		if err != nil && !errors.Is(err, io.EOF) && errors.Is(context.Cause(ctx), errBucketStalls) {
+			return errBucketStalls
+		}
+		return err
+	}}
+	err := o.await(func() (err error) {
+		o.r, err = bucket.Read(ctx, key)
+		return err
+	})
+	if err != nil {
+		end(nil)
+		return nil, err
+	}
+	return o, nil
+}
+
+// Read implements io.Reader.
+func (o *object) Read(p []byte) (n int, err error) {
+	err = o.await(func() (err error) {
+		n, err = o.r.Read(p)
+		return err
+	})
+	return n, err
+}
+
+// Close implements io.Closer.
+func (o *object) Close() error {
+	defer o.end(nil)
+	return o.r.Close()
 }
 
 // asLeft reads an artifact from the bucket. It gives io.EOF only if what it read is what the run left behind.
@@ -108,7 +160,7 @@ func (l *asLeft) Read(p []byte) (int, error) {
 	case l.size > l.artifact.Size, errors.Is(err, io.EOF) && hex.EncodeToString(l.sum.Sum(nil)) != l.artifact.SHA256:
 		l.err = notAsLeft(l.ref)
 	case err != nil && !errors.Is(err, io.EOF):
-		l.err = fmt.Errorf("%w: read it from the bucket: %w", errNoArtifact, err)
+		l.err = bucketProblem(err)
 	default:
 		return n, err
 	}

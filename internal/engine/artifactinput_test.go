@@ -7,14 +7,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -23,7 +26,7 @@ import (
 func TestOnlyWhatWasLeftBehindIsReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	const content = "what the run left behind"
-	broken := errors.New("broken")
+	broken, gone := errors.New("broken"), fmt.Errorf("read k: %w", archive.ErrNotFound)
 	for name, tt := range map[string]struct {
 		r    io.Reader
 		want string
@@ -36,7 +39,8 @@ func TestOnlyWhatWasLeftBehindIsReadToItsEnd(t *testing.T) {
 		"without an end":  {io.MultiReader(strings.NewReader(content), neverEnding{}), "is not what MotorRun earlier left behind"},
 		"other bytes":     {strings.NewReader(strings.ToUpper(content)), "is not what MotorRun earlier left behind"},
 		"nothing":         {strings.NewReader(""), "is not what MotorRun earlier left behind"},
-		"a broken bucket": {io.MultiReader(strings.NewReader(content[:5]), iotest.ErrReader(broken)), "read it from the bucket: broken"},
+		"gone meanwhile":  {io.MultiReader(strings.NewReader(content[:5]), iotest.ErrReader(gone)), "read k: it does not exist"},
+		"a broken bucket": {io.MultiReader(strings.NewReader(content[:5]), iotest.ErrReader(broken)), "read the artifact from the bucket: broken"},
 	} {
 		left := &asLeft{
 			r: tt.r, ref: &v1alpha1.ArtifactRef{Run: "earlier", Path: "a"}, sum: sha256.New(),
@@ -46,7 +50,7 @@ func TestOnlyWhatWasLeftBehindIsReadToItsEnd(t *testing.T) {
 		switch {
 		case tt.want == "" && (err != nil || string(got) != content || left.err != nil):
 			t.Errorf("%s: %q, %v", name, got, err)
-		case tt.want != "" && (!errors.Is(err, errNoArtifact) || !errors.Is(left.err, errNoArtifact) || !strings.Contains(err.Error(), tt.want)):
+		case tt.want != "" && (err == nil || !errors.Is(left.err, err) || errors.Is(err, errNoArtifact) == errors.Is(err, broken) || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: %v, want %s", name, err, tt.want)
 		}
 	}
@@ -56,6 +60,104 @@ type neverEnding struct{}
 
 func (neverEnding) Read(p []byte) (int, error) {
 	return copy(p, bytes.Repeat([]byte("x"), len(p))), nil
+}
+
+// stallingBucket has one content, and gives what it gives after a while each.
+type stallingBucket struct {
+	ArtifactBucket
+	content     string
+	open, bytes time.Duration
+}
+
+// Read implements ArtifactBucket.
+func (b stallingBucket) Read(ctx context.Context, _ string) (io.ReadCloser, error) {
+	return io.NopCloser(stallingReader{ctx.Done(), strings.NewReader(b.content), b.bytes}), stall(ctx.Done(), b.open)
+}
+
+type stallingReader struct {
+	done <-chan struct{}
+	r    io.Reader
+	wait time.Duration
+}
+
+// Read implements io.Reader.
+func (r stallingReader) Read(p []byte) (int, error) {
+	if err := stall(r.done, r.wait); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p[:1])
+}
+
+func stall(done <-chan struct{}, wait time.Duration) error {
+	select {
+	case <-done:
+		return context.Canceled
+	case <-time.After(wait):
+		return nil
+	}
+}
+
+// What the sandbox takes its time for is not the bucket's, and a bucket that gives a little now and then is slow and no more.
+func TestASlowSandboxCanBeGivenWhatIsInTheBucket(t *testing.T) {
+	t.Parallel()
+	const content = "in the bucket"
+	synctest.Test(t, func(t *testing.T) {
+		o, err := openObject(t.Context(), stallingBucket{content: content, open: bucketWait - 1, bytes: bucketWait - 1}, "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range len(content) {
+			time.Sleep(10 * bucketWait) //nolint:forbidigo // it is the bubble's time
+			part := make([]byte, 1)
+			if _, err := io.ReadFull(o, part); err != nil || part[0] != content[i] {
+				t.Fatalf("the part %d is %q (%v)", i, part, err)
+			}
+		}
+		if _, err := o.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("at the end: %v", err)
+		}
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestABucketThatStallsIsNotTheTasksFault(t *testing.T) {
+	t.Parallel()
+	key, err := toolclient.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := toolclient.ClientCertificate(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bucket := range map[string]stallingBucket{
+		"at once":       {open: time.Hour},
+		"in the middle": {content: "x", bytes: time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &Engine{Artifacts: bucket, Now: time.Now}
+			// Nothing is sent before there is a part of the file.
+			tools, err := toolclient.New(toolclient.Config{Address: "127.0.0.1:1", PodUID: "pod", ClientCert: cert})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &inputPutter{box: &sandboxTools{loop: &loop{}, engine: e, client: tools}, left: 2}
+			began := time.Now()
+			for range 3 {
+				err := p.putFromBucket(t.Context(), "in", &v1alpha1.ArtifactRef{}, &v1alpha1.Artifact{Size: 2, Object: "k"}, toolapi.ProvenanceInternal)
+				err = p.failed(t.Context(), 3, "in", err)
+				if _, failed := errors.AsType[*motorloop.Failure](err); failed || errors.Is(err, errMissing) || !errors.Is(err, errBucketStalls) {
+					t.Errorf("%s: %v after %s", name, err, time.Since(began))
+				}
+				p.left = 2
+			}
+			if took := time.Since(began); took != 3*bucketWait {
+				t.Errorf("%s: three tries took %s", name, took)
+			}
+		})
+	}
 }
 
 func TestARunIsGivenSoMuchFromTheBucket(t *testing.T) {

@@ -262,13 +262,28 @@ func (a *artifacts) failed(ctx context.Context, art v1alpha1.Artifact, room *roo
 	case errors.Is(err, errChanged):
 		return skipped(art, v1alpha1.SkippedUnreadable, "it kept changing while it was read"), nil
 	case isOver(ctx):
-		return skipped(art, v1alpha1.SkippedUnreadable, "it could not be read and kept in time"), nil
+		return a.notInTime(art, room), nil
 	case errors.Is(err, toolclient.ErrTooLong), isRemote && remote.Code == toolapi.ErrTooLarge:
 		return room.tooLong(art), nil
 	case isRemote && !errors.Is(err, toolclient.ErrStaleEpoch):
 		return skipped(art, v1alpha1.SkippedUnreadable, a.known.hide(remote.Message)), nil
 	}
 	return art, err
+}
+
+// notInTime is a file that there was no time for: as it was kept before, if it was, because what a slow sandbox left out would be
+// removed otherwise. That takes room like any other, or the files of a run would become more with every pause.
+func (a *artifacts) notInTime(art v1alpha1.Artifact, room *room) v1alpha1.Artifact {
+	former := a.recordedAs(art.Path)
+	switch {
+	case former.ConfigMap != "" && room.inObject(former.Size):
+		room.objects += former.Size
+		return former
+	case former.Object != "" && room.inBucket(former.Size):
+		room.blobs += former.Size
+		return former
+	}
+	return skipped(art, v1alpha1.SkippedUnreadable, "it could not be read and kept in time")
 }
 
 // skipped is a file that is not kept.

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,6 +24,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/secretscan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -169,5 +172,91 @@ func TestSlowSandboxKeepsNobodyWaiting(t *testing.T) {
 	}
 	if got, want := listed(a.collected), "artifacts/quick=true, "+slowFile+"=true"; got != want {
 		t.Errorf("at the end there is %s, want %s", got, want)
+	}
+}
+
+// What was kept stays when there is no time to read it again, at a pause and at the end.
+func TestWhatWasKeptOutlastsASlowSandbox(t *testing.T) {
+	t.Parallel()
+	secretscan.Scan("", nil) // The first scan makes the rules, which takes a while.
+	sandbox := &drippingSandbox{}
+	a, step := sandbox.artifactsOf(t)
+	a.waitedFor = time.Minute
+	if err := a.atPause(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	kept := step().Status.Artifacts
+	if got, want := listed(kept), "artifacts/quick=true, "+slowFile+"=true"; got != want {
+		t.Fatalf("at first there is %s, want %s", got, want)
+	}
+	want := func(when string, drips int32, got *v1alpha1.ArtifactList) {
+		t.Helper()
+		if n := sandbox.dripped.Load(); n != drips {
+			t.Errorf("%s: %d answers dripped", when, n)
+		}
+		if diff := gocmp.Diff(kept, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+		for _, name := range configMaps(kept) {
+			if err := a.box.engine.Live.Get(t.Context(), client.ObjectKey{Namespace: a.box.run.Namespace, Name: name}, &corev1.ConfigMap{}); err != nil {
+				t.Errorf("%s: %v", when, err)
+			}
+		}
+	}
+
+	sandbox.files.Store(true)
+	a.waitedFor = 2 * time.Second
+	if err := a.atPause(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want("at the next pause", 1, step().Status.Artifacts)
+
+	// The end has its two minutes, of which most are over.
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errCollectTime)
+	defer cancel()
+	if err := a.beforeEnd(ctx); err != nil {
+		t.Fatal(err)
+	}
+	a.recordedEnd(t.Context())
+	want("at the end", 2, a.collected)
+}
+
+func TestAFileThatThereIsNoTimeFor(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	over, cancel := context.WithCancelCause(t.Context())
+	cancel(errCollectTime)
+	for name, tt := range map[string]struct {
+		former *v1alpha1.Artifact
+		room   room
+		// want is what goes with the list, objects and blobs are what it takes.
+		want           string
+		objects, blobs int64
+	}{
+		"in a ConfigMap":      {&v1alpha1.Artifact{ConfigMap: "c", Size: mib}, room{}, "c", mib, 0},
+		"in the bucket":       {&v1alpha1.Artifact{Object: "o", Size: 2 * mib}, room{bucket: true}, "o", 0, 2 * mib},
+		"nothing is recorded": {nil, room{}, "Unreadable", 0, 0},
+		"another file is":     {&v1alpha1.Artifact{Path: "b", ConfigMap: "c", Size: 1}, room{}, "Unreadable", 0, 0},
+		"it was not kept":     {&v1alpha1.Artifact{Skipped: v1alpha1.SkippedTooLarge, Size: 1}, room{}, "Unreadable", 0, 0},
+		"others took the room": {
+			&v1alpha1.Artifact{ConfigMap: "c", Size: 2}, room{objects: maxObjectsBytes - 1}, "Unreadable", maxObjectsBytes - 1, 0,
+		},
+		"others took the bucket": {
+			&v1alpha1.Artifact{Object: "o", Size: 2}, room{bucket: true, blobs: runpolicy.MaxBucketBytes - 1}, "Unreadable", 0, runpolicy.MaxBucketBytes - 1,
+		},
+	} {
+		a := &artifacts{}
+		if tt.former != nil {
+			former := *tt.former
+			former.Path = cmp.Or(former.Path, "a")
+			a.recorded = &v1alpha1.ArtifactList{Files: []v1alpha1.Artifact{former}}
+		}
+		got, err := a.failed(over, v1alpha1.Artifact{Path: "a", Size: 1}, &tt.room, context.Canceled)
+		if where := got.ConfigMap + got.Object + string(got.Skipped); err != nil || where != tt.want || got.Path != "a" {
+			t.Errorf("%s: %+v, %v; want %s", name, got, err, tt.want)
+		}
+		if tt.room.objects != tt.objects || tt.room.blobs != tt.blobs {
+			t.Errorf("%s: it takes %+v", name, tt.room)
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -26,8 +27,6 @@ const (
 	// maxObjectBytes is the most that a file has that is kept in a ConfigMap, maxObjectsBytes what all of a run take together.
 	maxObjectBytes  = 1 << 20
 	maxObjectsBytes = 5 << 20
-	// maxBlobsBytes is the most that the files of a run take in the bucket. One has toolapi.MaxArtifactBytes at most.
-	maxBlobsBytes = 256 << 20
 	// maxReads is how often a file is read that changes meanwhile.
 	maxReads = 3
 	// bucketFolder begins the keys of artifacts in the bucket, and no key of an archive, which begins with the name of a namespace:
@@ -82,7 +81,7 @@ func (r *room) limit() int64 {
 func (r *room) most() int64 {
 	left := min(maxObjectBytes, maxObjectsBytes-r.objects)
 	if r.bucket {
-		left = max(left, maxBlobsBytes-r.blobs)
+		left = max(left, runpolicy.MaxBucketBytes-r.blobs)
 	}
 	return min(left, r.limit())
 }
@@ -94,7 +93,7 @@ func (r *room) inObject(size int64) bool {
 
 // inBucket says whether it goes into the bucket, if it does not go into an object.
 func (r *room) inBucket(size int64) bool {
-	return r.bucket && size <= toolapi.MaxArtifactBytes && r.blobs+size <= maxBlobsBytes
+	return r.bucket && size <= toolapi.MaxArtifactBytes && r.blobs+size <= runpolicy.MaxBucketBytes
 }
 
 // tooLong is a file that has more bytes than there is room for.
@@ -102,7 +101,7 @@ func (r *room) tooLong(art v1alpha1.Artifact) v1alpha1.Artifact {
 	switch {
 	case art.Size <= r.limit() && r.most() < r.limit():
 		return skipped(art, v1alpha1.SkippedLimitReached, fmt.Sprintf(
-			"the files of a run may have %d MiB in all, and %d MiB where the manager has a bucket", maxObjectsBytes>>20, maxBlobsBytes>>20))
+			"the files of a run may have %d MiB in all, and %d MiB where the manager has a bucket", maxObjectsBytes>>20, runpolicy.MaxBucketBytes>>20))
 	case r.bucket:
 		return skipped(art, v1alpha1.SkippedTooLarge, fmt.Sprintf("a file may have %d MiB", toolapi.MaxArtifactBytes>>20))
 	}
@@ -151,9 +150,17 @@ func (a *artifacts) store(ctx context.Context, art *v1alpha1.Artifact, r *readin
 
 // former is what is recorded of the file if it is as it was, so that it was looked through and kept before.
 func (a *artifacts) former(art *v1alpha1.Artifact) v1alpha1.Artifact {
+	if f := a.recordedAs(art.Path); f.SHA256 == art.SHA256 {
+		return f
+	}
+	return v1alpha1.Artifact{}
+}
+
+// recordedAs is what is recorded of the file at that path, nothing if it is in no list.
+func (a *artifacts) recordedAs(path string) v1alpha1.Artifact {
 	if a.recorded != nil {
 		for _, f := range a.recorded.Files {
-			if f.Path == art.Path && f.SHA256 == art.SHA256 {
+			if f.Path == path {
 				return f
 			}
 		}

@@ -32,7 +32,7 @@ func (s *sandboxTools) putFiles(ctx context.Context) error {
 	if run.UID != s.run.UID {
 		return errors.New("read the run's files: another run has its name by now")
 	}
-	p := &inputPutter{box: s, left: maxInputsBytes}
+	p := &inputPutter{box: s, left: runpolicy.MaxBucketBytes}
 	for i := range run.Spec.Files {
 		f := &run.Spec.Files[i]
 		if err := p.putFile(ctx, f); err != nil {

@@ -130,7 +130,7 @@ func (t installTools) store(ctx context.Context, r toolapi.Result) (toolapi.Resu
 	if owner == nil {
 		return *notInstalled("The run belongs to no Skill that the packages could be kept for."), nil
 	}
-	leave, err := t.box.engine.collecting.enter(ctx, maxCollecting)
+	ctx, leave, err := t.box.turn(ctx, &t.box.engine.collecting, maxCollecting)
 	if err != nil {
 		return toolapi.Result{}, fmt.Errorf("wait for the turn to store the packages: %w", err)
 	}

@@ -102,7 +102,7 @@ func (s *sandboxTools) putSkill(ctx context.Context) error {
 	if s.skill == nil {
 		return nil
 	}
-	leave, err := s.engine.seeding.enter(ctx, maxSeeding)
+	ctx, leave, err := s.turn(ctx, &s.engine.seeding, maxSeeding)
 	if err != nil {
 		return fmt.Errorf("wait for the turn to put the skill into the sandbox: %w", err)
 	}

@@ -5,8 +5,11 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,6 +22,11 @@ const (
 	// decided about. Replicas do not count for each other: each can be one beyond the second when they make Skills at the same moment.
 	maxNewSkills       = 8
 	maxUndecidedSkills = 50
+	// emptySkillAge is how long a Skill without files counts, unsettledAge how long a revision that the status of its Skill does not
+	// list does. Whoever stores files does not take that long: what is older was cut short, as by a quota, and nobody can decide
+	// about it.
+	emptySkillAge = time.Hour
+	unsettledAge  = 5 * time.Minute
 	// skillsPage is how many Skills are listed at a time: a person may have given one files, of 1 MiB and more.
 	skillsPage = 25
 )
@@ -52,7 +60,7 @@ func (c *skillCollector) made(sk *v1alpha1.Skill) bool {
 
 // newSkill makes a Skill, if there may be one more. Between the counting and the making, no other loop makes one.
 func (c *skillCollector) newSkill(ctx context.Context, name string) (sk *v1alpha1.Skill, why string, err error) {
-	leave, err := c.box.engine.newSkills.enter(ctx, 1)
+	ctx, leave, err := c.box.turn(ctx, &c.box.engine.newSkills, 1)
 	if err != nil {
 		return nil, "", err
 	}
@@ -72,7 +80,7 @@ func (c *skillCollector) newSkill(ctx context.Context, name string) (sk *v1alpha
 // tooManySkills says why the run makes no further Skill, "" if it may. Skills that runs made lie there until somebody looks at them,
 // and a run can be told to make more of them than anybody ever does.
 func (c *skillCollector) tooManySkills(ctx context.Context) (why string, err error) {
-	made, undecided := 0, 0
+	made, undecided, empty := 0, 0, 0
 	for next := ""; ; {
 		var page v1alpha1.SkillList // Decoded into an old one, what an item has not got would stay that of the page before.
 		err := c.box.engine.Live.List(ctx, &page, client.InNamespace(c.box.run.Namespace), client.Limit(skillsPage), client.Continue(next),
@@ -81,11 +89,17 @@ func (c *skillCollector) tooManySkills(ctx context.Context) (why string, err err
 			return "", fmt.Errorf("list the Skills that runs made: %w", err)
 		}
 		for i := range page.Items {
-			if c.made(&page.Items[i]) {
+			sk := &page.Items[i]
+			if c.made(sk) {
 				made++
 			}
-			if skill.AwaitsDecision(&page.Items[i].Spec) {
-				undecided++
+			hasFiles := len(sk.Status.Revisions) > 0
+			if !skill.AwaitsDecision(sk) || !hasFiles && c.isLeft(sk) {
+				continue
+			}
+			undecided++
+			if !hasFiles {
+				empty++
 			}
 		}
 		if next = page.Continue; next == "" {
@@ -94,12 +108,22 @@ func (c *skillCollector) tooManySkills(ctx context.Context) (why string, err err
 	}
 	switch {
 	case made >= maxNewSkills:
-		return fmt.Sprintf("the run has made %d new Skills, and a run makes no more: let another run make the rest", made), nil
+		return fmt.Sprintf("the run has made %d new Skills, and a run makes no more: these files are not kept, let another run make them", made), nil
 	case undecided >= maxUndecidedSkills:
-		return fmt.Sprintf("there are %d Skills that runs made and nobody has decided about, and there may be no more: approve, reject or delete some of "+
-			"kubectl -n %s get skills -l %s=%s", undecided, c.box.run.Namespace, v1alpha1.LabelManagedBy, v1alpha1.ManagedBy), nil
+		hint := ""
+		if empty > 0 {
+			hint = fmt.Sprintf(" (%d without files: delete those)", empty)
+		}
+		return fmt.Sprintf("there are %d Skills that runs made and nobody has decided about, and there may be no more: these files are not kept, "+
+			"run it again after you have approved, rejected or deleted some of kubectl -n %s get skills -l %s=%s%s",
+			undecided, c.box.run.Namespace, v1alpha1.LabelManagedBy, v1alpha1.ManagedBy, hint), nil
 	}
 	return "", nil
+}
+
+// isLeft says whether a Skill without files gets none any more. As long as the operator has not looked at it, it may have some.
+func (c *skillCollector) isLeft(sk *v1alpha1.Skill) bool {
+	return sk.Status.ObservedGeneration > 0 && c.box.engine.Now().Sub(sk.CreationTimestamp.Time) >= emptySkillAge
 }
 
 // tooManyProposals says why the run proposes no further revision of a Skill, "" if it may. What a person is about to approve must not
@@ -110,9 +134,20 @@ func (c *skillCollector) tooManyProposals(ctx context.Context, sk *v1alpha1.Skil
 	if err != nil {
 		return "", fmt.Errorf("list the revisions of the Skill %s: %w", sk.Name, err)
 	}
-	if n := len(skill.Undecided(&sk.Spec, list.Items)); n >= skill.MaxProposals {
-		return fmt.Sprintf("the Skill %s has %d proposals that nobody has decided about, and there may be no more: approve one of them, which passes over those "+
-			"before it, or reject some", sk.Name, n), nil
+	revisions := slices.DeleteFunc(list.Items, func(rev v1alpha1.SkillRevision) bool { return !c.canBeDecided(sk, &rev) })
+	if n := len(skill.Undecided(&sk.Spec, &sk.Status, revisions)); n >= skill.MaxProposals {
+		return fmt.Sprintf("the Skill %s has %d proposals that nobody has decided about, and there may be no more: these files are not kept, run it again "+
+			"after you have approved one of them, which passes over those before it, or rejected some", sk.Name, n), nil
 	}
 	return "", nil
+}
+
+// canBeDecided says whether a person can decide about a revision of the Skill, or will soon. One of a Skill that had that name before
+// goes away with it.
+func (c *skillCollector) canBeDecided(sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) bool {
+	if rev.DeletionTimestamp != nil || !metav1.IsControlledBy(rev, sk) {
+		return false
+	}
+	return c.box.engine.Now().Sub(rev.CreationTimestamp.Time) < unsettledAge ||
+		slices.ContainsFunc(sk.Status.Revisions, func(sum v1alpha1.RevisionSummary) bool { return sum.Name == rev.Name })
 }

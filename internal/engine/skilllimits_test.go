@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,12 +17,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-// made adds a Skill that a run made.
+// made adds a Skill that a run made, with a revision.
 func (r *skillRig) made(name, run string, change func(*v1alpha1.Skill)) {
 	r.t.Helper()
 	sk := &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: name, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelRunUID: run},
-	}}
+	}, Status: v1alpha1.SkillStatus{ObservedGeneration: 1, Revisions: []v1alpha1.RevisionSummary{{Name: name + "-1"}}}}
 	if change != nil {
 		change(sk)
 	}
@@ -29,7 +30,7 @@ func (r *skillRig) made(name, run string, change func(*v1alpha1.Skill)) {
 }
 
 // rejectedFor is what the only folder is rejected for, "" if it is taken.
-func rejectedFor(t *testing.T, got *v1alpha1.SkillsResult) string {
+func rejectedFor(t testing.TB, got *v1alpha1.SkillsResult) string {
 	t.Helper()
 	switch {
 	case got == nil || len(got.Created)+len(got.Updated)+len(got.Rejected) != 1:
@@ -57,7 +58,7 @@ func TestNewSkillsOfARun(t *testing.T) {
 	// The next attempt writes others.
 	r.sandbox.clear()
 	r.sandbox.has("skills/other", "SKILL.md", manifestOf("other", "x"))
-	if why := rejectedFor(t, r.collect()); !strings.Contains(why, "the run has made 8 new Skills") {
+	if why := rejectedFor(t, r.collect()); !strings.Contains(why, "the run has made 8 new Skills") || !strings.Contains(why, "these files are not kept") {
 		t.Errorf("it says %q", why)
 	}
 	// What is there can still be changed, and another run is another run.
@@ -80,17 +81,28 @@ func TestNewSkillsOfARun(t *testing.T) {
 func TestSkillsThatNobodyDecidesAbout(t *testing.T) {
 	t.Parallel()
 	approval := &v1alpha1.SkillApproval{ContentHash: "sha256:" + strings.Repeat("0", 64)}
+	empty := func(age time.Duration, seen int64) func(*v1alpha1.Skill) {
+		return func(sk *v1alpha1.Skill) {
+			sk.CreationTimestamp, sk.Status = metav1.NewTime(noon.Add(-age)), v1alpha1.SkillStatus{ObservedGeneration: seen}
+		}
+	}
 	for name, tt := range map[string]struct {
 		change func(*v1alpha1.Skill)
 		full   bool
+		// hint is what it says besides.
+		hint string
 	}{
-		"nobody has decided": {nil, true},
-		"one is approved":    {func(sk *v1alpha1.Skill) { sk.Spec.Approval = approval }, false},
+		"nobody has decided": {nil, true, ""},
+		"one is approved":    {func(sk *v1alpha1.Skill) { sk.Spec.Approval = approval }, false, ""},
+		"one was approved":   {func(sk *v1alpha1.Skill) { sk.Status.NewestDecided = &sk.Status.Revisions[0] }, false, ""},
 		"one is rejected": {func(sk *v1alpha1.Skill) {
 			sk.Spec.Rejections = []v1alpha1.SkillRejection{{ContentHash: approval.ContentHash}}
-		}, false},
-		"one is a person's": {func(sk *v1alpha1.Skill) { sk.Labels = nil }, false},
-		"one is elsewhere":  {func(sk *v1alpha1.Skill) { sk.Namespace = "other" }, false},
+		}, false, ""},
+		"one is a person's":               {func(sk *v1alpha1.Skill) { sk.Labels = nil }, false, ""},
+		"one is elsewhere":                {func(sk *v1alpha1.Skill) { sk.Namespace = "other" }, false, ""},
+		"one got no files":                {empty(emptySkillAge, 1), false, ""},
+		"one has no files yet":            {empty(emptySkillAge-time.Second, 1), true, " (1 without files: delete those)"},
+		"nobody knows whether it has any": {empty(2*emptySkillAge, 0), true, " (1 without files: delete those)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,8 +113,8 @@ func TestSkillsThatNobodyDecidesAbout(t *testing.T) {
 			r.made("last", "another", tt.change)
 			r.sandbox.has(".", "SKILL.md", manifestOf("mail", "x"))
 			why := rejectedFor(t, r.collect())
-			if want := "there are 50 Skills that runs made and nobody has decided about, and there may be no more: approve, reject or delete some of " +
-				"kubectl -n ns get skills -l app.kubernetes.io/managed-by=motorcortex"; tt.full && why != want || !tt.full && why != "" {
+			if want := "there are 50 Skills that runs made and nobody has decided about, and there may be no more: these files are not kept, run it again after " +
+				"you have approved, rejected or deleted some of kubectl -n ns get skills -l app.kubernetes.io/managed-by=motorcortex" + tt.hint; tt.full && why != want || !tt.full && why != "" {
 				t.Errorf("it says %q", why)
 			}
 			var sk v1alpha1.Skill
@@ -148,38 +160,112 @@ func TestSkillsOfManyRunsAtOnce(t *testing.T) {
 func TestProposalsOfASkillAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
+	r.makesAt(noon)
 	r.pin("mail", "SKILL.md", manifestOf("mail", "before"))
-	propose := func(body string) (string, *v1alpha1.SkillsResult) {
-		r.sandbox.clear()
-		r.sandbox.has(".", "SKILL.md", manifestOf("mail", body))
-		got := r.collect()
-		return rejectedFor(t, got), got
-	}
 	for i := range skill.MaxProposals {
-		// Another attempt, or another run, writes something else each time.
-		r.run.UID = types.UID(fmt.Sprintf("run-%d", i))
-		r.adopt()
-		if why, _ := propose(fmt.Sprint(i)); why != "" {
+		if why, _ := r.propose(fmt.Sprint(i)); why != "" {
 			t.Fatalf("%d: %s", i, why)
 		}
 	}
-	why, _ := propose("more")
-	if !strings.HasPrefix(why, "the Skill mail has 10 proposals that nobody has decided about") || len(r.revisions()) != 1+skill.MaxProposals {
+	why, _ := r.propose("more")
+	if !strings.HasPrefix(why, "the Skill mail has 10 proposals that nobody has decided about") || !strings.Contains(why, "these files are not kept, run it again") || len(r.revisions()) != 1+skill.MaxProposals {
 		t.Errorf("it says %q, and there are %d", why, len(r.revisions()))
 	}
 	// The same once more is no more than there is.
-	if why, got := propose(fmt.Sprint(skill.MaxProposals - 1)); why != "" || len(got.Updated) != 1 {
+	if why, got := r.propose(fmt.Sprint(skill.MaxProposals - 1)); why != "" || len(got.Updated) != 1 {
 		t.Errorf("the last one again: %q %+v", why, got)
 	}
 	var sk v1alpha1.Skill
 	r.must(r.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "mail"}, &sk))
 	sk.Spec.Rejections = []v1alpha1.SkillRejection{{ContentHash: r.hashOf("3")}}
 	r.must(r.client.Update(t.Context(), &sk))
-	if why, _ := propose("more"); why != "" {
+	if why, _ := r.propose("more"); why != "" {
 		t.Errorf("one is rejected, and it says %q", why)
 	}
-	if why, _ := propose("and more"); why == "" {
+	if why, _ := r.propose("and more"); why == "" {
 		t.Error("there is room again")
+	}
+}
+
+// What no person can decide about takes no room from what comes.
+func TestProposalsThatDoNotCount(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		made time.Time
+		// change is done to the Skill and to the first of as many proposals as there may be.
+		change func(*skillRig, *v1alpha1.Skill, *v1alpha1.SkillRevision)
+		full   bool
+	}{
+		"just made":                {noon, nil, true},
+		"the status does not list": {noon.Add(-unsettledAge), nil, false},
+		"the status lists it": {noon.Add(-unsettledAge), func(r *skillRig, sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
+			sk.Status.Revisions = []v1alpha1.RevisionSummary{skill.Summary(rev)}
+			r.must(r.client.Update(r.t.Context(), sk))
+		}, true},
+		"is being deleted": {noon, func(r *skillRig, _ *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
+			rev.Finalizers = []string{"motorcortex.dev/held"}
+			r.must(r.client.Update(r.t.Context(), rev))
+			r.must(r.client.Delete(r.t.Context(), rev))
+		}, false},
+		"of a former Skill": {noon, func(r *skillRig, _ *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
+			rev.OwnerReferences[0].UID = "former"
+			r.must(r.client.Update(r.t.Context(), rev))
+		}, false},
+		"approved before an older one": {noon, func(r *skillRig, sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
+			sk.Spec.Approval = &v1alpha1.SkillApproval{ContentHash: r.hashOf("before")}
+			sk.Status.NewestDecided = new(skill.Summary(rev))
+			r.must(r.client.Update(r.t.Context(), sk))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newSkillRig(t)
+			r.makesAt(noon)
+			r.pin("mail", "SKILL.md", manifestOf("mail", "before"))
+			var first *v1alpha1.SkillRevision
+			for i := range skill.MaxProposals {
+				r.makesAt(noon)
+				if i == 0 {
+					r.makesAt(tt.made)
+				}
+				why, got := r.propose(fmt.Sprint(i))
+				if why != "" {
+					t.Fatal(why)
+				}
+				if i == 0 {
+					first = r.revision(got.Updated[0])
+				}
+			}
+			if tt.change != nil {
+				var sk v1alpha1.Skill
+				r.must(r.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "mail"}, &sk))
+				tt.change(r, &sk, first)
+			}
+			if why, _ := r.propose("more"); (why != "") != tt.full {
+				t.Errorf("it says %q", why)
+			}
+		})
+	}
+}
+
+// propose lets the run leave a skill with that body, and says what it is rejected for.
+func (r *skillRig) propose(body string) (why string, got *v1alpha1.SkillsResult) {
+	r.t.Helper()
+	r.run.UID = types.UID("run-of-" + body)
+	r.adopt()
+	r.sandbox.clear()
+	r.sandbox.has(".", "SKILL.md", manifestOf("mail", body))
+	got = r.collect()
+	return rejectedFor(r.t, got), got
+}
+
+// makesAt says when revisions are made from now on.
+func (r *skillRig) makesAt(at time.Time) {
+	r.before = func(o client.Object) error {
+		if rev, ok := o.(*v1alpha1.SkillRevision); ok {
+			rev.CreationTimestamp = metav1.NewTime(at)
+		}
+		return nil
 	}
 }
 

@@ -71,15 +71,15 @@ func (c *skillCollector) propose(ctx context.Context, p proposal, found *skillsF
 	if err != nil || there != nil && there.Spec.ContentHash == hash && !c.wrote(there) {
 		return "", err
 	}
-	if !c.box.engine.mayDecide() {
-		return "", errNoLease
-	}
 	sk, created, why, err := c.skill(ctx, p.name, own)
 	if err == nil && why == "" && there == nil {
 		why, err = c.tooManyProposals(ctx, sk)
 	}
 	if err != nil || why != "" {
 		return why, err
+	}
+	if !c.box.engine.mayDecide() {
+		return "", errNoLease
 	}
 	from := c.extractedFrom(p, found.base, own)
 	rev, err := c.store.Put(ctx, sk, v1alpha1.SkillRevisionSpec{Description: p.description, ExtractedFrom: from}, p.files)

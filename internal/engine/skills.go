@@ -23,7 +23,7 @@ import (
 
 const (
 	// skillsTimeout bounds how long it takes to read and propose the skills of a workspace, skillsFailedTimeout after an attempt
-	// that failed: its end waits for that, and its sandbox may be what failed.
+	// that failed: its end waits for that, and its sandbox may be what failed. To wait for a turn takes none of it: other runs take that.
 	skillsTimeout       = 2 * time.Minute
 	skillsFailedTimeout = 10 * time.Second
 	// maxRejected is how many folders are said not to be taken, maxRejectedPath and maxRejectedMessage bound what is said, in bytes.
@@ -36,9 +36,6 @@ const (
 	// workspaceFolder is the workspace itself.
 	workspaceFolder = "."
 )
-
-// errSkillTime is the cause of the end of a collection that took too long.
-var errSkillTime = errors.New("the time to collect skills is over")
 
 // skillCollector proposes the skills that a run wrote or changed, before its end is recorded. The list of their files comes from
 // the sandbox and is not believed: every file is read and checked, and nobody uses what is proposed before a person approved it.
@@ -99,14 +96,12 @@ func mayHaveWritten(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) bool {
 // collect proposes what there is now, and says what became of it, nil if there is nothing to say. An error decides nothing: the
 // same can be tried again, and what was proposed already is found to be.
 func (c *skillCollector) collect(ctx context.Context, limit time.Duration) (*v1alpha1.SkillsResult, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSkillTime)
-	defer cancel()
-	found := &skillsFound{collector: c, names: map[string]bool{}, folders: map[string]bool{}}
+	found := &skillsFound{collector: c, names: map[string]bool{}, folders: map[string]bool{}, left: limit}
 	err := c.gather(ctx, found)
 	_, lost := errors.AsType[*motorloop.Failure](err)
 	switch {
 	case err == nil:
-	case errors.Is(context.Cause(ctx), errSkillTime):
+	case errors.Is(err, errTimeOver):
 		found.reject(workspaceFolder, "not all skills could be read and kept in time")
 	case lost:
 		found.reject(workspaceFolder, "the skills could not be read, as the sandbox does not answer any more")
@@ -123,15 +118,23 @@ func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
 	if !c.box.engine.mayDecide() {
 		return errNoLease
 	}
-	listed, err := c.box.client.Skills(ctx)
+	var listed toolapi.Skills
+	err := found.within(ctx, func(ctx context.Context) (err error) {
+		listed, err = c.box.client.Skills(ctx)
+		if _, ok := remoteProblem(err); ok {
+			return err
+		}
+		if err != nil {
+			return c.box.classify(ctx, err)
+		}
+		found.base, err = c.base(ctx)
+		return err
+	})
 	if remote, ok := remoteProblem(err); ok {
 		found.reject(workspaceFolder, "the sandbox cannot list the skills: "+remote.Message)
 		return nil
 	}
 	if err != nil {
-		return c.box.classify(ctx, err)
-	}
-	if found.base, err = c.base(ctx); err != nil {
 		return err
 	}
 	for i := range listed.Folders {
@@ -161,16 +164,18 @@ func (c *skillCollector) folder(ctx context.Context, f *toolapi.SkillFolder, fou
 		return nil
 	}
 	found.folders[f.Path] = true
-	leave, err := c.box.engine.collecting.enter(ctx, maxCollecting)
+	held, leave, err := c.box.turn(ctx, &c.box.engine.collecting, maxCollecting)
 	if err != nil {
 		return fmt.Errorf("wait for the turn to read the skill: %w", err)
 	}
 	defer leave()
-	why, err := c.takeFolder(ctx, f, found)
-	if err == nil && why != "" {
-		found.reject(f.Path, why)
-	}
-	return err
+	return found.within(held, func(ctx context.Context) error {
+		why, err := c.takeFolder(ctx, f, found)
+		if err == nil && why != "" {
+			found.reject(f.Path, why)
+		}
+		return err
+	})
 }
 
 func (c *skillCollector) takeFolder(ctx context.Context, f *toolapi.SkillFolder, found *skillsFound) (why string, err error) {
@@ -285,7 +290,22 @@ type skillsFound struct {
 	bytes int64
 	// base are the files that the run began with.
 	base []v1alpha1.RevisionFile
+	// left is what there is of the time to collect.
+	left time.Duration
 	v1alpha1.SkillsResult
+}
+
+// within does a part of the collection in the time that is left, and takes from it what that took.
+func (s *skillsFound) within(ctx context.Context, do func(context.Context) error) error {
+	began := time.Now()
+	defer func() { s.left -= time.Since(began) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, s.left, errTimeOver)
+	defer cancel()
+	err := do(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errTimeOver) {
+		return fmt.Errorf("%w: %w", errTimeOver, err)
+	}
+	return err
 }
 
 // reject says why a folder is not taken, beside what is said of it already.

@@ -3,12 +3,10 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -80,75 +78,6 @@ func TestSkillThatChangedIsNotPut(t *testing.T) {
 				t.Errorf("in the end: %v", err)
 			}
 		})
-	}
-}
-
-func TestGate(t *testing.T) {
-	t.Parallel()
-	var g gate
-	ctx, cancel := context.WithCancelCause(t.Context())
-	var leave [2]func()
-	for i := range leave {
-		var err error
-		if leave[i], err = g.enter(ctx, len(leave)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	entered := make(chan error)
-	go func() {
-		_, err := g.enter(ctx, len(leave))
-		entered <- err
-	}()
-	leave[1]()
-	if err := <-entered; err != nil {
-		t.Errorf("there is a place, and it is not let in: %v", err)
-	}
-	why := errors.New("enough")
-	cancel(why)
-	if _, err := g.enter(ctx, len(leave)); !errors.Is(err, why) {
-		t.Errorf("without a place and without time: %v", err)
-	}
-}
-
-// Whoever does not find a place holds nothing.
-func TestLoopsWaitForTheirTurnWithSkills(t *testing.T) {
-	t.Parallel()
-	r := newSkillRig(t)
-	r.pin("mail", threeParts()...)
-	r.sandbox.has(".", "SKILL.md", manifestOf("mail", "y"))
-	box, c := r.seeder(), r.collector()
-	why := errors.New("the run is over")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(why)
-	limited, done := context.WithTimeout(t.Context(), time.Minute)
-	defer done()
-	for name, tt := range map[string]struct {
-		gate   *gate
-		places int
-		do     func(context.Context) error
-		done   func() bool
-	}{
-		"seeding": {&r.engine.seeding, maxSeeding, box.putSkill, func() bool { return len(r.sandbox.put) > 0 }},
-		"collecting": {&r.engine.collecting, maxCollecting, func(ctx context.Context) error {
-			return c.folder(ctx, &r.sandbox.list.Folders[0], &skillsFound{collector: c, names: map[string]bool{}, folders: map[string]bool{}})
-		}, func() bool { return len(r.revisions()) > 1 }},
-	} {
-		var leave func()
-		for range tt.places {
-			var err error
-			leave, err = tt.gate.enter(t.Context(), tt.places)
-			r.must(err)
-		}
-		if err := tt.do(ctx); !errors.Is(err, why) || !strings.Contains(err.Error(), "wait for the turn") || tt.done() {
-			t.Errorf("%s without a place: %v", name, err)
-		}
-		leave()
-		if err := tt.do(limited); err != nil {
-			t.Errorf("%s with a place: %v", name, err)
-		}
-	}
-	if _, err := r.engine.seeding.enter(limited, maxSeeding); err != nil || len(r.sandbox.put) == 0 {
-		t.Errorf("a place is not given back: %v", err)
 	}
 }
 

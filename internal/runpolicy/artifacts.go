@@ -11,8 +11,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// maxArtifactsBytes is the most that the artifacts in a status take in JSON. The steps have all of them.
-const maxArtifactsBytes = 6 << 10
+const (
+	// MaxBucketBytes is the most that the artifacts of a run take in the bucket, and that a run is given from there. One has
+	// toolapi.MaxArtifactBytes at most.
+	MaxBucketBytes = 256 << 20
+	// maxArtifactsBytes is the most that the artifacts in a status take in JSON. The steps have all of them.
+	maxArtifactsBytes = 6 << 10
+)
 
 // ShowArtifacts gives as many of the artifacts as a status has room for, in their order, and how many there are beside them.
 // Those that are kept come before those that are not.

@@ -27,8 +27,15 @@ func PolicyHash(p *v1alpha1.SkillPolicy) string {
 }
 
 // PackagesHash is the same of dependencies and of where they are installed from: what it is equal for needs to be installed
-// once. Either can be nil.
+// once. Either can be nil. The keys of apt's source count for packages of apt alone, and the white space around them for none.
 func PackagesHash(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSources) string {
+	if sources != nil {
+		counts := *sources
+		if counts.AptKeyring = strings.TrimSpace(counts.AptKeyring); deps == nil || len(deps.Apt) == 0 {
+			counts.AptKeyring = ""
+		}
+		sources = &counts
+	}
 	return jsonHash(struct {
 		Dependencies *v1alpha1.SkillDependencies `json:"dependencies,omitempty"`
 		Sources      *v1alpha1.PackageSources    `json:"sources,omitempty"`

@@ -115,6 +115,36 @@ func TestPackagesHash(t *testing.T) {
 	}
 }
 
+// The keys of apt's source change nothing of packages that do not come from there.
+func TestPackagesHashOfAKeyring(t *testing.T) {
+	t.Parallel()
+	npm, apt := []string{"left-pad@1.3.0"}, []string{"jq=1.7.1-3"}
+	for name, tt := range map[string]struct {
+		deps          *v1alpha1.SkillDependencies
+		before, after string
+		want          bool
+	}{
+		"npm":               {&v1alpha1.SkillDependencies{NPM: npm}, "a key", "another key", true},
+		"npm, a first key":  {&v1alpha1.SkillDependencies{NPM: npm}, "", "a key", true},
+		"nothing":           {nil, "a key", "another key", true},
+		"apt":               {&v1alpha1.SkillDependencies{Apt: apt}, "a key", "another key", false},
+		"apt beside npm":    {&v1alpha1.SkillDependencies{NPM: npm, Apt: apt}, "a key", "another key", false},
+		"apt, a first key":  {&v1alpha1.SkillDependencies{Apt: apt}, "", "a key", false},
+		"apt, white space":  {&v1alpha1.SkillDependencies{Apt: apt}, "a key", "\r\n a key\t\n", true},
+		"apt, inside a key": {&v1alpha1.SkillDependencies{Apt: apt}, "a key", "a  key", false},
+	} {
+		sources := v1alpha1.PackageSources{NPM: "https://npm.example.org", Apt: "https://deb.example.org stable main", AptKeyring: tt.before}
+		before := PackagesHash(tt.deps, &sources)
+		if sources.AptKeyring != tt.before {
+			t.Errorf("%s: the sources were changed", name)
+		}
+		sources.AptKeyring = tt.after
+		if got := PackagesHash(tt.deps, &sources) == before; got != tt.want {
+			t.Errorf("%s: the hash is the same: %v", name, got)
+		}
+	}
+}
+
 func TestCheckPolicy(t *testing.T) {
 	t.Parallel()
 	if err := CheckPolicy(fullPolicy()); err != nil {

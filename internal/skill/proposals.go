@@ -14,18 +14,12 @@ import (
 const MaxProposals = 10
 
 // Undecided gives the revisions that runs proposed and nobody has decided about, the oldest first: they were not rejected, and are
-// newer than the one that spec.approval names. Who approved, or revoked, that one has passed over what was there before it.
-func Undecided(spec *v1alpha1.SkillSpec, revisions []v1alpha1.SkillRevision) []*v1alpha1.SkillRevision {
-	var decided *v1alpha1.SkillRevision
-	for i := range revisions {
-		if spec.Approval != nil && revisions[i].Spec.ContentHash == spec.Approval.ContentHash {
-			decided = &revisions[i]
-		}
-	}
+// newer than every one that spec.approval ever named. Who approved, or revoked, that one has passed over what was there before it.
+func Undecided(spec *v1alpha1.SkillSpec, status *v1alpha1.SkillStatus, revisions []v1alpha1.SkillRevision) []*v1alpha1.SkillRevision {
+	decided := NewestDecided(spec, status, revisions)
 	var open []*v1alpha1.SkillRevision
 	for i := range revisions {
-		r := &revisions[i]
-		if proposed(r) == 1 && !isRejected(spec, r) && (decided == nil || CompareAge(r, decided) > 0) {
+		if r := &revisions[i]; proposed(r) == 1 && !isRejected(spec, r) && isNewer(r, decided) {
 			open = append(open, r)
 		}
 	}
@@ -33,9 +27,42 @@ func Undecided(spec *v1alpha1.SkillSpec, revisions []v1alpha1.SkillRevision) []*
 	return open
 }
 
-// AwaitsDecision says whether nobody has decided anything about a skill.
-func AwaitsDecision(spec *v1alpha1.SkillSpec) bool {
-	return spec.Approval == nil && len(spec.Rejections) == 0
+// NewestDecided is what status.newestDecided is to be: what it was, unless spec.approval names a newer one by now.
+func NewestDecided(spec *v1alpha1.SkillSpec, status *v1alpha1.SkillStatus, revisions []v1alpha1.SkillRevision) *v1alpha1.RevisionSummary {
+	newest := status.NewestDecided
+	for i := range revisions {
+		if r := &revisions[i]; spec.Approval != nil && r.Spec.ContentHash == spec.Approval.ContentHash && isNewer(r, newest) {
+			newest = new(Summary(r))
+		}
+	}
+	return newest
+}
+
+// Summary is a revision as the status of its skill lists it.
+func Summary(r *v1alpha1.SkillRevision) v1alpha1.RevisionSummary {
+	sum := v1alpha1.RevisionSummary{Name: r.Name, ContentHash: r.Spec.ContentHash, CreatedAt: r.CreationTimestamp}
+	if r.Spec.ExtractedFrom != nil {
+		sum.Run = r.Spec.ExtractedFrom.Run
+	}
+	return sum
+}
+
+// isNewer says whether a revision is newer than one that may not be there any more, or than none.
+func isNewer(r *v1alpha1.SkillRevision, than *v1alpha1.RevisionSummary) bool {
+	if than == nil {
+		return true
+	}
+	old := &v1alpha1.SkillRevision{}
+	old.Name, old.CreationTimestamp = than.Name, than.CreatedAt
+	if than.Run != "" {
+		old.Spec.ExtractedFrom = &v1alpha1.ExtractedFrom{Run: than.Run}
+	}
+	return CompareAge(r, old) > 0
+}
+
+// AwaitsDecision says whether nobody has ever decided anything about a skill.
+func AwaitsDecision(sk *v1alpha1.Skill) bool {
+	return sk.Spec.Approval == nil && len(sk.Spec.Rejections) == 0 && sk.Status.NewestDecided == nil
 }
 
 func isRejected(spec *v1alpha1.SkillSpec, r *v1alpha1.SkillRevision) bool {

@@ -230,9 +230,12 @@ func (d *decision) unknown(a *v1alpha1.SkillApproval) Verdict {
 // record is what is kept of an approval: what was kept already, if it is the same one. One with another note is another one, for
 // whoever wrote it may decide: that is how the approved files are kept although the source has others. Once the source gives what is
 // approved, every other content of it is a change.
+//
+// A note that is not known is no difference: a status that was written without one, or whose CRD drops it, must not make an approval
+// of what nobody has seen.
 func (d *decision) record(a *v1alpha1.SkillApproval, r *v1alpha1.SkillRevision) *v1alpha1.ApprovedRevision {
 	is := &v1alpha1.ApprovedRevision{
-		Revision: r.Name, ContentHash: a.ContentHash, PolicyHash: a.PolicyHash, ApprovedBy: a.ApprovedBy, Account: a.Account, Note: a.Note,
+		Revision: r.Name, ContentHash: a.ContentHash, PolicyHash: a.PolicyHash, ApprovedBy: a.ApprovedBy, Account: a.Account, Note: new(a.Note),
 		At: metav1.NewTime(d.Now),
 	}
 	if d.Spec.Source != nil && d.Status.Source != nil {
@@ -241,8 +244,8 @@ func (d *decision) record(a *v1alpha1.SkillApproval, r *v1alpha1.SkillRevision) 
 	}
 	if was := d.Status.Approved; was != nil {
 		same := *was
-		same.SourceHash, same.At, same.Revision = is.SourceHash, is.At, is.Revision
-		if same == *is {
+		same.SourceHash, same.At, same.Revision, same.Note = is.SourceHash, is.At, is.Revision, is.Note
+		if same == *is && (was.Note == nil || *was.Note == a.Note) {
 			is.SourceHash, is.At = was.SourceHash, was.At
 		}
 	}

@@ -54,6 +54,7 @@ type step func(*world)
 func (w *world) look() {
 	w.verdict = Decide(w.Observation)
 	w.Status.State, w.Status.Approved = w.verdict.State, w.verdict.Record
+	w.Status.NewestDecided = NewestDecided(w.Spec, w.Status, w.Revisions)
 	if w.Source != nil {
 		w.Status.Source = &v1alpha1.SkillSourceStatus{ContentHash: w.Source.ContentHash}
 	}
@@ -101,6 +102,9 @@ func approves(letter string) step {
 func approvesWith(letter, note string) step {
 	return does(approves(letter), func(w *world) { w.Spec.Approval.Note = note })
 }
+
+// forgets lets the status lose the note: an older operator has written it, or an older CRD does not have it.
+func forgets(w *world) { w.Status.Approved.Note = nil }
 
 func revokes(w *world) { w.Spec.Approval.Decision = v1alpha1.SkillDecisionRevoked }
 
@@ -180,6 +184,11 @@ func TestDecide(t *testing.T) {
 		"kept, back, and the change again":   {[]step{gives("a"), approves("a"), gives("b"), approvesWith("a", "x"), gives("a"), gives("b")}, again, v1alpha1.ReasonContentChanged, "b", ""},
 		"kept, as it changes under way":      {[]step{gives("a"), approves("a"), gives("b"), does(approvesWith("a", "x"), gives("c"))}, again, v1alpha1.ReasonContentChanged, "c", ""},
 		"kept, and the policy changes":       {[]step{gives("a"), approves("a"), gives("b"), approvesWith("a", "x"), policyGets("bash")}, again, v1alpha1.ReasonPolicyChanged, "b", ""},
+		"a note that the status has not":     {[]step{gives("a"), approvesWith("a", "read it"), does(gives("b"), forgets)}, again, v1alpha1.ReasonContentChanged, "b", ""},
+		"no note is known, after the change": {[]step{gives("a"), approvesWith("a", "read it"), gives("b"), forgets}, again, v1alpha1.ReasonContentChanged, "b", ""},
+		"no note is known, and it goes on":   {[]step{gives("a"), approvesWith("a", "read it"), gives("b"), forgets, does(gives("c"), forgets)}, again, v1alpha1.ReasonContentChanged, "c", ""},
+		"known again, and then another":      {[]step{gives("a"), approvesWith("a", "x"), gives("b"), forgets, approvesWith("a", "y")}, approved, v1alpha1.ReasonSkillApproved, "b", "a"},
+		"the note is taken out":              {[]step{gives("a"), approvesWith("a", "x"), gives("b"), approves("a")}, approved, v1alpha1.ReasonSkillApproved, "b", "a"},
 		"a note for what nobody approved":    {[]step{gives("a"), approves("a"), gives("b"), approvesWith("z", "x")}, again, v1alpha1.ReasonContentUnknown, "b", ""},
 		"changed and kept with a new end":    {[]step{gives("a"), does(approves("a"), expires(time.Minute)), gives("b"), passes(time.Hour), does(approves("a"), expires(2*time.Hour))}, approved, v1alpha1.ReasonSkillApproved, "b", "a"},
 		"source goes away":                   {[]step{gives("a"), approves("a"), noSource}, approved, v1alpha1.ReasonSkillApproved, "a", "a"},

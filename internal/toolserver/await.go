@@ -6,9 +6,9 @@ package toolserver
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -18,27 +18,38 @@ import (
 const (
 	// heldTimeout is what a process that traces another one has to take notice of its end.
 	heldTimeout = time.Second
+	// maxTracers bounds how far it is asked who traces the tracers of a process.
+	maxTracers = 10
 
 	// What waitid waits for.
 	anyChild = 0 // P_ALL
 	oneChild = 1 // P_PID
 
+	// How a child has ended, as waitid tells: CLD_EXITED, CLD_KILLED, CLD_DUMPED. What follows is no end.
+	lastEnd = 3
+
 	sysPidfdOpen = 434 // On all architectures that Go supports.
 )
 
-// childInfo is what the kernel tells of a child: its siginfo_t on machines of 64 bits.
+// childInfo is what the kernel tells of a child: its siginfo_t.
 type childInfo struct {
-	signal, errno, code, _ int32
+	signal, errno, code int32
+	_                   [unsafe.Sizeof(uintptr(0))/4 - 1]int32 // The kernel aligns what follows to a pointer.
 	// pid is 0 if there is nothing to tell.
 	pid int32
-	_   [27]int32
+	_   [28]int32
 }
 
-// waitID waits for a child and leaves its status to be taken.
+// ended says whether the child has ended. A child that was stopped for a process that traces it is told of without being asked for.
+func (i *childInfo) ended() bool { return i.pid != 0 && i.code <= lastEnd }
+
+// waitID waits for a child and leaves its status to be taken, unless it is asked for stops alone.
 func waitID(kind, id, flags int) (info childInfo, errno syscall.Errno) {
+	if flags&syscall.WEXITED != 0 {
+		flags |= syscall.WNOWAIT
+	}
 	for {
-		_, _, errno = syscall.Syscall6(syscall.SYS_WAITID, uintptr(kind), uintptr(id), uintptr(unsafe.Pointer(&info)),
-			uintptr(flags|syscall.WNOWAIT), 0, 0)
+		_, _, errno = syscall.Syscall6(syscall.SYS_WAITID, uintptr(kind), uintptr(id), uintptr(unsafe.Pointer(&info)), uintptr(flags), 0, 0)
 		if errno != syscall.EINTR {
 			return info, errno
 		}
@@ -53,87 +64,149 @@ func isChild(pid int) bool {
 
 // isStopped says whether the child was stopped by a signal.
 func isStopped(pid int) bool {
-	info, errno := waitID(oneChild, pid, syscall.WSTOPPED|syscall.WNOHANG)
+	info, errno := waitID(oneChild, pid, syscall.WSTOPPED|syscall.WNOHANG|syscall.WNOWAIT)
 	return errno == 0 && info.pid != 0
 }
 
 // isZombie says whether the child has ended and this process may take its status.
 func isZombie(pid int) bool {
 	info, errno := waitID(oneChild, pid, syscall.WEXITED|syscall.WNOHANG)
-	return errno != 0 || info.pid != 0 // It is a child, so nothing can fail.
+	return errno != 0 || info.ended() // It is a child, so nothing can fail.
 }
 
 // awaitZombie returns when the child has ended, without taking its status.
 //
-// A process that traces the child is told of its end first, and the child is no zombie of ours until that process takes
-// notice, or ends. One that does not take notice is killed if it belongs to a tool: the call would never end otherwise.
-func (r *reaper) awaitZombie(pid int) {
-	for {
-		err := awaitEnd(pid, heldTimeout)
-		if err == nil {
-			return
+// A process that traces the child, or one of its threads, is told of its end first, and the child is no zombie of ours until that
+// process takes notice, or ends. It can also stop the child on its way to the end. One that does so when the child has ended, or was
+// killed because its time is over, is killed if it belongs to a tool: the call would never end otherwise.
+func (r *reaper) awaitZombie(pid int, over <-chan struct{}) {
+	end := openEnd(pid)
+	defer end.close()
+	for !isZombie(pid) {
+		if end.wait(pid, heldTimeout) {
+			continue
 		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) { // This kernel has no files for processes, or there are too many files.
-			_, _ = waitID(oneChild, pid, syscall.WEXITED)
-			return
+		select {
+		case <-over:
+			r.killTracers(pid, maxTracers)
+		default:
+			if isState(pid, 'Z') {
+				r.killTracers(pid, maxTracers)
+			}
 		}
-		r.killTracer(pid)
 	}
 }
 
-// awaitEnd waits in the way of a network connection and so holds no thread: as long as one is held, the runtime looks at it
-// some thousand times a second and takes the processor from the program that is waited for. The error is
-// os.ErrDeadlineExceeded if the child has ended and somebody else holds it for longer than the limit.
-func awaitEnd(pid int, limit time.Duration) error {
+// endFile is a file that tells of the end of a process. The zero endFile tells of nothing.
+type endFile struct {
+	file *os.File
+	conn syscall.RawConn
+}
+
+// openEnd opens the file of a child. There is none in kernels that do not have such files, or if too many files are open.
+func openEnd(pid int) endFile {
 	fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(pid), 0, 0)
 	if errno != 0 {
-		return errno
+		return endFile{}
 	}
 	if err := syscall.SetNonblock(int(fd), true); err != nil {
-		return errors.Join(err, syscall.Close(int(fd)))
+		_ = syscall.Close(int(fd))
+		return endFile{}
 	}
-	file := os.NewFile(fd, "process")
-	defer file.Close()
-	conn, err := file.SyscallConn()
-	if err != nil {
-		return err
+	end := endFile{file: os.NewFile(fd, "process")}
+	conn, err := end.file.SyscallConn()
+	if err != nil || end.file.SetReadDeadline(time.Time{}) != nil { // It cannot be waited for.
+		end.close()
+		return endFile{}
 	}
-	told := false
-	var failed error
-	err = conn.Read(func(uintptr) bool {
+	end.conn = conn
+	return end
+}
+
+func (e *endFile) close() {
+	if e.file != nil {
+		_ = e.file.Close()
+	}
+}
+
+// wait waits until something is told of the child, and gives false at the limit. It waits in the way of a network connection and
+// so holds no thread: as long as one is held, the runtime looks at it some thousand times a second and takes the processor from the
+// program that is waited for.
+func (e *endFile) wait(pid int, limit time.Duration) bool {
+	if e.conn == nil {
+		return awaitByLooking(pid, limit)
+	}
+	_ = e.file.SetReadDeadline(time.Now().Add(limit)) // It can be set, as it was before.
+	waited := false
+	err := e.conn.Read(func(uintptr) bool {
+		done := waited || isZombie(pid)
+		waited = true
+		return done
+	})
+	return err == nil
+}
+
+// awaitByLooking looks again and again until the child is a zombie, and gives false at the limit.
+func awaitByLooking(pid int, limit time.Duration) bool {
+	const shortest, longest = time.Millisecond, 50 * time.Millisecond
+	until := time.Now().Add(limit)
+	for pause := shortest; ; pause = min(2*pause, longest) {
 		if isZombie(pid) {
 			return true
 		}
-		if told { // The file tells of nothing but the end.
-			failed = file.SetReadDeadline(time.Now().Add(limit))
+		if time.Now().After(until) {
+			return false
 		}
-		told = true
-		return failed != nil
-	})
-	return errors.Join(err, failed)
+		<-time.After(pause)
+	}
 }
 
-// killTracer kills the process that traces another one if it is below this process.
-func (r *reaper) killTracer(pid int) {
-	tracer, err := statusField(pid, "TracerPid:")
-	if err == nil && tracer > 0 {
-		tracer, err = statusField(tracer, "Tgid:") // It is a thread that traces.
-	}
-	if err != nil || tracer <= 0 {
+// isState says whether the first thread of a process is in a state, by its letter in /proc.
+func isState(pid int, state byte) bool {
+	stat, err := readStat(strconv.Itoa(pid))
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	return err == nil && len(fields) > 0 && fields[0][0] == state
+}
+
+// killTracers kills the processes that trace another one, or one of its threads, and are below this process; and those that
+// trace them in turn. Which of them keeps what to itself cannot be told.
+func (r *reaper) killTracers(pid, most int) {
+	if most == 0 {
 		return
+	}
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil {
+		return
+	}
+	for _, thread := range threads {
+		tracer, err := statusField(thread, "TracerPid:")
+		if err != nil || tracer <= 0 {
+			continue
+		}
+		// It is a thread that traces.
+		if tracer, err = statusField(fmt.Sprintf("/proc/%d/status", tracer), "Tgid:"); err == nil && r.killTracer(tracer) {
+			r.killTracers(tracer, most-1)
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if table, _ := r.table(); !table.below(tracer, os.Getpid()) || tracer == r.launch.pid() {
-		return
-	}
-	r.log.Warn("a process that traces another one keeps its end to itself, and is killed", "pid", tracer)
-	_ = syscall.Kill(tracer, syscall.SIGKILL) // It fails only if it has just ended.
+	r.collectOrphans() // A thread can have made this process the one that traces it.
 }
 
-// statusField reads a number of the status of a process.
-func statusField(pid int, name string) (int, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+// killTracer kills a process if it belongs to a tool.
+func (r *reaper) killTracer(pid int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if table, _ := r.table(); !table.below(pid, os.Getpid()) || pid == r.launch.pid() {
+		return false
+	}
+	r.log.Warn("a process that traces another one keeps its end to itself, and is killed", "pid", pid)
+	return syscall.Kill(pid, syscall.SIGKILL) == nil
+}
+
+// statusField reads a number of the status of a process or thread.
+func statusField(file, name string) (int, error) {
+	status, err := os.ReadFile(file)
 	if err != nil {
 		return 0, err
 	}
@@ -142,5 +215,5 @@ func statusField(pid int, name string) (int, error) {
 			return strconv.Atoi(string(bytes.TrimSpace(value)))
 		}
 	}
-	return 0, fmt.Errorf("the status of process %d has no %s", pid, name)
+	return 0, fmt.Errorf("%s has no %s", file, name)
 }

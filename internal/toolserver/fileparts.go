@@ -44,13 +44,15 @@ func (s *Server) putPart(r *request, local string, part toolapi.Part, content []
 	}
 	defer done()
 	temp := partsName(local, part.SHA256)
-	if err := s.workspace.addPart(temp, part.Offset, content); err != nil {
-		return nil, inputError(local, err)
-	}
-	if !part.Last() {
+	err = s.workspace.addPart(temp, part.Offset, content)
+	if err == nil && !part.Last() {
 		return toolapi.File{Path: local, Size: part.Offset + part.Length()}, nil
 	}
-	if err := s.workspace.finishParts(temp, local, part, also); err != nil {
+	if err == nil {
+		err = s.workspace.finishParts(temp, local, part, also)
+	}
+	if err != nil {
+		_ = s.workspace.root.Remove(temp) // It would take room that the workspace may be short of. The error says more.
 		return nil, inputError(local, err)
 	}
 	return whole, nil
@@ -129,7 +131,6 @@ func (w *workspace) finishParts(temp, local string, part toolapi.Part, also fs.F
 		err = badRequest("the parts of %s are not the file of that digest", display(local))
 	}
 	if err != nil {
-		_ = w.root.Remove(temp) // The error that led here says more.
 		return err
 	}
 	mode, err := w.prepare(local)

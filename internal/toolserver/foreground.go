@@ -157,7 +157,7 @@ func (r *reaper) awaitExit(ctx context.Context, pid int) {
 		defer close(killed)
 		_ = syscall.Kill(-pid, syscall.SIGKILL) // It fails only if the group is gone already.
 	})
-	r.awaitZombie(pid)
+	r.awaitZombie(pid, ctx.Done())
 	if !end() {
 		<-killed
 	}

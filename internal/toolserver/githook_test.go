@@ -98,7 +98,7 @@ func TestCommitWithSecrets(t *testing.T) {
 	s.must("git checkout -q -- . && git reset -q --hard")
 	// Names, binary files, links, deletions.
 	s.write("key.p12", "\x00\x01")
-	if r := s.bash("git add key.p12 && git commit -qm p12"); r.OK || !strings.HasPrefix(r.Output, "secret found: key.p12 line 1, rule pkcs12-file\n") {
+	if r := s.bash("git add key.p12 && git commit -qm p12"); r.OK || !strings.Contains(r.Output, "secret found: key.p12 line 1, rule pkcs12-file\n") {
 		t.Errorf("a name: %+v", r)
 	}
 	s.must("git rm -q --cached key.p12")
@@ -201,6 +201,18 @@ func TestManyStagedFiles(t *testing.T) {
 	}
 }
 
+// Behind as many findings as are listed there may be another one: what is known does not hide it.
+func TestCommitOfAFileFullOfKnownSecrets(t *testing.T) {
+	s := gitSandbox(t)
+	known := strings.Repeat(stagedKey+"\n", secretscan.MaxFindings)
+	s.write("fixture", known)
+	s.must("git add . && git commit -qm known --no-verify")
+	s.write("fixture", known+"and: "+stagedKey+"\n")
+	if r := s.bash("git commit -qam more"); r.OK || !strings.Contains(r.Output, "commit refused") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // A commit that is not looked through as a whole goes on, and says what of it was not.
 func TestCommitBeyondTheBounds(t *testing.T) {
 	s := gitSandbox(t)
@@ -208,7 +220,8 @@ func TestCommitBeyondTheBounds(t *testing.T) {
 	s.write("fits", lines)
 	s.write("larger", lines+stagedKey+"\n")
 	s.write("picture", "\x00"+lines)
-	want := fmt.Sprintf("larger was not looked through for secrets behind its first 4 MiB: it has %d bytes\n", len(lines)+len(stagedKey)+1)
+	want := fmt.Sprintf("larger was not looked through for secrets behind its first 4 MiB: it has %d bytes\n", len(lines)+len(stagedKey)+1) +
+		"picture was not looked through for secrets: it is not text\n"
 	if got := s.must("git add . && git commit -qm first"); got != want {
 		t.Errorf("a large file: %q, want %q", got, want)
 	}

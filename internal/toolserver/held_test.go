@@ -82,6 +82,90 @@ func TestTracedProgramDoesNotHoldItsCall(t *testing.T) {
 	}
 }
 
+// tracedByServer makes the server the one that traces one of its threads, and ends without waiting for that thread. The number of
+// the launcher, which it ends before, is the first argument.
+const tracedByServer = `
+import ctypes, os, signal, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+traced = threading.Event()
+def thread():
+    if libc.ptrace(0, 0, None, None) != 0:
+        os.write(os.open("refused", os.O_CREAT | os.O_WRONLY), os.strerror(ctypes.get_errno()).encode())
+    open("held", "w").close()
+    traced.set()
+    signal.pause()
+threading.Thread(target=thread, daemon=True).start()
+traced.wait()
+os.kill(int(sys.argv[1]), signal.SIGKILL)
+os._exit(0)
+`
+
+// A thread whose end the server alone can take notice of, behind a launcher that has ended, does not hold the call either.
+func TestThreadThatIsTracedByTheServer(t *testing.T) {
+	s := newSandbox(t)
+	s.write("traced.py", tracedByServer)
+	if r := s.bash("true"); !r.OK {
+		t.Fatalf("%+v", r)
+	}
+	s.server.processes.reaper.mu.Lock()
+	launcher := s.server.processes.reaper.launch.pid()
+	s.server.processes.reaper.mu.Unlock()
+	endsSoon(t, "the call", func() {
+		s.run(toolapi.ToolBash, toolapi.BashArgs{Command: fmt.Sprintf("exec python3 traced.py %d", launcher), TimeoutSeconds: 2})
+	})
+	s.holds()
+	if r := s.bash("echo well"); !strings.HasPrefix(r.Output, "well\n") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// threadHolder takes hold of another thread of the process than the first by ptrace, and of all of them on their way to the end.
+const threadHolder = `
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+while not os.path.exists("target"):
+    time.sleep(0.001)
+pid = int(open("target").read())
+for task in sorted(map(int, os.listdir("/proc/%d/task" % pid)), reverse=True):
+    if libc.ptrace(0x4206, task, None, int(sys.argv[1])) != 0:
+        os.write(os.open("refused", os.O_CREAT | os.O_WRONLY), os.strerror(ctypes.get_errno()).encode())
+        sys.exit(1)
+    if sys.argv[1] == "0":
+        break
+open("held", "w").close()
+time.sleep(1000)
+`
+
+// heldProgram has two threads, says who it is, and lets everybody trace it.
+const heldProgram = `
+import ctypes, os, threading, time
+ctypes.CDLL(None).prctl(0x59616d61, -1, 0, 0, 0)
+threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+open("target.new", "w").write(str(os.getpid()))
+os.rename("target.new", "target")
+time.sleep(1000)
+`
+
+// Nor can one that holds another thread than the first, or all of them before their end.
+func TestProgramThatIsHeldOnItsWayToTheEnd(t *testing.T) {
+	for name, options := range map[string]string{"another thread": "0", "before the end": fmt.Sprint(1 << 6)} {
+		t.Run(name, func(t *testing.T) {
+			s := newSandbox(t)
+			s.write("holder.py", threadHolder)
+			s.write("held.py", heldProgram)
+			s.supervise("exec python3 holder.py " + options)
+			endsSoon(t, "the call", func() {
+				s.run(toolapi.ToolBash, toolapi.BashArgs{Command: "exec python3 held.py", TimeoutSeconds: 3})
+			})
+			s.holds()
+			if r := s.bash("echo well"); !strings.HasPrefix(r.Output, "well\n") {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
 // Nor can one keep another from being stopped, by the same means and with the link to the server in its hands.
 func TestTracedSupervisorIsStopped(t *testing.T) {
 	s := newSandbox(t)

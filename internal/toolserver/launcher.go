@@ -174,8 +174,10 @@ func (l *launcher) tell(message []byte, fds []int) error {
 	var sent int
 	var failed error
 	err = conn.Write(func(fd uintptr) bool {
-		sent, failed = syscall.SendmsgN(int(fd), message, syscall.UnixRights(fds...), nil, syscall.MSG_NOSIGNAL)
-		return failed != syscall.EAGAIN && failed != syscall.EINTR
+		for failed = syscall.EINTR; failed == syscall.EINTR; {
+			sent, failed = syscall.SendmsgN(int(fd), message, syscall.UnixRights(fds...), nil, syscall.MSG_NOSIGNAL)
+		}
+		return failed != syscall.EAGAIN
 	})
 	if err = cmp.Or(err, failed); err == nil && sent < len(message) {
 		_, err = l.link.Write(message[sent:])

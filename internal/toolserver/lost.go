@@ -19,7 +19,7 @@ func (r *reaper) killLost() {
 		collected := make(chan struct{})
 		go func() {
 			defer close(collected)
-			r.awaitZombie(pid)
+			r.awaitZombie(pid, nil)
 			r.wait(pid)
 		}()
 		select {

@@ -101,14 +101,19 @@ func (r *reaper) collectOrphans() {
 	for range maxOrphans {
 		info, errno := waitID(anyChild, 0, syscall.WEXITED|syscall.WNOHANG)
 		pid := int(info.pid)
-		if _, own := r.own[pid]; own || errno != 0 || pid == 0 {
+		_, own := r.own[pid]
+		switch {
+		case errno != 0 || pid == 0:
 			return
-		}
-		if pid == r.launch.pid() { // Nobody waits for it before the next start.
-			r.scan()
+		case !info.ended(): // It has made this process the one that traces it, and stands in the way of those behind it.
+			_, _ = waitID(oneChild, pid, syscall.WSTOPPED|syscall.WNOHANG)
+		case own:
 			return
+		case pid == r.launch.pid(): // Nobody waits for it before the next start, and others may be behind it.
+			r.launch.end()
+		default:
+			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // It has ended.
 		}
-		_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // It has ended.
 	}
 	select {
 	case r.signals <- syscall.SIGCHLD: // There may be more.

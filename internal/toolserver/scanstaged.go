@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -40,7 +41,6 @@ const (
 func ScanStaged(ctx context.Context, out io.Writer) int { return scanStaged(ctx, out, stagedTimeout) }
 
 func scanStaged(ctx context.Context, out io.Writer, limit time.Duration) int {
-	// git may want to get an object from somewhere else.
 	ctx, cancel := context.WithTimeout(ctx, stagedTimeout)
 	defer cancel()
 	files, more, err := stagedFiles(ctx)
@@ -142,6 +142,7 @@ type stagedFile struct {
 func stagedFiles(ctx context.Context) (files []stagedFile, more bool, err error) {
 	cmd := exec.CommandContext(ctx, "git", "diff", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules",
 		"--diff-filter=AMT")
+	cmd.Env = withoutFetch()
 	list, err := readOutput(cmd, maxStagedList)
 	if err != nil {
 		return nil, false, fmt.Errorf("git diff: %w", err)
@@ -177,6 +178,10 @@ func readOutput(cmd *exec.Cmd, most int64) ([]byte, error) {
 	return content, errors.Join(err, cmd.Wait())
 }
 
+// withoutFetch is an environment in which git gets no missing object from somewhere else: what it starts for that would outlive it,
+// and keep its output open.
+func withoutFetch() []string { return append(os.Environ(), "GIT_NO_LAZY_FETCH=1") }
+
 // blobs reads objects of a repository through one git cat-file.
 type blobs struct {
 	cmd *exec.Cmd
@@ -186,6 +191,7 @@ type blobs struct {
 
 func openBlobs(ctx context.Context) (*blobs, error) {
 	cmd := exec.CommandContext(ctx, "git", "cat-file", "--batch")
+	cmd.Env = withoutFetch()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -215,7 +221,8 @@ func (b *blobs) look(f stagedFile, report *stagedReport) int64 {
 	}
 	read := int64(len(content))
 	if bytes.IndexByte(content[:min(len(content), sniffBytes)], 0) >= 0 {
-		content = nil // Not text. The name may say enough.
+		report.unseen(f.path, "it is not text")
+		content = nil // The name may say enough.
 	} else if size > read {
 		report.cut(f.path, size)
 	}
@@ -254,7 +261,8 @@ func (b *blobs) read(id string) (content []byte, size int64, err error) {
 // be looked through is always one.
 func (b *blobs) added(f stagedFile, content []byte) []secretscan.Finding {
 	all := secretscan.Scan(f.path, content)
-	if len(all) == 0 || strings.Trim(f.before, "0") == "" {
+	// Behind so many there may be others, which are not listed.
+	if len(all) == 0 || len(all) >= secretscan.MaxFindings || strings.Trim(f.before, "0") == "" {
 		return all
 	}
 	former, _, err := b.read(f.before)

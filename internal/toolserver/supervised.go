@@ -109,7 +109,7 @@ func (s *supervised) watch() {
 	defer s.processes.supervisors.running.Done()
 	zombie := make(chan struct{})
 	go func() {
-		s.processes.reaper.awaitZombie(s.number)
+		s.processes.reaper.awaitZombie(s.number, nil)
 		_ = s.link.SetReadDeadline(time.Now().Add(linkTimeout)) // What it has said is there.
 		close(zombie)
 	}()

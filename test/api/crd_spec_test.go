@@ -273,6 +273,10 @@ func TestMotorCortexSpecs(t *testing.T) {
 		"keyring of two blocks":  {spec: keyring("", "PUBLIC", "PUBLIC")},
 		"keyring without an end": {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDME\n"}}`, want: "spec.packages.aptKeyring"},
 		"text before a keyring":  {spec: keyring("key:\n", "PUBLIC"), want: "spec.packages.aptKeyring"},
+		"keyring of Windows":     {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\r\n\r\nComment:\ta b\r\n-----END PGP PUBLIC KEY BLOCK-----\r\n"}}`},
+		"escape in a keyring":    {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n\e[2J\n-----END PGP PUBLIC KEY BLOCK-----\n"}}`, want: "spec.packages.aptKeyring"},
+		"é in a keyring":         {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\né\n-----END PGP PUBLIC KEY BLOCK-----\n"}}`, want: "spec.packages.aptKeyring"},
+		"keyring before a \\f":   {spec: `{packages: {aptKeyring: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n-----END PGP PUBLIC KEY BLOCK-----\f"}}`, want: "spec.packages.aptKeyring"},
 		"private keyring":        {spec: keyring("", "PUBLIC", "PRIVATE", "PUBLIC"), want: "public keys alone"},
 	}
 	for name, tt := range tests {

@@ -3,11 +3,14 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
@@ -90,15 +93,39 @@ func TestApprovedFilesAreKept(t *testing.T) {
 	r.step()
 	r.want(v1alpha1.SkillNeedsReapproval, "ContentChanged")
 	keep("")
-	r.want(v1alpha1.SkillNeedsReapproval, "ContentChanged", "another note")
+	sk := r.want(v1alpha1.SkillNeedsReapproval, "ContentChanged", "another note")
+	if note := sk.Status.Approved.Note; note == nil || *note != "" {
+		t.Errorf("the status has not kept that there was no note: %v", note)
+	}
 	keep("the new ones are broken")
-	sk := r.want(v1alpha1.SkillApproved, "Approved")
-	if a := sk.Status.Approved; a.ContentHash != old || a.SourceHash != sk.Status.Source.ContentHash || a.Note != "the new ones are broken" {
+	sk = r.want(v1alpha1.SkillApproved, "Approved")
+	if a := sk.Status.Approved; a.ContentHash != old || a.SourceHash != sk.Status.Source.ContentHash || a.Note == nil || *a.Note != "the new ones are broken" {
 		t.Errorf("approved is %+v", a)
 	}
 	r.use(inline("SKILL.md", skillMD("send", "Three.")))
 	r.step()
 	r.want(v1alpha1.SkillNeedsReapproval, "ContentChanged")
+}
+
+// A patch of the spec can test what the status shows, as that of the plugin does, and what was once decided stays so.
+func TestApprovalOfWhatTheStatusShows(t *testing.T) {
+	r := approvedSkill(t)
+	st := r.skill().Status
+	decide := func(revision, approval string) error {
+		patch := fmt.Sprintf(`[{"op":"test","path":"/status/revision","value":%q},{"op":"test","path":"/status/source/contentHash","value":%q},%s]`,
+			revision, st.Source.ContentHash, approval)
+		return admin.Patch(r.ctx, &v1alpha1.Skill{ObjectMeta: meta(r.key.Namespace, r.key.Name)}, client.RawPatch(types.JSONPatchType, []byte(patch)))
+	}
+	const withdrawn = `{"op":"remove","path":"/spec/approval"}`
+	if err := decide("another", withdrawn); err == nil || r.skill().Spec.Approval == nil {
+		t.Errorf("it is taken although the status shows something else: %v", err)
+	}
+	must(t, decide(st.Revision, withdrawn))
+	r.step()
+	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	if d := sk.Status.NewestDecided; d == nil || d.Name != st.Revision || d.CreatedAt.IsZero() {
+		t.Errorf("the newest that was decided about is %+v", d)
+	}
 }
 
 func TestSkillPolicyIsChangedAndApprovedInOnePatch(t *testing.T) {

@@ -74,7 +74,7 @@ func (c Command) approve(ctx context.Context, args []string) error {
 	if len(spec.Policy.Domains) > len(s.Spec.Policy.Domains) {
 		changes = append(changes, operation{Op: "add", Path: "/spec/policy", Value: spec.Policy})
 	}
-	if err := s.patch(ctx, spec, changes); err != nil {
+	if err := s.patch(ctx, spec, changes, s.shows()...); err != nil {
 		return fmt.Errorf("approve the Skill %s/%s: %w", s.Namespace, s.Name, err)
 	}
 	fmt.Fprintf(c.Out, "revision:    %s\ncontentHash: %s\npolicyHash:  %s\napprovedBy:  %s\n", rev.Name, approval.ContentHash, approval.PolicyHash, approval.ApprovedBy)
@@ -182,19 +182,40 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// patch sends the changes of the spec in one request. It is refused if the skill is not what was read.
-func (s subject) patch(ctx context.Context, spec *v1alpha1.SkillSpec, changes []operation) error {
+// shows tests that the operator has seen nothing else since the skill was read: an approval counts as given in view of what the
+// status shows when it arrives.
+func (s subject) shows() []operation {
+	var tests []operation
+	if s.Status.Revision != "" {
+		tests = append(tests, operation{Op: "test", Path: "/status/revision", Value: s.Status.Revision})
+	}
+	// A source can go back to what it gave before while the newest revision stays.
+	if src := s.Status.Source; src != nil && src.ContentHash != "" {
+		tests = append(tests, operation{Op: "test", Path: "/status/source/contentHash", Value: src.ContentHash})
+	}
+	return tests
+}
+
+// patch sends the changes of the spec in one request. It is refused if the skill is not what was read, or a test fails.
+func (s subject) patch(ctx context.Context, spec *v1alpha1.SkillSpec, changes []operation, tests ...operation) error {
 	if equality.Semantic.DeepEqual(s.Spec, v1alpha1.SkillSpec{}) {
 		// Nothing can be added to a spec that is not there.
 		changes = []operation{{Op: "add", Path: "/spec", Value: spec}}
 	}
-	body, err := json.Marshal(append([]operation{
+	body, err := json.Marshal(slices.Concat([]operation{
 		{Op: "test", Path: "/metadata/uid", Value: s.UID}, {Op: "test", Path: "/metadata/generation", Value: s.Generation},
-	}, changes...))
+	}, tests, changes))
 	if err != nil {
 		return err
 	}
-	return s.client.Patch(ctx, s.Skill, client.RawPatch(types.JSONPatchType, body))
+	err = s.client.Patch(ctx, s.Skill, client.RawPatch(types.JSONPatchType, body))
+	// The API server does not say that it was a test that failed.
+	now := subject{Skill: &v1alpha1.Skill{}}
+	if err != nil && s.client.Get(ctx, client.ObjectKeyFromObject(s.Skill), now.Skill) == nil &&
+		(now.UID != s.UID || now.Generation != s.Generation || len(tests) > 0 && !slices.Equal(now.shows(), tests)) {
+		return fmt.Errorf("it has changed since it was read, look at it and decide again: %w", err)
+	}
+	return err
 }
 
 // printState waits until the operator has looked at the skill, and says what it made of it.

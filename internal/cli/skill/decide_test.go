@@ -123,6 +123,44 @@ func TestApproveWhatWasRead(t *testing.T) {
 	}
 }
 
+// What the operator sees while somebody approves is not approved along: an approval counts as given in view of the status.
+func TestApproveWhatWasShown(t *testing.T) {
+	t.Parallel()
+	source := func(hash string) func(*v1alpha1.SkillStatus) {
+		return func(st *v1alpha1.SkillStatus) { st.Source = &v1alpha1.SkillSourceStatus{ContentHash: hash} }
+	}
+	for name, tt := range map[string]struct {
+		meanwhile func(*v1alpha1.SkillStatus)
+		code      int
+	}{
+		"nothing happens":               {source("old"), 0},
+		"there is another revision":     {func(st *v1alpha1.SkillStatus) { st.Revision = "weather-0123456789ab" }, 2},
+		"the source gives another":      {source("new"), 2},
+		"the source goes away":          {func(st *v1alpha1.SkillStatus) { st.Source = nil }, 2},
+		"something else is found again": {func(st *v1alpha1.SkillStatus) { st.Message = "again" }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, func(s *v1alpha1.Skill) { source("old")(&s.Status) })
+			r.meanwhile = func() {
+				s := r.skill()
+				tt.meanwhile(&s.Status)
+				if err := r.Status().Update(t.Context(), s); err != nil {
+					t.Error(err)
+				}
+			}
+			says := "state:"
+			if tt.code != 0 {
+				says = "it has changed since it was read"
+			}
+			r.want(tt.code, []string{"approve", "weather", "--revision", r.first.Name, "--note", "keep"}, says)
+			if got := r.skill().Spec.Approval; (got != nil) != (tt.code == 0) {
+				t.Errorf("the approval is %+v", got)
+			}
+		})
+	}
+}
+
 func TestNobodyLooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(s *v1alpha1.Skill) { s.Status.ObservedGeneration = 2 })

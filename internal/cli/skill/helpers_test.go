@@ -37,6 +37,8 @@ type rig struct {
 	user string
 	// asleep says that the operator does not look.
 	asleep bool
+	// meanwhile happens between what a verb reads and what it writes.
+	meanwhile func()
 	// patches are those that were sent.
 	patches []string
 	// first and second are the revisions of the skill.
@@ -54,6 +56,9 @@ func newRig(t *testing.T, change ...func(*v1alpha1.Skill)) *rig {
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if review, ok := o.(*authenticationv1.SelfSubjectReview); ok {
 				review.Status.UserInfo.Username = r.user
+				if r.meanwhile != nil {
+					r.meanwhile()
+				}
 				return nil
 			}
 			if o.GetUID() == "" {
