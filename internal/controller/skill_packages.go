@@ -4,8 +4,6 @@ package controller
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/url"
 	"slices"
@@ -20,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
@@ -31,8 +30,6 @@ const (
 	installSeconds = 900
 	// installKept is how long such a run is kept, and so how long nobody tries again what failed.
 	installKept = 3600
-	// maxInstallName is the longest name of such a run.
-	maxInstallName = 48
 	// packagesGrace is how long replaced packages are kept: a run that was accepted a moment before may not show yet that it has them.
 	packagesGrace = 10 * time.Minute
 )
@@ -45,7 +42,7 @@ const (
 //	  └───────────────────────────────────────────────────────────────────────────────────────────────────┘
 func (r *SkillReconciler) packages(ctx context.Context, s *skillScope) error {
 	st, deps := &s.skill.Status, s.skill.Spec.Policy.Dependencies
-	if !hasPackages(deps) {
+	if !skill.HasPackages(deps) {
 		st.Packages = nil
 		s.unset(v1alpha1.ConditionPackagesReady)
 		return r.sweepPackages(ctx, s)
@@ -79,10 +76,6 @@ func (r *SkillReconciler) packages(ctx context.Context, s *skillScope) error {
 		return nil
 	}
 	return r.installPackages(ctx, s, domains)
-}
-
-func hasPackages(d *v1alpha1.SkillDependencies) bool {
-	return d != nil && len(d.NPM)+len(d.Pip)+len(d.Apt) > 0
 }
 
 // packageSources are those of the namespace's MotorCortex, nil if it has none.
@@ -122,7 +115,7 @@ func packageHosts(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSou
 // installPackages looks how the run stands that installs them, and makes it if there is none.
 func (r *SkillReconciler) installPackages(ctx context.Context, s *skillScope, domains []v1alpha1.Domain) error {
 	sk, packages := s.skill, s.skill.Status.Packages
-	packages.Run = installRunName(sk.Name, packages.Hash)
+	packages.Run = runpolicy.InstallRunName(sk.Name, packages.Hash)
 	var run v1alpha1.MotorRun
 	err := r.Get(ctx, types.NamespacedName{Namespace: sk.Namespace, Name: packages.Run}, &run)
 	switch {
@@ -177,18 +170,6 @@ func (s *skillScope) installed(a *v1alpha1.PackageArchive) {
 		fmt.Sprintf("The packages are installed and take %d KiB.", (a.Size+1023)>>10))
 }
 
-// installRunName is the same for the same packages. The name of a skill may be too long for it.
-func installRunName(skillName, hash string) string {
-	const mark = "-packages-"
-	digits := strings.TrimPrefix(hash, "sha256:")[:12]
-	if most := maxInstallName - len(mark) - len(digits); len(skillName) > most {
-		sum := sha256.Sum256([]byte(skillName))
-		short := hex.EncodeToString(sum[:4])
-		skillName = strings.TrimSuffix(skillName[:most-len(short)-1], "-") + "-" + short
-	}
-	return skillName + mark + digits
-}
-
 func (r *SkillReconciler) createInstallRun(ctx context.Context, s *skillScope, domains []v1alpha1.Domain) error {
 	run := &v1alpha1.MotorRun{
 		ObjectMeta: metav1.ObjectMeta{
@@ -222,12 +203,11 @@ func (r *SkillReconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a 
 	for _, name := range a.ConfigMaps {
 		found := false
 		for _, reader := range []client.Reader{r.Heads, r.Live} {
-			cm := configMapHead()
-			err := reader.Get(ctx, types.NamespacedName{Namespace: sk.Namespace, Name: name}, cm)
-			if client.IgnoreNotFound(err) != nil {
-				return false, fmt.Errorf("get the ConfigMap %s: %w", name, err)
+			cm, err := configMapHead(ctx, reader, sk.Namespace, name)
+			if err != nil {
+				return false, err
 			}
-			if found = err == nil && metav1.IsControlledBy(cm, sk) && cm.DeletionTimestamp == nil; found {
+			if found = cm != nil && metav1.IsControlledBy(cm, sk) && cm.DeletionTimestamp == nil; found {
 				break
 			}
 		}
@@ -236,12 +216,6 @@ func (r *SkillReconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a 
 		}
 	}
 	return len(a.ConfigMaps) > 0, nil
-}
-
-func configMapHead() *metav1.PartialObjectMetadata {
-	cm := &metav1.PartialObjectMetadata{}
-	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	return cm
 }
 
 // sweepPackages deletes the parts of archives that others took the place of, when no run has them any more.

@@ -86,7 +86,7 @@ func (r *SkillReconciler) ignore(s *skillScope, rev *v1alpha1.SkillRevision, pro
 // bytes compares their hashes.
 func (r *SkillReconciler) isWhole(ctx context.Context, rev *v1alpha1.SkillRevision) (bool, error) {
 	for _, name := range rev.Spec.ConfigMaps {
-		head, err := r.head(ctx, rev.Namespace, name)
+		head, err := configMapHead(ctx, r.Heads, rev.Namespace, name)
 		if err != nil {
 			return false, err
 		}
@@ -97,11 +97,11 @@ func (r *SkillReconciler) isWhole(ctx context.Context, rev *v1alpha1.SkillRevisi
 	return true, nil
 }
 
-// head reads the metadata of a ConfigMap, nil if there is none.
-func (r *SkillReconciler) head(ctx context.Context, namespace, name string) (*metav1.PartialObjectMetadata, error) {
+// configMapHead reads the metadata of a ConfigMap, nil if there is none.
+func configMapHead(ctx context.Context, reader client.Reader, namespace, name string) (*metav1.PartialObjectMetadata, error) {
 	head := &metav1.PartialObjectMetadata{}
 	head.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	err := r.Heads.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, head)
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, head)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

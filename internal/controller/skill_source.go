@@ -77,7 +77,7 @@ func (r *SkillReconciler) sourceVersion(ctx context.Context, sk *v1alpha1.Skill)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", sk.Generation)
 	for _, c := range sk.Spec.Source.ConfigMaps {
-		head, err := r.head(ctx, sk.Namespace, c.Name)
+		head, err := configMapHead(ctx, r.Heads, sk.Namespace, c.Name)
 		if err != nil {
 			return "", err
 		}

@@ -190,8 +190,7 @@ func (a *artifacts) create(ctx context.Context, art *v1alpha1.Artifact, r *readi
 	case apierrors.IsAlreadyExists(err):
 		err = a.adopt(ctx, cm.Name, art.SHA256)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
-		// A quota, or a policy.
+	case isForGood(err):
 		err = &notStored{fmt.Sprintf("the cluster does not take it: %v", err)}
 	default:
 		err = fmt.Errorf("keep the artifact %s: %w", art.Path, err)
@@ -201,6 +200,13 @@ func (a *artifacts) create(ctx context.Context, art *v1alpha1.Artifact, r *readi
 	}
 	a.stored = append(a.stored, cm.Name)
 	return cm.Name, nil
+}
+
+// isForGood says whether the API server refuses an object and will go on to: a quota or a policy does, or its size. What is refused
+// because the namespace goes away is not.
+func isForGood(err error) bool {
+	return !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) &&
+		(apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err))
 }
 
 // artifactName is the same for the same content at the same path.

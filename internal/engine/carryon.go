@@ -258,6 +258,12 @@ func (e *Engine) openSandbox(l *loop, run *v1alpha1.MotorRun, entries *journal.L
 	return box, nil
 }
 
+// remoteProblem tells what the sandbox says of a request from faults of the connection, and from another epoch of its run.
+func remoteProblem(err error) (*toolclient.RemoteError, bool) {
+	remote, ok := errors.AsType[*toolclient.RemoteError](err)
+	return remote, ok && !errors.Is(err, toolclient.ErrStaleEpoch)
+}
+
 // classify turns what the tool server's client reports into what the loop knows: stale, lost, or nothing decided.
 func (s *sandboxTools) classify(ctx context.Context, err error) error {
 	switch {

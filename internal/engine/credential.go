@@ -26,7 +26,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
-	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 const (
@@ -103,7 +102,7 @@ func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.R
 		return *refusal(toolapi.CodeCredentialRefused, err.Error()), nil
 	}
 	content, err := c.box.client.GetFile(ctx, args.Path)
-	if remote, ok := errors.AsType[*toolclient.RemoteError](err); ok && !errors.Is(err, toolclient.ErrStaleEpoch) {
+	if remote, ok := remoteProblem(err); ok {
 		return *refusal(fileCode(remote.Code), c.known.hide("the file cannot be read: "+remote.Message)), nil
 	}
 	if err != nil {

@@ -5,7 +5,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,7 +19,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
-	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 // DefaultEgressTimeout is how long the way from a sandbox to the egress proxy may take to open.
@@ -174,7 +172,7 @@ func (s *sandboxTools) setEgress(ctx context.Context, hello toolapi.Hello) error
 		return nil
 	}
 	resp, err := s.client.SetEgress(ctx, request)
-	if remote, ok := errors.AsType[*toolclient.RemoteError](err); ok && !errors.Is(err, toolclient.ErrStaleEpoch) {
+	if remote, ok := remoteProblem(err); ok {
 		return egressUnavailable(firstRunes(remote.Message, maxDetail), false)
 	}
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -143,8 +142,7 @@ func (t installTools) store(ctx context.Context, r toolapi.Result) (toolapi.Resu
 	names, err := skillstore.WriteChunks(ctx, t.box.engine.Client, *owner, t.box.run.Namespace, skillName+"-packages-"+said.SHA256[:12], labels, content)
 	switch {
 	case err == nil:
-	case isRefusal(err):
-		// A quota, a policy, or what has the name.
+	case notTaken(err):
 		return *notInstalled("The packages cannot be stored: %v.", err), nil
 	default:
 		return toolapi.Result{}, fmt.Errorf("store the packages: %w", err)
@@ -167,11 +165,11 @@ func (t installTools) read(ctx context.Context, sum string) ([]byte, *toolapi.Re
 	// It never grows: while it did, the archive would be held twice.
 	content := bytes.NewBuffer(make([]byte, 0, toolapi.MaxPackedBytes+bytes.MinRead))
 	_, err := t.box.client.ReadArtifact(ctx, toolapi.InstallArchive, content, toolapi.MaxPackedBytes)
-	remote, isRemote := errors.AsType[*toolclient.RemoteError](err)
+	remote, isRemote := remoteProblem(err)
 	switch {
 	case errors.Is(err, toolclient.ErrTooLong):
 		return nil, refusal(toolapi.CodeInstallTooLarge, fmt.Sprintf("compressed the packages have more than %d MiB", toolapi.MaxPackedBytes>>20)), nil
-	case isRemote && !errors.Is(err, toolclient.ErrStaleEpoch):
+	case isRemote:
 		return nil, notInstalled("What was installed cannot be read: %s.", firstRunes(remote.Message, maxDetail)), nil
 	case err != nil:
 		return nil, nil, t.box.classify(ctx, err)
@@ -193,15 +191,9 @@ func installOwner(run *v1alpha1.MotorRun) (owner *metav1.OwnerReference, name st
 	return ref, ref.Name
 }
 
-// isRefusal says whether an error of the API server stays when nothing is changed.
-func isRefusal(err error) bool {
-	switch {
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return false
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
-		return true
-	}
-	return errors.Is(err, skillstore.ErrTaken) || errors.Is(err, skillstore.ErrDamaged)
+// notTaken says whether what was to be stored cannot be, however often that is tried.
+func notTaken(err error) bool {
+	return isForGood(err) || errors.Is(err, skillstore.ErrTaken) || errors.Is(err, skillstore.ErrDamaged)
 }
 
 // encodeInstalled leaves out names of packages that do not fit.

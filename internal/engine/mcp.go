@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
-	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 const (
@@ -127,7 +125,7 @@ func (s *sandboxTools) setMCP(ctx context.Context) error {
 	}
 	request := s.mcp.request(s.egress)
 	resp, err := s.client.MCP(ctx, request)
-	if remote, ok := errors.AsType[*toolclient.RemoteError](err); ok && !errors.Is(err, toolclient.ErrStaleEpoch) && ctx.Err() == nil {
+	if remote, ok := remoteProblem(err); ok && ctx.Err() == nil {
 		resp = toolapi.MCPResponse{}
 		for _, srv := range request.Servers {
 			resp.Servers = append(resp.Servers, toolapi.MCPServerState{Name: srv.Name, Error: remote.Message})

@@ -18,7 +18,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillstore"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
-	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 // maxSeeding is how many loops put files of skills into their sandboxes at the same time. Each holds one file and one ConfigMap meanwhile.
@@ -131,8 +130,8 @@ func (s *sandboxTools) putSkillFile(ctx context.Context, f *skill.File, from too
 	if err == nil {
 		return nil
 	}
-	remote, ok := errors.AsType[*toolclient.RemoteError](err)
-	if !ok || errors.Is(err, toolclient.ErrStaleEpoch) || ctx.Err() != nil {
+	remote, ok := remoteProblem(err)
+	if !ok || ctx.Err() != nil {
 		return s.classify(ctx, err)
 	}
 	return skillFailure(s.skill.pin, "could not be put into the workspace", fmt.Errorf("%s: %s", f.Path, remote.Message))

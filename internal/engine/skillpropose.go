@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -62,7 +61,8 @@ func (c *skillCollector) propose(ctx context.Context, p proposal, found *skillsF
 		return "another folder of the workspace is the skill " + p.name + " already", nil
 	}
 	found.names[p.name] = true
-	hash, pinned := skill.ContentHash(p.files), c.box.run.Status.Skill
+	listed, pinned := skill.Listed(p.files), c.box.run.Status.Skill
+	hash := skill.HashOf(listed)
 	own := pinned != nil && pinned.Name == p.name
 	if own && pinned.ContentHash == hash {
 		return "", nil
@@ -81,7 +81,7 @@ func (c *skillCollector) propose(ctx context.Context, p proposal, found *skillsF
 	if !c.box.engine.mayDecide() {
 		return "", errNoLease
 	}
-	from := c.extractedFrom(p, found.base, own)
+	from := c.extractedFrom(listed, found.base, own)
 	rev, err := c.store.Put(ctx, sk, v1alpha1.SkillRevisionSpec{Description: p.description, ExtractedFrom: from}, p.files)
 	if err != nil {
 		return storeProblem(err)
@@ -105,19 +105,14 @@ func (c *skillCollector) wrote(rev *v1alpha1.SkillRevision) bool {
 
 // storeProblem tells what the cluster does not take from what may pass.
 func storeProblem(err error) (why string, _ error) {
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return "", err
-	}
-	// A quota or a policy, or something of that name that is another's.
-	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) ||
-		errors.Is(err, skillstore.ErrTaken) || errors.Is(err, skillstore.ErrDamaged) || errors.Is(err, skillstore.ErrFormer) {
+	if notTaken(err) || errors.Is(err, skillstore.ErrFormer) {
 		return fmt.Sprintf("the cluster does not take it: %v", err), nil
 	}
 	return "", err
 }
 
 // extractedFrom says what the run did to the files that it began with.
-func (c *skillCollector) extractedFrom(p proposal, base []v1alpha1.RevisionFile, own bool) *v1alpha1.ExtractedFrom {
+func (c *skillCollector) extractedFrom(listed, base []v1alpha1.RevisionFile, own bool) *v1alpha1.ExtractedFrom {
 	run := c.box.run
 	from := &v1alpha1.ExtractedFrom{Run: run.Name, RunUID: string(run.UID)}
 	if own {
@@ -126,7 +121,7 @@ func (c *skillCollector) extractedFrom(p proposal, base []v1alpha1.RevisionFile,
 		base = nil // It has nothing to do with them.
 	}
 	from.Credentials, _ = c.saved()
-	diff := skill.Compare(base, skill.Listed(p.files))
+	diff := skill.Compare(base, listed)
 	from.ChangedFiles, from.DeletedFiles = slices.Sorted(slices.Values(slices.Concat(diff.Changed, diff.Added))), diff.Deleted
 	return from
 }

@@ -152,12 +152,6 @@ func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
 	return nil
 }
 
-// remoteProblem tells what the sandbox says of its files from faults of the connection.
-func remoteProblem(err error) (*toolclient.RemoteError, bool) {
-	remote, ok := errors.AsType[*toolclient.RemoteError](err)
-	return remote, ok && !errors.Is(err, toolclient.ErrStaleEpoch)
-}
-
 // folder proposes what one folder holds, or says why not.
 func (c *skillCollector) folder(ctx context.Context, f *toolapi.SkillFolder, found *skillsFound) error {
 	if found.folders[f.Path] {

@@ -3,6 +3,8 @@
 package runpolicy
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 
@@ -12,17 +14,40 @@ import (
 )
 
 const (
+	// maxInstallName is the longest name of a run that installs packages.
+	maxInstallName = 48
 	// packagesInstalled is the summary of a run of mode Install that succeeded.
 	packagesInstalled = "The packages are installed."
 	// maxInstallMessage is the most of what npm, pip and apt say that the status shows, in bytes of JSON.
 	maxInstallMessage = 800
 )
 
-// InstallsFor says whether a run of mode Install was made for packages of that hash: its name ends in the hash's first digits.
+// InstallRunName is the name of the run that installs the packages of that hash for a skill. It is the same for the same packages.
+// The name of a skill may be too long for it.
+func InstallRunName(skillName, hash string) string {
+	const mark = "-packages-"
+	digits := installDigits(hash)
+	if most := maxInstallName - len(mark) - len(digits); len(skillName) > most {
+		sum := sha256.Sum256([]byte(skillName))
+		short := hex.EncodeToString(sum[:4])
+		skillName = strings.TrimSuffix(skillName[:most-len(short)-1], "-") + "-" + short
+	}
+	return skillName + mark + digits
+}
+
+// InstallsFor says whether a run of mode Install was made for packages of that hash.
 func InstallsFor(run *v1alpha1.MotorRun, hash string) bool {
-	const digits = 12
-	hash = strings.TrimPrefix(hash, "sha256:")
-	return len(hash) >= digits && strings.HasSuffix(run.Name, "-"+hash[:digits])
+	digits := installDigits(hash)
+	return digits != "" && strings.HasSuffix(run.Name, "-"+digits)
+}
+
+// installDigits are those of a hash that the name of a run has, "" if it has too few.
+func installDigits(hash string) string {
+	const count = 12
+	if hash = strings.TrimPrefix(hash, "sha256:"); len(hash) < count {
+		return ""
+	}
+	return hash[:count]
 }
 
 // addInstall ends a run of mode Install with what its call came to.

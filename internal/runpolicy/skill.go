@@ -77,7 +77,7 @@ func pinApproved(run *v1alpha1.MotorRun, s *v1alpha1.Skill, pinned *v1alpha1.Run
 	if r := refuseInputs(run, policy.Inputs); r != nil {
 		return nil, r
 	}
-	if hasDependencies(policy) {
+	if skill.HasPackages(policy.Dependencies) {
 		if s.Status.Packages == nil || s.Status.Packages.Archive == nil {
 			return nil, mayStart(v1alpha1.ReasonSkillPackagesMissing, "The packages of the skill %s are not installed yet. The run starts when they are.", s.Name)
 		}
@@ -85,11 +85,6 @@ func pinApproved(run *v1alpha1.MotorRun, s *v1alpha1.Skill, pinned *v1alpha1.Run
 	}
 	pinned.PolicyHash, pinned.Approved, pinned.Policy = skill.PolicyHash(policy), true, policy
 	return pinned, nil
-}
-
-func hasDependencies(p *v1alpha1.SkillPolicy) bool {
-	d := p.Dependencies
-	return d != nil && len(d.NPM)+len(d.Pip)+len(d.Apt) > 0
 }
 
 // pinUnapproved lets the run use the files with what it names itself, and no more.

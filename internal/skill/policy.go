@@ -13,6 +13,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
+// HasPackages says whether there is anything to install. d can be nil.
+func HasPackages(d *v1alpha1.SkillDependencies) bool {
+	return d != nil && len(d.NPM)+len(d.Pip)+len(d.Apt) > 0
+}
+
 // PolicyHash is what an approval binds a policy by: "sha256:…" of its canonical JSON, which has sorted keys, no spaces and no
 // escapes but those that JSON needs. What is empty is left out, but for an empty bash.allowedCommands, and {} stands for an
 // empty policy. Lists are taken as they are written, so that their order counts, although most of them are sets: then anybody

@@ -83,16 +83,8 @@ func (r *reaper) awaitZombie(pid int, over <-chan struct{}) {
 	end := openEnd(pid)
 	defer end.close()
 	for !isZombie(pid) {
-		if end.wait(pid, heldTimeout) {
-			continue
-		}
-		select {
-		case <-over:
+		if !end.wait(pid, heldTimeout) && (isClosed(over) || isState(pid, 'Z')) {
 			r.killTracers(pid, maxTracers)
-		default:
-			if isState(pid, 'Z') {
-				r.killTracers(pid, maxTracers)
-			}
 		}
 	}
 }
@@ -164,7 +156,7 @@ func awaitByLooking(pid int, limit time.Duration) bool {
 // isState says whether the first thread of a process is in a state, by its letter in /proc.
 func isState(pid int, state byte) bool {
 	stat, err := readStat(strconv.Itoa(pid))
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	fields := statFields(stat)
 	return err == nil && len(fields) > 0 && fields[0][0] == state
 }
 

@@ -248,7 +248,7 @@ func firstLines(lines []string, room int) string {
 	return all.String()
 }
 
-func isClosed(c chan struct{}) bool {
+func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true

@@ -86,9 +86,12 @@ func readStat(pid string) ([]byte, error) {
 // parentOf reads "PID (NAME) STATE PPID …". The process chooses its name, which may contain anything: what counts
 // begins after the last parenthesis.
 func parentOf(stat []byte) (int, error) {
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	fields := statFields(stat)
 	if len(fields) < 2 {
 		return 0, fmt.Errorf("its status %q cannot be understood", stat)
 	}
 	return strconv.Atoi(string(fields[1]))
 }
+
+// statFields are STATE PPID … of a status.
+func statFields(stat []byte) [][]byte { return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) }
