@@ -12,35 +12,10 @@
 package commandline
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-)
-
-// Bounds of what is parsed. The parser needs stack for each level of nesting, and every level begins with one of openers.
-const (
-	// maxLine is the longest line, in bytes, with everything in it that is parsed as a line of its own.
-	maxLine = 128 << 10
-	// maxOpeners is the most brackets and backquotes that it may have.
-	maxOpeners = 6 << 10
-	openers    = "([{`"
-	// maxDepth is how deep lines may be within lines, as in sh -c "sh -c …".
-	maxDepth = 8
-	// maxWrappers is how many programs may start one another, as in env nice env ….
-	maxWrappers = 16
-	// maxCommands is the most commands of a line, and maxWords the most words of them together.
-	maxCommands = 4096
-	maxWords    = 8192
-	// maxText is the most bytes of a command that are repeated to anybody.
-	maxText = 200
-)
-
-var (
-	errTooLong = fmt.Errorf("it is longer than %d bytes", maxLine)
-	errTooDeep = fmt.Errorf("it has more than %d brackets", maxOpeners)
-	errNUL     = errors.New("it has a NUL byte in it")
 )
 
 // List is every command that a line can run.
@@ -76,8 +51,11 @@ type Word struct {
 }
 
 // Parse gives every command that bash can run when it is told to run the line. An error means that nothing can be told of
-// the line at all.
+// the line at all: it is no line of bash, or one that takes more to parse than a line may. Whoever asks what the line may do
+// has to take it for dangerous then.
 func Parse(line string) (List, error) {
+	slots <- struct{}{}
+	defer func() { <-slots }()
 	p := &parser{names: map[string]bool{}}
 	if err := p.parse(line, 0); err != nil {
 		return List{}, err
@@ -89,8 +67,8 @@ func Parse(line string) (List, error) {
 // parser gathers the commands of a line.
 type parser struct {
 	list List
-	// parsed is how many bytes have been parsed, words how many words the commands have.
-	parsed, words int
+	// parsed is how many bytes have been parsed, levels how many levels they may have, words how many words the commands have.
+	parsed, levels, words int
 	// full says that the line has more commands or words than are told.
 	full bool
 	// names are the variables that the line sets: true if all of their values are numbers.
@@ -121,12 +99,14 @@ func (p *parser) parse(line string, depth int) error { return p.parseAs(line, de
 
 // parseAs adds the commands of a line in one of the languages of shells.
 func (p *parser) parseAs(line string, depth int, lang syntax.LangVariant) (err error) {
-	switch p.parsed += len(line); {
-	case p.parsed > maxLine:
+	if p.parsed += len(line); p.parsed > maxLine {
 		return errTooLong
-	case strings.Contains(line, "\x00"):
+	}
+	if strings.Contains(line, "\x00") {
 		return errNUL
-	case countAny(line, openers) > maxOpeners:
+	}
+	// A line within a line is parsed while the stack of the outer one stands.
+	if p.levels += levels(line); p.levels > maxLevels {
 		return errTooDeep
 	}
 	if strings.Contains(line, "\r") {
@@ -194,14 +174,4 @@ func head(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:maxText-len("…")], "") + "…"
-}
-
-func countAny(s, chars string) int {
-	n := 0
-	for i := range len(s) {
-		if strings.IndexByte(chars, s[i]) >= 0 {
-			n++
-		}
-	}
-	return n
 }

@@ -183,7 +183,7 @@ func TestNamed(t *testing.T) {
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		strings.Repeat("a", maxLine+1), strings.Repeat("(", maxOpeners+1), strings.Repeat("$((", maxOpeners/2+1), "a\x00b",
+		strings.Repeat("a", maxLine+1), strings.Repeat("(", maxLevels+1), strings.Repeat("$((", maxLevels/2+1), "a\x00b",
 	} {
 		if _, err := Parse(line); err == nil {
 			t.Errorf("%.20q of %d bytes is parsed", line, len(line))
@@ -199,7 +199,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	for _, opener := range []string{"(", "{ ", "$(", "$((", "if ", "[[ ! ", "${a[", "a && ", "f() ", "<<a\n", "`", "\\", "eval ", "sh -c '", "env ", "! "} {
-		line := strings.Repeat(opener, maxOpeners/2)
+		line := strings.Repeat(opener, maxLevels/2)
 		if len(line) > maxLine {
 			line = line[:maxLine]
 		}

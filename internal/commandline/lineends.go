@@ -54,7 +54,8 @@ func literals(file *syntax.File) spans {
 			s[i] = true
 		}
 	}
-	syntax.Walk(file, func(n syntax.Node) bool {
+	// What is left out of a tree that is too deep counts as no literal text, which errs to the safe side.
+	inspect(file, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.Lit:
 			mark(x.ValuePos.Offset(), x.ValueEnd.Offset())

@@ -27,7 +27,9 @@ func (c call) inner() call {
 
 // walk adds the commands of a statement, with all that is within its words.
 func (p *parser) walk(n syntax.Node, src *source) {
-	syntax.Walk(n, func(n syntax.Node) bool { return p.visit(n, src) })
+	if !inspect(n, func(n syntax.Node) bool { return p.visit(n, src) }) {
+		p.unknown("it is nested too deep", src.of(n))
+	}
 }
 
 // visit adds what one node runs. It says whether the nodes within it are to be visited.
