@@ -96,7 +96,7 @@ type ExtractedFrom struct {
 }
 
 // FindingKind is what a person should look at.
-// +kubebuilder:validation:Enum=Secret;HiddenUnicode;Base64;Binary;Script;UnknownKey
+// +kubebuilder:validation:Enum=Secret;HiddenUnicode;Base64;Binary;Script;UnknownKey;OddValue;OddFile
 type FindingKind string
 
 const (
@@ -110,8 +110,13 @@ const (
 	FindingBinary FindingKind = "Binary"
 	// FindingScript: a program, and what it runs.
 	FindingScript FindingKind = "Script"
-	// FindingUnknownKey: a key in the front matter that the standard does not have, of a file that was imported.
+	// FindingUnknownKey: a key in the front matter that the standard does not have.
 	FindingUnknownKey FindingKind = "UnknownKey"
+	// FindingOddValue: a value in the front matter that is of another kind, or longer, than the standard has it.
+	FindingOddValue FindingKind = "OddValue"
+	// FindingOddFile: a file that has another meaning where it is, or that a listing does not show: a hidden one, a second SKILL.md, one
+	// below artifacts or skills.
+	FindingOddFile FindingKind = "OddFile"
 )
 
 // Finding is something in a file that a person should look at.
@@ -171,9 +176,12 @@ type SkillRevisionStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Omitted int32 `json:"omitted,omitempty"`
-	// advice is what a model said about the files in a run with skillReview. It decides nothing.
+	// advice is what a model said about the files in the first run with skillReview that looked at them. It decides nothing, and stays.
 	// +optional
 	Advice *RevisionAdvice `json:"advice,omitempty"`
+	// latestAdvice is what a model said in the newest such run, unset if there was only one.
+	// +optional
+	LatestAdvice *RevisionAdvice `json:"latestAdvice,omitempty"`
 }
 
 // RevisionAdvice is what a model said about the files.
@@ -182,6 +190,10 @@ type RevisionAdvice struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +required
 	Run string `json:"run"`
+	// requestedBy is who made the run, "" if the cluster does not stamp that.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	RequestedBy string `json:"requestedBy,omitempty"`
 	// text of the model. It may have been told by the files what to say.
 	// +kubebuilder:validation:MaxLength=8192
 	// +optional

@@ -32,7 +32,7 @@ func (largeSource) Read(context.Context, string, *v1alpha1.SkillSource) (skillso
 	for left := skill.MaxTotalBytes - len(files[0].Content); left > 0; left -= skill.MaxFileBytes {
 		files = append(files, skill.File{Path: fmt.Sprintf("assets/%d.txt", left), Content: bytes.Repeat([]byte("word "), min(left, skill.MaxFileBytes)/5)})
 	}
-	return skillsource.Read{Files: files, Mode: skill.Strict}, nil
+	return skillsource.Read{Files: files}, nil
 }
 
 // What a pass holds while it stores the files of the largest source, and while it reads them again for what there is to know of them.

@@ -47,19 +47,19 @@ func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alph
 		return err
 	}
 	return r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) {
-		advice := st.Advice
+		first, latest := st.Advice, st.LatestAdvice
 		*st = skill.Facts(files, warningsOf(files))
-		st.Advice, st.ReviewedAt = advice, &metav1.Time{Time: s.now}
+		st.Advice, st.LatestAdvice, st.ReviewedAt = first, latest, &metav1.Time{Time: s.now}
 	})
 }
 
-// warningsOf says what is odd about SKILL.md. Who was strict about it found nothing.
+// warningsOf says what is odd about SKILL.md.
 func warningsOf(files []skill.File) []skill.Warning {
 	for _, f := range files {
 		if f.Path != skill.ManifestName {
 			continue
 		}
-		if m, err := skill.ParseManifest(f.Content, skill.Lenient); err == nil {
+		if m, err := skill.ParseManifest(f.Content); err == nil {
 			return m.Warnings
 		}
 	}

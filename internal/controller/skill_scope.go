@@ -28,7 +28,9 @@ type skillScope struct {
 	// source is what spec.source gives, nil if there is none or it cannot be read.
 	source *skill.SourceState
 	// read is what the source was when it was read, for the memory. It is "" if it has to be read again.
-	read    string
+	read string
+	// leftOut are files of the source that are no part of the skill, as they may be shown.
+	leftOut []string
 	verdict skill.Verdict
 	// surplus are revisions that are deleted when the status does not name them any more.
 	surplus []v1alpha1.SkillRevision

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,8 @@ const (
 	usageDelay = 10 * time.Second
 	// maxAdvice is the most of a model's text about a revision that is kept.
 	maxAdvice = 8 << 10
+	// maxRequester is the most of the name of who asked for it.
+	maxRequester = 1024
 )
 
 // usage counts the runs that ended, and keeps what the reviewing ones said.
@@ -36,7 +39,7 @@ func (r *SkillReconciler) usage(ctx context.Context, s *skillScope) error {
 		return fmt.Errorf("list runs: %w", err)
 	}
 	var uses []*v1alpha1.MotorRun
-	reviews := map[string]*v1alpha1.MotorRun{}
+	reviews := map[string][]*v1alpha1.MotorRun{}
 	for i := range runs.Items {
 		run := &runs.Items[i]
 		if !hasUsed(run, s.skill) {
@@ -47,8 +50,8 @@ func (r *SkillReconciler) usage(ctx context.Context, s *skillScope) error {
 			if run.Status.Skill.Approved {
 				uses = append(uses, run)
 			}
-		case run.Status.Result != nil && run.Status.Result.OK && (reviews[name] == nil || endedAfter(run, reviews[name])):
-			reviews[name] = run
+		case run.Status.Result != nil && run.Status.Result.OK:
+			reviews[name] = append(reviews[name], run)
 		}
 	}
 	s.count(uses)
@@ -59,10 +62,6 @@ func (r *SkillReconciler) usage(ctx context.Context, s *skillScope) error {
 func hasUsed(run *v1alpha1.MotorRun, sk *v1alpha1.Skill) bool {
 	return run.Status.Skill != nil && run.Status.Skill.Name == sk.Name && isFinished(run) &&
 		run.Status.FinishedAt != nil && !run.Status.FinishedAt.Before(&sk.CreationTimestamp)
-}
-
-func endedAfter(a, b *v1alpha1.MotorRun) bool {
-	return cmp.Or(a.Status.FinishedAt.Compare(b.Status.FinishedAt.Time), strings.Compare(a.Name, b.Name)) > 0
 }
 
 // count adds the runs that nobody counted.
@@ -103,20 +102,28 @@ func (s *skillScope) count(uses []*v1alpha1.MotorRun) {
 	u.SuccessRate = fmt.Sprintf("%d%%", u.Succeeded*100/u.Runs)
 }
 
-// advise keeps with each revision what the newest run that reviewed it said.
-func (r *SkillReconciler) advise(ctx context.Context, s *skillScope, reviews map[string]*v1alpha1.MotorRun) error {
+// advise keeps with each revision what the first and the newest run said that reviewed it. The first stays: whoever asks again must not
+// be able to put other words in its place.
+func (r *SkillReconciler) advise(ctx context.Context, s *skillScope, reviews map[string][]*v1alpha1.MotorRun) error {
 	for i := range s.revisions {
 		rev := &s.revisions[i]
-		run := reviews[rev.Name]
-		if run == nil || !isNews(rev.Status.Advice, run) {
+		first, latest := rev.Status.Advice, rev.Status.LatestAdvice
+		runs := reviews[rev.Name]
+		slices.SortFunc(runs, func(a, b *v1alpha1.MotorRun) int {
+			return cmp.Or(a.Status.FinishedAt.Compare(b.Status.FinishedAt.Time), strings.Compare(a.Name, b.Name))
+		})
+		for _, run := range runs {
+			switch {
+			case first == nil:
+				first = adviceOf(run)
+			case isNews(cmp.Or(latest, first), run):
+				latest = adviceOf(run)
+			}
+		}
+		if first == rev.Status.Advice && latest == rev.Status.LatestAdvice {
 			continue
 		}
-		err := r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) {
-			st.Advice = &v1alpha1.RevisionAdvice{
-				Run: run.Name, At: metav1.NewTime(run.Status.FinishedAt.Time),
-				Text: text.CutBytes(text.Printable(run.Status.Result.Summary), maxAdvice),
-			}
-		})
+		err := r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) { st.Advice, st.LatestAdvice = first, latest })
 		if err != nil {
 			return err
 		}
@@ -124,7 +131,17 @@ func (r *SkillReconciler) advise(ctx context.Context, s *skillScope, reviews map
 	return nil
 }
 
+func adviceOf(run *v1alpha1.MotorRun) *v1alpha1.RevisionAdvice {
+	a := &v1alpha1.RevisionAdvice{
+		Run: run.Name, At: metav1.NewTime(run.Status.FinishedAt.Time), Text: text.CutBytes(text.Printable(run.Status.Result.Summary), maxAdvice),
+	}
+	if run.Spec.Requester != nil {
+		a.RequestedBy = text.CutBytes(text.Printable(run.Spec.Requester.Username), maxRequester)
+	}
+	return a
+}
+
 // isNews says whether a run ended after the one whose advice there is.
 func isNews(a *v1alpha1.RevisionAdvice, run *v1alpha1.MotorRun) bool {
-	return a == nil || cmp.Or(run.Status.FinishedAt.Compare(a.At.Time), strings.Compare(run.Name, a.Run)) > 0
+	return cmp.Or(run.Status.FinishedAt.Compare(a.At.Time), strings.Compare(run.Name, a.Run)) > 0
 }

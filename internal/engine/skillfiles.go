@@ -49,7 +49,7 @@ func (e *Engine) openSkill(ctx context.Context, l *loop, run *v1alpha1.MotorRun)
 		return nil, e.skillProblem(l, pin, err)
 	}
 	// What was approved may have been imported.
-	manifest, err := skill.ParseManifest(file.Content, skill.Lenient)
+	manifest, err := skill.ParseManifest(file.Content)
 	if err != nil {
 		return nil, skillFailure(pin, "are no skill", err)
 	}

@@ -120,15 +120,15 @@ func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
 	}
 	var listed toolapi.Skills
 	err := found.within(ctx, func(ctx context.Context) (err error) {
-		listed, err = c.box.client.Skills(ctx)
-		if _, ok := remoteProblem(err); ok {
+		if found.base, err = c.base(ctx); err != nil {
 			return err
 		}
-		if err != nil {
-			return c.box.classify(ctx, err)
+		found.places = skill.PlacesOf(found.base)
+		listed, err = c.box.client.Skills(ctx, found.places.Own())
+		if _, ok := remoteProblem(err); ok || err == nil {
+			return err
 		}
-		found.base, err = c.base(ctx)
-		return err
+		return c.box.classify(ctx, err)
 	})
 	if remote, ok := remoteProblem(err); ok {
 		found.reject(workspaceFolder, "the sandbox cannot list the skills: "+remote.Message)
@@ -187,7 +187,11 @@ func (c *skillCollector) takeFolder(ctx context.Context, f *toolapi.SkillFolder,
 	if pin := c.box.run.Status.Skill; pin != nil && pin.Approved {
 		seen = found.base
 	}
-	files, why, err := c.read(ctx, f, seen)
+	places := &found.places
+	if f.Path != workspaceFolder {
+		places = nil
+	}
+	files, why, err := c.read(ctx, f, places, seen)
 	if err != nil || why != "" {
 		return why, err
 	}
@@ -197,7 +201,7 @@ func (c *skillCollector) takeFolder(ctx context.Context, f *toolapi.SkillFolder,
 	if found.bytes > skill.MaxTotalBytes {
 		return fmt.Sprintf("the skills of a run may have %d MiB together", skill.MaxTotalBytes>>20), nil
 	}
-	manifest, files, err := skill.Check("", files, skill.Lenient)
+	manifest, files, err := skill.Check("", files)
 	if err != nil {
 		return err.Error(), nil //nolint:nilerr // it is the reason
 	}
@@ -226,9 +230,11 @@ func problemText(problem string) string {
 	}
 }
 
-// read reads the files of a folder. why says which of them stands against taking it. What looks like a secret does, but for files
+// read reads the files of a folder, in which a skill has files at these places alone, anywhere if they are nil. why says which of them stands against taking it. What looks like a secret does, but for files
 // that a person has seen as they are in the revision that the run began with.
-func (c *skillCollector) read(ctx context.Context, f *toolapi.SkillFolder, base []v1alpha1.RevisionFile) (files []skill.File, why string, err error) {
+func (c *skillCollector) read(
+	ctx context.Context, f *toolapi.SkillFolder, places *skill.Places, base []v1alpha1.RevisionFile,
+) (files []skill.File, why string, err error) {
 	seen := map[string]string{}
 	for _, b := range base {
 		seen[b.Path] = b.SHA256
@@ -240,7 +246,7 @@ func (c *skillCollector) read(ctx context.Context, f *toolapi.SkillFolder, base 
 			return nil, c.known.hide(file.Path) + ": a credential is in its name", nil
 		case file.Problem != "":
 			return nil, file.Path + ": " + problemText(file.Problem), nil
-		case !isPlainPath(file.Path) || !skill.Belongs(file.Path):
+		case !isPlainPath(file.Path) || skill.LeftBehind(file.Path) || places != nil && !places.Has(file.Path):
 			return nil, file.Path + ": it is none of the files of a skill", nil
 		case total > skill.MaxTotalBytes:
 			return nil, fmt.Sprintf("it has more than %d MiB", skill.MaxTotalBytes>>20), nil
@@ -284,6 +290,8 @@ type skillsFound struct {
 	bytes int64
 	// base are the files that the run began with.
 	base []v1alpha1.RevisionFile
+	// places are where those files are in the workspace.
+	places skill.Places
 	// left is what there is of the time to collect.
 	left time.Duration
 	v1alpha1.SkillsResult

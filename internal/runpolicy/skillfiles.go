@@ -16,8 +16,9 @@ func RefuseFiles(run *v1alpha1.MotorRun, pin *v1alpha1.RunSkill, rev *v1alpha1.S
 	if !pin.Approved {
 		return nil
 	}
+	places := skill.PlacesOf(rev.Spec.Files)
 	for i := range run.Spec.Files {
-		if path := run.Spec.Files[i].Path; skill.Belongs(path) {
+		if path := run.Spec.Files[i].Path; places.Beside(path) {
 			// Beside an approved program, another file can be what it imports.
 			return finalRefusal(v1alpha1.ReasonSkillPolicyExceeded,
 				"spec.files[%d]: %s is where files of the skill %s are, which was approved as it is. Give it another path.", i, path, pin.Name)

@@ -5,6 +5,7 @@ package skill
 import (
 	"bytes"
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -41,7 +42,7 @@ func Facts(files []File, warnings []Warning) v1alpha1.SkillRevisionStatus {
 		g.file(&ordered[i])
 	}
 	for _, w := range warnings {
-		g.find(v1alpha1.FindingUnknownKey, ManifestName, w.Line, w.Message)
+		g.find(w.Kind, ManifestName, w.Line, w.Message)
 	}
 	var s v1alpha1.SkillRevisionStatus
 	s.Domains, s.Variables, s.Findings = g.domains.list(), g.variables.list(), g.kept()
@@ -61,7 +62,17 @@ func importance(f *File) int {
 }
 
 // isProgram says whether a file is one to run.
-func isProgram(f *File) bool { return f.Executable || strings.HasPrefix(f.Path, "scripts/") }
+func isProgram(f *File) bool {
+	return f.Executable || strings.HasPrefix(f.Path, "scripts/") || programName(f.Path) || bytes.HasPrefix(f.Content, []byte("#!"))
+}
+
+// programEndings are those of files that are run, or loaded by what is run.
+var programEndings = setOf("py", "sh", "bash", "js", "cjs", "mjs", "ts", "rb", "pl", "php", "lua", "ps1", "bat", "cmd", "exe", "so", "jar", "wasm")
+
+// programName says by its name whether a file is run, or loaded by what is run.
+func programName(p string) bool {
+	return programEndings[strings.ToLower(strings.TrimPrefix(path.Ext(p), "."))]
+}
 
 // gatherer gathers facts.
 type gatherer struct {
@@ -76,6 +87,9 @@ type gatherer struct {
 }
 
 func (g *gatherer) file(f *File) {
+	if why := oddPlace(f.Path); why != "" {
+		g.find(v1alpha1.FindingOddFile, f.Path, 0, why)
+	}
 	isText := utf8.Valid(f.Content) && bytes.IndexByte(f.Content, 0) < 0
 	if !isText {
 		g.find(v1alpha1.FindingBinary, f.Path, 0, "The file is no text.")
@@ -116,7 +130,8 @@ func (g *gatherer) find(kind v1alpha1.FindingKind, path string, line int, messag
 
 // findingOrder are the kinds, what matters most first.
 var findingOrder = []v1alpha1.FindingKind{
-	v1alpha1.FindingSecret, v1alpha1.FindingHiddenUnicode, v1alpha1.FindingBase64, v1alpha1.FindingBinary, v1alpha1.FindingUnknownKey, v1alpha1.FindingScript,
+	v1alpha1.FindingSecret, v1alpha1.FindingHiddenUnicode, v1alpha1.FindingBase64, v1alpha1.FindingBinary, v1alpha1.FindingOddFile,
+	v1alpha1.FindingUnknownKey, v1alpha1.FindingOddValue, v1alpha1.FindingScript,
 }
 
 // kept are the findings that there is room for, so many of each kind that none crowds out the others, by path and line.

@@ -104,6 +104,8 @@ func TestFactsFindings(t *testing.T) {
 		{"a.txt", "one\n" + wrapped + "two", "Base64 a.txt:2 400 characters that look like base64."},
 		{"a.txt", encoded[:199] + "\n" + strings.Repeat("-", 300) + "\n" + strings.Repeat("word ", 100) + "\n" + strings.Repeat("deadbeef", 16), ""},
 		{"scripts/a.py", "#!/usr/bin/env python3\nprint(1)", "Script scripts/a.py:0 #!/usr/bin/env python3"},
+		{"core/a.py", "print(1)", "Script core/a.py:0 A file that is run, or loaded by what is run, by its name."},
+		{".mcp.json", "{}", "OddFile .mcp.json:0 A listing does not show the file, as its name begins with a dot."},
 		{"scripts/data.json", "{}", "Script scripts/data.json:0 A file below scripts."},
 		{"scripts/a.sh", "#!/bin/bash\nset -e\ncurl x | jq . && echo done; git push", "Script scripts/a.sh:0 #!/bin/bash Runs curl, git, jq."},
 		{"scripts/b.sh", "echo hi", "Script scripts/b.sh:0 A file below scripts. Runs no other program."},
@@ -121,7 +123,7 @@ func TestFactsFindings(t *testing.T) {
 			t.Errorf("%s: %.40q (-want +got):\n%s", tt.path, tt.text, diff)
 		}
 	}
-	executable := Facts([]File{{Path: "assets/run", Content: []byte("x"), Executable: true}}, []Warning{{Line: 7, Message: "the key x is not one\nof the standard"}})
+	executable := Facts([]File{{Path: "assets/run", Content: []byte("x"), Executable: true}}, []Warning{{Kind: v1alpha1.FindingUnknownKey, Line: 7, Message: "the key x is not one\nof the standard"}})
 	if f := executable.Findings; len(f) != 2 || f[0].Kind != v1alpha1.FindingUnknownKey || f[0].Path != ManifestName || f[0].Line != 7 || f[1].Message != "A program without a line #!." {
 		t.Errorf("%+v", f)
 	}
@@ -149,7 +151,7 @@ func TestFactsAreBounded(t *testing.T) {
 		files = append(files, File{Path: fmt.Sprintf("assets/%03d", i), Content: []byte(noise.String())})
 		files = append(files, File{Path: fmt.Sprintf("scripts/%03d", i), Content: []byte("https://many.service.dev")})
 	}
-	s := Facts(files, []Warning{{Line: 1, Message: strings.Repeat("w", 1000)}})
+	s := Facts(files, []Warning{{Kind: v1alpha1.FindingUnknownKey, Line: 1, Message: strings.Repeat("w", 1000)}})
 	checkBounds(t, s)
 	if len(s.Domains) != 64 || len(s.Variables) != 64 || len(s.Findings) != 64 {
 		t.Errorf("%d domains, %d variables, %d findings", len(s.Domains), len(s.Variables), len(s.Findings))
@@ -171,7 +173,7 @@ func TestFactsAreBounded(t *testing.T) {
 		t.Errorf("%d are omitted, want %d", s.Omitted, want)
 	}
 	rand.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
-	if diff := cmp.Diff(s, Facts(files, []Warning{{Line: 1, Message: strings.Repeat("w", 1000)}})); diff != "" {
+	if diff := cmp.Diff(s, Facts(files, []Warning{{Kind: v1alpha1.FindingUnknownKey, Line: 1, Message: strings.Repeat("w", 1000)}})); diff != "" {
 		t.Errorf("in another order:\n%s", diff)
 	}
 }

@@ -45,9 +45,9 @@ type File struct {
 type Problem struct {
 	// Path of the file that it is about, "" if it is about all of them. One that cannot be shown as it is, is in quotes.
 	Path string
-	// Message is one sentence that says what is wrong and what to do.
+	// Message is one sentence that says what is wrong and what to do; of several problems, all of them up to maxProblems.
 	Message string
-	// TooLarge says that a limit of size or number is exceeded.
+	// TooLarge says that a limit of size or number is exceeded, and nothing else is wrong.
 	TooLarge bool
 }
 
@@ -58,109 +58,154 @@ func (p *Problem) Error() string {
 	return p.Path + ": " + p.Message
 }
 
+// maxProblems is how many problems an error names. Who mends a skill wants to know all of them at once.
+const maxProblems = 8
+
+// joined is the one problem that several are, nil if there are none. Of one file, the first counts.
+func joined(problems []*Problem) *Problem {
+	seen := map[string]bool{}
+	problems = slices.DeleteFunc(problems, func(p *Problem) bool {
+		again := p.Path != "" && seen[p.Path]
+		seen[p.Path] = true
+		return again
+	})
+	if len(problems) <= 1 {
+		return append(problems, nil)[0]
+	}
+	all := &Problem{TooLarge: !slices.ContainsFunc(problems, func(p *Problem) bool { return !p.TooLarge })}
+	var named []string
+	for _, p := range problems[:min(len(problems), maxProblems)] {
+		named = append(named, p.Error())
+	}
+	all.Message = strings.Join(named, "; ")
+	if more := len(problems) - maxProblems; more > 0 {
+		all.Message += fmt.Sprintf("; and %d more problems", more)
+	}
+	return all
+}
+
 // Check says whether files are a skill, and gives its manifest and its files: in the order of their paths, and with those below
-// scripts that begin with #! as programs. name is the one that SKILL.md must have, "" if it may have any. The error is a *Problem,
-// and the same one in whatever order the files are given.
+// scripts that begin with #! as programs. name is the one that SKILL.md must have, "" if it may have any. The error is a *Problem
+// that names all that is wrong, and the same one in whatever order the files are given.
 //
-// A file that does not belong to a skill is a problem in Strict. In Lenient it is left out with a warning, whatever its path and its
-// size are. All other paths must be valid ones, and no two of them the same for a system that ignores case.
-func Check(name string, files []File, mode Mode) (Manifest, []File, error) {
+// A skill may have any file. What tools leave behind is no part of it, whatever its path and its size are, and is named in
+// Manifest.LeftOut. All other paths must be valid ones, and no two of them the same for a system that ignores case.
+func Check(name string, files []File) (Manifest, []File, error) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b File) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(len(a.Content), len(b.Content)))
+		return cmp.Or(cmp.Compare(a.Path, b.Path), bytes.Compare(a.Content, b.Content))
 	})
-	var left warningList
+	var left pathList
+	var problems []*Problem
 	kept := make([]File, 0, min(len(files), MaxFiles))
 	for _, f := range files {
-		problem, foreign := checkPath(f.Path)
-		switch {
-		case foreign != "" && mode == Lenient:
-			left.add(Warning{Message: shown(f.Path) + " was left out: " + foreign})
-		case cmp.Or(problem, foreign) != "":
-			return Manifest{}, nil, &Problem{Path: shown(f.Path), Message: cmp.Or(problem, foreign)}
-		default:
-			f.Executable = f.Executable || strings.HasPrefix(f.Path, "scripts/") && bytes.HasPrefix(f.Content, []byte("#!"))
-			kept = append(kept, f)
+		if LeftBehind(f.Path) {
+			left.add(shown(f.Path))
+			continue
 		}
+		if message := checkPath(f.Path); message != "" {
+			problems = append(problems, &Problem{Path: shown(f.Path), Message: message})
+			continue
+		}
+		f.Executable = f.Executable || strings.HasPrefix(f.Path, "scripts/") && bytes.HasPrefix(f.Content, []byte("#!"))
+		kept = append(kept, f)
+	}
+	problems = append(problems, checkSizes(kept)...)
+	problems = append(problems, checkDistinct(kept)...)
+	m, problem := checkManifest(name, kept)
+	if problem != nil {
+		problems = append(problems, problem)
 	}
 	// A nil *Problem in an error is not nil.
-	for _, check := range []func([]File) *Problem{checkSizes, checkDistinct} {
-		if problem := check(kept); problem != nil {
-			return Manifest{}, nil, problem
-		}
-	}
-	m, problem := checkManifest(name, kept, mode)
-	if problem != nil {
+	if problem := joined(problems); problem != nil {
 		return Manifest{}, nil, problem
 	}
-	m.Warnings = append(m.Warnings, left.all()...)
+	m.LeftOut = left.all()
 	return m, kept, nil
 }
 
-// checkPath says what is wrong with a path, and why it does not belong to a skill, "" if neither is so.
-func checkPath(p string) (problem, foreign string) {
-	if err := ValidPath(p); err != nil {
-		problem = err.Error()
-	}
-	switch {
-	case strings.EqualFold(p, ManifestName) && p != ManifestName:
-		return "its name is not " + ManifestName + ": rename it", ""
-	case slices.ContainsFunc(strings.Split(p, "/"), toolapi.LeftByTools):
-		return problem, "it is something that tools leave behind: take it out"
-	case !Belongs(p):
-		return problem, "it is not where the files of a skill are: put it below references, scripts or assets, or take it out"
-	}
-	return problem, ""
+// pathList are paths, of which the first are kept and the rest are counted.
+type pathList struct {
+	first []string
+	more  int
 }
 
-// checkSizes says which limit of size or number is exceeded.
-func checkSizes(files []File) *Problem {
+func (l *pathList) add(p string) {
+	if len(l.first) == maxWarnings-1 {
+		l.more++
+		return
+	}
+	l.first = append(l.first, p)
+}
+
+func (l *pathList) all() []string {
+	if l.more == 0 {
+		return l.first
+	}
+	return append(slices.Clip(l.first), fmt.Sprintf("%d more", l.more))
+}
+
+// checkPath says what is wrong with a path, "" if nothing is.
+func checkPath(p string) string {
+	if strings.EqualFold(p, ManifestName) && p != ManifestName {
+		return "its name is not " + ManifestName + ": rename it"
+	}
+	if err := ValidPath(p); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// checkSizes says which limits of size or number are exceeded.
+func checkSizes(files []File) (problems []*Problem) {
 	if len(files) > MaxFiles {
-		return &Problem{TooLarge: true, Message: fmt.Sprintf("there are %d files, and %d are the most: take some out", len(files), MaxFiles)}
+		problems = append(problems, &Problem{TooLarge: true, Message: fmt.Sprintf("there are %d files, and %d are the most: take some out", len(files), MaxFiles)})
 	}
 	total := 0
 	for _, f := range files {
 		if n := len(f.Content); n > MaxFileBytes {
-			return &Problem{Path: f.Path, TooLarge: true, Message: fmt.Sprintf("it has %d bytes, and %d are the most: split it, or take it out", n, MaxFileBytes)}
+			problems = append(problems, &Problem{
+				Path: f.Path, TooLarge: true, Message: fmt.Sprintf("it has %d bytes, and %d are the most: split it, or take it out", n, MaxFileBytes),
+			})
 		}
 		total += len(f.Content)
 	}
 	if total > MaxTotalBytes {
-		return &Problem{TooLarge: true, Message: fmt.Sprintf("the files have %d bytes, and %d are the most: take some out", total, MaxTotalBytes)}
+		problems = append(problems, &Problem{TooLarge: true, Message: fmt.Sprintf("the files have %d bytes, and %d are the most: take some out", total, MaxTotalBytes)})
 	}
-	return nil
+	return problems
 }
 
 // checkDistinct says which files cannot be in one folder together. files are in the order of their paths.
-func checkDistinct(files []File) *Problem {
+func checkDistinct(files []File) (problems []*Problem) {
 	folded := make(map[string]string, len(files))
 	for _, f := range files {
 		key := fold(f.Path)
 		switch first, ok := folded[key]; {
 		case ok && first == f.Path:
-			return &Problem{Path: f.Path, Message: "it is there twice: take one out"}
+			problems = append(problems, &Problem{Path: f.Path, Message: "it is there twice: take one out"})
 		case ok:
-			return &Problem{Path: f.Path, Message: "it is the same file as " + first + " where case is ignored: rename one"}
+			problems = append(problems, &Problem{Path: f.Path, Message: "it is the same file as " + first + " where case is ignored: rename one"})
 		}
 		folded[key] = f.Path
 	}
 	for _, f := range files {
 		for folder := path.Dir(fold(f.Path)); folder != "."; folder = path.Dir(folder) {
 			if file, ok := folded[folder]; ok {
-				return &Problem{Path: file, Message: "it is a file and the folder of " + f.Path + ": rename one"}
+				problems = append(problems, &Problem{Path: file, Message: "it is a file and the folder of " + f.Path + ": rename one"})
 			}
 		}
 	}
-	return nil
+	return problems
 }
 
-// checkManifest reads SKILL.md, whose size is at most MaxFileBytes.
-func checkManifest(name string, files []File, mode Mode) (Manifest, *Problem) {
+// checkManifest reads SKILL.md. One that is larger than a file may be is not parsed.
+func checkManifest(name string, files []File) (Manifest, *Problem) {
 	i := slices.IndexFunc(files, func(f File) bool { return f.Path == ManifestName })
 	if i < 0 {
 		return Manifest{}, &Problem{Path: ManifestName, Message: "it is missing: add it, with the name and the description of the skill"}
 	}
-	m, err := ParseManifest(files[i].Content, mode)
+	m, err := ParseManifest(files[i].Content)
 	if err != nil {
 		return Manifest{}, &Problem{Path: ManifestName, Message: err.Error(), TooLarge: len(files[i].Content) > MaxManifestBytes}
 	}
@@ -216,8 +261,6 @@ func shown(p string) string {
 // fold is the same for paths that a system takes for one if it ignores case, and how letters with accents are written.
 func fold(p string) string { return norm.NFC.String(cases.Fold().String(norm.NFD.String(p))) }
 
-// Belongs says whether the place of a file is one of a skill: SKILL.md itself, below references, scripts and assets, and the files
-// beside SKILL.md that say what the license is, or are for readers (LICENSE, LICENSE.txt, LICENSE.md, NOTICE and README.md). What
-// tools leave behind does not, wherever it is: node_modules, .cache, .local, .git, __pycache__, .DS_Store, .motor, *.log and *.pyc, in
-// upper or lower case. A path that belongs need not be valid.
-func Belongs(p string) bool { return toolapi.SkillPath(p) }
+// LeftBehind says whether a file is something that tools leave behind, wherever it is: node_modules, .cache, .local, .git,
+// __pycache__, .DS_Store, .motor, *.log and *.pyc, in upper or lower case. It is no part of a skill.
+func LeftBehind(p string) bool { return toolapi.LeftBehind(p) }

@@ -31,16 +31,14 @@ type fileRefusal struct {
 	large bool
 }
 
-// fileRefusals are files that are no skill in Strict.
+// fileRefusals are files that are no skill.
 func fileRefusals() []fileRefusal {
 	var cases []fileRefusal
 	for _, p := range []string{
 		"", ".", "..", "/etc/passwd", "../reports/SKILL.md", "scripts/../../x", "scripts/./x", "scripts//x", "scripts/", "scripts/...", `scripts\x.py`, "./SKILL.md",
 		"scripts/ x", "scripts/x ", "scripts /x", "scripts/x\ty", "scripts/x\ny", "scripts/x\x00", "scripts/\x1b[31m", "scripts/\xff", "scripts/gpj\u202e.py", "scripts/a\u200bb",
 		"scripts/a\u00a0b", "scripts/a\u3164b", "scripts/a\u2800b", "scripts/a\ufe0fb", "scripts/a\U000e0041", "scripts/" + strings.Repeat("x", 101),
-		"scripts/" + strings.Repeat("y/", 124) + "x", "skill.md", "Skill.MD", "forms.md", "script/x.py", "Scripts/x.py", "scripts", "policy.json", "out/report.html", "CHANGELOG.md",
-		"assets/SKILL.md/..", "scripts/node_modules/x/index.js", "references/.git/config", "assets/.cache", "scripts/__pycache__/x.pyc", "scripts/x.PYC", "references/run.log",
-		"assets/.DS_Store", ".motor/state", "node_modules/x", "assets/.local/x",
+		"scripts/" + strings.Repeat("y/", 124) + "x", "skill.md", "Skill.MD", "assets/SKILL.md/..",
 	} {
 		cases = append(cases, fileRefusal{name: fmt.Sprintf("path %+.40q", p), files: skillOf(p)})
 	}
@@ -90,51 +88,96 @@ func TestCheck(t *testing.T) {
 		"LICENSE.txt false", "SKILL.md false", "assets/shell false", "assets/tool true", "references/a b.md false", "references/ü/技.md false", "scripts/.env.example false",
 		"scripts/lib.py false", "scripts/run true",
 	}
-	for _, mode := range []Mode{Strict, Lenient} {
-		before := slices.Clone(given)
-		m, files, err := Check("reports", given, mode)
-		if err != nil || m.Name != "reports" || len(m.Warnings) != 0 {
-			t.Fatalf("%#v, %v", m, err)
+	before := slices.Clone(given)
+	m, files, err := Check("reports", given)
+	if err != nil || m.Name != "reports" || len(m.Warnings) != 0 {
+		t.Fatalf("%#v, %v", m, err)
+	}
+	var got []string
+	for _, f := range files {
+		got = append(got, fmt.Sprintf("%s %t", f.Path, f.Executable))
+		if i := slices.IndexFunc(given, func(g File) bool { return g.Path == f.Path }); len(f.Content) > 0 && &f.Content[0] != &given[i].Content[0] {
+			t.Errorf("%s was copied", f.Path)
 		}
-		var got []string
-		for _, f := range files {
-			got = append(got, fmt.Sprintf("%s %t", f.Path, f.Executable))
-			if i := slices.IndexFunc(given, func(g File) bool { return g.Path == f.Path }); len(f.Content) > 0 && &f.Content[0] != &given[i].Content[0] {
-				t.Errorf("%s was copied", f.Path)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q, want %q", got, want)
-		}
-		if !reflect.DeepEqual(given, before) {
-			t.Error("what was given has changed")
-		}
-		if _, again, err := Check("reports", files, Strict); err != nil || !reflect.DeepEqual(again, files) {
-			t.Errorf("the second time: %v, %v", again, err)
-		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !reflect.DeepEqual(given, before) {
+		t.Error("what was given has changed")
+	}
+	if _, again, err := Check("reports", files); err != nil || !reflect.DeepEqual(again, files) {
+		t.Errorf("the second time: %v, %v", again, err)
 	}
 }
 
-// TestCheckLenientLeavesOut: what does not belong goes, whatever its path is, without a word too many.
-func TestCheckLenientLeavesOut(t *testing.T) {
+// TestCheckTakesAnyFile: the standard lets a skill have files wherever its author put them, also a Python package.
+func TestCheckTakesAnyFile(t *testing.T) {
 	t.Parallel()
-	paths := []string{"scripts/run", "../x", "/abs", "", "\x1b", "scripts/node_modules/\x00"}
-	for i := range 1000 {
-		paths = append(paths, fmt.Sprintf("build/%d", i))
+	paths := []string{
+		"forms.md", "reference.md", "reference/api.md", "core/__init__.py", "examples/a.py", "templates/x.html", "showcase.pdf", "policy.json", "Scripts/x.py", "CHANGELOG.md",
+		"script/x.py", ".mcp.json",
 	}
 	files := skillOf(paths...)
-	files = append(files, File{Path: "build/core", Content: make([]byte, MaxTotalBytes+1)})
-	m, kept, err := Check("", files, Lenient)
+	// A published skill has 5 MB, most of it fonts.
+	for i := range 88 {
+		files = append(files, File{Path: fmt.Sprintf("canvas-fonts/%d.ttf", i), Content: make([]byte, 64<<10)})
+	}
+	m, kept, err := Check("reports", files)
+	if err != nil || len(kept) != len(files) || len(m.LeftOut) != 0 {
+		t.Fatalf("%d of %d files, without %s, %v", len(kept), len(files), m.LeftOut, err)
+	}
+}
+
+// TestCheckLeavesOut: what tools leave behind goes, whatever its path is, and every such file is named or counted.
+func TestCheckLeavesOut(t *testing.T) {
+	t.Parallel()
+	paths := []string{
+		"scripts/run", ".git/../x", "scripts/node_modules/\x00", "scripts/node_modules/x/index.js", "references/.git/config", "assets/.cache", "scripts/__pycache__/x.pyc",
+		"scripts/x.PYC", "references/run.log", "assets/.DS_Store", ".motor/state", "node_modules/x", "assets/.local/x",
+	}
+	for i := range 1000 {
+		paths = append(paths, fmt.Sprintf("node_modules/%d", i))
+	}
+	files := skillOf(paths...)
+	files = append(files, File{Path: "node_modules/core", Content: make([]byte, MaxTotalBytes+1)})
+	m, kept, err := Check("", files)
 	if err != nil || len(kept) != 2 || kept[0].Path != ManifestName || kept[1].Path != "scripts/run" {
 		t.Fatalf("%v, %v", kept, err)
 	}
-	if len(m.Warnings) != maxWarnings || m.Warnings[maxWarnings-1].Message != "975 more things were left out" {
-		t.Errorf("%d warnings, at last %v", len(m.Warnings), m.Warnings[len(m.Warnings)-1])
+	if len(m.LeftOut) != maxWarnings || m.LeftOut[0] != ".git/../x" || m.LeftOut[maxWarnings-1] != "982 more" {
+		t.Errorf("%d are named: %q", len(m.LeftOut), m.LeftOut)
 	}
-	for _, p := range []string{"scripts/../../x", "references//x", "assets/\x1b", "skill.md"} {
-		if _, _, err := Check("", skillOf(p), Lenient); err == nil {
-			t.Errorf("%q was left out or taken", p)
+	for _, p := range m.LeftOut {
+		checkMessage(t, p)
+	}
+}
+
+// TestCheckNamesAllProblems: whoever mends a skill learns all that is wrong with it at once.
+func TestCheckNamesAllProblems(t *testing.T) {
+	t.Parallel()
+	files := skillOf("../x", "scripts/A", "scripts/a", "skill.md")
+	files[0].Content = []byte("---\nname: Reports\ndescription:\n---\n")
+	files = append(files, File{Path: "assets/big", Content: make([]byte, MaxFileBytes+1)})
+	_, _, err := Check("reports", files)
+	var problem *Problem
+	if !errors.As(err, &problem) || problem.TooLarge {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"../x: the path has a part", "skill.md: its name is not SKILL.md", "scripts/a: it is the same file as scripts/A", "assets/big: it has 1048577 bytes",
+		`line 2: the name "Reports" has "R" in it`, `line 3: "description" is empty`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
 		}
+	}
+	var many []string
+	for i := range 100 {
+		many = append(many, fmt.Sprintf("../%d", i))
+	}
+	if _, _, err := Check("reports", skillOf(many...)); err == nil || strings.Count(err.Error(), "the path has a part") != maxProblems || !strings.HasSuffix(err.Error(), "; and 92 more problems") {
+		t.Errorf("of a hundred: %v", err)
 	}
 }
 
@@ -145,15 +188,13 @@ func TestCheckIgnoresOrder(t *testing.T) {
 	cases := fileRefusals()
 	cases = append(cases, fileRefusal{name: "many", files: skillOf("x", "y", "assets/b", "assets/a", "scripts/A", "scripts/a", "scripts/a/b")})
 	for _, c := range cases {
-		for _, mode := range []Mode{Strict, Lenient} {
-			m, files, err := Check(c.skill, c.files, mode)
-			for range 3 {
-				shuffled := slices.Clone(c.files)
-				random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-				m2, files2, err2 := Check(c.skill, shuffled, mode)
-				if !reflect.DeepEqual(m, m2) || fmt.Sprint(err) != fmt.Sprint(err2) || ContentHash(files) != ContentHash(files2) {
-					t.Errorf("%s: %v, %v, in another order %v, %v", c.name, m, err, m2, err2)
-				}
+		m, files, err := Check(c.skill, c.files)
+		for range 3 {
+			shuffled := slices.Clone(c.files)
+			random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+			m2, files2, err2 := Check(c.skill, shuffled)
+			if !reflect.DeepEqual(m, m2) || fmt.Sprint(err) != fmt.Sprint(err2) || ContentHash(files) != ContentHash(files2) {
+				t.Errorf("%s: %v, %v, in another order %v, %v", c.name, m, err, m2, err2)
 			}
 		}
 	}
@@ -170,26 +211,24 @@ func TestLimitsAreInclusive(t *testing.T) {
 		files = append(files, File{Path: fmt.Sprintf("references/%d", i)})
 	}
 	files[len(files)-1].Path = "scripts/" + strings.Repeat("x", 100) + "/" + strings.Repeat("y", 100) + "/" + strings.Repeat("z", 46)
-	if _, _, err := Check("reports", files, Strict); err != nil {
+	if _, _, err := Check("reports", files); err != nil {
 		t.Error(err)
 	}
 	files[len(files)-1].Path += "z"
-	if _, _, err := Check("reports", files, Strict); err == nil {
+	if _, _, err := Check("reports", files); err == nil {
 		t.Error("a path of 257 bytes is accepted")
 	}
 }
 
-func TestBelongs(t *testing.T) {
+func TestLeftBehind(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[string]bool{
-		"SKILL.md": true, "LICENSE": true, "LICENSE.txt": true, "LICENSE.md": true, "NOTICE": true, "README.md": true, "scripts/x": true, "references/a/b.md": true,
-		"assets/.hidden": true, "scripts/catalog": true, "scripts/log": true, "scripts/../x": true, "assets/git": true,
-		"": false, "skill.md": false, "SKILL.md/x": false, "scripts": false, "scripts/": false, "scriptsx/y": false, "/scripts/x": false, "./scripts/x": false, "readme.md": false,
-		"assets/x.log": false, "assets/x.LOG/y": false, "assets/Node_Modules/x": false, "scripts/x/.git/HEAD": false, "scripts/a.pyc": false, "assets/.motor": false,
-		"policy.json": false, "references/.cache/x": false, "references/.local/x": false, "assets/.ds_store": false, "scripts/__pycache__/x": false,
+		"SKILL.md": false, "scripts/catalog": false, "scripts/log": false, "scripts/../x": false, "assets/git": false, "assets/.hidden": false, "": false,
+		"assets/x.log": true, "assets/x.LOG/y": true, "assets/Node_Modules/x": true, "scripts/x/.git/HEAD": true, "scripts/a.pyc": true, "assets/.motor": true,
+		"references/.cache/x": true, "references/.local/x": true, "assets/.ds_store": true, "scripts/__pycache__/x": true,
 	} {
-		if Belongs(p) != want {
-			t.Errorf("Belongs(%q) = %t", p, !want)
+		if LeftBehind(p) != want {
+			t.Errorf("LeftBehind(%q) = %t", p, !want)
 		}
 	}
 }
@@ -204,19 +243,17 @@ func FuzzCheckPath(f *testing.F) {
 	}
 	f.Add("references/a b/ü.md")
 	f.Fuzz(func(t *testing.T, p string) {
-		for _, mode := range []Mode{Strict, Lenient} {
-			m, files, err := Check("", skillOf(p), mode)
-			var problem *Problem
-			switch {
-			case errors.As(err, &problem):
-				checkMessage(t, problem.Error())
-			case err != nil:
-				t.Fatal(err)
-			case len(files) == 1 && len(m.Warnings) == 1:
-				checkMessage(t, m.Warnings[0].Message)
-			case ValidPath(p) != nil || !Belongs(p) || len(p) > MaxPath || strings.ContainsAny(p, "\n\x00\\") || strings.Contains("/"+p+"/", "/../") || p[0] == '/':
-				t.Errorf("%q is accepted", p)
-			}
+		m, files, err := Check("", skillOf(p))
+		var problem *Problem
+		switch {
+		case errors.As(err, &problem):
+			checkMessage(t, problem.Error())
+		case err != nil:
+			t.Fatal(err)
+		case len(files) == 1 && len(m.LeftOut) == 1:
+			checkMessage(t, m.LeftOut[0])
+		case ValidPath(p) != nil || LeftBehind(p) || len(p) > MaxPath || strings.ContainsAny(p, "\n\x00\\") || strings.Contains("/"+p+"/", "/../") || p[0] == '/':
+			t.Errorf("%q is accepted", p)
 		}
 	})
 }

@@ -36,8 +36,11 @@ func (g *gatherer) script(f *File) {
 	switch {
 	case bytes.HasPrefix(first, []byte("#!")):
 		message = text.CutBytes(text.Printable(string(first)), maxFact/3)
-	case !f.Executable:
+	case f.Executable:
+	case strings.HasPrefix(f.Path, "scripts/"):
 		message = "A file below scripts."
+	default:
+		message = "A file that is run, or loaded by what is run, by its name."
 	}
 	if isShellScript(f) {
 		message += " " + g.programs(f.Content)

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -164,9 +165,10 @@ func coreTag(n *yaml.Node) bool {
 
 // frontReader takes what the standard has out of the front matter.
 type frontReader struct {
-	mode     Mode
 	front    Front
 	warnings warningList
+	// problems stand against the skill, each with its line.
+	problems []string
 }
 
 // read takes all keys in their order. root is what parseFront gave.
@@ -175,19 +177,20 @@ func (r *frontReader) read(root *yaml.Node) error {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		given[key.Value] = true
-		if err := r.readKey(key, value); err != nil {
-			return err
-		}
+		r.readKey(key, value)
 	}
 	for _, key := range []string{"name", "description"} {
 		if !given[key] {
-			return lineError(1, "the front matter has no %s: add a line %s: with its value", key, key)
+			r.problems = append(r.problems, atLine(1, fmt.Sprintf("the front matter has no %s: add a line %s: with its value", key, key)))
 		}
+	}
+	if len(r.problems) > 0 {
+		return errors.New(strings.Join(r.problems, "; "))
 	}
 	return nil
 }
 
-func (r *frontReader) readKey(key, value *yaml.Node) error {
+func (r *frontReader) readKey(key, value *yaml.Node) {
 	switch key.Value {
 	case "name":
 		name, problem := scalar(key, value)
@@ -197,31 +200,42 @@ func (r *frontReader) readKey(key, value *yaml.Node) error {
 			}
 		}
 		r.front.Name = name
-		return required(key, problem)
+		r.required(key, problem)
 	case "description":
-		description, problem := scalar(key, value)
-		r.front.Description = strings.TrimSpace(description)
-		if problem == "" {
-			problem = length(key, r.front.Description, MaxDescription)
-		}
-		return required(key, problem)
+		r.readDescription(key, value)
 	case "license":
 		license, problem := scalar(key, value)
-		return r.optional(key, problem, func() { r.front.License = license })
+		r.optional(key, problem, func() { r.front.License = license })
 	case "compatibility":
 		compatibility, problem := scalar(key, value)
 		compatibility = strings.TrimSpace(compatibility)
 		if problem == "" {
 			problem = length(key, compatibility, MaxCompatibility)
 		}
-		return r.optional(key, problem, func() { r.front.Compatibility = compatibility })
+		r.optional(key, problem, func() { r.front.Compatibility = compatibility })
 	case "metadata":
-		return r.readMetadata(key, value)
+		r.readMetadata(key, value)
 	case "allowed-tools":
 		tools, problem := words(key, value)
-		return r.optional(key, problem, func() { r.front.AllowedTools = tools })
+		r.optional(key, problem, func() { r.front.AllowedTools = tools })
+	default:
+		r.warn(v1alpha1.FindingUnknownKey, key.Line, unknown(key.Value))
 	}
-	return r.optional(key, unknown(key.Value), nil)
+}
+
+// readDescription takes the description. One that is too long is taken as far as there is room for it where skills are listed.
+func (r *frontReader) readDescription(key, value *yaml.Node) {
+	description, problem := scalar(key, value)
+	description = strings.TrimSpace(description)
+	if problem == "" && description == "" {
+		problem = length(key, description, MaxDescription)
+	}
+	if long := length(key, description, MaxDescription); problem == "" && long != "" {
+		r.warn(v1alpha1.FindingOddValue, key.Line, long+". Only its beginning is shown where skills are listed")
+		description = strings.TrimSpace(string([]rune(description)[:MaxDescription]))
+	}
+	r.front.Description = description
+	r.required(key, problem)
 }
 
 // standardKeys are those that the standard has.
@@ -236,13 +250,14 @@ func unknown(key string) string {
 	return fmt.Sprintf("the standard has no key %s: put it below metadata, or take it away", quoted(key))
 }
 
-// readMetadata takes a mapping of texts. In Lenient, it takes those values that are texts.
-func (r *frontReader) readMetadata(key, value *yaml.Node) error {
+// readMetadata takes those values of a mapping that are texts.
+func (r *frontReader) readMetadata(key, value *yaml.Node) {
 	if value.Tag == "!!null" {
-		return nil
+		return
 	}
 	if value.Kind != yaml.MappingNode {
-		return r.optional(key, "metadata must have keys with texts: write each as KEY: VALUE below it", nil)
+		r.optional(key, "metadata must have keys with texts: write each as KEY: VALUE below it", nil)
+		return
 	}
 	for i := 0; i+1 < len(value.Content); i += 2 {
 		name, entry := value.Content[i], value.Content[i+1]
@@ -250,16 +265,13 @@ func (r *frontReader) readMetadata(key, value *yaml.Node) error {
 		if problem == "" && strings.ContainsFunc(name.Value, unseen) {
 			problem = fmt.Sprintf("the key %s has a character that nobody sees: take it out", quoted(name.Value))
 		}
-		if err := r.optional(name, problem, func() {
+		r.optional(name, problem, func() {
 			if r.front.Metadata == nil {
 				r.front.Metadata = make(map[string]string)
 			}
 			r.front.Metadata[name.Value] = got
-		}); err != nil {
-			return err
-		}
+		})
 	}
-	return nil
 }
 
 // scalar is the text that a value is, and what is wrong with it, "" if nothing is.
@@ -309,23 +321,22 @@ func length(key *yaml.Node, s string, most int) string {
 	return ""
 }
 
-// required is the error of a key that must be right in both modes.
-func required(key *yaml.Node, problem string) error {
-	if problem == "" {
-		return nil
+// required notes a problem with a key that every skill must have right.
+func (r *frontReader) required(key *yaml.Node, problem string) {
+	if problem != "" {
+		r.problems = append(r.problems, atLine(key.Line, problem))
 	}
-	return lineError(key.Line, "%s", problem)
 }
 
-// optional takes a value if there is no problem. If there is, it is an error in Strict, and the value is left out in Lenient.
-func (r *frontReader) optional(key *yaml.Node, problem string, take func()) error {
-	switch {
-	case problem == "":
+// optional takes a value if there is no problem. If there is, the value is left out with a warning.
+func (r *frontReader) optional(key *yaml.Node, problem string, take func()) {
+	if problem == "" {
 		take()
-		return nil
-	case r.mode == Strict:
-		return lineError(key.Line, "%s", problem)
+		return
 	}
-	r.warnings.add(Warning{Line: key.Line, Message: fmt.Sprintf("%s was left out: %s", quoted(key.Value), problem)})
-	return nil
+	r.warn(v1alpha1.FindingOddValue, key.Line, fmt.Sprintf("%s was left out: %s", quoted(key.Value), problem))
+}
+
+func (r *frontReader) warn(kind v1alpha1.FindingKind, line int, message string) {
+	r.warnings.add(Warning{Kind: kind, Line: line, Message: message})
 }

@@ -14,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -29,22 +30,12 @@ const (
 	MaxName, MaxDescription, MaxCompatibility = 64, 1024, 500
 )
 
-// Mode says what becomes of what the standard does not know.
-type Mode int
-
-const (
-	// Strict refuses it: for what a person applies.
-	Strict Mode = iota
-	// Lenient leaves it out with a warning: for what was written for other systems, and by runs.
-	Lenient
-)
-
 // Front is what stands in the front matter of SKILL.md. Numbers, dates, true and false are taken as they are written, and what is
 // null, or has no value, is "". No text has control characters but line breaks and tabs, or others that nobody sees.
 type Front struct {
 	// Name is one for ValidName.
 	Name string
-	// Description is 1 to 1024 characters, without blanks around it.
+	// Description is 1 to 1024 characters, without blanks around it. Of a longer one, it is the beginning.
 	Description string
 	// License is a name, or the path of a file; "" if there is none.
 	License string
@@ -62,27 +53,32 @@ type Manifest struct {
 	// Body is the text below the front matter, with LF between its lines. It may be empty, as it is in the standard's smallest
 	// example.
 	Body string
-	// Warnings say what was left out: of SKILL.md in the order of the lines, then which files; at most 32 of each, of which the last
-	// says how many more there are. There are none in Strict.
+	// Warnings say what is odd: of SKILL.md in the order of the lines, then about which files; at most 32 of each, of which the last
+	// says how many more there are.
 	Warnings []Warning
+	// LeftOut are the paths of files that are no part of the skill, because tools leave them behind. Those that cannot be shown are
+	// in quotes. At most 32; the last says how many more there are.
+	LeftOut []string
 }
 
-// Warning says what was left out.
+// Warning says what is odd.
 type Warning struct {
-	// Line of SKILL.md, from 1; 0 if it is about another file, or many.
+	// Kind of the finding that it is.
+	Kind v1alpha1.FindingKind
+	// Line of SKILL.md, from 1; 0 if it is about many.
 	Line int
 	// Message is one sentence. What it quotes is shortened, and has nothing that cannot be shown.
 	Message string
 }
 
 // ParseManifest reads a SKILL.md: a line ---, the front matter in YAML, a line ---, and the body. A byte order mark is skipped, and
-// CRLF is read as LF. The error is one sentence that has the line, says what is wrong and what to do, and quotes nothing that cannot
-// be shown. What it takes is bounded, whatever the content is: it is refused by its size before anything is parsed. Anchors and
-// tags of its own are refused in both modes, and so is a key that is there twice.
+// CRLF is read as LF. The error names all that is wrong with the name and the description, each with its line and what to do, and
+// quotes nothing that cannot be shown. What it takes is bounded, whatever the content is: it is refused by its size before anything is
+// parsed. Anchors and tags of its own are refused, and so is a key that is there twice.
 //
-// In Strict, it is an error to have a key that the standard does not know, or a value of another kind than it wants. In Lenient,
-// these are left out with a warning; name and description are needed all the same. What Strict accepts, Lenient reads in the same way.
-func ParseManifest(content []byte, mode Mode) (Manifest, error) {
+// Skills are written for other systems too. A key that the standard does not know, and a value of another kind or length than it
+// wants, gives a warning; name and description are needed all the same.
+func ParseManifest(content []byte) (Manifest, error) {
 	if len(content) > MaxManifestBytes {
 		return Manifest{}, fmt.Errorf("it has %d bytes, and %d are the most: move parts of it to files below references", len(content), MaxManifestBytes)
 	}
@@ -94,7 +90,7 @@ func ParseManifest(content []byte, mode Mode) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	r := frontReader{mode: mode}
+	var r frontReader
 	if err := r.read(root); err != nil {
 		return Manifest{}, err
 	}
@@ -233,5 +229,5 @@ func (l *warningList) all() []Warning {
 	if l.more == 0 {
 		return l.first
 	}
-	return append(slices.Clip(l.first), Warning{Message: fmt.Sprintf("%d more things were left out", l.more)})
+	return append(slices.Clip(l.first), Warning{Kind: v1alpha1.FindingUnknownKey, Message: fmt.Sprintf("%d more things are odd", l.more)})
 }

@@ -9,13 +9,15 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
 // TestParseManifestEncodings: how an editor saves a file makes no difference.
 func TestParseManifestEncodings(t *testing.T) {
 	t.Parallel()
 	lf := "---\nname: reports\ndescription: |\n  One.\n  Two.\n---\n\nBody.\n\nMore.\n"
-	want, err := ParseManifest([]byte(lf), Strict)
+	want, err := ParseManifest([]byte(lf))
 	if err != nil || want.Description != "One.\nTwo." || want.Body != "\nBody.\n\nMore.\n" {
 		t.Fatalf("%#v, %v", want, err)
 	}
@@ -26,12 +28,12 @@ func TestParseManifestEncodings(t *testing.T) {
 		"blanks behind the lines":  strings.ReplaceAll(lf, "---\n", "--- \t\n"),
 		"some CRLF":                strings.Replace(lf, "reports\n", "reports\r\n", 1),
 	} {
-		if got, err := ParseManifest([]byte(content), Strict); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := ParseManifest([]byte(content)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %#v, %v", name, got, err)
 		}
 	}
 	for _, end := range []string{"", "\n"} {
-		if got, err := ParseManifest([]byte("---\nname: reports\ndescription: d\n---"+end), Strict); err != nil || got.Body != "" {
+		if got, err := ParseManifest([]byte("---\nname: reports\ndescription: d\n---" + end)); err != nil || got.Body != "" {
 			t.Errorf("%#v, %v", got, err)
 		}
 	}
@@ -60,17 +62,15 @@ func TestParseManifestRefusesBytes(t *testing.T) {
 		"no end in 65537 bytes": {"---\n" + strings.Repeat("#\n", MaxFrontBytes/2+2), "line 1: the front matter has more than 65536 bytes: move what it says below it, or to files below references"},
 		"many keys":             {"---\nname: reports\ndescription: d\nmetadata:\n" + manyKeys(2100) + "---\n", "line 2049: the front matter has more than 4096 values: move what it says below it"},
 	} {
-		for _, mode := range []Mode{Strict, Lenient} {
-			if m, err := ParseManifest([]byte(c.content), mode); err == nil || err.Error() != c.want {
-				t.Errorf("%s: %#v, %v, want %s", name, m, err, c.want)
-			}
+		if m, err := ParseManifest([]byte(c.content)); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %#v, %v, want %s", name, m, err, c.want)
 		}
 	}
 	for _, content := range []string{
 		"---\nname: reports\ndescription: d\n#" + strings.Repeat("x", MaxFrontBytes-31) + "\n---\n", fmt.Sprintf(body, "\x1b\r\u0085\u2028\uFEFF"),
 		"---\nname: reports\ndescription: d 👩\u200d💻\u200c ⚠\ufe0f\nlicense: \"\\t\"\n---\n",
 	} {
-		if _, err := ParseManifest([]byte(content), Strict); err != nil {
+		if _, err := ParseManifest([]byte(content)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -84,8 +84,8 @@ func manyKeys(n int) string {
 	return b.String()
 }
 
-// TestParseManifestLenient: what Strict refuses is left out, and the rest is there.
-func TestParseManifestLenient(t *testing.T) {
+// TestParseManifestWarns: what the standard does not know is left out with a warning, and the rest is there.
+func TestParseManifestWarns(t *testing.T) {
 	t.Parallel()
 	m, err := ParseManifest([]byte(`---
 name: reports
@@ -97,14 +97,14 @@ metadata:
   tags: [a, b]
   nested: {deep: {deeper: true}}
   last: x
-compatibility: `+strings.Repeat("c", 501)+`
+compatibility: ` + strings.Repeat("c", 501) + `
 allowed-tools: [read, [write]]
 hooks:
   before:
   - run: x
 ---
 Body.
-`), Lenient)
+`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +120,8 @@ Body.
 		t.Errorf("warnings in lines %s: %v", got, m.Warnings)
 	}
 
-	m, err = ParseManifest([]byte("---\nname: reports\ndescription: d\n"+strings.ReplaceAll(manyKeys(500), "  k", "k")+"---\n"), Lenient)
-	if err != nil || len(m.Warnings) != maxWarnings || m.Warnings[maxWarnings-1].Message != "469 more things were left out" {
+	m, err = ParseManifest([]byte("---\nname: reports\ndescription: d\n" + strings.ReplaceAll(manyKeys(500), "  k", "k") + "---\n"))
+	if err != nil || len(m.Warnings) != maxWarnings || m.Warnings[maxWarnings-1].Message != "469 more things are odd" {
 		t.Errorf("%d warnings, %v", len(m.Warnings), err)
 	}
 }
@@ -167,13 +167,13 @@ func TestParseManifestOfHostileText(t *testing.T) {
 		fronts = append(fronts, repeated, "name: x\ndescription: y\nmetadata:\n  "+repeated)
 	}
 	for _, front := range fronts {
-		if _, err := ParseManifest([]byte("---\n"+front+"\n---\n"), Lenient); err != nil {
+		if _, err := ParseManifest([]byte("---\n" + front + "\n---\n")); err != nil {
 			checkMessage(t, err.Error())
 		}
 	}
 }
 
-// FuzzParseManifest: whatever SKILL.md is, it is read or refused soon; what Strict accepts is valid, and Lenient reads the same in it.
+// FuzzParseManifest: whatever SKILL.md is, it is read or refused soon; what is accepted is valid.
 func FuzzParseManifest(f *testing.F) {
 	for _, pattern := range []string{"testdata/conformance/refused/*", "testdata/conformance/valid/*/SKILL.md"} {
 		names, err := filepath.Glob(pattern)
@@ -190,25 +190,30 @@ func FuzzParseManifest(f *testing.F) {
 	}
 	f.Add([]byte("\uFEFF---\r\nname: a\r\ndescription: \"\\x41\"\r\n---\r\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		strict, err := ParseManifest(content, Strict)
-		lenient, lenientErr := ParseManifest(content, Lenient)
-		for _, err := range []error{err, lenientErr} {
-			if err != nil {
-				checkMessage(t, err.Error())
-			}
-		}
-		for _, w := range lenient.Warnings {
-			checkMessage(t, w.Message)
-		}
-		if err == nil && (lenientErr != nil || !reflect.DeepEqual(strict, lenient)) {
-			t.Errorf("strict %#v, lenient %#v, %v", strict, lenient, lenientErr)
-		}
-		if lenientErr != nil {
+		m, err := ParseManifest(content)
+		if err != nil {
+			checkMessage(t, err.Error())
 			return
 		}
-		if n := len([]rune(lenient.Description)); ValidName(lenient.Name) != nil || n < 1 || n > MaxDescription || strings.ContainsFunc(lenient.Description, unseen) ||
-			strings.TrimSpace(lenient.Description) != lenient.Description || len([]rune(lenient.Compatibility)) > MaxCompatibility || len(lenient.Warnings) > maxWarnings {
-			t.Errorf("%#v is accepted", lenient)
+		for _, w := range m.Warnings {
+			checkMessage(t, w.Message)
+		}
+		if n := len([]rune(m.Description)); ValidName(m.Name) != nil || n < 1 || n > MaxDescription || strings.ContainsFunc(m.Description, unseen) ||
+			strings.TrimSpace(m.Description) != m.Description || len([]rune(m.Compatibility)) > MaxCompatibility || len(m.Warnings) > maxWarnings {
+			t.Errorf("%#v is accepted", m)
 		}
 	})
+}
+
+// TestLongDescription: a description that is longer than the standard has it is no reason to refuse a skill.
+func TestLongDescription(t *testing.T) {
+	t.Parallel()
+	m, err := ParseManifest([]byte("---\nname: reports\ndescription: " + strings.Repeat("é", MaxDescription-1) + " more\n---\n"))
+	if err != nil || m.Description != strings.Repeat("é", MaxDescription-1) {
+		t.Fatalf("%d bytes, %v", len(m.Description), err)
+	}
+	want := Warning{Kind: v1alpha1.FindingOddValue, Line: 3, Message: `"description" has 1028 characters, and 1024 are the most: shorten it. Only its beginning is shown where skills are listed`}
+	if len(m.Warnings) != 1 || m.Warnings[0] != want {
+		t.Errorf("%+v", m.Warnings)
+	}
 }

@@ -30,8 +30,6 @@ type Read struct {
 	Files []skill.File
 	// Origin is what the files were read from, "" for inline files and ConfigMaps: the digest behind a tag, a Git commit.
 	Origin string
-	// Mode is how strict SKILL.md is to be read: Lenient for what somebody else packed.
-	Mode skill.Mode
 }
 
 // Reader reads sources.
@@ -40,6 +38,10 @@ type Reader struct {
 	Live client.Reader
 	// HTTP reaches registries and the artifacts of Flux, http.DefaultClient if it is nil.
 	HTTP *http.Client
+	// FluxHTTP reaches the host FluxHost in place of HTTP, if it is not nil: the one of the cluster's Services that serves the artifacts
+	// of Flux.
+	FluxHTTP *http.Client
+	FluxHost string
 }
 
 // Read reads the source of a skill in that namespace. An error that is no *Problem is trouble with the API server, or the end of
@@ -77,13 +79,13 @@ func overNetwork(ctx context.Context, read func(context.Context) (Read, error)) 
 	default:
 		return Read{}, err
 	}
-	got.Mode = skill.Lenient
 	return got, nil
 }
 
 // configMaps reads the keys of ConfigMaps as files.
 func (r *Reader) configMaps(ctx context.Context, namespace string, named []v1alpha1.SkillConfigMap) ([]skill.File, error) {
 	var files collection
+	var odd []string
 	for _, named := range named {
 		var cm corev1.ConfigMap
 		switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: named.Name}, &cm); {
@@ -98,28 +100,40 @@ func (r *Reader) configMaps(ctx context.Context, namespace string, named []v1alp
 			content[key] = []byte(value)
 		}
 		for _, key := range slices.Sorted(maps.Keys(content)) {
-			path, err := keyPath(named, key)
-			if err == nil {
-				err = files.add(skill.File{Path: path, Content: content[key]})
+			path, ok := keyPath(named, key)
+			if !ok {
+				odd = append(odd, fmt.Sprintf("%s of %s", quoted(key), named.Name))
+				continue
 			}
-			if err != nil {
+			if err := files.add(skill.File{Path: path, Content: content[key]}); err != nil {
 				return nil, err
 			}
 		}
 	}
+	if len(odd) > 0 {
+		more := ""
+		if n := len(odd) - maxOddKeys; n > 0 {
+			odd, more = odd[:maxOddKeys], fmt.Sprintf(" and %d more", n)
+		}
+		return nil, invalid("These keys of ConfigMaps are no paths: %s%s. Two underscores stand for / between folders, and _- for an underscore beside another one: "+
+			"scripts/__init__.py is scripts___-_-init_-_-.py.", strings.Join(odd, ", "), more)
+	}
 	return files.list, nil
 }
 
-// keyPath is the path of the file that a key of a ConfigMap is.
-func keyPath(cm v1alpha1.SkillConfigMap, key string) (string, error) {
-	path := strings.ReplaceAll(key, "__", "/")
-	if strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/") || strings.Contains(path, "//") {
-		return "", invalid("The key %s of the ConfigMap %s is no path: two underscores stand for / between folders.", quoted(key), cm.Name)
-	}
+// maxOddKeys is how many keys are named that are no paths.
+const maxOddKeys = 8
+
+// keyEscapes are read from the left. A key can have no /, and a name in a Python package has two underscores in a row.
+var keyEscapes = strings.NewReplacer("__", "/", "_-", "_")
+
+// keyPath is the path of the file that a key of a ConfigMap is, false if it is none.
+func keyPath(cm v1alpha1.SkillConfigMap, key string) (string, bool) {
+	path := keyEscapes.Replace(key)
 	if folder := strings.TrimSuffix(cm.Path, "/"); folder != "" {
 		path = folder + "/" + path
 	}
-	return path, nil
+	return path, !strings.HasPrefix(path, "/") && !strings.HasSuffix(path, "/") && !strings.Contains(path, "//")
 }
 
 // collection are files, each path once.

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillsource"
 )
 
@@ -24,8 +23,8 @@ func TestInlineFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFiles(t, got.Files, map[string]string{"SKILL.md": manifest, "scripts/send": "x run", "references/a.md": ""})
-	if got.Mode != skill.Strict || got.Origin != "" {
-		t.Errorf("mode %d, origin %q", got.Mode, got.Origin)
+	if got.Origin != "" {
+		t.Errorf("origin %q", got.Origin)
 	}
 }
 
@@ -36,6 +35,8 @@ func TestConfigMaps(t *testing.T) {
 	live := cluster(t, binary,
 		configMap("files", map[string]string{"SKILL.md": manifest, "scripts__send.py": "send", "scripts___hidden.py": "hidden", "references__a__b.md": "deep"}),
 		configMap("begins", map[string]string{"__init__.py": ""}), configMap("ends", map[string]string{"references__": ""}),
+		configMap("package", map[string]string{"scripts___-_-init_-_-.py": "init", "scripts___-_-main_-_-.py": "main", "a_-__b_--c": "escapes"}),
+		configMap("inner", map[string]string{"_-_-init_-_-.py": "inner"}),
 		configMap("doubles", map[string]string{"references____a.md": ""}), configMap("again", map[string]string{"SKILL.md": manifest}))
 	type maps = []v1alpha1.SkillConfigMap
 	tests := map[string]struct {
@@ -52,9 +53,16 @@ func TestConfigMaps(t *testing.T) {
 			from: maps{{Name: "binary", Path: "assets/"}, {Name: "again"}},
 			want: map[string]string{"assets/b.md": "b", "assets/logo.png": "\x89\xff", "SKILL.md": manifest},
 		},
-		"no such ConfigMap":        {from: maps{{Name: "files"}, {Name: "missing"}}, reason: v1alpha1.ReasonSourceNotFound, message: []string{"no ConfigMap missing"}},
-		"the same file twice":      {from: maps{{Name: "files"}, {Name: "again"}}, reason: v1alpha1.ReasonSkillInvalid, message: []string{`"SKILL.md" is there twice`}},
-		"a key that begins with /": {from: maps{{Name: "begins"}}, reason: v1alpha1.ReasonSkillInvalid, message: []string{`"__init__.py"`, "ConfigMap begins"}},
+		"no such ConfigMap":   {from: maps{{Name: "files"}, {Name: "missing"}}, reason: v1alpha1.ReasonSourceNotFound, message: []string{"no ConfigMap missing"}},
+		"the same file twice": {from: maps{{Name: "files"}, {Name: "again"}}, reason: v1alpha1.ReasonSkillInvalid, message: []string{`"SKILL.md" is there twice`}},
+		"a Python package": {from: maps{{Name: "package"}, {Name: "inner", Path: "core"}}, want: map[string]string{
+			"scripts/__init__.py": "init", "scripts/__main__.py": "main", "a_/b_-c": "escapes", "core/__init__.py": "inner",
+		}},
+		"all keys that are no paths": {
+			from: maps{{Name: "begins"}, {Name: "doubles"}, {Name: "ends"}}, reason: v1alpha1.ReasonSkillInvalid,
+			message: []string{`"__init__.py" of begins, "references____a.md" of doubles, "references__" of ends`, "scripts/__init__.py is scripts___-_-init_-_-.py"},
+		},
+		"a key that begins with /": {from: maps{{Name: "begins"}}, reason: v1alpha1.ReasonSkillInvalid, message: []string{`"__init__.py" of begins`}},
 		"a key that ends with /":   {from: maps{{Name: "ends"}}, reason: v1alpha1.ReasonSkillInvalid, message: []string{`"references__"`}},
 		"a key with an empty part": {from: maps{{Name: "doubles"}}, reason: v1alpha1.ReasonSkillInvalid, message: []string{`"references____a.md"`}},
 	}
@@ -72,9 +80,6 @@ func TestConfigMaps(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantFiles(t, got.Files, tt.want)
-			if got.Mode != skill.Strict {
-				t.Error("what a person applied is read leniently")
-			}
 		})
 	}
 }

@@ -165,7 +165,7 @@ func withoutFolder(files []skill.File) ([]skill.File, error) {
 		return files, nil
 	}
 	// What is wrong with a SKILL.md is said by who checks the files.
-	if m, err := skill.ParseManifest(manifest, skill.Lenient); err == nil && m.Name != folder {
+	if m, err := skill.ParseManifest(manifest); err == nil && m.Name != folder {
 		return nil, invalid("The folder %s has a SKILL.md with the name %s: the two must be the same.", quoted(folder), quoted(m.Name))
 	}
 	return inner, nil

@@ -23,6 +23,13 @@ const (
 	MaxSkillBytes     = 10 << 20
 )
 
+// ListSkills asks for Skills. Without a body, it is the zero value.
+type ListSkills struct {
+	// Own are the places in the workspace where the skill that it began with has files, beside those of every skill: at most
+	// MaxSkillFiles names of files and folders there. All below such a folder is taken for the skill's.
+	Own []string `json:"own,omitempty"`
+}
+
 // Skills are the folders of the workspace that have a SKILL.md: the workspace itself first, then those of SkillsDir, then others,
 // each in the order of their names.
 type Skills struct {
@@ -35,7 +42,8 @@ type Skills struct {
 type SkillFolder struct {
 	// Path in the workspace, "." for the workspace itself.
 	Path string `json:"path"`
-	// Files are those that a skill is made of, see SkillPath, in the order of their paths. There are none with Problem.
+	// Files are those that a skill is made of, in the order of their paths: of the workspace those of SkillPath and ListSkills.Own, of
+	// any other folder all but what tools leave behind. There are none with Problem.
 	Files []SkillFile `json:"files,omitempty"`
 	// Problem says why the folder cannot be a skill, one of the Problem words, "" if only its files decide that.
 	Problem string `json:"problem,omitempty"`
@@ -64,15 +72,18 @@ func SkillRootFiles() []string {
 // SkillFolders are the folders of a skill that its other files are in.
 func SkillFolders() []string { return []string{"assets", "references", "scripts"} }
 
-// SkillPath says whether the place of a file in a folder is one of a skill: one of SkillRootFiles, or below one of SkillFolders, but
-// for what tools leave there.
+// SkillPath says whether a file in a folder that has other things too, as the workspace has, is one of a skill: one of SkillRootFiles,
+// or below one of SkillFolders, but for what tools leave there. A folder that is a skill's own may hold any file.
 func SkillPath(p string) bool {
 	if slices.Contains(SkillRootFiles(), p) {
 		return true
 	}
 	top, rest, _ := strings.Cut(p, "/")
-	return rest != "" && slices.Contains(SkillFolders(), top) && !slices.ContainsFunc(strings.Split(rest, "/"), LeftByTools)
+	return rest != "" && slices.Contains(SkillFolders(), top) && !LeftBehind(rest)
 }
+
+// LeftBehind says whether a path is, or is below, something that tools leave behind.
+func LeftBehind(p string) bool { return slices.ContainsFunc(strings.Split(p, "/"), LeftByTools) }
 
 // LeftByTools says whether tools leave something of this name behind.
 func LeftByTools(name string) bool {

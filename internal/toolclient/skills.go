@@ -15,12 +15,17 @@ import (
 const maxSkillsBytes = 4 << 20
 
 // Skills ends all that runs in the sandbox and lists the folders that may be skills. Until the next Call or MCP, nothing starts
-// in the sandbox. Nothing of the list is to be believed but that the sandbox says so.
-func (c *Client) Skills(ctx context.Context) (toolapi.Skills, error) {
+// in the sandbox. own are the places of toolapi.ListSkills. Nothing of the list is to be believed but that the sandbox says so.
+func (c *Client) Skills(ctx context.Context, own []string) (toolapi.Skills, error) {
 	var list toolapi.Skills
-	err := c.request(ctx, exchange{
-		method: http.MethodPost, path: toolapi.PathSkills, timeout: fileTimeout, into: &list, most: maxSkillsBytes,
-	})
+	ask := exchange{method: http.MethodPost, path: toolapi.PathSkills, timeout: fileTimeout, into: &list, most: maxSkillsBytes}
+	var err error
+	if len(own) > 0 {
+		ask.body, err = encode(toolapi.ListSkills{Own: own})
+	}
+	if err == nil {
+		err = c.request(ctx, ask)
+	}
 	if err == nil && len(list.Folders) > toolapi.MaxSkillFolders {
 		err = fmt.Errorf("%w: %d folders of skills", ErrBadAnswer, len(list.Folders))
 	}

@@ -32,7 +32,7 @@ func TestHostileSkills(t *testing.T) {
 		"endless":          func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, endless{}) },
 	} {
 		_, c := fake(t, handler)
-		if list, err := c.Skills(testContext(t)); !errors.Is(err, toolclient.ErrBadAnswer) {
+		if list, err := c.Skills(testContext(t), nil); !errors.Is(err, toolclient.ErrBadAnswer) {
 			t.Errorf("%s: %d folders, %v", name, len(list.Folders), err)
 		}
 	}
@@ -45,7 +45,7 @@ func TestHostileSkills(t *testing.T) {
 		}
 	}
 	_, c := fake(t, answer(most))
-	if list, err := c.Skills(testContext(t)); err != nil || len(list.Folders) != toolapi.MaxSkillFolders {
+	if list, err := c.Skills(testContext(t), nil); err != nil || len(list.Folders) != toolapi.MaxSkillFolders {
 		t.Errorf("as much as there may be: %v", err)
 	}
 	_, c = fake(t, answer(toolapi.Chunk{Content: make([]byte, toolapi.MaxChunkBytes)}))

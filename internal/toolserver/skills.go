@@ -28,6 +28,10 @@ const skillsTimeout = 20 * time.Second
 // listSkills ends all that runs, and says which folders of the workspace may be skills. Nothing starts afterwards until the next
 // call: what is in the files is read when it is asked for, and must be what was listed.
 func (s *Server) listSkills(r *request) (any, error) {
+	asked, err := askedSkills(r)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), skillsTimeout)
 	defer cancel()
 	select {
@@ -44,7 +48,7 @@ func (s *Server) listSkills(r *request) (any, error) {
 	if err := s.processes.freeze(); err != nil {
 		return nil, fmt.Errorf("list the skills: %w", err)
 	}
-	walk := skillSurvey{a: s.artifacts, seen: map[string]bool{}}
+	walk := skillSurvey{a: s.artifacts, seen: map[string]bool{}, own: asked.Own}
 	walk.all(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list the skills: %w", err)
@@ -52,18 +56,25 @@ func (s *Server) listSkills(r *request) (any, error) {
 	return walk.list, nil
 }
 
-// isSkillFile says whether a file of the workspace is one that a listed folder can have.
-func isSkillFile(local string) bool {
-	if toolapi.SkillPath(local) {
-		return true
+// maxAskedBytes holds the names of as many places as a skill has files.
+const maxAskedBytes = 256 << 10
+
+func askedSkills(r *request) (asked toolapi.ListSkills, err error) {
+	content, err := r.body(maxAskedBytes)
+	if err != nil || len(content) == 0 {
+		return asked, err
 	}
-	first, rest, _ := strings.Cut(local, "/")
-	if toolapi.SkillPath(rest) {
-		return true
+	if err := decode(content, &asked); err != nil {
+		return asked, badRequest("what is asked about skills cannot be read: %v", err)
 	}
-	_, rest, _ = strings.Cut(rest, "/")
-	return first == toolapi.SkillsDir && toolapi.SkillPath(rest)
+	if len(asked.Own) > toolapi.MaxSkillFiles {
+		return asked, badRequest("a skill has at most %d places of its own", toolapi.MaxSkillFiles)
+	}
+	return asked, nil
 }
+
+// isSkillFile says whether a file of the workspace is one that a listed folder can have.
+func isSkillFile(local string) bool { return !toolapi.LeftBehind(local) }
 
 // skillSurvey is one walk through the folders that may be skills.
 type skillSurvey struct {
@@ -71,6 +82,8 @@ type skillSurvey struct {
 	list toolapi.Skills
 	// seen has every path of a folder, as it may be shown.
 	seen map[string]bool
+	// own are the places that the skill which the workspace began with has there, beside those of every skill.
+	own []string
 	// walked counts entries, all folders together.
 	walked int
 }
@@ -108,7 +121,7 @@ func (s *skillSurvey) children(ctx context.Context, parent string) {
 		}
 		local := path.Join(parent, e.Name())
 		switch {
-		case !meant && isNoSkill(e.Name()):
+		case !meant && (isNoSkill(e.Name()) || slices.Contains(s.own, e.Name())):
 		case e.IsDir():
 			_, err := s.a.w.root.Lstat(path.Join(local, toolapi.SkillManifest))
 			if err == nil {
@@ -152,19 +165,10 @@ func (s *skillSurvey) folder(ctx context.Context, local string) {
 		return
 	}
 	w := skillWalk{skillSurvey: s, dir: local, seen: map[string]bool{}}
-	for _, name := range toolapi.SkillRootFiles() {
-		if _, err := s.a.w.root.Lstat(path.Join(local, name)); err == nil {
-			w.file(ctx, name)
-		}
-	}
-	for _, top := range toolapi.SkillFolders() {
-		switch info, err := s.a.w.root.Lstat(path.Join(local, top)); {
-		case err != nil:
-		case info.IsDir():
-			w.below(ctx, top, 1)
-		case info.Mode().Type() == fs.ModeSymlink:
-			w.take(toolapi.SkillFile{Path: top, Problem: toolapi.ProblemNotRegular})
-		}
+	if local == "." {
+		w.workspace(ctx)
+	} else {
+		w.below(ctx, "", 0)
 	}
 	if w.tooMuch {
 		s.add(toolapi.SkillFolder{Path: local, Problem: toolapi.ProblemTooLarge})
@@ -185,6 +189,21 @@ type skillWalk struct {
 	tooMuch bool
 }
 
+// workspace takes in what is where a skill has its files: in the workspace there is other work too.
+func (w *skillWalk) workspace(ctx context.Context) {
+	for _, name := range slices.Concat(toolapi.SkillRootFiles(), toolapi.SkillFolders(), w.own) {
+		switch info, err := w.a.w.root.Lstat(name); {
+		case err != nil || toolapi.LeftBehind(name) || strings.Contains(name, "/"):
+		case info.IsDir() && !slices.Contains(toolapi.SkillRootFiles(), name):
+			w.below(ctx, name, 1)
+		case info.Mode().Type() == fs.ModeSymlink && slices.Contains(toolapi.SkillFolders(), name):
+			w.take(toolapi.SkillFile{Path: name, Problem: toolapi.ProblemNotRegular})
+		case !slices.Contains(toolapi.SkillFolders(), name):
+			w.file(ctx, name)
+		}
+	}
+}
+
 // below takes in what is below a folder, by its path in the skill.
 func (w *skillWalk) below(ctx context.Context, rel string, depth int) {
 	if depth > maxDepth {
@@ -202,8 +221,8 @@ func (w *skillWalk) below(ctx context.Context, rel string, depth int) {
 			return
 		}
 		switch p := path.Join(rel, e.Name()); {
-		case !toolapi.SkillPath(p):
-		case e.IsDir():
+		case toolapi.LeftBehind(p):
+		case e.IsDir() && p != toolapi.SkillManifest:
 			w.below(ctx, p, depth+1)
 		case e.Type().IsRegular():
 			w.file(ctx, p)

@@ -23,7 +23,7 @@ import (
 
 func (s *sandbox) skills() toolapi.Skills {
 	s.t.Helper()
-	list, err := s.client(1).Skills(testContext(s.t))
+	list, err := s.client(1).Skills(testContext(s.t), nil)
 	ok(s.t, err)
 	return list
 }
@@ -88,6 +88,37 @@ func TestSkills(t *testing.T) {
 	}
 }
 
+// A folder of its own has any file of a skill. The workspace has those of every skill, and where the skill has others that it began with.
+func TestSkillsHaveAnyFile(t *testing.T) {
+	s := newSandbox(t)
+	for _, folder := range []string{"", "skills/second/"} {
+		s.write(folder+"SKILL.md", "about")
+		s.write(folder+"forms.md", "forms")
+		s.write(folder+"core/__init__.py", "init")
+		s.write(folder+"core/node_modules/x.js", "x")
+		s.write(folder+"other/notes.md", "notes")
+	}
+	about, forms, init, notes := skillFile("SKILL.md", "about"), skillFile("forms.md", "forms"), skillFile("core/__init__.py", "init"), skillFile("other/notes.md", "notes")
+	second := toolapi.SkillFolder{Path: "skills/second", Files: []toolapi.SkillFile{about, init, forms, notes}}
+	for _, tt := range []struct {
+		own  []string
+		want []toolapi.SkillFile
+	}{
+		{nil, []toolapi.SkillFile{about}},
+		{[]string{"core", "forms.md", "missing", "../outside", "node_modules"}, []toolapi.SkillFile{about, init, forms}},
+	} {
+		got, err := s.client(1).Skills(testContext(t), tt.own)
+		ok(t, err)
+		want := toolapi.Skills{Folders: []toolapi.SkillFolder{{Path: ".", Files: tt.want}, second}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("with %q: -want +got:\n%s", tt.own, diff)
+		}
+	}
+	if _, err := s.client(1).Skills(testContext(t), make([]string, toolapi.MaxSkillFiles+1)); err == nil {
+		t.Error("a skill may have more places than files")
+	}
+}
+
 func TestSkillsOfAHostileWorkspace(t *testing.T) {
 	s := newSandbox(t)
 	outside := filepath.Join(t.TempDir(), "secret")
@@ -142,11 +173,11 @@ func TestSkillsOfAHostileWorkspace(t *testing.T) {
 	if diff := cmp.Diff(want, s.skills()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	s.write("other/file", "other")
+	s.write("other/.git/config", "other")
 	for path, code := range map[string]string{
 		"SKILL.md": toolapi.ErrNotFound, "references/secret": toolapi.ErrNotFound, "scripts/link/x": toolapi.ErrNotFound,
-		"scripts/sub/pipe": toolapi.ErrNotFound, "scripts/large": toolapi.ErrTooLarge, "other/file": toolapi.ErrNotFound,
-		"skills/linked/SKILL.md": toolapi.ErrNotFound, "scripts/../other/file": toolapi.ErrNotFound, "scripts/../../x": toolapi.ErrBadRequest,
+		"scripts/sub/pipe": toolapi.ErrNotFound, "scripts/large": toolapi.ErrTooLarge, "other/.git/config": toolapi.ErrNotFound,
+		"skills/linked/SKILL.md": toolapi.ErrNotFound, "scripts/../other/.git/config": toolapi.ErrNotFound, "scripts/../../x": toolapi.ErrBadRequest,
 		outside: toolapi.ErrBadRequest, "scripts": toolapi.ErrNotFound, "more/pipe/scripts/x": toolapi.ErrNotFound,
 	} {
 		var content bytes.Buffer
@@ -259,7 +290,7 @@ func TestACallThatWaitedDoesNotRunOnceSkillsAreListed(t *testing.T) {
 	ok(t, s.server.processes.freeze())
 	newer := s.client(2)
 	go func() {
-		_, err := newer.Skills(testContext(t))
+		_, err := newer.Skills(testContext(t), nil)
 		listed <- err
 	}()
 	await(t, "the newer claim", func() bool { return s.server.ledger.highest() == 2 })
@@ -291,7 +322,7 @@ func TestAStaleClaimListsNoSkills(t *testing.T) {
 	s.server.lane <- struct{}{}
 	listed := make(chan error, 1)
 	go func() {
-		_, err := old.Skills(testContext(t))
+		_, err := old.Skills(testContext(t), nil)
 		listed <- err
 	}()
 	_, err = s.client(2).Hello(testContext(t))

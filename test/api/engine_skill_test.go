@@ -33,7 +33,7 @@ func newSkillEngineRig(t *testing.T, model *stubModel, approved bool, change ...
 	_, files, err := skill.Check("mail", []skill.File{
 		{Path: "SKILL.md", Content: []byte(skillMD("mail", "Run scripts/send.sh."))}, {Path: "references/api.md", Content: []byte("GET /v1\n")},
 		{Path: "scripts/send.sh", Content: []byte(sendScript)},
-	}, skill.Strict)
+	})
 	must(t, err)
 	store := skillstore.Store{Client: manager, Live: manager}
 	rev, err := store.Put(r.ctx, sk, v1alpha1.SkillRevisionSpec{}, files)

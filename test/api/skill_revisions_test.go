@@ -26,7 +26,7 @@ func (r *skillRig) propose(run string, files ...string) *v1alpha1.SkillRevision 
 		Skill: r.key.Name, Description: "Sends a message.",
 		ExtractedFrom: &v1alpha1.ExtractedFrom{Run: run, RunUID: "u", ChangedFiles: []string{"SKILL.md"}},
 	}
-	_, checked, err := skill.Check(r.key.Name, contents(files...), skill.Lenient)
+	_, checked, err := skill.Check(r.key.Name, contents(files...))
 	must(r.t, err)
 	rev, err := store.Put(r.ctx, r.skill(), spec, checked)
 	must(r.t, err)

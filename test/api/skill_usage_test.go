@@ -117,8 +117,11 @@ func TestReviewIsKeptAsAdvice(t *testing.T) {
 	r.used("second", start.Add(2*time.Second), true, reviews(strings.Repeat("漢", 8000)), unapproved)
 	r.restart()
 	r.step()
-	if a := r.revision(rev).Status.Advice; a.Run != "second" || len(a.Text) > 8<<10 || !strings.HasSuffix(a.Text, "…") {
-		t.Errorf("the advice of %s has %d bytes", a.Run, len(a.Text))
+	if a := r.revision(rev).Status.LatestAdvice; a == nil || a.Run != "second" || a.RequestedBy != "admin" || len(a.Text) > 8<<10 || !strings.HasSuffix(a.Text, "…") {
+		t.Errorf("the newest advice is %+v", a)
+	}
+	if a := r.revision(rev).Status.Advice; a.Run != "first" || a.Text != "It is [31mfine." {
+		t.Errorf("the first advice is %+v", a)
 	}
 	// It decides nothing.
 	r.want(v1alpha1.SkillReviewed, "AwaitingApproval")

@@ -35,7 +35,7 @@ func TestSkillStore(t *testing.T) {
 		left -= n
 		files = append(files, skill.File{Path: "assets/" + string(rune('a'+i/26)) + string(rune('a'+i%26)), Content: bytes.Repeat([]byte{byte(i)}, n)})
 	}
-	_, files, err = skill.Check("large", files, skill.Strict)
+	_, files, err = skill.Check("large", files)
 	must(t, err)
 	rev, err := store.Put(ctx, owner, v1alpha1.SkillRevisionSpec{Description: "Has much."}, files)
 	must(t, err)

@@ -59,6 +59,10 @@ func write(dir string, files []skill.File, force bool) (err error) {
 	if len(entries) > 0 && !force {
 		return fmt.Errorf("the folder %s is not empty: --force replaces the files of a skill in it", dir)
 	}
+	if _, err := root.Lstat(skill.ManifestName); len(entries) > 0 && err != nil {
+		// Every file of a skill's folder is the skill's: in another folder, that would be all that somebody has there.
+		return fmt.Errorf("the folder %s is not empty, and has no %s: export into an empty one", dir, skill.ManifestName)
+	}
 	if err := clearFiles(root); err != nil {
 		return err
 	}
@@ -70,11 +74,16 @@ func write(dir string, files []skill.File, force bool) (err error) {
 	return nil
 }
 
-// clearFiles removes what is in the place of a skill's files, and links in the place of its folders.
+// clearFiles removes the files of a skill, and links in the place of its folders.
 func clearFiles(root *os.Root) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !belongs(name) {
+		switch {
+		case err != nil:
 			return err
+		case skill.LeftBehind(name) && d.IsDir():
+			return fs.SkipDir
+		case skill.LeftBehind(name) || d.IsDir():
+			return nil
 		}
 		return root.Remove(name)
 	})

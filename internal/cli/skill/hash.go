@@ -27,16 +27,19 @@ func (c Command) hash(_ context.Context, args []string) error {
 	if err := verb.Parse(fs, args, "the DIR with the files"); err != nil {
 		return err
 	}
-	files, err := read(fs.Arg(0))
+	files, left, err := read(fs.Arg(0))
 	if err != nil {
 		return err
 	}
-	m, asArchive, err := skill.Check("", files, skill.Lenient)
+	m, checked, err := skill.Check("", files)
 	if err != nil {
 		return err
 	}
 	for _, w := range m.Warnings {
 		fmt.Fprintf(c.Err, "note: %s\n", shown(w.Message))
+	}
+	for _, name := range append(m.LeftOut, left...) {
+		fmt.Fprintf(c.Err, "note: %s is no part of the skill: tools leave it behind\n", shown(name))
 	}
 	var policyHash string
 	if *policy != "" {
@@ -44,8 +47,8 @@ func (c Command) hash(_ context.Context, args []string) error {
 			return err
 		}
 	}
-	contentHash := skill.ContentHash(asArchive)
-	c.compareStrict(files, contentHash)
+	contentHash := skill.ContentHash(checked)
+	c.comparePlain(files, contentHash)
 	fmt.Fprintf(c.Out, "contentHash: %s\n", contentHash)
 	if policyHash != "" {
 		fmt.Fprintf(c.Out, "policyHash:  %s\n", policyHash)
@@ -53,14 +56,13 @@ func (c Command) hash(_ context.Context, args []string) error {
 	return nil
 }
 
-// compareStrict says what becomes of the files as keys of ConfigMaps, if that is something else.
-func (c Command) compareStrict(files []skill.File, contentHash string) {
+// comparePlain says what becomes of the files as keys of ConfigMaps, if that is something else.
+func (c Command) comparePlain(files []skill.File, contentHash string) {
 	for i := range files {
 		files[i].Executable = false
 	}
-	_, files, err := skill.Check("", files, skill.Strict)
+	_, files, err := skill.Check("", files)
 	if err != nil {
-		fmt.Fprintf(c.Err, "note: in spec.source.files and ConfigMaps, the files are refused: %s\n", shown(err.Error()))
 		return
 	}
 	if plain := skill.ContentHash(files); plain != contentHash {
@@ -68,29 +70,38 @@ func (c Command) compareStrict(files []skill.File, contentHash string) {
 	}
 }
 
-// read reads the files of a skill in a folder.
-func read(dir string) ([]skill.File, error) {
+// read reads the files of a skill in a folder. left are files and folders that are none of it, and were not read.
+func read(dir string) (files []skill.File, left []string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var files []skill.File
+	var links []error
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !belongs(name) {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s is a link, or something else that is no file", shown(name))
+		case skill.LeftBehind(name):
+			left = append(left, name)
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			return nil
+		case !d.Type().IsRegular():
+			links = append(links, fmt.Errorf("%s is a link, or something else that is no file", shown(name)))
+			return nil
+		case len(files) > skill.MaxFiles:
+			// There are too many, and Check says so.
+			return fs.SkipAll
 		}
 		f, err := readFile(root, name)
 		files = append(files, f)
 		return err
 	})
-	return files, errors.Join(err, root.Close())
+	return files, left, errors.Join(append(links, err, root.Close())...)
 }
-
-// belongs says whether a skill has files at or below a path.
-func belongs(name string) bool { return skill.Belongs(name) || skill.Belongs(name+"/any") }
 
 // readFile reads a file, and no more of it than is needed to see that it is too large.
 func readFile(root *os.Root, name string) (skill.File, error) {

@@ -20,7 +20,7 @@ func TestHash(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	dir := t.TempDir()
-	fill(t, dir, map[string]string{"SKILL.md": manifest, "scripts/send.sh": "#!/bin/sh\necho one\n", "references/old.md": "old\n", "kustomization.yaml": "mine"})
+	fill(t, dir, map[string]string{"SKILL.md": manifest, "scripts/send.sh": "#!/bin/sh\necho one\n", "references/old.md": "old\n"})
 	code, out, errs := r.run("hash", dir)
 	if want := "contentHash: " + r.first.Spec.ContentHash + "\n"; code != 0 || out != want || errs != "" {
 		t.Errorf("code %d, prints %q, complains %q, want %q", code, out, errs, want)
@@ -47,9 +47,12 @@ func TestHashRefuses(t *testing.T) {
 		"no SKILL.md":          {files: map[string]string{"scripts/a": ""}, code: 2, says: "SKILL.md"},
 		"a file too large":     {files: map[string]string{"SKILL.md": manifest, "assets/a": strings.Repeat("x", 1<<20+1)}, code: 2, says: "assets/a"},
 		"a link to a folder":   {files: map[string]string{"SKILL.md": manifest}, link: "scripts", code: 2, says: "scripts is a link"},
-		"a link of others":     {files: map[string]string{"SKILL.md": manifest}, link: "docs", code: 0, says: "contentHash"},
+		"a link elsewhere":     {files: map[string]string{"SKILL.md": manifest}, link: "docs", code: 2, says: "docs is a link"},
 		"a link to a file":     {files: map[string]string{"SKILL.md": manifest, "scripts/a": ""}, link: "scripts/b", code: 2, says: "scripts/b is a link"},
-		"what is not standard": {files: map[string]string{"SKILL.md": strings.Replace(manifest, "---\nAsk", "color: red\n---\nAsk", 1)}, code: 0, says: "in spec.source.files and ConfigMaps, the files are refused"},
+		"what is not standard": {files: map[string]string{"SKILL.md": strings.Replace(manifest, "---\nAsk", "color: red\n---\nAsk", 1)}, code: 0, says: "note: the standard has no key"},
+		"what tools leave behind": {
+			files: map[string]string{"SKILL.md": manifest, "node_modules/x/index.js": "", "scripts/a.pyc": ""}, code: 0, says: "note: node_modules is no part of the skill: tools leave it behind",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,5 +144,19 @@ func TestDefaultsOfTheAPI(t *testing.T) {
 	want := map[string]any{".credentials[].slot": "bearer", ".inputs[].type": "string", ".approval.required": "Never", ".approval.onUnknown": "Person"}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("withDefaults does not fill in what the API does:\n%s", diff)
+	}
+}
+
+// Every file in the folder counts, wherever it is.
+func TestHashIsOfEveryFile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	dir := t.TempDir()
+	fill(t, dir, map[string]string{"SKILL.md": manifest})
+	_, without, _ := r.run("hash", dir)
+	fill(t, dir, map[string]string{"examples/console.py": "print(1)\n"})
+	code, with, errs := r.run("hash", dir)
+	if code != 0 || errs != "" || with == without || !strings.Contains(with, "contentHash: sha256:") {
+		t.Errorf("code %d, %q with a file more, %q without, complains %q", code, with, without, errs)
 	}
 }

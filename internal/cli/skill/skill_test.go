@@ -82,13 +82,19 @@ func TestExport(t *testing.T) {
 	if diff := cmp.Diff(first, folder(t, dir)); diff != "" {
 		t.Fatal(diff)
 	}
-	fill(t, dir, map[string]string{"kustomization.yaml": "mine", "scripts/draft.sh": "gone", "scripts/debug.log": "kept"})
+	fill(t, dir, map[string]string{"notes.yaml": "gone", "scripts/draft.sh": "gone", "scripts/debug.log": "kept"})
 	r.want(2, []string{"export", "weather", dir}, "is not empty: --force")
 	r.want(0, []string{"export", "weather", dir, "--force"}, r.second.Spec.ContentHash)
 	second := map[string]string{
-		"SKILL.md": manifest + "Twice.", "scripts/send.sh": "x #!/bin/sh\necho \x1b[31mtwo\n", "assets/logo.png": "\x89\xff", "kustomization.yaml": "mine", "scripts/debug.log": "kept",
+		"SKILL.md": manifest + "Twice.", "scripts/send.sh": "x #!/bin/sh\necho \x1b[31mtwo\n", "assets/logo.png": "\x89\xff", "scripts/debug.log": "kept",
 	}
 	if diff := cmp.Diff(second, folder(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	other := t.TempDir()
+	fill(t, other, map[string]string{"thesis.md": "mine"})
+	r.want(2, []string{"export", "weather", other, "--force"}, "is not empty, and has no SKILL.md")
+	if diff := cmp.Diff(map[string]string{"thesis.md": "mine"}, folder(t, other)); diff != "" {
 		t.Error(diff)
 	}
 	// What is exported has the hash of what was exported.
