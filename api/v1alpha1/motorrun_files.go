@@ -13,9 +13,15 @@ type Code struct {
 	// +kubebuilder:validation:MaxLength=65536
 	// +required
 	Source string `json:"source"`
-	// timeoutMs is how long it may take, in milliseconds: 5000 if unset. What is outside of 100 to 5000 counts as the nearest of these.
+	// timeoutMs is how long it may take, in milliseconds: 100 to 5000, in a run with domains 100 to 30000. Unset, it is the most.
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=30000
 	// +optional
 	TimeoutMs int32 `json:"timeoutMs,omitempty"`
+	// purpose says for people why the code is run. kubectl get -o wide shows it.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Purpose string `json:"purpose,omitempty"`
 }
 
 // InputFile is a file for the workspace.

@@ -313,9 +313,10 @@ type RunResult struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Partial string `json:"partial,omitempty"`
-	// value is what the code of a Oneshot run came to, as JSON: {"ok", "value", "console", "error": {"code", "message"}}. If it is
-	// longer than fits here, console is left out of it, and value if need be, and "truncated" is true; the run's step has more.
-	// +kubebuilder:validation:MaxLength=12288
+	// value is what the code of a Oneshot run came to, as JSON: {"ok", "value", "console", "durationMs", "error": {"code", "message"}}.
+	// It has at most 32 KiB, and 64 KiB as a JSON string. If it is longer, console is left out of it; of a value that still does not
+	// fit, the first 4 KiB of its JSON are in "head", and "truncated" is true. The run's step has the same.
+	// +kubebuilder:validation:MaxLength=32768
 	// +optional
 	Value string `json:"value,omitempty"`
 	// artifacts are the files that the run leaves behind.

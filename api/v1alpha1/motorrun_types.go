@@ -36,7 +36,8 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="has(self.bash) == has(oldSelf.bash) && (!has(self.bash) || self.bash == oldSelf.bash)",fieldPath=".bash",message="bash never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!has(self.mcpServers) || self.mcpServers.size() == 0 ? !has(oldSelf.mcpServers) || oldSelf.mcpServers.size() == 0 : has(oldSelf.mcpServers) && self.mcpServers == oldSelf.mcpServers",fieldPath=".mcpServers",message="mcpServers never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!has(self.mcpServers) || self.mcpServers.all(m, !has(m.credential) || has(self.credentials) && self.credentials.exists(c, c.name == m.credential))",fieldPath=".mcpServers",message="the credential of an MCP server is one of spec.credentials"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || (!has(self.tools) || self.tools.size() == 0) && (!has(self.domains) || self.domains.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a Oneshot run has no tools, domains, credentials, mcpServers or files: it is one piece of code, without a network"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || (!has(self.tools) || self.tools.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a Oneshot run has no tools, credentials, mcpServers or files: it is one piece of code, and domains that it may reach"
+// +kubebuilder:validation:XValidation:rule="!has(self.code) || !has(self.code.timeoutMs) || self.code.timeoutMs <= 5000 || has(self.domains) && self.domains.size() > 0",fieldPath=".code",message="code.timeoutMs is at most 5000 in a run without domains; code that waits for hosts has up to 30000"
 // +kubebuilder:validation:XValidation:rule="has(self.requester) == has(oldSelf.requester) && (!has(self.requester) || self.requester == oldSelf.requester)",fieldPath=".requester",message="requester never changes after creation: it is who created the run"
 // +kubebuilder:validation:XValidation:rule="!has(self.files) || self.files.size() == 0 ? !has(oldSelf.files) || oldSelf.files.size() == 0 : has(oldSelf.files) && self.files == oldSelf.files",fieldPath=".files",message="files never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.skillRef) == has(oldSelf.skillRef) && (!has(self.skillRef) || self.skillRef == oldSelf.skillRef)",fieldPath=".skillRef",message="skillRef never changes after creation: create another run"
@@ -132,7 +133,8 @@ type MotorRunSpec struct {
 	Inputs []RunInput `json:"inputs,omitempty"`
 
 	// skillReview has the model look at the files of skillRef and say what it thinks of them, with tools that only read and
-	// without a network, in one attempt of 10 answers at most. What it says is stored with the SkillRevision, as advice.
+	// without a network, in one attempt of 10 answers at most. Its task is the operator's own; spec.task is a note for people. What it
+	// says is stored with the SkillRevision, as advice, with who made the run.
 	// +optional
 	SkillReview bool `json:"skillReview,omitempty"`
 
@@ -318,6 +320,7 @@ type Retry struct {
 // +kubebuilder:printcolumn:name="Attempt",type=integer,priority=1,JSONPath=`.status.attempts[-1:].index`
 // +kubebuilder:printcolumn:name="Pod",type=string,priority=1,JSONPath=`.status.sandbox.podName`
 // +kubebuilder:printcolumn:name="Model",type=string,priority=1,JSONPath=`.status.model`
+// +kubebuilder:printcolumn:name="Purpose",type=string,priority=1,JSONPath=`.spec.code.purpose`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 // +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind == 'Retry' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || (self.status.pendingInput.kind == 'DomainRequest' ? has(r.decision) && r.decision != 'Approve' : self.status.pendingInput.kind == 'Approval' ? has(r.decision) && r.decision in ['Approve', 'Deny'] : has(r.answer)))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), a request for approval with decision (Approve or Deny) and digest, any other question with answer"
 // +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind != 'Approval' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || (has(r.digest) && r.digest == self.status.pendingInput.action.argsDigest))",fieldPath=".spec.responses",message="a decision about a tool call carries the digest of what was decided about: status.pendingInput.action.argsDigest"

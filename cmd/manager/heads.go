@@ -75,7 +75,7 @@ func outputHead(s *v1alpha1.MotorStep, r *v1alpha1.ToolResult) string {
 	is := func(tool string) bool {
 		return slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return c.ID == r.CallID && c.Tool == tool })
 	}
-	if is(toolapi.ToolOneshot) && len(r.Output) > headOutput {
+	if (is(toolapi.ToolOneshot) || is(toolapi.ToolOneshotNetwork)) && len(r.Output) > headOutput {
 		return oneshot.Read(r.OK, r.ErrorCode, r.Output).Value
 	}
 	if is(toolapi.ToolInstall) {

@@ -19,15 +19,11 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 	if isAccepted(s.run) {
 		return true, nil
 	}
-	if s.run.Spec.Mode == v1alpha1.ModeOneshot {
-		// It needs no model, and may have nothing else that could be missing.
-		return true, nil
-	}
 	if ok, err := r.acceptDomains(ctx, s); err != nil || !ok {
 		return false, err
 	}
-	if s.run.Spec.Mode == v1alpha1.ModeInstall {
-		// Nor does it need a model.
+	if !runpolicy.HasModel(s.run) {
+		// Nor may it have anything else that could be missing.
 		return true, nil
 	}
 	endpoint, err := r.Models.Resolve(ctx, s.run)

@@ -15,20 +15,41 @@ import (
 )
 
 // runOnce runs the code of a Oneshot run: one call, which no model asked for, in the journal and the sandbox that every run
-// has. What it came to is in its step, and the controller ends the run by that.
+// has. What it came to is in its step, and the controller ends the run by that. Code of a run with domains may have done something
+// outside: it is not run again if nobody saw it end.
 func (e *Engine) runOnce(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, log *slog.Logger,
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, log *slog.Logger,
 ) (motorloop.Outcome, error) {
+	network := len(run.Spec.Domains) > 0
+	tool, way := toolapi.ToolOneshot, (*egress)(nil)
+	if network {
+		var err error
+		if way, err = e.openEgress(ctx, l, run, known); err != nil {
+			return motorloop.Outcome{}, err
+		}
+		if !way.exists() {
+			return motorloop.Outcome{}, egressMissing(l, e.Now(), "the run may reach nothing")
+		}
+		tool = toolapi.ToolOneshotNetwork
+	}
 	box, err := e.openSandbox(l, run, entries, log)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
 	defer box.close()
-	args := toolapi.OneshotArgs{
-		Language: run.Spec.Code.Language, Source: run.Spec.Code.Source, TimeoutMs: oneshot.Clamp(run.Spec.Code.TimeoutMs),
+	if way != nil {
+		box.egress = way
 	}
-	call := motorloop.Call{Tool: toolapi.ToolOneshot, Arguments: oneshot.Arguments(args)}
-	return box.once(ctx, call, oneshot.Refuse(args), func(t motorloop.Tools) motorloop.Tools { return oneshotTools{t} })
+	args := toolapi.OneshotArgs{
+		Language: run.Spec.Code.Language, Source: run.Spec.Code.Source, TimeoutMs: oneshot.Timeout(run.Spec.Code.TimeoutMs, network),
+	}
+	call := motorloop.Call{Tool: tool, Arguments: oneshot.Arguments(args)}
+	return box.once(ctx, call, oneshot.Refuse(args, network), func(t motorloop.Tools) motorloop.Tools {
+		if way == nil {
+			return oneshotTools{t}
+		}
+		return oneshotTools{discreetTools{t, known, way.refresh}}
+	})
 }
 
 // once runs the loop of a run that has one call, which no model asked for. It is made by what judging makes of the sandbox's tools,

@@ -15,15 +15,18 @@ const (
 	whyNetwork = "uses the network"
 	whyEval    = "runs a text as code"
 	whySystem  = "reaches into the system or the runtime"
+	whyObjects = "changes what every object inherits"
 	whyUnknown = "loads a module whose name only the running code knows"
 )
 
 // Guard names what in the code plainly asks for processes, files, the network or the evaluation of text, with its line, or
 // gives "". Comments and strings do not count.
 //
+// With network, code may use the network.
+//
 // It saves who wrote such code by accident a look at an odd error. It is no boundary, and easily deceived: what the code
-// can do is decided by its sandbox, which has no network, no credential and nothing in its workspace.
-func Guard(language, source string) string {
+// can do is decided by its sandbox, which has no credential, nothing in its workspace, and no network but the domains of the run.
+func Guard(language, source string, network bool) string {
 	var tokens []token
 	var rule func([]token, int) finding
 	switch language {
@@ -36,7 +39,7 @@ func Guard(language, source string) string {
 		if t.kind != word {
 			continue
 		}
-		if f := rule(tokens, i); f.why != "" {
+		if f := rule(tokens, i); f.why != "" && (f.why != whyNetwork || !network) {
 			return fmt.Sprintf("line %d: %s %s, which the code of a Oneshot run may not do", t.line, f.construct, f.why)
 		}
 	}

@@ -31,6 +31,8 @@ var javaScriptRules = map[string]func(tokens []token, i int) finding{
 	"eval":           judgeEval,
 	"Function":       judgeEval,
 	"constructor":    judgeConstructor,
+	"globalThis":     judgeGlobal,
+	"__proto__":      judgePrototype,
 	"fetch":          judgeFetch,
 	"WebSocket":      judgeSocket,
 	"XMLHttpRequest": judgeSocket,
@@ -77,8 +79,21 @@ func judgeEval(tokens []token, i int) finding {
 	return finding{tokens[i].text + "(…)", whyEval}
 }
 
-// judgeConstructor looks for the constructor of a function, which is Function.
+// judgeGlobal refuses the global object by its name: what is on it can be had without it.
+func judgeGlobal(tokens []token, i int) finding {
+	if !isGlobal(tokens, i) {
+		return finding{}
+	}
+	return finding{"globalThis", whySystem}
+}
+
+func judgePrototype([]token, int) finding { return finding{"__proto__", whyObjects} }
+
+// judgeConstructor looks for the constructor of a function, which is Function, and for members of one that only a text names.
 func judgeConstructor(tokens []token, i int) finding {
+	if is(tokens, i+1, "[") {
+		return finding{"constructor[…]", whyEval}
+	}
 	ofText := is(tokens, i+1, "(") && at(tokens, i+2).kind == quoted
 	ofItself := is(tokens, i+1, ".") && is(tokens, i+2, "constructor")
 	if !is(tokens, i-1, ".") || !ofText && !ofItself {

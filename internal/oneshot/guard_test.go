@@ -17,7 +17,7 @@ func TestGuardRefuses(t *testing.T) {
 		"require of a template":      {"javascript", "require(`net`)", `line 1: require "net" uses the network`},
 		"require of a sum":           {"javascript", "require('f' + 's')", `line 1: require(…) loads a module whose name only the running code knows`},
 		"require of a variable":      {"javascript", "const m = 'fs'\nrequire(m)", `line 2: require(…) loads a module whose name only the running code knows`},
-		"require by the global":      {"javascript", "globalThis.require('os')", `line 1: require "os" reaches into the system or the runtime`},
+		"require by the global":      {"javascript", "globalThis.require('os')", "line 1: globalThis reaches into the system or the runtime"},
 		"require in a template":      {"javascript", "`a ${`b ${require('vm')} c`} d`", `line 1: require "vm" runs a text as code`},
 		"import":                     {"javascript", "import fs, { readFile } from 'fs'", `line 1: from "fs" reads or writes files`},
 		"import for its effect":      {"javascript", "import 'node:http'", `line 1: import "http" uses the network`},
@@ -25,7 +25,9 @@ func TestGuardRefuses(t *testing.T) {
 		"dynamic import of a name":   {"javascript", "await import(name)", `line 1: import(…) loads a module whose name only the running code knows`},
 		"export from":                {"javascript", "export * from 'dns'", `line 1: from "dns" uses the network`},
 		"eval":                       {"javascript", "eval('1')", "line 1: eval(…) runs a text as code"},
-		"eval of the global":         {"javascript", "globalThis?.eval('1')", "line 1: eval(…) runs a text as code"},
+		"eval of the global":         {"javascript", "globalThis?.eval('1')", "line 1: globalThis reaches into the system or the runtime"},
+		"a prototype":                {"javascript", "x.__proto__.y = 1", "line 1: __proto__ changes what every object inherits"},
+		"a member of a constructor":  {"javascript", "x.constructor ['prototype']", "line 1: constructor[…] runs a text as code"},
 		"Function":                   {"javascript", "/* one\n two */ new Function('return 1')()", "line 2: Function(…) runs a text as code"},
 		"constructor":                {"javascript", "[].constructor.constructor('return process')()", "line 1: .constructor(…) runs a text as code"},
 		"constructor of a function":  {"javascript", "(() => {}).constructor('return 1')", "line 1: .constructor(…) runs a text as code"},
@@ -56,10 +58,25 @@ func TestGuardRefuses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := Guard(tt.language, tt.source); got != tt.want+mayNot {
+			if got := Guard(tt.language, tt.source, false); got != tt.want+mayNot {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// Code with a network may use it, and nothing else that is refused.
+func TestGuardOfCodeWithANetwork(t *testing.T) {
+	t.Parallel()
+	for source, refused := range map[string]bool{
+		"const r = await fetch('https://example.org'); return r.json()": false, "require('node:https')": false, "fetch(x); require('fs')": true, "process.exit(1)": true,
+	} {
+		if got := Guard("javascript", source, true); (got != "") != refused {
+			t.Errorf("%s: %q", source, got)
+		}
+	}
+	if got := Guard("python", "import urllib.request", true); got != "" {
+		t.Error(got)
 	}
 }
 
@@ -89,7 +106,7 @@ func TestGuardLetsThrough(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := Guard(tt.language, tt.source); got != "" {
+			if got := Guard(tt.language, tt.source, false); got != "" {
 				t.Errorf("refused: %s", got)
 			}
 		})
@@ -102,7 +119,7 @@ func TestGuardIsFast(t *testing.T) {
 	for _, s := range []string{"/[", "`${", "/", "'\\", "/*", "from a import b:", "require(", "import a, ", "process.", "\n", "rb'''"} {
 		for _, language := range []string{"javascript", "python"} {
 			began := time.Now()
-			Guard(language, strings.Repeat(s, 64<<10/len(s)))
+			Guard(language, strings.Repeat(s, 64<<10/len(s)), false)
 			if took := time.Since(began); took > 5*time.Second {
 				t.Errorf("%s: a source of %q takes %s", language, s, took)
 			}
@@ -118,11 +135,11 @@ func FuzzGuard(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, source string) {
 		for _, language := range []string{"javascript", "python"} {
-			got := Guard(language, source)
+			got := Guard(language, source, false)
 			if len(got) > 200 || strings.Contains(got, "\n") {
 				t.Errorf("%s: %q gives %q", language, source, got)
 			}
-			if got != Guard(language, source) {
+			if got != Guard(language, source, false) {
 				t.Errorf("%s: %q is judged twice in two ways", language, source)
 			}
 		}

@@ -14,35 +14,41 @@ import (
 )
 
 const (
-	// minTimeoutMs and maxTimeoutMs bound how long the code may take, in milliseconds.
-	minTimeoutMs = 100
-	maxTimeoutMs = 5000
+	// defaultTimeoutMs and defaultNetworkMs are how long the code may take if the run does not say, in milliseconds.
+	defaultTimeoutMs = 5000
+	defaultNetworkMs = 30000
 
-	// maxRecorded is the most that the JSON of a result takes as a JSON string. A step has room for more.
-	maxRecorded = 64 << 10
-	// MaxValueBytes is the most that Outcome.Value takes as a JSON string.
-	MaxValueBytes = 12 << 10
+	// MaxValueBytes is the most of a result as JSON, and MaxQuotedBytes the most that it takes as a JSON string. A step and the
+	// status of a run have room for the same.
+	MaxValueBytes  = toolapi.MaxOutputBytes
+	MaxQuotedBytes = 64 << 10
 	// maxMessage is the most of an error message, in bytes and as a JSON string.
 	maxMessage = 2 << 10
+	// maxDurationMs is more than any code may take.
+	maxDurationMs = 60_000
 )
 
-// Clamp gives the time that the code has for the one that was asked for, in milliseconds.
-func Clamp(timeoutMs int32) int32 {
-	if timeoutMs == 0 {
-		return maxTimeoutMs
+// Timeout gives the time that the code has for the one that was asked for, in milliseconds; 0 asks for none. Admission has refused
+// what is out of bounds.
+func Timeout(timeoutMs int32, network bool) int32 {
+	switch {
+	case timeoutMs != 0:
+		return timeoutMs
+	case network:
+		return defaultNetworkMs
 	}
-	return min(max(timeoutMs, minTimeoutMs), maxTimeoutMs)
+	return defaultTimeoutMs
 }
 
 // Arguments writes the arguments of the call that runs the code.
 func Arguments(a toolapi.OneshotArgs) string { return text.JSON(a) }
 
-// Refuse gives the result of code that is not run at all, nil if it may run.
-func Refuse(a toolapi.OneshotArgs) *toolapi.Result {
+// Refuse gives the result of code that is not run at all, nil if it may run. network says that the run has domains.
+func Refuse(a toolapi.OneshotArgs, network bool) *toolapi.Result {
 	if n := quotedLen(Arguments(a)); n > toolapi.MaxArgumentsBytes {
 		return blocked(fmt.Sprintf("the code is too long: it takes %d bytes in the record of the run, which has room for %d", n, toolapi.MaxArgumentsBytes))
 	}
-	if found := Guard(a.Language, a.Source); found != "" {
+	if found := Guard(a.Language, a.Source, network); found != "" {
 		return blocked(found)
 	}
 	return nil
@@ -70,7 +76,7 @@ func Clean(r toolapi.Result) toolapi.Result {
 	if o.Error != nil {
 		r.ErrorCode = resultCode(o.Error.Code)
 	}
-	r.Output = fit(o, func(s string) bool { return len(s) <= toolapi.MaxOutputBytes && quotedLen(s) <= maxRecorded })
+	r.Output, _ = fit(o)
 	return r
 }
 
@@ -78,15 +84,18 @@ func Clean(r toolapi.Result) toolapi.Result {
 type Outcome struct {
 	// Code is "" if the code ended by itself, else one of the codes of a toolapi.OneshotError, and Message says more.
 	Code, Message string
-	// Value is a toolapi.OneshotResult as JSON. Where that is longer than MaxValueBytes, first the console and then the value
-	// is left out.
+	// Value is a toolapi.OneshotResult as JSON. Where that is too long, first the console is left out, and of the value there is
+	// the beginning.
 	Value string
+	// Cut says that the value is not whole.
+	Cut bool
 }
 
 // Read says what a recorded result came to. Of a result whose output is the Value of an Outcome it says the same.
 func Read(ok bool, errorCode, output string) Outcome {
 	o := parse(ok, errorCode, output)
-	read := Outcome{Value: fit(o, func(s string) bool { return quotedLen(s) <= MaxValueBytes })}
+	var read Outcome
+	read.Value, read.Cut = fit(o)
 	if o.Error != nil {
 		read.Code, read.Message = o.Error.Code, o.Error.Message
 	}
@@ -106,8 +115,10 @@ func parse(ok bool, errorCode, output string) toolapi.OneshotResult {
 	case o.OK != ok || o.OK != (o.Error == nil):
 		return failed(toolapi.ExecutionError, "The sandbox says both that the code ended and that it did not.")
 	case o.OK:
+		o.Head, o.DurationMs = text.CutBytes(o.Head, toolapi.MaxOneshotHead), min(max(o.DurationMs, 0), maxDurationMs)
 		return o
 	}
+	o.Head, o.DurationMs = "", min(max(o.DurationMs, 0), maxDurationMs)
 	o.Error = &toolapi.OneshotError{Code: executionCode(errorCode), Message: printable(o.Error.Message)}
 	return o
 }
@@ -137,19 +148,24 @@ func resultCode(executionCode string) string {
 	return toolapi.CodeExecutionError
 }
 
-// fit writes a result as JSON, and leaves out of it what does not fit.
-func fit(o toolapi.OneshotResult, fits func(string) bool) string {
+// fit writes a result as JSON, and leaves out of it what does not fit. Of the value it keeps the beginning.
+func fit(o toolapi.OneshotResult) (value string, cut bool) {
 	s := text.JSON(o)
-	if !fits(s) {
+	if !fits(s) && o.Console != "" {
 		o.Console, o.Truncated = "", true
 		s = text.JSON(o)
 	}
 	if !fits(s) {
-		o.Value = nil
+		if o.Head == "" {
+			o.Head = string(o.Value)
+		}
+		o.Value, o.Head, o.Truncated = nil, text.CutBytes(o.Head, toolapi.MaxOneshotHead), true
 		s = text.JSON(o)
 	}
-	return s
+	return s, o.Head != ""
 }
+
+func fits(s string) bool { return len(s) <= MaxValueBytes && quotedLen(s) <= MaxQuotedBytes }
 
 // quotedLen is how many bytes a text takes as a JSON string, quotes not counted.
 func quotedLen(s string) int {

@@ -12,11 +12,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-func TestClamp(t *testing.T) {
+func TestTimeout(t *testing.T) {
 	t.Parallel()
-	for asked, want := range map[int32]int32{0: 5000, -1: 100, 1: 100, 99: 100, 100: 100, 101: 101, 4999: 4999, 5000: 5000, 5001: 5000, 1 << 30: 5000, -1 << 31: 100} {
-		if got := Clamp(asked); got != want {
-			t.Errorf("Clamp(%d) = %d, want %d", asked, got, want)
+	for _, c := range []struct {
+		asked   int32
+		network bool
+		want    int32
+	}{{0, false, 5000}, {0, true, 30000}, {100, false, 100}, {30000, true, 30000}} {
+		if got := Timeout(c.asked, c.network); got != c.want {
+			t.Errorf("Timeout(%d, %t) = %d, want %d", c.asked, c.network, got, c.want)
 		}
 	}
 }
@@ -38,7 +42,7 @@ func TestRefuse(t *testing.T) {
 			if err := json.Unmarshal([]byte(Arguments(a)), &back); err != nil || back != a {
 				t.Errorf("the arguments are %.100s", Arguments(a))
 			}
-			r := Refuse(a)
+			r := Refuse(a, false)
 			if tt.want == "" {
 				if r != nil {
 					t.Errorf("got %+v", r)
@@ -66,6 +70,7 @@ func TestCleanAndRead(t *testing.T) {
 		code, output        string
 		wantCode, wantValue string
 		wantMessage         string
+		wantCut             bool
 	}{
 		"a value":            {ok: true, output: `{"ok":true, "value":{"a":[1,"<é>"]},"console":"hi\n"}`, wantValue: `{"ok":true,"value":{"a":[1,"<é>"]},"console":"hi\n"}`},
 		"no value":           {ok: true, output: `{"ok":true,"value":null}`, wantValue: `{"ok":true,"value":null}`},
@@ -109,11 +114,16 @@ func TestCleanAndRead(t *testing.T) {
 		"a long console": {
 			ok: true, output: `{"ok":true,"value":7,"console":` + quote(t, long) + `}`, wantValue: `{"ok":true,"value":7,"truncated":true}`,
 		},
-		"a long value": {ok: true, output: `{"ok":true,"value":` + value(40<<10) + `}`, wantValue: `{"ok":true,"truncated":true}`},
-		"a value that fits the step only": {
-			ok: true, output: `{"ok":true,"value":` + value(20<<10) + `}`, wantValue: `{"ok":true,"truncated":true}`,
+		"a long value": {
+			ok: true, output: `{"ok":true,"value":` + value(40<<10) + `}`, wantCut: true,
+			wantValue: `{"ok":true,"head":` + quote(t, value(40 << 10)[:4093]+"…") + `,"truncated":true}`,
 		},
-		"invalid UTF-8": {ok: true, output: "{\"ok\":true,\"value\":\"a\xff\"}", wantValue: `{"ok":true,"value":"a` + "\uFFFD" + `"}`},
+		"32 KiB with all around it": {ok: true, output: `{"ok":true,"value":` + value(32<<10-20) + `}`, wantValue: `{"ok":true,"value":` + value(32<<10-20) + `}`},
+		"a value that the sandbox cut": {
+			ok: true, output: `{"ok":true,"head":"[1,","durationMs":7,"truncated":true}`, wantCut: true, wantValue: `{"ok":true,"head":"[1,","durationMs":7,"truncated":true}`,
+		},
+		"a time that cannot be": {ok: true, output: `{"ok":true,"value":1,"durationMs":-5}`, wantValue: `{"ok":true,"value":1}`},
+		"invalid UTF-8":         {ok: true, output: "{\"ok\":true,\"value\":\"a\xff\"}", wantValue: `{"ok":true,"value":"a` + "\uFFFD" + `"}`},
 		"too deep": {
 			ok: true, output: `{"ok":true,"value":` + strings.Repeat("[", 15_000) + strings.Repeat("]", 15_000) + `}`,
 			wantCode: "EXECUTION_ERROR", wantMessage: `The sandbox could not run the code: {"ok":true,"value":` + strings.Repeat("[", 281),
@@ -124,7 +134,7 @@ func TestCleanAndRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clean := Clean(toolapi.Result{OK: tt.ok, ErrorCode: tt.code, Output: tt.output, OutputFile: "f", Retryable: true, DurationMs: 5})
-			if len(clean.Output) > toolapi.MaxOutputBytes || quotedLen(clean.Output) > maxRecorded {
+			if len(clean.Output) > toolapi.MaxOutputBytes || quotedLen(clean.Output) > MaxQuotedBytes {
 				t.Errorf("what is recorded has %d bytes, as JSON %d", len(clean.Output), quotedLen(clean.Output))
 			}
 			if clean.OK != (tt.wantCode == "") || clean.Retryable || clean.OutputFile != "" || clean.DurationMs != 5 || clean.OK != (clean.ErrorCode == "") {
@@ -133,7 +143,7 @@ func TestCleanAndRead(t *testing.T) {
 			if diff := cmp.Diff(clean, Clean(clean)); diff != "" {
 				t.Errorf("what is clean was made cleaner:\n%s", diff)
 			}
-			want := Outcome{Code: tt.wantCode, Message: tt.wantMessage, Value: tt.wantValue}
+			want := Outcome{Code: tt.wantCode, Message: tt.wantMessage, Value: tt.wantValue, Cut: tt.wantCut}
 			got := Read(clean.OK, clean.ErrorCode, clean.Output)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -141,8 +151,8 @@ func TestCleanAndRead(t *testing.T) {
 			if diff := cmp.Diff(want, Read(clean.OK, clean.ErrorCode, got.Value)); diff != "" {
 				t.Errorf("read from its value (-want +got):\n%s", diff)
 			}
-			if n := quotedLen(got.Value); n > MaxValueBytes {
-				t.Errorf("the value takes %d bytes", n)
+			if n := quotedLen(got.Value); n > MaxQuotedBytes || len(got.Value) > MaxValueBytes {
+				t.Errorf("the value has %d bytes, as JSON %d", len(got.Value), n)
 			}
 		})
 	}

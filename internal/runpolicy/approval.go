@@ -25,7 +25,7 @@ type finding struct {
 // about the call, then required. What a rule cannot tell of a call counts as if it applied, such as arguments that do not
 // parse, or a command whose name comes out of a variable. Calls that ask a person need no approval.
 func ApprovalReason(run *v1alpha1.MotorRun, tool, arguments string) string {
-	if toolapi.WaitsForPerson(tool) || tool == toolapi.ToolOneshot || tool == toolapi.ToolInstall {
+	if toolapi.WaitsForPerson(tool) || toolapi.IsOneshot(tool) || tool == toolapi.ToolInstall {
 		return ""
 	}
 	a := approvalRules(run)

@@ -3,6 +3,8 @@
 package runpolicy
 
 import (
+	"fmt"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/oneshot"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -11,12 +13,15 @@ import (
 // codeEnded is the summary of a Oneshot run that succeeded.
 const codeEnded = "The code ended."
 
+// codeEndedCut is the summary where the value is longer than there is room for.
+const codeEndedCut = "The code ended. Its value is longer than %d KiB: head has its beginning, and so has the step %s. Return less, or print it in parts."
+
 // addOneshot ends a Oneshot run with what its code came to.
 func (p *Progress) addOneshot(s *v1alpha1.MotorStep) {
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
 		r := resultOf(s, c.ID)
-		if c.Tool != toolapi.ToolOneshot || r == nil {
+		if !toolapi.IsOneshot(c.Tool) || r == nil {
 			continue
 		}
 		o := oneshot.Read(r.OK, r.ErrorCode, r.Output)
@@ -25,6 +30,9 @@ func (p *Progress) addOneshot(s *v1alpha1.MotorStep) {
 		p.LastCalls[len(p.LastCalls)-1].Head = CutEncoded(Cut(o.Value, maxHead), maxHead)
 		if o.Code == "" {
 			p.Final = new(codeEnded)
+			if o.Cut {
+				p.Final = new(fmt.Sprintf(codeEndedCut, oneshot.MaxValueBytes>>10, s.Name))
+			}
 			return
 		}
 		reason, message := executionFailure(o)

@@ -30,6 +30,8 @@ const (
 	ToolSaveCredential = "save_credential"
 	// ToolOneshot runs the code of a Oneshot run. No model is told of it.
 	ToolOneshot = "oneshot"
+	// ToolOneshotNetwork is ToolOneshot for a run that has domains.
+	ToolOneshotNetwork = "oneshot_network"
 	// ToolInstall installs the packages of a run of mode Install. No model is told of it.
 	ToolInstall = "install"
 
@@ -79,7 +81,7 @@ func Repeatable(tool string) bool {
 // end. What is no tool does nothing.
 func HasEffects(tool string) bool {
 	switch tool {
-	case ToolBash, ToolCode, ToolWrite, ToolEdit, ToolPatch, ToolFetch:
+	case ToolBash, ToolCode, ToolWrite, ToolEdit, ToolPatch, ToolFetch, ToolOneshotNetwork:
 		return true
 	}
 	return IsMCPTool(tool)
@@ -101,8 +103,11 @@ func CarriesWeb(tool string, ok bool) bool {
 
 // AlwaysWeb says whether every result of the tool counts as what came in from the web.
 func AlwaysWeb(tool string) bool {
-	return tool == ToolFetch || tool == ToolSearchWeb || tool == ToolInstall || IsMCPTool(tool)
+	return tool == ToolFetch || tool == ToolSearchWeb || tool == ToolInstall || tool == ToolOneshotNetwork || IsMCPTool(tool)
 }
+
+// IsOneshot says whether the tool runs the code of a Oneshot run.
+func IsOneshot(tool string) bool { return tool == ToolOneshot || tool == ToolOneshotNetwork }
 
 // WaitsForPerson says whether a call of the tool gets its result from a person's answer.
 func WaitsForPerson(tool string) bool {

@@ -7,19 +7,26 @@ import "encoding/json"
 // MaxOneshotBytes is the most that value and console of a OneshotResult have together, as JSON.
 const MaxOneshotBytes = 32 << 10
 
+// MaxOneshotHead is the most bytes of OneshotResult.Head.
+const MaxOneshotHead = 4 << 10
+
 // OneshotArgs are the arguments of a call of ToolOneshot.
 type OneshotArgs struct {
 	Language string `json:"language"`
 	Source   string `json:"source"`
-	// TimeoutMs is 100 to 5000.
+	// TimeoutMs is 100 to 5000, of ToolOneshotNetwork 100 to 30000.
 	TimeoutMs int32 `json:"timeoutMs"`
 }
 
 // OneshotResult is the Output of a call of ToolOneshot, whose Result is OK if this is.
 type OneshotResult struct {
 	OK bool `json:"ok"`
-	// Value is that of the last expression, null if it has none or none that JSON has.
+	// Value is what the program returned, or that of its last expression; unset if it has none.
 	Value json.RawMessage `json:"value,omitempty"`
+	// Head is the beginning of the JSON of a value that is too long to be Value.
+	Head string `json:"head,omitempty"`
+	// DurationMs is how long the program ran.
+	DurationMs int64 `json:"durationMs,omitempty"`
 	// Console is what the program printed.
 	Console string `json:"console,omitempty"`
 	// Truncated says that value or console is not whole.

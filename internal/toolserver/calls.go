@@ -44,7 +44,7 @@ func (s *Server) toolNames() []string { return slices.Sorted(maps.Keys(s.tools))
 
 // offered are the tools that a model may be told of.
 func (s *Server) offered() string {
-	return strings.Join(slices.DeleteFunc(s.toolNames(), func(name string) bool { return name == toolapi.ToolOneshot || name == toolapi.ToolInstall }), ", ")
+	return strings.Join(slices.DeleteFunc(s.toolNames(), func(name string) bool { return toolapi.IsOneshot(name) || name == toolapi.ToolInstall }), ", ")
 }
 
 // putCall runs a call, or attaches to the execution that there is, and gives its result.

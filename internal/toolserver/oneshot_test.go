@@ -43,7 +43,16 @@ func TestOneshot(t *testing.T) {
 		"value":             {js, "({a: [1, 'é']})", 5000, `{"a":[1,"é"]}`, "", nil},
 		"console":           {js, "console.log('shown'); console.error('too')", 5000, "", "shown\ntoo\n", nil},
 		"null":              {js, "null", 5000, "null", "", nil},
-		"no JSON":           {js, "new Map()", 5000, "", "", nil},
+		"no JSON":           {js, "new Map()", 5000, "", "", failed("the value is none that JSON has: Map(0) {}")},
+		"a circle":          {js, "const a = {}; a.a = a; a", 5000, "", "", failed("the value is none that JSON has: <ref *1> { a: [Circular *1] }")},
+		"python's no JSON":  {py, "{1}", 5000, "", "", failed("the value is none that JSON has: {1}")},
+		"returned":          {js, "const p=10000, r=0.05, n=10; return p * Math.pow(1+r, n);", 5000, "16288.946267774423", "", nil},
+		"returned early":    {js, "#!/usr/bin/env node\nconst x = await 2\nif (x > 1) return {x}\nreturn 3", 5000, `{"x":2}`, "", nil},
+		"returns nothing":   {js, "console.log(1); return", 5000, "", "1\n", nil},
+		"thrown for return": {js, "const a = 1\nif (!a) return 1\nthrow new Error('no')", 5000, "", "", failed("Error: no (line 3)")},
+		"python returned":   {py, "from __future__ import annotations\nimport math\ndef area(r): return math.pi * r\nfor r in range(3):\n  if r == 2: return [r, area(0)]", 5000, "[2,0.0]", "", nil},
+		"python's tuple":    {py, "return (1, 2)", 5000, "[1,2]", "", nil},
+		"python's thrown":   {py, "x = 1\nif x:\n  raise ValueError('no')\nreturn x", 5000, "", "", failed("ValueError: no (line 3)")},
 		"await":             {js, "await new Promise(r => setTimeout(r, 10, 7))", 5000, "7", "", nil},
 		"environment":       {js, "Object.keys(process.env).sort()", 5000, `["HOME","LANG","PATH","TMPDIR"]`, "", nil},
 		"folder":            {js, "const fs = require('fs'); fs.writeFileSync('x', ''); [fs.readdirSync('.'), process.cwd() === process.env.HOME]", 5000, `[["x"],true]`, "", nil},
@@ -69,6 +78,9 @@ func TestOneshot(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r, shown := s.oneshot(test.language, test.source, test.ms)
+			if shown.DurationMs < 1 {
+				t.Errorf("it took %d ms", shown.DurationMs)
+			}
 			if test.err == nil && (!shown.OK || shown.Error != nil || shown.Console != test.console) || string(shown.Value) != test.value || shown.Truncated {
 				t.Errorf("%s", r.Output)
 			}
@@ -105,6 +117,17 @@ func TestOneshotTimeIsThatOfTheProgram(t *testing.T) {
 	}
 }
 
+// Code with domains has the time that hosts need, and what it says is from the web.
+func TestOneshotNetwork(t *testing.T) {
+	s := newSandbox(t)
+	for ms, ok := range map[int32]bool{5001: true, 30000: true, 30001: false} {
+		r := s.run(toolapi.ToolOneshotNetwork, toolapi.OneshotArgs{Language: toolapi.LanguageJavaScript, Source: "return process.env.HTTPS_PROXY ?? null", TimeoutMs: ms})
+		if r.OK != ok || r.Provenance != toolapi.ProvenanceWeb {
+			t.Errorf("%d ms: %+v", ms, r)
+		}
+	}
+}
+
 func TestOneshotIsBounded(t *testing.T) {
 	s := newSandbox(t)
 	const js, py = toolapi.LanguageJavaScript, toolapi.LanguagePython
@@ -123,6 +146,9 @@ func TestOneshotIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, shown := s.oneshot(test.language, test.source, 5000)
+			if headed := strings.Contains(test.source, "'v'") && !test.value; headed && !strings.HasPrefix(shown.Head, `"vvv`) || len(shown.Head) > toolapi.MaxOneshotHead {
+				t.Errorf("the head is %.100q", shown.Head)
+			}
 			if !shown.Truncated || (len(shown.Value) > 0) != test.value {
 				t.Errorf("%d bytes: %.300s", len(r.Output), r.Output)
 			}

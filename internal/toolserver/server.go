@@ -324,18 +324,19 @@ type job struct {
 
 func (s *Server) allTools() map[string]tool {
 	return map[string]tool{
-		toolapi.ToolBash:         {alone: true, limit: toolapi.MaxBashOutputBytes, run: s.processes.bash},
-		toolapi.ToolCode:         {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.code},
-		toolapi.ToolRead:         {limit: toolapi.MaxOutputBytes, run: s.workspace.readTool},
-		toolapi.ToolWrite:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.writeTool},
-		toolapi.ToolEdit:         {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.editTool},
-		toolapi.ToolPatch:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.patchTool},
-		toolapi.ToolSaveArtifact: {limit: toolapi.MaxOutputBytes, run: s.artifacts.saveTool},
-		toolapi.ToolList:         {limit: toolapi.MaxOutputBytes, run: s.workspace.listTool},
-		toolapi.ToolGlob:         {limit: toolapi.MaxOutputBytes, run: s.workspace.globTool},
-		toolapi.ToolFetch:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.fetcher.fetch},
-		toolapi.ToolGrep:         {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.grep},
-		toolapi.ToolOneshot:      {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.oneshot},
-		toolapi.ToolInstall:      {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.install},
+		toolapi.ToolBash:           {alone: true, limit: toolapi.MaxBashOutputBytes, run: s.processes.bash},
+		toolapi.ToolCode:           {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.code},
+		toolapi.ToolRead:           {limit: toolapi.MaxOutputBytes, run: s.workspace.readTool},
+		toolapi.ToolWrite:          {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.writeTool},
+		toolapi.ToolEdit:           {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.editTool},
+		toolapi.ToolPatch:          {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.patchTool},
+		toolapi.ToolSaveArtifact:   {limit: toolapi.MaxOutputBytes, run: s.artifacts.saveTool},
+		toolapi.ToolList:           {limit: toolapi.MaxOutputBytes, run: s.workspace.listTool},
+		toolapi.ToolGlob:           {limit: toolapi.MaxOutputBytes, run: s.workspace.globTool},
+		toolapi.ToolFetch:          {alone: true, limit: toolapi.MaxOutputBytes, run: s.fetcher.fetch},
+		toolapi.ToolGrep:           {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.grep},
+		toolapi.ToolOneshot:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.oneshot},
+		toolapi.ToolOneshotNetwork: {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.oneshotNetwork},
+		toolapi.ToolInstall:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.install},
 	}
 }

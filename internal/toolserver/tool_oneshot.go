@@ -25,32 +25,51 @@ const (
 
 	minOneshot = 100 * time.Millisecond
 	maxOneshot = 5 * time.Second
+	// maxOneshotNetwork is for code that waits for hosts.
+	maxOneshotNetwork = 30 * time.Second
 	// maxOneshotMessage is the most that is said of an error, in bytes.
 	maxOneshotMessage = 2 << 10
 )
 
 // oneshot runs the code of a Oneshot run. Whatever happens, its output is a OneshotResult.
 func (p *processes) oneshot(ctx context.Context, j job) toolapi.Result {
-	end, console, timeout, bad := p.runOneshot(ctx, j)
+	return p.oneshotWithin(ctx, j, maxOneshot, nil)
+}
+
+// oneshotNetwork is oneshot for code that may use the way out.
+func (p *processes) oneshotNetwork(ctx context.Context, j job) toolapi.Result {
+	way, err := p.egress.variables()
+	if err != nil {
+		p.log.Error("the certificates for the program cannot be written", "id", j.id, "error", err)
+	}
+	r := p.oneshotWithin(ctx, j, maxOneshotNetwork, way)
+	r.Provenance = toolapi.ProvenanceWeb
+	return r
+}
+
+// oneshotWithin runs the code with these variables beside its own.
+func (p *processes) oneshotWithin(ctx context.Context, j job, most time.Duration, env []string) toolapi.Result {
+	began := time.Now()
+	end, console, timeout, bad := p.runOneshot(ctx, j, most, env)
 	if bad == nil {
-		return oneshotResult(end, timeout, console, j.limit)
+		return oneshotResult(end, timeout, time.Since(began), console, j.limit)
 	}
 	bad.Output = fitOneshot(toolapi.OneshotResult{Error: &toolapi.OneshotError{Code: toolapi.ExecutionError, Message: bad.Output}}, j.limit)
 	return *bad
 }
 
 // runOneshot runs a program that has nothing but itself: its folder is empty and is removed with it, and it knows of no way
-// out.
-func (p *processes) runOneshot(ctx context.Context, j job) (end ending, console *boundedText, timeout time.Duration, bad *toolapi.Result) {
+// out but by env.
+func (p *processes) runOneshot(ctx context.Context, j job, most time.Duration, env []string) (end ending, console *boundedText, timeout time.Duration, bad *toolapi.Result) {
 	var args toolapi.OneshotArgs
 	if bad = decodeArgs(j.args, &args, oneshotUsage); bad != nil {
 		return end, nil, 0, bad
 	}
 	refuse := func(r toolapi.Result) (ending, *boundedText, time.Duration, *toolapi.Result) { return end, nil, 0, &r }
 	timeout = time.Duration(args.TimeoutMs) * time.Millisecond
-	if timeout < minOneshot || timeout > maxOneshot {
+	if timeout < minOneshot || timeout > most {
 		return refuse(failure(toolapi.CodeInvalidArguments, "timeoutMs is %d and may be %d to %d.",
-			args.TimeoutMs, minOneshot.Milliseconds(), maxOneshot.Milliseconds()))
+			args.TimeoutMs, minOneshot.Milliseconds(), most.Milliseconds()))
 	}
 	prog, clear, bad := p.sourceProgram(j, args.Language, args.Source)
 	if bad != nil {
@@ -68,7 +87,7 @@ func (p *processes) runOneshot(ctx context.Context, j job) (end ending, console 
 	}
 	defer func() { _ = temp.root.RemoveAll(local) }() // What is left takes room, and no more.
 	prog.dir, prog.timeout = filepath.Join(temp.dir, local), timeout
-	prog.env = []string{"PATH=" + strings.Join(p.path, ":"), "HOME=" + prog.dir, "TMPDIR=" + prog.dir, "LANG=C.UTF-8"}
+	prog.env = append([]string{"PATH=" + strings.Join(p.path, ":"), "HOME=" + prog.dir, "TMPDIR=" + prog.dir, "LANG=C.UTF-8"}, env...)
 	if args.Language == toolapi.LanguagePython { // What it printed before it was killed must not be lost in its buffer.
 		prog.args = slices.Concat([]string{"-u", "-B"}, prog.args)
 	}
@@ -80,9 +99,9 @@ func (p *processes) runOneshot(ctx context.Context, j job) (end ending, console 
 }
 
 // oneshotResult makes the result of how the program ended.
-func oneshotResult(end ending, timeout time.Duration, console *boundedText, limit int) toolapi.Result {
+func oneshotResult(end ending, timeout, took time.Duration, console *boundedText, limit int) toolapi.Result {
 	value, failed := end.told.last()
-	shown := toolapi.OneshotResult{Console: string(console.text), Truncated: console.cut}
+	shown := toolapi.OneshotResult{Console: string(console.text), Truncated: console.cut, DurationMs: max(1, took.Milliseconds())}
 	result := toolapi.Result{Provenance: toolapi.ProvenanceInternal}
 	fail := func(code, kind, format string, args ...any) {
 		result.ErrorCode = code
@@ -95,6 +114,8 @@ func oneshotResult(end ending, timeout time.Duration, console *boundedText, limi
 		fail(toolapi.CodeKilled, toolapi.ExecutionError, "the tool server was stopped")
 	case end.cause != nil && !status.Exited():
 		fail(toolapi.CodeExecutionTimeout, toolapi.ExecutionTimeout, "the program was killed after %d ms", timeout.Milliseconds())
+	case status.Exited() && status.ExitStatus() == 0 && value != nil && value.Kind == toldText:
+		fail(toolapi.CodeExecutionError, toolapi.ExecutionError, "the value is none that JSON has: %s", bound(value.Text, maxOneshotMessage/2))
 	case status.Exited() && status.ExitStatus() == 0:
 		result.OK, shown.OK = true, true
 	case failed != nil:
@@ -107,8 +128,9 @@ func oneshotResult(end ending, timeout time.Duration, console *boundedText, limi
 	}
 	if shown.OK && value != nil && value.Kind == toldJSON {
 		shown.Value = json.RawMessage(value.Text)
-		if value.Cut || len(encodeOneshot(toolapi.OneshotResult{OK: true, Value: shown.Value, Truncated: true})) > limit {
-			shown.Value, shown.Truncated = nil, true // A part of a JSON value is none.
+		if value.Cut || len(encodeOneshot(toolapi.OneshotResult{OK: true, Value: shown.Value, DurationMs: shown.DurationMs, Truncated: true})) > limit {
+			// A part of a JSON value is none.
+			shown.Value, shown.Head, shown.Truncated = nil, firstBytes(cleanText(value.Text), toolapi.MaxOneshotHead), true
 		}
 	}
 	result.Output = fitOneshot(shown, limit)

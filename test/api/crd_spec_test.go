@@ -35,9 +35,12 @@ func TestBadRunsAreRefused(t *testing.T) {
 		"unknown mode":                   {spec: `{task: a, mode: Batch}`, want: []string{"spec.mode"}},
 		"code in an Agentic run":         {spec: `{task: a, code: {language: python, source: x}}`, want: []string{"spec.code", "code is for Oneshot runs"}},
 		"task in a Oneshot run":          {spec: `{mode: Oneshot, task: a, code: {language: python, source: x}}`, want: []string{"spec.task", "task is for Agentic runs"}},
-		"files of a Oneshot run":         {spec: `{mode: Oneshot, code: {language: python, source: x}, files: [{path: a, content: x}]}`, want: []string{"spec.mode", "a Oneshot run has no tools, domains, credentials, mcpServers or files"}},
+		"files of a Oneshot run":         {spec: `{mode: Oneshot, code: {language: python, source: x}, files: [{path: a, content: x}]}`, want: []string{"spec.mode", "a Oneshot run has no tools, credentials, mcpServers or files"}},
 		"tools of a Oneshot run":         {spec: `{mode: Oneshot, code: {language: python, source: x}, tools: [bash]}`, want: []string{"spec.mode", "a Oneshot run has no tools"}},
 		"Oneshot run without code":       {spec: `{mode: Oneshot}`, want: []string{"spec.code", "a Oneshot run needs code"}},
+		"a long time without domains":    {spec: `{mode: Oneshot, code: {language: python, source: x, timeoutMs: 5001}}`, want: []string{"spec.code", "at most 5000 in a run without domains"}},
+		"too long a time":                {spec: `{mode: Oneshot, code: {language: python, source: x, timeoutMs: 30001}, domains: [example.org]}`, want: []string{"spec.code.timeoutMs"}},
+		"too short a time":               {spec: `{mode: Oneshot, code: {language: python, source: x, timeoutMs: 99}}`, want: []string{"spec.code.timeoutMs"}},
 		"unknown language":               {spec: `{mode: Oneshot, code: {language: ruby, source: x}}`, want: []string{"spec.code.language"}},
 		"51 iterations":                  {spec: `{task: a, limits: {maxIterations: 51}}`, want: []string{"spec.limits.maxIterations"}},
 		"0 iterations":                   {spec: `{task: a, limits: {maxIterations: 0}}`, want: []string{"spec.limits.maxIterations"}},
@@ -157,6 +160,11 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 		"Oneshot": {spec: `{mode: Oneshot, code: {language: javascript, source: "1"}}`, want: map[string]any{
 			"mode": "Oneshot", "code": map[string]any{"language": "javascript", "source": "1"},
 		}},
+		"Oneshot with a network": {
+			spec: `{mode: Oneshot, code: {language: javascript, source: "1", timeoutMs: 30000, purpose: look}, domains: [example.org]}`, want: map[string]any{
+				"mode": "Oneshot", "code": map[string]any{"language": "javascript", "source": "1", "timeoutMs": int64(30000), "purpose": "look"}, "domains": []any{"example.org"},
+			},
+		},
 		"domains": {
 			spec: `{task: a, domains: [example.org, "*.example.org", "a-b.c1.example.org:8443", "xn--exmple-cua.org:1", "e.co:65535"]}`,
 			want: map[string]any{

@@ -51,7 +51,11 @@ func TestOneshot(t *testing.T) {
 		},
 		"a big value": {
 			result: okResult(`{"ok":true,"value":"`+strings.Repeat("v", 20_000)+`"}`, 7), phase: v1alpha1.PhaseCompleted, reason: "Completed",
-			value: `{"ok":true,"truncated":true}`, says: "The code ended.",
+			value: `{"ok":true,"value":"` + strings.Repeat("v", 20_000) + `"}`, says: "The code ended.",
+		},
+		"a value with its head only": {
+			result: okResult(`{"ok":true,"head":"[1,","truncated":true}`, 7), phase: v1alpha1.PhaseCompleted, reason: "Completed",
+			value: `{"ok":true,"head":"[1,","truncated":true}`, says: "Its value is longer than 32 KiB: head has its beginning, and so has the step ",
 		},
 		"an error": {
 			result: &toolapi.Result{ErrorCode: "execution_error", Output: failed("EXECUTION_ERROR"), Provenance: toolapi.ProvenanceInternal, DurationMs: 7},

@@ -82,7 +82,19 @@ function parse(source) {
       if (!worst || error.pos > worst.pos) worst = error;
     }
   }
-  return { badLine: worst.loc?.line };
+  return returning(parser, source, mark) ?? { badLine: worst.loc?.line };
+}
+
+// returning gives a program that returns at its top level as the body of a function, whose value is the program's. Its lines keep
+// their numbers. Without such a return there is none.
+function returning(parser, source, mark) {
+  try {
+    const options = { sourceType: "script", ecmaVersion: "latest", allowHashBang: true, allowAwaitOutsideFunction: true, allowReturnOutsideFunction: true };
+    parser.parse(source, options);
+  } catch {
+    return undefined;
+  }
+  return { mark, marked: `${mark}=(async()=>{${source.replace(/^#!/, "//")}\n})();` };
 }
 
 // markLast assigns the default export to the mark, or else the expression that is the last statement. The words go before

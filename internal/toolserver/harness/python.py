@@ -49,7 +49,7 @@ def _motor(main):
             put(repr(value))
         elif kind is str:
             put(quote(value[:most]))
-        elif kind is list:
+        elif kind is list or kind is tuple:
             put("[")
             for n, item in enumerate(value):
                 put(", " if n else "")
@@ -92,7 +92,31 @@ def _motor(main):
             return
         tell("json", "".join(parts))
 
+    def returns(nodes):
+        """Says whether one of the statements returns, outside of the functions in them."""
+        for node in nodes:
+            if isinstance(node, _ast.Return):
+                return True
+            if isinstance(node, (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)):
+                continue
+            blocks = [getattr(node, name, None) for name in ("body", "orelse", "finalbody", "handlers", "cases")]
+            if any(returns(block) for block in blocks if isinstance(block, list)):
+                return True
+        return False
+
+    def called(tree):
+        """A program that returns at its top level is the body of a function, whose value is the program's."""
+        body = tree.body
+        first = [n for n in body if isinstance(n, _ast.ImportFrom) and n.module == "__future__"]
+        made = compile("def %s_main():\n pass\n%s(%s_main())" % (mark, mark, mark), file, "exec", 0x400, True)
+        made.body[0].body = [n for n in body if n not in first]
+        tree.body = first + made.body
+        setattr(builtins, mark, show)
+        return tree
+
     def marked(tree):
+        if returns(tree.body):
+            return called(tree)
         last = tree.body[-1] if tree.body else None
         if isinstance(last, _ast.Expr):
             value = last.value
