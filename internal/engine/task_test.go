@@ -154,7 +154,7 @@ func TestLoopConfig(t *testing.T) {
 		t.Errorf("a retry (-want +got):\n%s", diff)
 	}
 	want = first
-	want.Review, want.Tools = true, []string{"read"}
+	want.Review, want.Tools, want.Task = true, []string{"read"}, reviewTask
 	review := func(run *v1alpha1.MotorRun) { run.Spec.SkillReview, run.Spec.Tools = true, []v1alpha1.ToolName{"read"} }
 	if diff := cmp.Diff(want, config(review)); diff != "" {
 		t.Errorf("a review (-want +got):\n%s", diff)

@@ -13,11 +13,13 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -214,6 +216,43 @@ func TestEngineEndsTheLoopOfACancelledRun(t *testing.T) {
 	if steps := r.steps(func([]v1alpha1.MotorStep) bool { return true }); len(steps) != 0 {
 		t.Errorf("the journal is %+v", steps)
 	}
+}
+
+// What a run is given is read before the model is asked: an answer that cannot be used would be paid for, and counted nowhere.
+func TestEngineAsksNothingWithoutItsInputs(t *testing.T) {
+	model := &stubModel{answers: []motorloop.Answer{says("done")}}
+	r := newEngineRig(t, model, func(run *v1alpha1.MotorRun) {
+		run.Spec.Files = []v1alpha1.InputFile{{Path: "a", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "given", Key: "a"}}}
+	})
+	var tries, early atomic.Int32
+	r.startEngineWith("worker-1", func(e *engine.Engine) {
+		e.Live = givenLate{e.Live, func() bool {
+			early.Add(model.asked.Load())
+			return tries.Add(1) >= 3
+		}}
+	})
+	steps := r.steps(func(steps []v1alpha1.MotorStep) bool { return len(steps) > 0 })
+	if early.Load() != 0 || model.asked.Load() != 1 || tries.Load() != 3 {
+		t.Errorf("after %d tries the model was asked %d times, %d of them without the file: %+v", tries.Load(), model.asked.Load(), early.Load(), steps)
+	}
+}
+
+// givenLate has a ConfigMap given as soon as is says so.
+type givenLate struct {
+	client.Reader
+	is func() bool
+}
+
+func (g givenLate) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	cm, ok := o.(*corev1.ConfigMap)
+	switch {
+	case !ok || key.Name != "given":
+		return g.Reader.Get(ctx, key, o, opts...)
+	case !g.is():
+		return apierrors.NewNotFound(corev1.Resource("configmaps"), key.Name)
+	}
+	cm.Data = map[string]string{"a": "here"}
+	return nil
 }
 
 func TestEngineReportsAFileThatCannotBePut(t *testing.T) {
