@@ -33,6 +33,9 @@ type options struct {
 	egressTimeout       time.Duration
 	outside             string
 	forbiddenCIDRs      string
+	allowedModels       string
+	allowedSources      string
+	fluxHost            string
 	watchNamespaces     string
 	allowUnenforced     bool
 	ciliumPolicies      bool
@@ -48,6 +51,8 @@ type options struct {
 	outsideAddresses  []netip.AddrPort
 	forbiddenPrefixes []netip.Prefix
 	namespaces        []string
+	// What --allowed-model-cidrs and --allowed-source-cidrs say.
+	models, sources reach
 }
 
 func (o *options) bind(fs *flag.FlagSet) {
@@ -64,6 +69,9 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.StringVar(&o.egressService, "egress-service", "motorcortex-egressproxy", "Service of the egress proxy, in the manager's namespace")
 	fs.DurationVar(&o.egressTimeout, "egress-timeout", 15*time.Second, "how long the way from a sandbox to the egress proxy may take to open")
 	fs.StringVar(&o.forbiddenCIDRs, "forbidden-cidrs", "", "further networks that no sandbox may reach through the egress proxy, separated by commas")
+	fs.StringVar(&o.allowedModels, "allowed-model-cidrs", inCluster, "networks in which models and search providers that a namespace names may be, although they are those of nodes, loopback or the like, separated by commas; cluster stands for Pods and Services")
+	fs.StringVar(&o.allowedSources, "allowed-source-cidrs", "", "networks in which registries and Flux artifacts that a Skill names may be, although they are those of nodes, Pods, Services, loopback or the like, separated by commas; cluster stands for Pods and Services")
+	fs.StringVar(&o.fluxHost, "flux-host", "source-controller.flux-system.svc.cluster.local", "host that serves the artifacts of Flux: a Service that is reached whatever --allowed-source-cidrs says")
 	fs.StringVar(&o.outside, "isolation-outside", "1.1.1.1:443,[2606:4700:4700::1111]:443", "addresses outside of the cluster that each sandbox is tried against, IP:port, separated by commas")
 	fs.BoolVar(&o.allowUnenforced, "allow-unenforced-isolation", false, "carry runs out although their sandboxes reach what they must not, and mark them; for a laptop, never for what you do not trust")
 	fs.BoolVar(&o.ciliumPolicies, "cilium-fqdn-policies", false, "write a CiliumNetworkPolicy for each run with domains, as a second wall around the egress proxy; see config/cilium")
@@ -87,6 +95,12 @@ func (o *options) complete() error {
 		return err
 	}
 	if o.forbiddenPrefixes, err = parseEach("forbidden-cidrs", o.forbiddenCIDRs, netip.ParsePrefix); err != nil {
+		return err
+	}
+	if o.models, err = parseReach("allowed-model-cidrs", o.allowedModels); err != nil {
+		return err
+	}
+	if o.sources, err = parseReach("allowed-source-cidrs", o.allowedSources); err != nil {
 		return err
 	}
 	o.namespaces = splitList(o.watchNamespaces)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -59,7 +60,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
-	if err := setupSkills(mgr); err != nil {
+	out := newOutside(o, mgr.GetAPIReader())
+	if err := setupSkills(mgr, o, out); err != nil {
 		return fmt.Errorf("set up the controller of skills: %w", err)
 	}
 	store, err := setupArchive(ctx, mgr, o.archiveBucket, log)
@@ -76,7 +78,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 		Leases: leases,
 		Models: models,
 		NewModel: func(e modelref.Endpoint) (motorloop.Model, error) {
-			return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model}, openai.Options{Logger: log})
+			return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model}, openai.Options{Logger: log, HTTPClient: out.modelClient(e.BaseURL, o.builtIn.BaseURL)})
 		},
 		Config: engine.Config{
 			Worker: o.worker, LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,
@@ -87,6 +89,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 		Logger: log,
 		Now:    time.Now,
 	}
+	loops.SearchTransport = out.models
 	if store != nil {
 		// A nil pointer would be a bucket to the engine.
 		loops.Artifacts = store
@@ -98,15 +101,17 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 }
 
 // setupSkills builds the controller of skills.
-func setupSkills(mgr ctrl.Manager) error {
+func setupSkills(mgr ctrl.Manager, o options, out outside) error {
 	skills := &controller.SkillReconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
 		Heads:    mgr.GetCache(),
 		Recorder: mgr.GetEventRecorder("motorcortex"),
-		Source:   &skillsource.Reader{Live: mgr.GetAPIReader()},
-		Store:    &skillstore.Store{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
-		Now:      time.Now,
+		Source: &skillsource.Reader{
+			Live: mgr.GetAPIReader(), HTTP: &http.Client{Transport: out.sources}, FluxHTTP: &http.Client{Transport: out.flux}, FluxHost: o.fluxHost,
+		},
+		Store: &skillstore.Store{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Now:   time.Now,
 	}
 	return skills.SetupWithManager(mgr)
 }

@@ -23,6 +23,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
+// Services are listed for the addresses of load balancers: the cluster leads from those to its Pods without leaving it.
+// +kubebuilder:rbac:groups="",resources=services,verbs=list
 // +kubebuilder:rbac:groups="",resources=services,resourceNames=kubernetes,verbs=get
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,resourceNames=kubernetes,verbs=get
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=servicecidrs,verbs=list
@@ -36,8 +38,9 @@ const (
 
 	// factsEvery is how soon the egress proxy hears of a new node.
 	factsEvery = 30 * time.Second
-	// nodesPage bounds how many whole nodes are in memory.
-	nodesPage = 50
+	// nodesPage and servicesPage bound how many whole nodes and Services are in memory.
+	nodesPage    = 50
+	servicesPage = 250
 	// apiServerName is the Service of the API server in the namespace default, and its EndpointSlice.
 	apiServerName = "kubernetes"
 )
@@ -103,13 +106,38 @@ func (f *NetworkFacts) prefixes(ctx context.Context) ([]netip.Prefix, error) {
 	for _, p := range f.Forbidden {
 		list.prefix(p)
 	}
-	for _, source := range []struct {
-		name string
-		read func(context.Context, networks) error
-	}{
-		{"nodes", f.nodes}, {"the API server's Service", f.service}, {"the API server's endpoints", f.endpoints}, {"ServiceCIDRs", f.serviceCIDRs},
-	} {
-		err := source.read(ctx, list)
+	err := f.read(ctx, []factSource{
+		{"nodes", list, f.nodes(list)}, {"the API server's Service", list, f.service},
+		{"the API server's endpoints", list, f.endpoints}, {"ServiceCIDRs", list, f.serviceCIDRs}, {"the external addresses of Services", list, f.external},
+	})
+	return list.sorted(), err
+}
+
+// Cluster gives the addresses that are the cluster's own, which are those of its nodes and of the API server and those that nobody may
+// reach, and the networks of Pods and Services.
+func (f *NetworkFacts) Cluster(ctx context.Context) (own, inner []netip.Prefix, err error) {
+	ownList, innerList := networks{}, networks{}
+	for _, p := range f.Forbidden {
+		ownList.prefix(p)
+	}
+	err = f.read(ctx, []factSource{
+		{"nodes", ownList, f.nodes(innerList)}, {"the API server's Service", ownList, f.service},
+		{"the API server's endpoints", ownList, f.endpoints}, {"ServiceCIDRs", innerList, f.serviceCIDRs},
+	})
+	return ownList.sorted(), innerList.sorted(), err
+}
+
+// factSource is where networks are read, and the list that they are added to.
+type factSource struct {
+	name string
+	list networks
+	read func(context.Context, networks) error
+}
+
+// read reads sources. One that the manager may not read, or that the cluster does not have, is left out.
+func (f *NetworkFacts) read(ctx context.Context, sources []factSource) error {
+	for _, source := range sources {
+		err := source.read(ctx, source.list)
 		switch {
 		case err == nil:
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
@@ -118,30 +146,33 @@ func (f *NetworkFacts) prefixes(ctx context.Context) ([]netip.Prefix, error) {
 					"networks", source.name, "because", err.Error())
 			}
 		default:
-			return nil, fmt.Errorf("read %s: %w", source.name, err)
+			return fmt.Errorf("read %s: %w", source.name, err)
 		}
 	}
-	return list.sorted(), nil
+	return nil
 }
 
-func (f *NetworkFacts) nodes(ctx context.Context, list networks) error {
-	if f.WithoutNodes {
-		return nil
-	}
-	for next := ""; ; {
-		var page corev1.NodeList
-		if err := f.Live.List(ctx, &page, client.Limit(nodesPage), client.Continue(next)); err != nil {
-			return err
-		}
-		for i := range page.Items {
-			n := &page.Items[i]
-			for _, a := range n.Status.Addresses {
-				list.address(a.Address)
-			}
-			list.cidrs(append(slices.Clone(n.Spec.PodCIDRs), n.Spec.PodCIDR)...)
-		}
-		if next = page.Continue; next == "" {
+// nodes reads the addresses of nodes, and the networks of the Pods on them into a list of their own.
+func (f *NetworkFacts) nodes(pods networks) func(context.Context, networks) error {
+	return func(ctx context.Context, list networks) error {
+		if f.WithoutNodes {
 			return nil
+		}
+		for next := ""; ; {
+			var page corev1.NodeList
+			if err := f.Live.List(ctx, &page, client.Limit(nodesPage), client.Continue(next)); err != nil {
+				return err
+			}
+			for i := range page.Items {
+				n := &page.Items[i]
+				for _, a := range n.Status.Addresses {
+					list.address(a.Address)
+				}
+				pods.cidrs(append(slices.Clone(n.Spec.PodCIDRs), n.Spec.PodCIDR)...)
+			}
+			if next = page.Continue; next == "" {
+				return nil
+			}
 		}
 	}
 }
@@ -179,6 +210,28 @@ func (f *NetworkFacts) serviceCIDRs(ctx context.Context, list networks) error {
 		list.cidrs(all.Items[i].Spec.CIDRs...)
 	}
 	return nil
+}
+
+// external reads the addresses at which Services are reached from outside. From within the cluster they lead to the same Pods.
+func (f *NetworkFacts) external(ctx context.Context, list networks) error {
+	for next := ""; ; {
+		var page corev1.ServiceList
+		if err := f.Live.List(ctx, &page, client.Limit(servicesPage), client.Continue(next)); err != nil {
+			return err
+		}
+		for i := range page.Items {
+			s := &page.Items[i]
+			for _, ip := range append(slices.Clone(s.Spec.ExternalIPs), s.Spec.LoadBalancerIP) {
+				list.address(ip)
+			}
+			for _, ingress := range s.Status.LoadBalancer.Ingress {
+				list.address(ingress.IP)
+			}
+		}
+		if next = page.Continue; next == "" {
+			return nil
+		}
+	}
 }
 
 // networks is a set of prefixes. What is no address, such as the host name of a node, is left out.

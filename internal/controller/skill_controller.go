@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +57,7 @@ type SkillReconciler struct {
 	Now      func() time.Time
 
 	memories    skillMemories
-	remoteReads atomic.Int32
+	remoteReads remoteReads
 }
 
 // SetupWithManager registers the reconciler. Like every controller it runs in the leader only.

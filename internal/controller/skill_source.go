@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -21,12 +22,20 @@ import (
 const (
 	// sourcePeriod is how soon a tag, or an object of Flux, is looked up again.
 	sourcePeriod = 10 * time.Minute
-	// sourcePause is how soon a source is tried again that could not be read.
+	// sourcePause is how soon a source is tried again that could not be read, for the first time.
 	sourcePause = time.Minute
-	// maxRemoteReads is how many sources outside of the cluster's API are read at the same time: fewer than there are passes, so
-	// that a registry that hangs does not keep other skills from being looked at.
-	maxRemoteReads = maxSkillPasses / 2
 )
+
+// sourcePauseAfter is how soon a source is tried again that could not be read so many times in a row.
+func sourcePauseAfter(failures int) time.Duration {
+	pause := sourcePause
+	for range failures - 1 {
+		if pause *= 2; pause >= sourcePeriod {
+			return sourcePeriod
+		}
+	}
+	return pause
+}
 
 // source reads spec.source, if it can have changed since it was read last, and sees that there is a revision of what it gives.
 func (r *SkillReconciler) source(ctx context.Context, s *skillScope) error {
@@ -50,26 +59,43 @@ func (r *SkillReconciler) source(ctx context.Context, s *skillScope) error {
 		}
 	}
 	if isRemote(s.skill.Spec.Source) {
-		if r.remoteReads.Add(1) > maxRemoteReads {
-			r.remoteReads.Add(-1)
-			s.wake(s.now.Add(minPause))
+		began := r.Now()
+		try, ok := r.remoteReads.begin(s.skill.Namespace, began)
+		if !ok {
+			s.wake(try)
 			return nil
 		}
-		defer r.remoteReads.Add(-1)
+		defer func() {
+			ended := r.Now()
+			r.remoteReads.end(s.skill.Namespace, ended, ended.Sub(began))
+		}()
 	}
 	s.read = version
 	err = r.readSource(ctx, s)
 	problem := sourceProblem(err)
+	s.memory.failures++
 	switch {
 	case err == nil:
-		s.set(v1alpha1.ConditionSourceReady, metav1.ConditionTrue, v1alpha1.ReasonSourceRead, "The source was read and is a skill.")
+		s.memory.failures = 0
+		s.set(v1alpha1.ConditionSourceReady, metav1.ConditionTrue, v1alpha1.ReasonSourceRead, "The source was read and is a skill."+leftOut(s.leftOut))
 	case problem == nil:
 		return err
 	default:
+		if problem.Cause != nil {
+			ctrl.LoggerFrom(ctx).Info("the source of a skill cannot be read", "message", problem.Message, "cause", problem.Cause.Error())
+		}
 		s.sourceFailed(problem)
 	}
 	s.wake(s.nextRead())
 	return nil
+}
+
+// leftOut names files of a source that are no part of the skill.
+func leftOut(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	return " What tools leave behind is no part of it: " + strings.Join(paths, ", ") + "."
 }
 
 // sourceVersion is another one when inline files or ConfigMaps are. What a registry or Flux has is not seen from here.
@@ -119,7 +145,7 @@ func (s *skillScope) nextRead() time.Time {
 	case !isRemote(src), s.skill.Status.Source == nil, s.skill.Status.Source.ReadAt == nil:
 		return time.Time{}
 	case c.Reason == v1alpha1.ReasonSourceUnavailable:
-		return s.skill.Status.Source.ReadAt.Add(sourcePause)
+		return s.skill.Status.Source.ReadAt.Add(sourcePauseAfter(s.memory.failures))
 	case c.Status == metav1.ConditionTrue && src.OCI != nil && strings.Contains(src.OCI.Reference, "@"):
 		// A digest is the same for ever.
 		return time.Time{}
@@ -143,10 +169,11 @@ func (r *SkillReconciler) readSource(ctx context.Context, s *skillScope) error {
 	if err != nil {
 		return err
 	}
-	manifest, files, err := skill.Check(s.skill.Name, read.Files, read.Mode)
+	manifest, files, err := skill.Check(s.skill.Name, read.Files)
 	if err != nil {
 		return err
 	}
+	s.leftOut = manifest.LeftOut
 	hash := skill.ContentHash(files)
 	if s.revision(hash) == nil {
 		spec := v1alpha1.SkillRevisionSpec{Skill: s.skill.Name, Description: manifest.Description, Origin: read.Origin}

@@ -58,6 +58,8 @@ type skillMemory struct {
 	uid types.UID
 	// read is what the source was when it was read last: see sourceVersion.
 	read string
+	// failures is how many times in a row the source could not be read.
+	failures int
 	// told are the revisions that were told of because they cannot be used.
 	told map[types.UID]bool
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -73,9 +74,11 @@ type Engine struct {
 	Artifacts ArtifactBucket
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
 	NewModel func(modelref.Endpoint) (motorloop.Model, error)
-	Config   Config
-	Logger   *slog.Logger
-	Now      func() time.Time
+	// SearchTransport reaches search providers, one of its own kind if it is nil.
+	SearchTransport http.RoundTripper
+	Config          Config
+	Logger          *slog.Logger
+	Now             func() time.Time
 
 	mu    sync.Mutex
 	loops map[types.NamespacedName]*loop

@@ -90,7 +90,7 @@ func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Resul
 		return r, nil
 	}
 	s.known.add(searchKeyName, []byte(key.Reveal()))
-	provider := websearch.Provider{Type: websearch.Type(s.provider.Type), URL: s.provider.URL, APIKey: key.Reveal()}
+	provider := websearch.Provider{Type: websearch.Type(s.provider.Type), URL: s.provider.URL, APIKey: key.Reveal(), Transport: s.engine.SearchTransport}
 	results, err := provider.Search(ctx, args.Query, int(args.Limit))
 	if e, ok := errors.AsType[*websearch.Error](err); ok {
 		return unsearched(e), nil

@@ -88,7 +88,7 @@ func (r *Reader) download(ctx context.Context, address, sum, folder string) ([]s
 	}
 	// The digest is of the archive as it is stored: nothing on the way may unpack it.
 	req.Header.Set("Accept-Encoding", "identity")
-	resp, err := r.http(at.Scheme == "http").Do(req)
+	resp, err := r.fluxHTTP(at).Do(req)
 	if err != nil {
 		return nil, fluxFault(err)
 	}
@@ -116,8 +116,17 @@ func (r *Reader) download(ctx context.Context, address, sum, folder string) ([]s
 	return withoutFolder(files.list)
 }
 
+// fluxHTTP is the client for an artifact of Flux.
+func (r *Reader) fluxHTTP(at *url.URL) *http.Client {
+	plain := at.Scheme == "http"
+	if r.FluxHTTP != nil && strings.TrimSuffix(strings.ToLower(at.Hostname()), ".") == r.FluxHost {
+		return (&Reader{HTTP: r.FluxHTTP}).http(plain)
+	}
+	return r.http(plain)
+}
+
 func fluxFault(err error) error {
-	return unavailable("The artifact of Flux could not be read: %s.", cause(err))
+	return unreachable("The artifact of Flux", err)
 }
 
 // lastError gives an error again whenever it is read after it, so that nobody takes what is left for all.

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillsource"
 )
 
@@ -102,8 +101,8 @@ func TestFlux(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantFiles(t, got.Files, tt.want)
-			if got.Mode != skill.Lenient || got.Origin != "main@sha1:abc" {
-				t.Errorf("mode %d, origin %q", got.Mode, got.Origin)
+			if got.Origin != "main@sha1:abc" {
+				t.Errorf("origin %q", got.Origin)
 			}
 		})
 	}

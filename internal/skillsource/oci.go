@@ -184,7 +184,7 @@ func (a artifact) fault(err error) error {
 	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrTrailingData), errors.Is(err, io.ErrUnexpectedEOF):
 		return unavailable("The registry %s gives other bytes than the digest of %s says.", a.ref.Registry, a.ref)
 	}
-	return unavailable("The registry %s could not be read: %s.", a.ref.Registry, cause(err))
+	return unreachable("The registry "+a.ref.Registry, err)
 }
 
 func (a artifact) refused() error {

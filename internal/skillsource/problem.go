@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/outbound"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -29,6 +30,9 @@ type Problem struct {
 	// Transient says that the reason is SourceUnavailable: it may go away by itself, so that it is worth to try again soon. For the
 	// same trouble the message is the same.
 	Transient bool
+	// Cause is for the manager's log, nil if the message says all. Who names a source must not learn from it what answers at which address
+	// beside the manager.
+	Cause error
 }
 
 func (p *Problem) Error() string { return p.Message }
@@ -47,6 +51,22 @@ func tooLarge(format string, args ...any) error {
 
 func unavailable(format string, args ...any) error {
 	return &Problem{Reason: v1alpha1.ReasonSourceUnavailable, Message: fmt.Sprintf(format, args...), Transient: true}
+}
+
+// unreachable is trouble with the network. All such trouble has one message.
+func unreachable(what string, err error) error {
+	p := &Problem{
+		Reason: v1alpha1.ReasonSourceUnavailable, Transient: true, Cause: errors.New(cause(err)),
+		Message: what + " cannot be reached, or does not answer as it should. The manager's log says more.",
+	}
+	switch {
+	case errors.Is(err, errPlain):
+		p.Message = what + " is asked in vain: " + errPlain.Error() + "."
+	case errors.Is(err, outbound.ErrRefused):
+		p.Message = what + " has an address that the manager does not connect with: that of a node, a Pod, a Service or the like. " +
+			"Whoever installed the operator can allow it with --allowed-source-cidrs."
+	}
+	return p
 }
 
 // quoted is a name that somebody else chose, fit to be shown.

@@ -55,6 +55,8 @@ type Provider struct {
 	URL string
 	// APIKey is sent as Brave wants it, and to SearXNG as a bearer token. "" sends none.
 	APIKey string
+	// Transport makes its requests, one for all if it is nil.
+	Transport http.RoundTripper
 }
 
 // String leaves the key out.
@@ -118,7 +120,7 @@ func (p Provider) ask(ctx context.Context, query string, limit int) ([]byte, err
 		if err != nil {
 			return nil, err
 		}
-		resp, err := client().Do(req)
+		resp, err := p.client().Do(req)
 		if err != nil {
 			return nil, p.unreachable(ctx, err)
 		}
@@ -245,15 +247,13 @@ func retryAfter(resp *http.Response) (wait time.Duration, again bool) {
 	return 0, false
 }
 
-// client is shared, so that searches share connections. It keeps no cookies.
-var client = sync.OnceValue(func() *http.Client {
-	t, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		t = &http.Transport{Proxy: http.ProxyFromEnvironment}
+// client makes requests. It keeps no cookies.
+func (p Provider) client() *http.Client {
+	next := p.Transport
+	if next == nil {
+		next = transport()
 	}
-	t = t.Clone()
-	t.MaxResponseHeaderBytes = maxHeaders
-	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+	return &http.Client{Transport: next, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		first := via[0].URL
 		if req.URL.Scheme != first.Scheme || req.URL.Host != first.Host {
 			return errElsewhere
@@ -263,6 +263,17 @@ var client = sync.OnceValue(func() *http.Client {
 		}
 		return nil
 	}}
+}
+
+// transport is shared, so that searches share connections.
+var transport = sync.OnceValue(func() *http.Transport {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		t = &http.Transport{Proxy: http.ProxyFromEnvironment}
+	}
+	t = t.Clone()
+	t.MaxResponseHeaderBytes = maxHeaders
+	return t
 })
 
 // parse reads what the provider found.

@@ -37,13 +37,18 @@ func TestNetworkFacts(t *testing.T) {
 		{Type: corev1.NodeInternalIP, Address: "198.51.100.7"}, {Type: corev1.NodeInternalIP, Address: "2001:db8::7"}, {Type: corev1.NodeHostName, Address: "node"},
 	}
 	must(t, admin.Status().Update(ctx, node))
+	service := &corev1.Service{ObjectMeta: meta(newNamespace(ctx, t), "outside"), Spec: corev1.ServiceSpec{
+		Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 443}}, ExternalIPs: []string{"198.51.100.9"},
+	}}
+	must(t, admin.Create(ctx, service))
+	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "8.8.8.77"}, {Hostname: "lb.example.org"}}
+	must(t, admin.Status().Update(ctx, service))
 	f := &controller.NetworkFacts{Client: manager, Live: manager, Namespace: managerNamespace, Forbidden: []netip.Prefix{netip.MustParsePrefix("203.0.113.77/24")}}
 	must(t, f.Refresh(ctx))
 	version, got := facts(ctx, t)
-	var service corev1.Service
-	must(t, admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: "kubernetes"}, &service))
+	must(t, admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: "kubernetes"}, service))
 	for _, want := range []string{
-		"198.51.100.7/32", "2001:db8::7/128", "198.18.3.0/24", "2001:db8:3::/64", "203.0.113.0/24", service.Spec.ClusterIP + "/32", "10.0.0.0/24",
+		"198.51.100.7/32", "2001:db8::7/128", "198.18.3.0/24", "2001:db8:3::/64", "203.0.113.0/24", "8.8.8.77/32", "198.51.100.9/32", service.Spec.ClusterIP + "/32", "10.0.0.0/24",
 	} {
 		if !slices.Contains(got, netip.MustParsePrefix(want)) {
 			t.Errorf("%s is not among %v", want, got)
@@ -55,6 +60,20 @@ func TestNetworkFacts(t *testing.T) {
 	must(t, f.Refresh(ctx))
 	if again, _ := facts(ctx, t); again != version {
 		t.Error("written again without a change")
+	}
+	own, inner, err := f.Cluster(ctx)
+	must(t, err)
+	for list, wants := range map[*[]netip.Prefix][]string{
+		&own: {"198.51.100.7/32", "203.0.113.0/24", service.Spec.ClusterIP + "/32"}, &inner: {"198.18.3.0/24", "2001:db8:3::/64", "10.0.0.0/24"},
+	} {
+		for _, want := range wants {
+			if !slices.Contains(*list, netip.MustParsePrefix(want)) {
+				t.Errorf("%s is not among %v", want, *list)
+			}
+		}
+	}
+	if slices.Contains(own, netip.MustParsePrefix("198.18.3.0/24")) {
+		t.Errorf("the Pods' network is among %v", own)
 	}
 
 	unreadable := func(err error) *controller.NetworkFacts {

@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,7 +31,7 @@ func TestSkillThatIsNone(t *testing.T) {
 		reason string
 		parts  []string
 	}{
-		"an unknown key":    {[]string{"SKILL.md", "---\nname: send\ndescription: d\nfoo: bar\n---\n"}, "SkillInvalid", []string{"SKILL.md", "line 4"}},
+		"two problems":      {[]string{"SKILL.md", "---\nname: Send\nfoo: bar\n---\n", "x/../y", ""}, "SkillInvalid", []string{"SKILL.md", "line 2", "line 1: the front matter has no description", "x/../y"}},
 		"another name":      {[]string{"SKILL.md", skillMD("sends", "One.")}, "SkillInvalid", []string{"SKILL.md", "send"}},
 		"no SKILL.md":       {[]string{"references/api.md", "v1"}, "SkillInvalid", []string{"SKILL.md"}},
 		"an odd path":       {[]string{"SKILL.md", skillMD("send", "One."), "../etc/passwd", "x"}, "SkillInvalid", []string{"etc/passwd"}},
@@ -238,10 +239,33 @@ func TestSkillRegistryIsAway(t *testing.T) {
 		t.Errorf("after %d reads the message is %q, was %q", r.source.reads, got, message)
 	}
 	src.err, src.read.Files = nil, contents("SKILL.md", skillMD("send", "One."))
+	// It is tried less often each time.
 	r.now = r.now.Add(61 * time.Second)
+	r.step()
+	r.wantConditions("SourceReady False SourceUnavailable")
+	r.now = r.now.Add(60 * time.Second)
 	r.step()
 	r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
 	r.wantConditions("SourceReady True SourceRead", "Reconciling")
+}
+
+// What the standard does not know is a finding, and what tools leave behind is named.
+func TestSkillWithOddFiles(t *testing.T) {
+	r := newSkillRig(t)
+	r.create("send", v1alpha1.SkillSpec{Source: inline("SKILL.md", "---\nname: send\ndescription: d\nfoo: bar\n---\n", "forms.md", "x", "core/__init__.py", "", "core/a.pyc", "x")})
+	r.step()
+	sk := r.want(v1alpha1.SkillReviewed, "AwaitingApproval")
+	rev := r.revision(sk.Status.Revision)
+	kinds := map[v1alpha1.FindingKind]bool{}
+	for _, f := range rev.Status.Findings {
+		kinds[f.Kind] = true
+	}
+	if !kinds[v1alpha1.FindingUnknownKey] || !kinds[v1alpha1.FindingScript] || len(rev.Spec.Files) != 3 {
+		t.Errorf("findings %+v, files %+v", rev.Status.Findings, rev.Spec.Files)
+	}
+	if c := apimeta.FindStatusCondition(sk.Status.Conditions, v1alpha1.ConditionSourceReady); !strings.Contains(c.Message, "is no part of it: core/a.pyc.") {
+		t.Errorf("the condition says %q", c.Message)
+	}
 }
 
 // Trouble with the API server is no state of a skill.

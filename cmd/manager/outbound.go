@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/outbound"
+)
+
+const (
+	// inCluster stands for the networks of Pods and Services in a flag.
+	inCluster = "cluster"
+	// sourceHeaderTimeout is how long a registry may take until it begins to answer. One that hangs keeps others of its namespace waiting.
+	sourceHeaderTimeout = 10 * time.Second
+)
+
+// reach is where hosts may be that a namespace names.
+type reach struct {
+	cluster  bool
+	networks []netip.Prefix
+}
+
+// parseReach reads a flag that is a list of networks, among which cluster stands for Pods and Services.
+func parseReach(name, list string) (reach, error) {
+	items := splitList(list)
+	cluster := slices.Contains(items, inCluster)
+	items = slices.DeleteFunc(items, func(item string) bool { return item == inCluster })
+	networks, err := parseEach(name, strings.Join(items, ","), netip.ParsePrefix)
+	return reach{cluster, networks}, err
+}
+
+// outside are the clients that reach what a namespace names.
+type outside struct {
+	models, sources, flux http.RoundTripper
+}
+
+func newOutside(o options, reader client.Reader) outside {
+	facts := &controller.NetworkFacts{Live: reader, Forbidden: o.forbiddenPrefixes, WithoutNodes: len(o.namespaces) > 0}
+	networks := func(ctx context.Context) (outbound.Networks, error) {
+		own, inner, err := facts.Cluster(ctx)
+		return outbound.Networks{Own: own, Inner: inner}, err
+	}
+	guard := func(r reach, cluster bool, headers time.Duration) http.RoundTripper {
+		return (&outbound.Guard{Cluster: cluster, Allowed: r.networks, Networks: networks, HeaderTimeout: headers}).Transport()
+	}
+	return outside{
+		models:  guard(o.models, o.models.cluster, 0),
+		sources: guard(o.sources, o.sources.cluster, sourceHeaderTimeout),
+		flux:    guard(o.sources, true, sourceHeaderTimeout),
+	}
+}
+
+// modelClient is the client for a model. The installation's own endpoint is wherever it says.
+func (o outside) modelClient(baseURL, builtIn string) *http.Client {
+	if baseURL == builtIn {
+		return nil
+	}
+	return &http.Client{Transport: o.models}
+}

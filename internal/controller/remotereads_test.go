@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestRemoteReads(t *testing.T) {
+	t.Parallel()
+	var r remoteReads
+	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	if _, ok := r.begin("slow", now); !ok {
+		t.Fatal("the first gets no place")
+	}
+	if try, ok := r.begin("slow", now); ok || !try.Equal(now.Add(minPause)) {
+		t.Errorf("a namespace has two places, or waits until %s", try)
+	}
+	for i := range maxRemoteReads - 1 {
+		if _, ok := r.begin(fmt.Sprint("ns", i), now); !ok {
+			t.Errorf("place %d is taken", i)
+		}
+	}
+	if _, ok := r.begin("late", now); ok {
+		t.Error("there are more reads than places")
+	}
+	now = now.Add(time.Minute)
+	r.end("slow", now, time.Minute)
+	if try, ok := r.begin("slow", now); ok || !try.Equal(now.Add(time.Minute)) {
+		t.Errorf("who took a minute has the next place at once, or waits until %s", try)
+	}
+	if _, ok := r.begin("late", now); !ok {
+		t.Error("the place that was given back is not there for others")
+	}
+	r.end("late", now, time.Millisecond)
+	if _, ok := r.begin("late", now); !ok {
+		t.Error("a quick read is paused for")
+	}
+	r.end("late", now, time.Millisecond)
+	if _, ok := r.begin("slow", now.Add(time.Minute)); !ok {
+		t.Error("the pause does not end")
+	}
+	r.end("slow", now.Add(time.Minute), 0)
+	for i := range maxRemoteReads - 1 {
+		r.end(fmt.Sprint("ns", i), now.Add(2*time.Minute), 0)
+	}
+	if r.active != 0 || len(r.reading)+len(r.pauses) != 0 {
+		t.Errorf("left are %+v", &r)
+	}
+}
+
+// A source that cannot be read is tried ever less often.
+func TestSourcePauses(t *testing.T) {
+	t.Parallel()
+	for failures, want := range map[int]time.Duration{
+		0: time.Minute, 1: time.Minute, 2: 2 * time.Minute, 3: 4 * time.Minute, 4: 8 * time.Minute, 5: sourcePeriod, 1000: sourcePeriod,
+	} {
+		if got := sourcePauseAfter(failures); got != want {
+			t.Errorf("after %d failures: %s, want %s", failures, got, want)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package outbound connects the manager with hosts that a tenant names: models, search providers, registries, what Flux serves. The
+// manager stands where a tenant does not, beside the API server and every Pod, so it must not connect with whatever it is told to.
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/egress/address"
+)
+
+const (
+	dialTimeout = 5 * time.Second
+	tlsTimeout  = 10 * time.Second
+	// maxHeaderBytes bounds the headers of an answer.
+	maxHeaderBytes = 64 << 10
+	// networksFor is how long what is known of the cluster's networks counts.
+	networksFor = 30 * time.Second
+)
+
+// ErrRefused says that a host has an address that the manager does not connect with.
+var ErrRefused = errors.New("the address is none that the manager connects with for a namespace")
+
+// Networks are those of the cluster.
+type Networks struct {
+	// Own are the addresses of nodes and of the API server, and what the installation forbids.
+	Own []netip.Prefix
+	// Inner are those of Pods and Services.
+	Inner []netip.Prefix
+}
+
+// Guard decides which addresses the manager connects with.
+type Guard struct {
+	// Cluster lets it connect with Pods and Services.
+	Cluster bool
+	// Allowed are further networks, whatever is in them.
+	Allowed []netip.Prefix
+	// Networks reads those of the cluster. Until it did so once, there is no connection.
+	Networks func(context.Context) (Networks, error)
+	// HeaderTimeout is how long a host may take until it begins to answer, 0 for as long as the request may take.
+	HeaderTimeout time.Duration
+
+	mu    sync.Mutex
+	known Networks
+	read  time.Time
+}
+
+// Judge returns ErrRefused for an address that is not connected with. Judged is the address itself, not the name: a name can be given
+// another address between a look-up and the next.
+//
+// Loopback, link-local and metadata addresses, and those that are nobody's, are refused, and so are nodes, the API server, and, without
+// g.Cluster, Pods and Services. Other private networks are those of the company that the cluster stands in.
+func (g *Guard) Judge(a netip.Addr, networks Networks) error {
+	a = a.Unmap()
+	within := func(list []netip.Prefix) bool {
+		return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a.WithZone("")) })
+	}
+	if within(g.Allowed) {
+		return nil
+	}
+	if within(networks.Own) {
+		return ErrRefused
+	}
+	if within(networks.Inner) {
+		if g.Cluster {
+			return nil
+		}
+		return ErrRefused
+	}
+	switch class, _ := address.Judge(a, nil); class {
+	case address.Global, address.Private, address.Shared:
+		return nil
+	}
+	return ErrRefused
+}
+
+// DialContext connects as net.Dialer does, with addresses that are not refused.
+func (g *Guard) DialContext(ctx context.Context, network, to string) (net.Conn, error) {
+	networks, err := g.networks(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the networks of the cluster: %w", err)
+	}
+	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return ErrRefused
+		}
+		return g.Judge(at.Addr(), networks)
+	}}
+	return dialer.DialContext(ctx, network, to)
+}
+
+// networks are those of the cluster as they were read last, at most networksFor ago if they can be read.
+func (g *Guard) networks(ctx context.Context) (Networks, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.read.IsZero() && time.Since(g.read) < networksFor {
+		return g.known, nil
+	}
+	now, err := g.Networks(ctx)
+	if err != nil {
+		if g.read.IsZero() {
+			return Networks{}, err
+		}
+		return g.known, nil
+	}
+	g.known, g.read = now, time.Now()
+	return now, nil
+}
+
+// Transport is one whose connections g judges, those that redirects and token realms lead to among them. A proxy that the manager's
+// environment names is the installation's: it is reached wherever it is, and decides where requests go from there.
+func (g *Guard) Transport() *http.Transport {
+	plain := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	var proxies sync.Map
+	return &http.Transport{
+		Proxy: func(r *http.Request) (*url.URL, error) {
+			u, err := http.ProxyFromEnvironment(r)
+			if u != nil {
+				proxies.Store(hostPort(u), true)
+			}
+			return u, err
+		},
+		DialContext: func(ctx context.Context, network, to string) (net.Conn, error) {
+			if _, isProxy := proxies.Load(to); isProxy {
+				return plain.DialContext(ctx, network, to)
+			}
+			return g.DialContext(ctx, network, to)
+		},
+		ForceAttemptHTTP2: true, MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: tlsTimeout,
+		ExpectContinueTimeout: time.Second, ResponseHeaderTimeout: g.HeaderTimeout, MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+}
+
+// hostPort is what a transport dials for a proxy.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[strings.ToLower(u.Scheme)]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
