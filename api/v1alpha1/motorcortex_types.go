@@ -10,7 +10,9 @@ type MotorCortexSpec struct {
 	// back: motor to fast, fast to default, default to the manager's.
 	// +optional
 	Models ModelSet `json:"models,omitempty,omitzero"`
-	// concurrency bounds how many runs of this namespace are carried out at the same time; unset, there is no bound.
+	// concurrency bounds how many runs of this namespace are carried out at the same time: one, if it says nothing else. In a namespace
+	// without a MotorCortex there is no bound.
+	// +default={}
 	// +optional
 	Concurrency *Concurrency `json:"concurrency,omitempty"`
 	// retention says how long, and how many, finished runs are kept.
@@ -153,7 +155,7 @@ type ModelSet struct {
 	// motor drives the loop of a run.
 	// +optional
 	Motor *ModelEndpoint `json:"motor,omitempty"`
-	// fast is for short, cheap questions.
+	// fast is for the hint with which an attempt that failed suggests what to try next. Everything else is asked of motor.
 	// +optional
 	Fast *ModelEndpoint `json:"fast,omitempty"`
 	// default is for every role that has none of its own.

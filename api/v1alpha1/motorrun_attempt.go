@@ -124,7 +124,8 @@ type FailureSummary struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	LastStep string `json:"lastStep,omitempty"`
-	// retryable says whether another attempt may succeed although nothing was changed.
+	// retryable says whether another attempt may succeed although nothing was changed. It does not say that this run may have one: after a
+	// timeout, that is another run.
 	// +optional
 	Retryable bool `json:"retryable,omitempty"`
 	// suggestedAction is what to do about it.

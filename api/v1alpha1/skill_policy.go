@@ -112,7 +112,7 @@ type SkillInput struct {
 	// +default="string"
 	// +optional
 	Type InputType `json:"type,omitempty"`
-	// description for whoever fills it in.
+	// description for whoever fills it in. A run without a required input is told it.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Description string `json:"description,omitempty"`

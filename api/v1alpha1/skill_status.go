@@ -185,6 +185,18 @@ type PolicyReview struct {
 	// +listType=atomic
 	// +optional
 	UnusedCredentials []string `json:"unusedCredentials,omitempty"`
+	// missingTools are those that the files name, or use as bash, and that the policy does not grant.
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=64
+	// +listType=atomic
+	// +optional
+	MissingTools []string `json:"missingTools,omitempty"`
+	// missingPackages are those that files say to install, as in pip:requests, and that the policy does not have.
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=261
+	// +listType=atomic
+	// +optional
+	MissingPackages []string `json:"missingPackages,omitempty"`
 	// findings is how many things of revision a person should look at: see the status of the SkillRevision.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
@@ -227,7 +239,7 @@ type PackageArchive struct {
 
 // SkillUsage counts the runs of a skill.
 type SkillUsage struct {
-	// runs that ended.
+	// runs that ended and used the skill as it was approved.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Runs int64 `json:"runs,omitempty"`

@@ -87,12 +87,28 @@ type ExtractedFrom struct {
 	// +listType=atomic
 	// +optional
 	DeletedFiles []string `json:"deletedFiles,omitempty"`
+	// sources are what the run fetched from the web before it wrote the files, the first 16.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Sources []WebSource `json:"sources,omitempty"`
 	// credentials that the run saved, by name.
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=63
 	// +listType=atomic
 	// +optional
 	Credentials []string `json:"credentials,omitempty"`
+}
+
+// WebSource is something that a run fetched from the web.
+type WebSource struct {
+	// url without what gives access: no query, and no user.
+	// +kubebuilder:validation:MaxLength=512
+	// +required
+	URL string `json:"url"`
+	// fetchedAt is when the step was recorded that fetched it.
+	// +optional
+	FetchedAt metav1.Time `json:"fetchedAt,omitempty,omitzero"`
 }
 
 // FindingKind is what a person should look at.
@@ -167,6 +183,24 @@ type SkillRevisionStatus struct {
 	// +listType=atomic
 	// +optional
 	Variables []Mention `json:"variables,omitempty"`
+	// packages that files say to install with pip, npm or apt, as in pip:requests.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	Packages []Mention `json:"packages,omitempty"`
+	// tools of the operator that SKILL.md names in allowed-tools, in its own words, and bash if shell names a file. They grant nothing:
+	// they are what to put into the policy.
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=64
+	// +listType=set
+	// +optional
+	Tools []string `json:"tools,omitempty"`
+	// shell has the files, the first four of them, that are shell scripts or have blocks for a shell.
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:MaxLength=256
+	// +listType=atomic
+	// +optional
+	Shell []string `json:"shell,omitempty"`
 	// findings are things that a person should look at.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,22 +49,28 @@ func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alph
 	}
 	return r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) {
 		first, latest := st.Advice, st.LatestAdvice
-		*st = skill.Facts(files, warningsOf(files))
+		m := manifestOf(files)
+		*st = skill.Facts(files, m.Warnings)
+		for _, tool := range skill.Tools(m.AllowedTools) {
+			if !slices.Contains(st.Tools, tool) {
+				st.Tools = append(st.Tools, tool)
+			}
+		}
 		st.Advice, st.LatestAdvice, st.ReviewedAt = first, latest, &metav1.Time{Time: s.now}
 	})
 }
 
-// warningsOf says what is odd about SKILL.md.
-func warningsOf(files []skill.File) []skill.Warning {
+// manifestOf is the SKILL.md of files, the zero value if there is none.
+func manifestOf(files []skill.File) skill.Manifest {
 	for _, f := range files {
 		if f.Path != skill.ManifestName {
 			continue
 		}
 		if m, err := skill.ParseManifest(f.Content); err == nil {
-			return m.Warnings
+			return m
 		}
 	}
-	return nil
+	return skill.Manifest{}
 }
 
 // patchRevision writes the status of a revision, unless somebody wrote the revision since it was read.

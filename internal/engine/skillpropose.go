@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -121,10 +123,47 @@ func (c *skillCollector) extractedFrom(listed, base []v1alpha1.RevisionFile, own
 		base = nil // It has nothing to do with them.
 	}
 	from.Credentials, _ = c.saved()
+	from.Sources = c.sources()
 	diff := skill.Compare(base, listed)
 	from.ChangedFiles, from.DeletedFiles = slices.Sorted(slices.Values(slices.Concat(diff.Changed, diff.Added))), diff.Deleted
 	return from
 }
+
+// maxSources is how many sources of a revision are named.
+const maxSources = 16
+
+// sources are what the run fetched from the web, each once. What programs fetched, the sandbox alone knows.
+func (c *skillCollector) sources() (sources []v1alpha1.WebSource) {
+	seen := map[string]bool{}
+	for _, s := range c.box.entries.AllSteps() {
+		for _, call := range s.Spec.ToolCalls {
+			var args toolapi.FetchArgs
+			if call.Tool != toolapi.ToolFetch || !succeeded(&s, call.ID) || json.Unmarshal([]byte(call.Arguments), &args) != nil {
+				continue
+			}
+			at := c.known.hide(plainURL(args.URL))
+			if at == "" || seen[at] || len(sources) == maxSources {
+				continue
+			}
+			seen[at] = true
+			sources = append(sources, v1alpha1.WebSource{URL: at, FetchedAt: s.CreationTimestamp})
+		}
+	}
+	return sources
+}
+
+// plainURL is an address without what gives access, "" if it is none.
+func plainURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment, u.RawFragment, u.ForceQuery = nil, "", "", "", false
+	return text.CutBytes(text.Printable(u.String()), maxSource)
+}
+
+// maxSource is the most bytes of the address of a source.
+const maxSource = 512
 
 // saved are the credentials that the run has saved, by name, and as a skill needs them: what a run of it asks for later. They have no
 // domains, which a person decides about.

@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // Bounds of what is gathered. What there is beside that is counted.
@@ -33,7 +34,7 @@ const (
 // Patterns find what is written plainly. What is put together when a script runs is not found: what a sandbox may reach is
 // decided by the policy alone.
 func Facts(files []File, warnings []Warning) v1alpha1.SkillRevisionStatus {
-	g := &gatherer{secretBytes: maxSecretBytes, shellBytes: maxShellBytes, domains: newMentions(), variables: newMentions(), known: map[string]string{}}
+	g := &gatherer{secretBytes: maxSecretBytes, shellBytes: maxShellBytes, domains: newMentions(), variables: newMentions(), packages: newMentions(), known: map[string]string{}}
 	ordered := slices.Clone(files)
 	slices.SortStableFunc(ordered, func(a, b File) int {
 		return cmp.Or(cmp.Compare(importance(&a), importance(&b)), cmp.Compare(a.Path, b.Path))
@@ -45,8 +46,12 @@ func Facts(files []File, warnings []Warning) v1alpha1.SkillRevisionStatus {
 		g.find(w.Kind, ManifestName, w.Line, w.Message)
 	}
 	var s v1alpha1.SkillRevisionStatus
-	s.Domains, s.Variables, s.Findings = g.domains.list(), g.variables.list(), g.kept()
-	s.Omitted = int32(min(g.domains.omitted+g.variables.omitted+g.omitted+len(g.findings)-len(s.Findings), 1<<30))
+	s.Domains, s.Variables, s.Packages, s.Findings = g.domains.list(), g.variables.list(), g.packages.list(), g.kept()
+	s.Shell = g.shells
+	if len(s.Shell) > 0 {
+		s.Tools = []string{toolapi.ToolBash}
+	}
+	s.Omitted = int32(min(g.domains.omitted+g.variables.omitted+g.packages.omitted+g.omitted+len(g.findings)-len(s.Findings), 1<<30))
 	return s
 }
 
@@ -76,8 +81,10 @@ func programName(p string) bool {
 
 // gatherer gathers facts.
 type gatherer struct {
-	domains, variables *mentions
-	findings           []v1alpha1.Finding
+	domains, variables, packages *mentions
+	// shells are files that have something for a shell.
+	shells   []string
+	findings []v1alpha1.Finding
 	// known are the hosts of what was parsed before.
 	known map[string]string
 	// omitted are findings beyond maxFileFindings.
@@ -103,6 +110,8 @@ func (g *gatherer) file(f *File) {
 	// A program that is no text may be one for a shell that does not mind.
 	g.hosts(f)
 	g.environment(f)
+	g.installed(f)
+	g.shell(f)
 	g.secrets(f)
 	g.base64(f)
 	if isText {

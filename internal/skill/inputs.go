@@ -56,13 +56,21 @@ func CheckInputs(defs []v1alpha1.SkillInput, given []v1alpha1.RunInput) ([]Input
 				return nil, fmt.Errorf("the default of the input %s: %w", d.Name, err)
 			}
 		case d.Required:
-			return nil, fmt.Errorf("the input %s is missing: add it to spec.inputs", d.Name)
+			return nil, fmt.Errorf("the input %s is missing: add it to spec.inputs%s", d.Name, described(d))
 		default:
 			continue
 		}
 		inputs = append(inputs, Input{Name: d.Name, Value: v})
 	}
 	return inputs, nil
+}
+
+// described is what the policy says of an input to whoever fills it in, behind an error.
+func described(d *v1alpha1.SkillInput) string {
+	if d.Description == "" {
+		return ""
+	}
+	return ". The policy says of it: " + text.CutBytes(text.Printable(d.Description), maxShownValue)
 }
 
 func inputNames(defs []v1alpha1.SkillInput) string {

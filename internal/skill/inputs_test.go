@@ -83,3 +83,12 @@ func TestCheckInputsRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Who leaves an input out is told what it is for.
+func TestMissingInputIsDescribed(t *testing.T) {
+	t.Parallel()
+	_, err := CheckInputs([]v1alpha1.SkillInput{{Name: "to", Type: v1alpha1.InputString, Required: true, Description: "who gets the \x1b[8mmessage"}}, nil)
+	if want := "the input to is missing: add it to spec.inputs. The policy says of it: who gets the [8mmessage"; err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+}

@@ -18,6 +18,7 @@ func ReviewPolicy(rev *v1alpha1.SkillRevision, p *v1alpha1.SkillPolicy) *v1alpha
 	r := &v1alpha1.PolicyReview{Revision: rev.Name, Findings: int32(len(rev.Status.Findings))}
 	r.MissingDomains, r.UnusedDomains = reviewDomains(rev.Status.Domains, p.Domains)
 	r.MissingCredentials, r.UnusedCredentials = reviewCredentials(rev.Status.Variables, p.Credentials)
+	r.MissingTools, r.MissingPackages = reviewTools(&rev.Status, p.Tools), reviewPackages(rev.Status.Packages, p.Dependencies)
 	return r
 }
 
