@@ -9,6 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 const (
@@ -27,16 +28,28 @@ func (r *MotorRunReconciler) source() credential.Source {
 func (r *MotorRunReconciler) checkCredentials(ctx context.Context, run *v1alpha1.MotorRun) error {
 	source := r.source()
 	for i := range run.Spec.Credentials {
-		c := &run.Spec.Credentials[i]
-		// The right comes first: whoever lacks it learns nothing of the Secret.
-		if err := source.Allowed(ctx, run, c); err != nil {
-			return err
-		}
-		if _, err := source.Value(ctx, run.Namespace, c); err != nil {
+		if err := checkCredential(ctx, source, run, &run.Spec.Credentials[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func checkCredential(ctx context.Context, source credential.Source, run *v1alpha1.MotorRun, c *v1alpha1.Credential) error {
+	later, saved := runpolicy.ComesLater(run, c)
+	// The right comes first: whoever lacks it learns nothing of a Secret that a person named.
+	denied := source.Allowed(ctx, run, c)
+	if denied != nil && !saved {
+		return denied
+	}
+	_, err := source.Value(ctx, run.Namespace, c)
+	if p, ok := modelref.AsProblem(err); ok && later && p.Reason == v1alpha1.ReasonCredentialSecretNotFound {
+		return nil
+	}
+	if denied != nil {
+		return denied
+	}
+	return err
 }
 
 // readCredentials brings the run's credentials up to date. An error that is nobody's to put right ends the pass: a

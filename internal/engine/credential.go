@@ -43,10 +43,8 @@ const (
 // credentialName is the pattern of the name in spec.credentials.
 var credentialName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,61}[a-z0-9]$`)
 
-// savedSecretName is the name of the Secret that holds a saved credential. No two names have the same, as none has a dash.
-func savedSecretName(name string) string {
-	return "motorcortex-credential-" + strings.ReplaceAll(name, "_", "-")
-}
+// savedSecretName is the name of the Secret that holds a saved credential.
+func savedSecretName(name string) string { return runpolicy.SavedSecret(name).Name }
 
 // credentialStore keeps what a run found as Secrets in the run's namespace. The value comes from a file of the sandbox, so
 // that no model need read it; from then on it is hidden wherever it turns up.
@@ -98,6 +96,9 @@ func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.R
 		return *refusal(toolapi.CodeInvalidArguments, err.Error()), nil
 	}
 	hosts, err := c.hosts(args.Hosts)
+	if err == nil {
+		err = c.declared(args.Name, hosts)
+	}
 	if err != nil {
 		return *refusal(toolapi.CodeCredentialRefused, err.Error()), nil
 	}
@@ -126,6 +127,11 @@ func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.R
 	}
 	if why != "" {
 		return *refusal(toolapi.CodeCredentialRefused, c.known.hide(why)), nil
+	}
+	if c.belongsToSkill(args.Name) {
+		return toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal, Output: fmt.Sprintf(
+			"Saved as Secret %s, key %s, for %s. Runs of the skill %s use it from now on, this one within half a minute. Delete the file if nothing needs it any more.",
+			savedSecretName(args.Name), savedKey, strings.Join(hosts, ", "), c.run.Status.Skill.Name)}, nil
 	}
 	return toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal, Output: fmt.Sprintf(
 		"Saved as Secret %s, key %s, for %s. This run cannot use it. A later run does by an entry in its spec.credentials: "+
@@ -178,6 +184,38 @@ func (c *credentialStore) hosts(given []string) ([]string, error) {
 	return hosts, nil
 }
 
+// declared refuses a credential, in a run of an approved skill, that the skill does not declare, or for hosts that it does not send it to:
+// the person who approved the skill saw its credentials, and no others.
+func (c *credentialStore) declared(name string, hosts []string) error {
+	declared, bySkill := runpolicy.Declared(c.run, name)
+	switch {
+	case !bySkill:
+		return nil
+	case declared == nil:
+		return fmt.Errorf("the skill %s declares no credential %s: a run of it saves those of its policy alone; a person can add it to spec.policy.credentials",
+			c.run.Status.Skill.Name, name)
+	}
+	var allowed allowlist.List
+	for _, h := range declared.Hosts {
+		if rule, err := allowlist.ParseRule(string(h)); err == nil {
+			allowed = append(allowed, rule)
+		}
+	}
+	for i, h := range hosts {
+		if rule, err := allowlist.ParseRule(h); err != nil || !allowed.Covers(rule) {
+			return fmt.Errorf("hosts[%d]: the skill %s sends the credential %s to other hosts than %s", i, c.run.Status.Skill.Name, name, h)
+		}
+	}
+	return nil
+}
+
+// belongsToSkill says whether the Secret of a saved credential is the one that the run's approved skill uses under that name. A person
+// decided so, and a later run of the skill may give it another value.
+func (c *credentialStore) belongsToSkill(name string) bool {
+	declared, _ := runpolicy.Declared(c.run, name)
+	return declared != nil && (declared.SecretRef == nil || *declared.SecretRef == runpolicy.SavedSecret(name))
+}
+
 // savedValue is what a file holds, without the newline that programs end a line with. No error has any of it.
 func savedValue(content []byte) ([]byte, error) {
 	value, cut := bytes.CutSuffix(content, []byte("\n"))
@@ -208,7 +246,8 @@ func (c *credentialStore) own(value []byte) error {
 func (c *credentialStore) savedBy() string { return c.run.Name + "/" + string(c.run.UID) }
 
 // write creates the Secret of a saved credential, or gives one that this run has saved another value: a run that could change
-// what others rely on would have them work for its own account. Why says what stands against that.
+// what others rely on would have them work for its own account. A run of the skill that the Secret belongs to replaces it: values expire. Why says
+// what stands against that.
 func (c *credentialStore) write(ctx context.Context, name string, hosts []string, value []byte) (why string, err error) {
 	secretName := savedSecretName(name)
 	for range saveTries {
@@ -222,7 +261,7 @@ func (c *credentialStore) write(ctx context.Context, name string, hosts []string
 		case err != nil:
 		case !isSaved(s):
 			return fmt.Sprintf("there is a Secret %s in the namespace that no run has saved: choose another name", secretName), nil
-		case s.Annotations[annotationSavedBy] != c.savedBy():
+		case s.Annotations[annotationSavedBy] != c.savedBy() && !c.belongsToSkill(name):
 			return fmt.Sprintf("another run has saved the Secret %s, and later runs rely on it: choose another name, or ask the person to delete it", secretName), nil
 		default:
 			c.fill(s, name, hosts, value)

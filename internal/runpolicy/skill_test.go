@@ -202,12 +202,11 @@ func TestPinSkillRefuses(t *testing.T) {
 				p.Bash = &v1alpha1.BashRules{AllowedCommands: []v1alpha1.CommandPattern{}}
 			})
 		}, exceeded, true, "spec.bash is not that"},
-		"another credential":   {credential(func(c *v1alpha1.Credential) { c.Name = "other" }), exceeded, true, "spec.credentials[0] other is not one"},
-		"an exposed one":       {credential(func(c *v1alpha1.Credential) { c.Hosts, c.ExposeToSandbox = nil, true }), exceeded, true, "leave out exposeToSandbox"},
-		"another host":         {credential(func(c *v1alpha1.Credential) { c.Hosts[0] = "docs.dev" }), exceeded, true, "spec.credentials[0].hosts[0] docs.dev is not within"},
-		"another slot":         {credential(func(c *v1alpha1.Credential) { c.Slot = "query key" }), exceeded, true, `spec.credentials[0].slot: in the skill's policy it is "header X-Key"`},
-		"a credential missing": {func(w *skillWorld) { w.policy(func(p *v1alpha1.SkillPolicy) { p.Credentials[0].SecretRef = nil }) }, v1alpha1.ReasonCredentialSecretNotFound, true, "The skill needs the credential mail_key"},
-		"an input missing":     {func(w *skillWorld) { w.run.Spec.Inputs = nil }, input, true, "the input to is missing"},
+		"another credential": {credential(func(c *v1alpha1.Credential) { c.Name = "other" }), exceeded, true, "spec.credentials[0] other is not one"},
+		"an exposed one":     {credential(func(c *v1alpha1.Credential) { c.Hosts, c.ExposeToSandbox = nil, true }), exceeded, true, "leave out exposeToSandbox"},
+		"another host":       {credential(func(c *v1alpha1.Credential) { c.Hosts[0] = "docs.dev" }), exceeded, true, "spec.credentials[0].hosts[0] docs.dev is not within"},
+		"another slot":       {credential(func(c *v1alpha1.Credential) { c.Slot = "query key" }), exceeded, true, `spec.credentials[0].slot: in the skill's policy it is "header X-Key"`},
+		"an input missing":   {func(w *skillWorld) { w.run.Spec.Inputs = nil }, input, true, "the input to is missing"},
 		"an input of another type, not approved": {func(w *skillWorld) {
 			w.skill.Spec.Approval, w.run.Spec.Tools = nil, []v1alpha1.ToolName{"read"}
 			w.run.Spec.Inputs = append(w.run.Spec.Inputs, v1alpha1.RunInput{Name: "count", Value: "x"})

@@ -5,6 +5,7 @@ package runpolicy
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
@@ -66,15 +67,51 @@ func skillCredentials(spec *v1alpha1.MotorRunSpec, p *v1alpha1.SkillPolicy) (lis
 		if own := credentialNamed(spec, c.Name); own != nil {
 			is.SecretRef, is.Hosts = own.SecretRef, own.Hosts
 		} else {
-			is.Hosts = withinBoth(c.Hosts, spec.Domains)
-			if c.SecretRef == nil || len(is.Hosts) == 0 {
+			is.Hosts, is.SecretRef = withinBoth(c.Hosts, spec.Domains), secretOf(c)
+			if len(is.Hosts) == 0 {
 				continue
 			}
-			is.SecretRef = *c.SecretRef
 		}
 		list = append(list, is)
 	}
 	return list
+}
+
+// SavedSecret is where a run saves a credential of that name. No two names have the same, as none has a dash.
+func SavedSecret(name string) v1alpha1.SecretKeyRef {
+	return v1alpha1.SecretKeyRef{Name: "motorcortex-credential-" + strings.ReplaceAll(name, "_", "-"), Key: "value"}
+}
+
+// secretOf is the Secret of a credential that a skill declares. Without one, it is the one that a run of the skill saves.
+func secretOf(c *v1alpha1.SkillCredential) v1alpha1.SecretKeyRef {
+	if c.SecretRef == nil {
+		return SavedSecret(c.Name)
+	}
+	return *c.SecretRef
+}
+
+// Declared gives what the approved skill of a run declares of a credential, nil if it declares none of that name. ok is false if no
+// skill says which credentials the run has.
+func Declared(run *v1alpha1.MotorRun, name string) (c *v1alpha1.SkillCredential, ok bool) {
+	pin := run.Status.Skill
+	if pin == nil || !pin.Approved || pin.Policy == nil || run.Spec.SkillReview {
+		return nil, false
+	}
+	i := slices.IndexFunc(pin.Policy.Credentials, func(c v1alpha1.SkillCredential) bool { return c.Name == name })
+	if i < 0 {
+		return nil, true
+	}
+	return &pin.Policy.Credentials[i], true
+}
+
+// ComesLater says whether a run may begin without the value of a credential: its skill declares it, so that the run can obtain and save
+// it. saved says that the Secret is the one that runs save it in, and nobody else named.
+func ComesLater(run *v1alpha1.MotorRun, c *v1alpha1.Credential) (may, saved bool) {
+	declared, _ := Declared(run, c.Name)
+	if declared == nil || c.SecretRef != secretOf(declared) {
+		return false, false
+	}
+	return true, declared.SecretRef == nil
 }
 
 // defaultSlot is where the value of a credential belongs that says nothing of it.
@@ -181,17 +218,6 @@ func refuseCredentials(spec *v1alpha1.MotorRunSpec, p *v1alpha1.SkillPolicy) *Re
 	for i := range spec.Credentials {
 		if r := refuseCredential(i, &spec.Credentials[i], p); r != nil {
 			return r
-		}
-	}
-	domains := spec.Domains
-	if len(domains) == 0 {
-		domains = p.Domains
-	}
-	for i := range p.Credentials {
-		c := &p.Credentials[i]
-		if c.SecretRef == nil && credentialNamed(spec, c.Name) == nil && len(withinBoth(c.Hosts, domains)) > 0 {
-			return finalRefusal(v1alpha1.ReasonCredentialSecretNotFound,
-				"The skill needs the credential %s, and nobody names a Secret for it: add it to spec.credentials of the run with a secretRef, or have the policy name one.", c.Name)
 		}
 	}
 	return nil

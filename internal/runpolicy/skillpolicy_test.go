@@ -34,6 +34,11 @@ func TestEffective(t *testing.T) {
 			w.run.Spec.Credentials = []v1alpha1.Credential{{Name: "docs_key", SecretRef: v1alpha1.SecretKeyRef{Name: "own", Key: "k"}, Hosts: []v1alpha1.Domain{"docs.dev"}, Slot: "bearer"}}
 			w.policy(func(p *v1alpha1.SkillPolicy) { p.Credentials[1].SecretRef = nil })
 		}, func(s *v1alpha1.MotorRunSpec) { s.Credentials[1].SecretRef.Name = "own" }},
+		"a credential that a run obtains": {func(w *skillWorld) {
+			w.policy(func(p *v1alpha1.SkillPolicy) { p.Credentials[1].SecretRef = nil })
+		}, func(s *v1alpha1.MotorRunSpec) {
+			s.Credentials[1].SecretRef = v1alpha1.SecretKeyRef{Name: "motorcortex-credential-docs-key", Key: "value"}
+		}},
 		"a credential that has nowhere to go": {func(w *skillWorld) {
 			w.run.Spec.Domains = []v1alpha1.Domain{"docs.dev"}
 			w.policy(func(p *v1alpha1.SkillPolicy) { p.Credentials[0].SecretRef = nil })

@@ -124,7 +124,10 @@ func TestSkillCredentialWithoutSecret(t *testing.T) {
 	t.Run("nobody names one", func(t *testing.T) {
 		r := approvedUsingRig(t, policy)
 		r.use()
-		r.wantRefusal("CredentialSecretNotFound", "service_key")
+		r.start()
+		// Nobody has saved one yet.
+		r.wantValues(map[string]string{})
+		r.want(v1alpha1.PhaseRunning, "EgressReady True CredentialUnavailable")
 	})
 	t.Run("the run names one", func(t *testing.T) {
 		r := approvedUsingRig(t, policy)
