@@ -169,7 +169,7 @@ func TestWhatGivesTheNextOneItsTurn(t *testing.T) {
 		"the holder is cancelled": func(f *fleet) { f.patch("holder", `{"cancel":true}`) },
 		"the holder is deleted":   func(f *fleet) { f.delete("holder") },
 		"there is one place more": func(f *fleet) { f.cortex(concurrency(2, v1alpha1.BusyQueue)) },
-		"there is no bound":       func(f *fleet) { f.cortex(v1alpha1.MotorCortexSpec{}) },
+		"there are many places":   func(f *fleet) { f.cortex(concurrency(1000, v1alpha1.BusyQueue)) },
 		"the MotorCortex goes": func(f *fleet) {
 			must(f.t, admin.Delete(f.ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(f.ns, v1alpha1.CortexName)}))
 		},

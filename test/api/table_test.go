@@ -61,7 +61,7 @@ func TestPrintedColumns(t *testing.T) {
 	run := createRun(ctx, t, ns)
 	columns, _ := table(ctx, t, ns, "motorruns")
 	wantColumns := map[string]int32{
-		"Name": 0, "Phase": 0, "Steps": 0, "Tokens": 0, "Question": 0, "Age": 0, "Attempt": 1, "Pod": 1, "Model": 1, "Message": 1,
+		"Name": 0, "Phase": 0, "Steps": 0, "Tokens": 0, "Question": 0, "Age": 0, "Attempt": 1, "Pod": 1, "Model": 1, "Purpose": 1, "Message": 1,
 	}
 	if diff := cmp.Diff(wantColumns, columns); diff != "" {
 		t.Errorf("columns of a MotorRun (-want +got):\n%s", diff)
@@ -76,7 +76,7 @@ func TestPrintedColumns(t *testing.T) {
 	_, row := table(ctx, t, ns, "motorruns")
 	want := map[string]any{
 		"Name": "run", "Phase": "AwaitingInput", "Steps": 3.0, "Tokens": 4711.0, "Question": "Which one?", "Attempt": 1.0,
-		"Pod": "run-motor-sandbox", "Model": "model-1", "Message": "Waiting.",
+		"Pod": "run-motor-sandbox", "Model": "model-1", "Purpose": nil, "Message": "Waiting.",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
 		t.Errorf("row of a MotorRun (-want +got):\n%s", diff)

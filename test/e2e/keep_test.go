@@ -56,8 +56,9 @@ func TestANamespaceKeepsTheNewestRuns(t *testing.T) {
 	must(t, suite.client.Create(t.Context(), &v1alpha1.MotorCortex{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: v1alpha1.CortexName},
 		Spec: v1alpha1.MotorCortexSpec{
-			Models:    v1alpha1.ModelSet{Default: &v1alpha1.ModelEndpoint{Model: "scripted/answer", BaseURL: modelURL(modelServer)}},
-			Retention: v1alpha1.Retention{MaxSucceeded: new(int32(1)), MaxFailed: new(int32(1))},
+			Models:      v1alpha1.ModelSet{Default: &v1alpha1.ModelEndpoint{Model: "scripted/answer", BaseURL: modelURL(modelServer)}},
+			Retention:   v1alpha1.Retention{MaxSucceeded: new(int32(1)), MaxFailed: new(int32(1))},
+			Concurrency: &v1alpha1.Concurrency{MaxActive: 100},
 		},
 	}))
 	failed := startRun(t, "nonesuch", inNamespace(ns))

@@ -64,7 +64,11 @@ func newNamespace(t *testing.T, purpose string) string {
 func createCortex(ctx context.Context, namespace string, model v1alpha1.ModelEndpoint) error {
 	return suite.client.Create(ctx, &v1alpha1.MotorCortex{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.CortexName},
-		Spec:       v1alpha1.MotorCortexSpec{Models: v1alpha1.ModelSet{Default: &model}},
+		Spec: v1alpha1.MotorCortexSpec{
+			Models: v1alpha1.ModelSet{Default: &model},
+			// Tests run beside each other.
+			Concurrency: &v1alpha1.Concurrency{MaxActive: 1000},
+		},
 	})
 }
 
