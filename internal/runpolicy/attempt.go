@@ -88,11 +88,11 @@ func failedForGood(o Observation, f *v1alpha1.FailureSummary) *End {
 	return e
 }
 
-// callsInFlight names the calls that do more than read and have no result.
+// callsInFlight names the calls that do more than read and have no result, or one that does not say how far they came.
 func callsInFlight(o Observation) []string {
 	var calls []string
 	for _, c := range o.Progress.Unknown {
-		if c.InFlight {
+		if c.isOpen() {
 			calls = append(calls, callText(c.Tool, c.Arguments))
 		}
 	}
@@ -139,10 +139,8 @@ func lostSandbox(f *v1alpha1.FailureSummary) bool {
 // heldBack says whether a person has to decide about another attempt, because a call may have taken effect that another
 // attempt would make again.
 func heldBack(o Observation) bool {
-	return onUnknown(o.Run) == v1alpha1.UnknownAskPerson && slices.ContainsFunc(o.Progress.Unknown, inFlight)
+	return onUnknown(o.Run) == v1alpha1.UnknownAskPerson && slices.ContainsFunc(o.Progress.Unknown, CallRef.isOpen)
 }
-
-func inFlight(c CallRef) bool { return c.InFlight }
 
 func onUnknown(run *v1alpha1.MotorRun) v1alpha1.UnknownPolicy {
 	if run.Spec.Approval == nil || run.Spec.Approval.OnUnknown == "" {

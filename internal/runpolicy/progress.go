@@ -56,8 +56,8 @@ type Progress struct {
 	LastStep string
 	// Pending is the question that has no result yet, answered in the spec or not.
 	Pending *v1alpha1.PendingInput
-	// Unknown are the last calls of which nobody can tell whether they took effect: they were recorded as such, or have
-	// no result yet. Calls that only read are not among them.
+	// Unknown are the last calls of which nobody can tell whether they took effect: they were recorded as such, have no
+	// result yet, or were broken off in the last turn. Calls that only read are not among them.
 	Unknown []CallRef
 	// Final is the model's closing text, nil until it gave one.
 	Final *string
@@ -77,6 +77,8 @@ type CallRef struct {
 	Arguments string
 	// InFlight says that the call has no result.
 	InFlight bool
+	// BrokenOff says that it was ended from outside, and no model was told of that yet.
+	BrokenOff bool
 }
 
 // ReadJournal sums up the steps of a run, which are ordered by attempt and index.
@@ -197,7 +199,8 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		p.addInstall(s)
 	case v1alpha1.ModeAgentic:
 	}
-	p.Unknown = append(p.Unknown, unknownCalls(s)...)
+	p.goesOn()
+	p.Unknown = append(append(p.Unknown, unknownCalls(s)...), brokenOff(s)...)
 }
 
 // addRequests notes the requests for domains of a turn, and what the turn means for those before it.

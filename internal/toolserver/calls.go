@@ -120,6 +120,11 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 		defer cancel(nil)
 		s.fault(FaultAfterStart, req.ID)
 		result := s.once(ctx, c, req)
+		if cutOff(ctx, result) {
+			s.ledger.leave(c)
+			s.log.Warn("a call was cut off by the end of the tool server; its outcome is unknown", "id", req.ID, "tool", bound(req.Tool, 32))
+			return
+		}
 		s.fault(FaultBeforeFinish, req.ID)
 		if err := s.ledger.finish(c, result); err != nil {
 			s.log.Error("a result could not be stored", "id", req.ID, "error", err)
@@ -127,6 +132,12 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 		s.log.Info("call", "id", req.ID, "tool", bound(req.Tool, 32), "ok", result.OK, "code", result.ErrorCode, "ms", result.DurationMs)
 	}()
 	return c, nil
+}
+
+// cutOff reports whether the end of the server ended the call. What the tool says of it then is not how the work of the call
+// ended: a result would pass for one, and the effect could be brought about again without a decision.
+func cutOff(ctx context.Context, result toolapi.Result) bool {
+	return !result.OK && errors.Is(context.Cause(ctx), errStopped)
 }
 
 // enlist counts one more running call, unless the server stops.

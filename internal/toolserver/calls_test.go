@@ -7,6 +7,7 @@ package toolserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -141,7 +142,8 @@ func TestInterruptedCallIsNotRunAgain(t *testing.T) {
 	s.wantRuns(1)
 }
 
-// The end of the server is the end of its calls, and they say so.
+// The end of the server is the end of its calls. How far they came was seen by none: an end that is recorded as one would let the
+// effect be brought about again without a decision.
 func TestStopEndsCalls(t *testing.T) {
 	s := newSandbox(t)
 	call := waitingCall(t, "stopped")
@@ -156,14 +158,42 @@ func TestStopEndsCalls(t *testing.T) {
 	if took := time.Since(began); took > 20*time.Second { // The command would never end.
 		t.Errorf("stopping took %s", took)
 	}
-	if r := <-answer; r.ErrorCode != toolapi.CodeKilled {
+	if r := <-answer; r.ErrorCode != toolapi.CodeOutcomeUnknown {
 		t.Errorf("the waiting client got %+v", r)
 	}
 	s.start()
-	if r := s.runCall(call); r.ErrorCode != toolapi.CodeKilled {
+	if state, err := s.client(1).State(testContext(t), call.ID); err != nil || state.Phase != toolapi.CallUnknown {
+		t.Errorf("after the restart: %+v %v", state, err)
+	}
+	if r := s.runCall(call); r.ErrorCode != toolapi.CodeOutcomeUnknown {
 		t.Errorf("%+v", r)
 	}
 	s.wantRuns(1)
+}
+
+// Every tool that the end of the server cuts off leaves an unknown outcome, not only the programs.
+func TestStopLeavesEveryToolUnknown(t *testing.T) {
+	for name, call := range map[string]func(*sandbox) toolapi.Call{
+		"bash": func(*sandbox) toolapi.Call { return waitingCall(t, "bash") },
+		"code": func(*sandbox) toolapi.Call {
+			return newCallOf(t, "code", toolapi.ToolCode, toolapi.CodeArgs{Language: toolapi.LanguagePython, Source: "import time\nopen('begun','w').close()\ntime.sleep(1000)"})
+		},
+		"oneshot": func(s *sandbox) toolapi.Call {
+			return newCallOf(t, "oneshot", toolapi.ToolOneshot, toolapi.OneshotArgs{Language: toolapi.LanguagePython, TimeoutMs: 5000, Source: fmt.Sprintf("import time\nopen(%q,'w').close()\ntime.sleep(1000)", s.workspace+"/begun")})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSandbox(t)
+			c := call(s)
+			go func() { _, _ = s.client(1).Call(testContext(t), c) }()
+			s.awaitBegun()
+			s.stop()
+			s.start()
+			if r := s.runCall(c); r.ErrorCode != toolapi.CodeOutcomeUnknown {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
 }
 
 func TestCallMismatch(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 //
 //	(Absent) ──begin──► Running ──finish──► Finished
 //	                       │
-//	                       └── the process ends before finish ──► Unknown
+//	                       └── the process ends before finish, or ends the call ──► Unknown
 //
 // begin and finish return after their record is on disk. So a call whose start is not recorded had no effect, a result
 // that was given out is given out again after a restart, and a call without an end is never run a second time.
@@ -103,7 +103,7 @@ func openLedger(path string, maxCalls int, maxBytes int64) (*ledger, error) {
 func outcomeUnknown() *toolapi.Result {
 	return &toolapi.Result{
 		ErrorCode: toolapi.CodeOutcomeUnknown,
-		Output: "The tool server ended while this call ran, most often because the sandbox had no memory left. Nobody saw how " +
+		Output: "The tool server ended while this call ran, because it was stopped or the sandbox had no memory left. Nobody saw how " +
 			"the call went: it may have done all of its work, a part, or nothing. It was not run again, and what it had started is " +
 			"gone. Look at the workspace before you decide what to do.",
 		Provenance: toolapi.ProvenanceInternal,
@@ -190,6 +190,15 @@ func (l *ledger) finish(c *call, result toolapi.Result) error {
 	l.running--
 	close(c.done)
 	return l.save(c)
+}
+
+// leave ends a call that begin returned as fresh without a record, as the end of the process would.
+func (l *ledger) leave(c *call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.phase = toolapi.CallUnknown
+	l.running--
+	close(c.done)
 }
 
 // save puts a result on disk.
