@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -206,7 +207,8 @@ func describesObject(schema json.RawMessage) bool {
 	var top struct {
 		Type any `json:"type"`
 	}
-	return json.Unmarshal(schema, &top) == nil && top.Type == "object"
+	// One that is nested beyond all measure takes stack wherever it is read, also at the endpoint.
+	return jsonbound.Check(schema, jsonbound.Limits{Depth: 64}) == nil && json.Unmarshal(schema, &top) == nil && top.Type == "object"
 }
 
 // mcpDigest is "sha256:…" of the names, descriptions and schemas of tools.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -105,12 +106,8 @@ func usableSchema(raw json.RawMessage, size int) (s *jsonschema.Schema, err erro
 			err = fmt.Errorf("%w: %v", errUnusableSchema, v)
 		}
 	}()
-	var plain any
-	if err := json.Unmarshal(raw, &plain); err != nil {
-		return nil, err
-	}
 	// The library takes very long to read what is nested deep.
-	if len(raw) > toolapi.MaxMCPSchema || nested(plain) > maxSchemaDepth {
+	if len(raw) > toolapi.MaxMCPSchema || jsonbound.Check(raw, jsonbound.Limits{Depth: maxSchemaDepth}) != nil {
 		return nil, errUnusableSchema
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -133,24 +130,6 @@ func usableSchema(raw json.RawMessage, size int) (s *jsonschema.Schema, err erro
 		err = errUnusableSchema
 	}
 	return s, err
-}
-
-// nested is how deep a JSON value is nested.
-func nested(v any) int {
-	deepest := 0
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			deepest = max(deepest, nested(item))
-		}
-	case map[string]any:
-		for _, item := range v {
-			deepest = max(deepest, nested(item))
-		}
-	default:
-		return 0
-	}
-	return deepest + 1
 }
 
 // schemaCost adds up the parts of a schema.

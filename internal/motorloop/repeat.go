@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -80,6 +81,9 @@ func countedFailure(turns []*Turn, t, i int) *toolapi.Result {
 
 // canonical is the same for arguments that mean the same: JSON with other spaces or another order of keys.
 func canonical(arguments string) string {
+	if jsonbound.Check([]byte(arguments), argumentLimits) != nil {
+		return arguments
+	}
 	dec := json.NewDecoder(strings.NewReader(objectOrEmpty(arguments)))
 	dec.UseNumber() // A float64 would make different large numbers equal.
 	var v any

@@ -13,7 +13,12 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 )
+
+// argumentLimits are those of the arguments of a call. Each level takes a part of the stack wherever they are read.
+var argumentLimits = jsonbound.Limits{Depth: 64}
 
 // ValidateArguments holds what the model wrote as arguments of a tool to the tool's schema. No arguments at all count
 // as an empty object, and a null as a field left out, because models write both. The error is one sentence for the
@@ -23,6 +28,9 @@ func (c *Catalog) ValidateArguments(tool, raw string) error {
 	t := c.find(tool)
 	if t == nil {
 		return fmt.Errorf("there is no tool %q", tool)
+	}
+	if err := jsonbound.Check([]byte(raw), argumentLimits); err != nil {
+		return fmt.Errorf("the arguments cannot be read: %w", err)
 	}
 	var v any
 	if err := json.Unmarshal([]byte(objectOrEmpty(raw)), &v); err != nil {

@@ -20,6 +20,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
@@ -74,7 +75,7 @@ func (a artifact) manifest(ctx context.Context) (m ocispec.Manifest, digest stri
 	digest, kind := found.Digest.String(), found.MediaType
 	if kind == ocispec.MediaTypeImageIndex || kind == dockerList {
 		var index ocispec.Index
-		if err := json.Unmarshal(data, &index); err != nil || len(index.Manifests) != 1 {
+		if err := decode(data, &index); err != nil || len(index.Manifests) != 1 {
 			return m, "", invalid("%s is an index of %d manifests: a skill is a single one.", a.ref, len(index.Manifests))
 		}
 		only := index.Manifests[0]
@@ -86,10 +87,21 @@ func (a artifact) manifest(ctx context.Context) (m ocispec.Manifest, digest stri
 	if kind != ocispec.MediaTypeImageManifest && kind != dockerManifest {
 		return m, "", invalid("%s is of the type %s, which is no manifest of an artifact.", a.ref, quoted(kind))
 	}
-	if err := json.Unmarshal(data, &m); err != nil {
+	if err := decode(data, &m); err != nil {
 		return m, "", invalid("The manifest of %s cannot be read.", a.ref)
 	}
 	return m, digest, nil
+}
+
+// manifestLimits are those of a manifest, which names a few hundred files at most.
+var manifestLimits = jsonbound.Limits{Depth: 32, Values: 8192}
+
+// decode reads a manifest. A registry that its author chose wrote it.
+func decode(data []byte, into any) error {
+	if err := jsonbound.Check(data, manifestLimits); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
 }
 
 // resolve reads what the reference stands for.

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -28,6 +29,9 @@ const (
 	cancelTimeout = 15 * time.Second
 	fileTimeout   = 30 * time.Second
 )
+
+// answerLimits are those of an answer. What is further within is the schema of an MCP server's tool, which is kept as it is.
+var answerLimits = jsonbound.Limits{Depth: 256, Values: 64 << 10, Within: 5}
 
 // What ends an attempt whose connection is there but leads nowhere any more.
 var (
@@ -268,6 +272,9 @@ func (c *Client) send(ctx context.Context, e exchange) ([]*x509.Certificate, err
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, remoteError(resp.StatusCode, content)
+	}
+	if err := jsonbound.Check(content, answerLimits); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBadAnswer, err)
 	}
 	if err := json.Unmarshal(content, e.into); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBadAnswer, err)

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 )
 
 // Type is the shape of a provider's API.
@@ -82,6 +84,9 @@ func (p Provider) base() string {
 	}
 	return strings.TrimRight(p.URL, "/")
 }
+
+// answerLimits are those of an answer: providers say much beside the results.
+var answerLimits = jsonbound.Limits{Depth: 64, Values: 32 << 10}
 
 // Result is something that was found, in plain text of one line each.
 type Result struct{ Title, URL, Snippet string }
@@ -290,7 +295,11 @@ func (p Provider) parse(body []byte) ([]Result, error) {
 			Results []found `json:"results"`
 		} `json:"web"`
 	}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	err := jsonbound.Check(body, answerLimits)
+	if err == nil {
+		err = json.Unmarshal(body, &answer)
+	}
+	if err != nil {
 		return nil, p.problem("answered with something else than JSON of its kind")
 	}
 	list := answer.Web.Results

@@ -48,6 +48,7 @@ func Of(f func()) Cost {
 func Within(t testing.TB, name string, most Cost, f func()) Cost {
 	t.Helper()
 	c := Of(f)
+	t.Logf("%-60.60q %7d KiB of stack, %7d KiB allocated, %v", name, c.Stack>>10, c.Heap>>10, c.Time.Round(time.Millisecond))
 	if c.Stack > most.Stack || c.Heap > most.Heap || c.Time > most.Time {
 		t.Errorf("%s takes %d KiB of stack, %d KiB of memory and %v; the most are %d KiB, %d KiB and %v",
 			name, c.Stack>>10, c.Heap>>10, c.Time, most.Stack>>10, most.Heap>>10, most.Time)

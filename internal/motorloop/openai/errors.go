@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
@@ -195,6 +196,9 @@ func malformed(what string) *tryError {
 // errorBody finds an error's code and text in the shapes in which endpoints give them. A body that is no JSON, such
 // as a page of HTML, gives none.
 func errorBody(body []byte) (code, text string) {
+	if jsonbound.Check(body, answerLimits) != nil {
+		return "", ""
+	}
 	var v struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`

@@ -9,6 +9,7 @@ import (
 	openaigo "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/shared"
 
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
@@ -77,9 +78,16 @@ func assistantParam(m motorloop.Message) openaigo.ChatCompletionMessageParamUnio
 	return openaigo.ChatCompletionMessageParamUnion{OfAssistant: &a}
 }
 
+// answerLimits are those of an answer. Of its values the loop takes a few: a text, and calls whose arguments are texts too. A
+// choice that is not there takes three bytes, and a kilobyte and a half when it is read.
+var answerLimits = jsonbound.Limits{Depth: 64, Values: 4096}
+
 // parseAnswer maps the body of an answer. A refusal is text like any other: the model said it instead of doing the
 // task. An answer without choices is an error even with status 200, which is how some gateways report errors.
 func (c *Client) parseAnswer(body []byte) (motorloop.Answer, error) {
+	if err := jsonbound.Check(body, answerLimits); err != nil {
+		return motorloop.Answer{}, malformed("answered what is not read: " + err.Error())
+	}
 	var completion openaigo.ChatCompletion
 	if err := json.Unmarshal(body, &completion); err != nil {
 		return motorloop.Answer{}, malformed("answered what is not JSON: " + c.detail(err.Error()))
