@@ -277,6 +277,9 @@ const (
 	ReasonNoRevision = "NoRevision"
 	// ReasonReviewing: the facts are not gathered yet.
 	ReasonReviewing = "Reviewing"
+	// ReasonReviewSetAside: the operator's process ended twice while it looked through the files. Nothing is known of them, and they
+	// are to be taken for dangerous.
+	ReasonReviewSetAside = "ReviewSetAside"
 	// ReasonSkillApproved: a person approved exactly this content with exactly this policy.
 	ReasonSkillApproved = "Approved"
 	// ReasonAwaitingApproval: nobody has approved the skill.

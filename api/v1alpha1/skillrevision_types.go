@@ -173,6 +173,12 @@ type SkillRevisionStatus struct {
 	// reviewedAt is when that was gathered.
 	// +optional
 	ReviewedAt *metav1.Time `json:"reviewedAt,omitempty"`
+	// reviewStarts is how often the operator began to gather that, and its process ended before it was done. After the second time
+	// the files are not looked at again: see the reason ReviewSetAside of the Skill. Deleting the SkillRevision tries anew.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2
+	// +optional
+	ReviewStarts int32 `json:"reviewStarts,omitempty"`
 	// domains that files mention.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic

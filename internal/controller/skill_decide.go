@@ -43,6 +43,8 @@ func (r *SkillReconciler) decide(_ context.Context, s *skillScope) error {
 	switch {
 	case v.Revision == nil:
 		s.set(v1alpha1.ConditionReviewed, metav1.ConditionFalse, v1alpha1.ReasonNoRevision, "There are no files yet.")
+	case skill.IsSetAside(v.Revision):
+		s.set(v1alpha1.ConditionReviewed, metav1.ConditionFalse, v1alpha1.ReasonReviewSetAside, skill.SetAside(v.Revision))
 	case v.Revision.Status.ReviewedAt == nil:
 		s.set(v1alpha1.ConditionReviewed, metav1.ConditionFalse, v1alpha1.ReasonReviewing, fmt.Sprintf("The files of %s are being looked at.", v.Revision.Name))
 	default:

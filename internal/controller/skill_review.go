@@ -42,10 +42,26 @@ func (r *SkillReconciler) review(ctx context.Context, s *skillScope) error {
 }
 
 // gather writes into the status of a revision what its files have.
+//
+// Whoever wrote the files knows how they are looked through. Each parser is bounded, and yet one may have a defect that ends the
+// process: that the review begins is written first, so that the process after it does not do the same for ever.
 func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alpha1.SkillRevision) error {
+	begun := s.memory.begun[rev.UID]
+	if skill.IsSetAside(rev) && !begun {
+		return nil
+	}
 	files, err := r.Store.Files(ctx, rev)
 	if err != nil {
 		return err
+	}
+	done := r.reviewing(rev.Status.ReviewStarts > 0)
+	defer done()
+	if !begun {
+		if err := r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) { st.ReviewStarts++ }); err != nil {
+			return err
+		}
+		// As long as this process lives, the review did not end it, whatever else went wrong.
+		s.memory.begun[rev.UID] = true
 	}
 	return r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) {
 		first, latest := st.Advice, st.LatestAdvice
@@ -58,6 +74,17 @@ func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alph
 		}
 		st.Advice, st.LatestAdvice, st.ReviewedAt = first, latest, &metav1.Time{Time: s.now}
 	})
+}
+
+// reviewing waits for its turn, and gives what ends it. A second try is made alone: what was looked at beside the files that end the
+// process is not set aside with them. A review takes seconds, so that the wait needs no context.
+func (r *SkillReconciler) reviewing(again bool) (done func()) {
+	if again {
+		r.reviews.Lock()
+		return r.reviews.Unlock
+	}
+	r.reviews.RLock()
+	return r.reviews.RUnlock
 }
 
 // manifestOf is the SKILL.md of files, the zero value if there is none.
@@ -77,6 +104,7 @@ func manifestOf(files []skill.File) skill.Manifest {
 func (r *SkillReconciler) patchRevision(ctx context.Context, rev *v1alpha1.SkillRevision, change func(*v1alpha1.SkillRevisionStatus)) error {
 	before := rev.DeepCopy()
 	change(&rev.Status)
+	printRevision(&rev.Status)
 	if err := r.Status().Patch(ctx, rev, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write the status of the revision %s: %w", rev.Name, err)
 	}

@@ -62,6 +62,8 @@ type skillMemory struct {
 	failures int
 	// told are the revisions that were told of because they cannot be used.
 	told map[types.UID]bool
+	// begun are the revisions whose review this process has begun.
+	begun map[types.UID]bool
 }
 
 // skillMemories are those of all skills.
@@ -77,7 +79,7 @@ func (l *skillMemories) of(sk *v1alpha1.Skill) *skillMemory {
 	key := client.ObjectKeyFromObject(sk)
 	m := l.byKey[key]
 	if m == nil || m.uid != sk.UID {
-		m = &skillMemory{uid: sk.UID, told: map[types.UID]bool{}}
+		m = &skillMemory{uid: sk.UID, told: map[types.UID]bool{}, begun: map[types.UID]bool{}}
 		if l.byKey == nil {
 			l.byKey = map[types.NamespacedName]*skillMemory{}
 		}

@@ -3,12 +3,27 @@
 package skill
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 )
+
+// maxReviewStarts is how often a review is begun. What ends the process of whoever looks at it would do so for ever.
+const maxReviewStarts = 2
+
+// IsSetAside says whether a revision is not to be looked at, because that ended the process as often as may be.
+func IsSetAside(rev *v1alpha1.SkillRevision) bool {
+	return rev.Status.ReviewedAt == nil && rev.Status.ReviewStarts >= maxReviewStarts
+}
+
+// SetAside says of such a revision what is the matter, and what to do.
+func SetAside(rev *v1alpha1.SkillRevision) string {
+	return fmt.Sprintf("The operator's process ended %d times while it looked through the files of %s, so that nothing is known of them: take them for dangerous. "+
+		"Read them yourself, change them, or delete the SkillRevision to have them looked at once more.", rev.Status.ReviewStarts, rev.Name)
+}
 
 // maxMissing is the most names of a kind that a review lists as missing.
 const maxMissing = 32

@@ -163,6 +163,8 @@ func (d *decision) unapproved() Verdict {
 	case d.rejected(r):
 		return d.verdict(v1alpha1.SkillRejected, v1alpha1.ReasonSkillRejected,
 			"%s was rejected: change the files, or approve it after all.", r.Spec.ContentHash)
+	case IsSetAside(r):
+		return d.verdict(v1alpha1.SkillPendingReview, v1alpha1.ReasonReviewSetAside, "%s", SetAside(r))
 	case r.Status.ReviewedAt == nil:
 		return d.verdict(v1alpha1.SkillPendingReview, v1alpha1.ReasonReviewing, "What the files mention is being gathered.")
 	}

@@ -136,6 +136,12 @@ func noFacts(w *world) {
 	}
 }
 
+func setAside(w *world) {
+	for i := range w.Revisions {
+		w.Revisions[i].Status.ReviewStarts = maxReviewStarts
+	}
+}
+
 // Every row of the table of states, and every event in every state.
 func TestDecide(t *testing.T) {
 	t.Parallel()
@@ -151,6 +157,7 @@ func TestDecide(t *testing.T) {
 	}{
 		"nothing":                            {nil, pending, v1alpha1.ReasonNoRevision, "", ""},
 		"new, not looked at":                 {[]step{does(gives("a"), noFacts)}, pending, v1alpha1.ReasonReviewing, "a", ""},
+		"new, set aside":                     {[]step{does(gives("a"), noFacts, setAside)}, pending, v1alpha1.ReasonReviewSetAside, "a", ""},
 		"new, of a run":                      {[]step{noSource, does(proposes("a"), noFacts)}, pending, v1alpha1.ReasonReviewing, "a", ""},
 		"facts are gathered":                 {[]step{gives("a")}, reviewed, v1alpha1.ReasonAwaitingApproval, "a", ""},
 		"facts of a run's":                   {[]step{noSource, proposes("a")}, reviewed, v1alpha1.ReasonAwaitingApproval, "a", ""},

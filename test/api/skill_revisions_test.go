@@ -236,3 +236,31 @@ func TestRevisionsAreKept(t *testing.T) {
 		}
 	}
 }
+
+// Files that end the operator's process while it looks through them are looked at twice, and then no more.
+func TestReviewThatEndsTheProcess(t *testing.T) {
+	r := approvedSkill(t)
+	began := func(rev *v1alpha1.SkillRevision, times int32) {
+		t.Helper()
+		rev = r.revision(rev.Name)
+		base := rev.DeepCopy()
+		rev.Status = v1alpha1.SkillRevisionStatus{ReviewStarts: times}
+		must(t, manager.Status().Patch(r.ctx, rev, client.MergeFrom(base)))
+	}
+	rev := r.propose("hostile", "SKILL.md", skillMD("send", "Hostile."))
+	began(rev, 2)
+	r.events, r.notes = nil, nil
+	r.step()
+	r.wantConditions("Reviewed False ReviewSetAside", "Stalled True ReviewSetAside")
+	if st := r.revision(rev.Name).Status; st.ReviewedAt != nil || st.ReviewStarts != 2 {
+		t.Errorf("it was looked at: %+v", st)
+	}
+	// After one such end it is looked at once more, and what is done then is written.
+	began(rev, 1)
+	r.restart()
+	r.step()
+	r.wantConditions("Reviewed True FactsGathered", "Stalled")
+	if st := r.revision(rev.Name).Status; st.ReviewedAt == nil || st.ReviewStarts != 0 {
+		t.Errorf("it was not looked at: %+v", st)
+	}
+}
