@@ -29,6 +29,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns,verbs=get;list;watch;delete
@@ -265,6 +266,7 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 // writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
 func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
 	s.summarize()
+	printRun(&s.run.Status)
 	runpolicy.Fit(&s.run.Status)
 	if !s.changed() {
 		return nil
@@ -279,7 +281,7 @@ func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
 	// The API server gives the spec as it is stored.
 	s.run = runpolicy.Effective(s.run)
 	for _, t := range append(transitions(s.before, s.run), approvalTransitions(s.before, s.run, s.progress)...) {
-		r.Recorder.Eventf(s.run, nil, t.kind, t.reason, t.action, "%s", t.note)
+		r.Recorder.Eventf(s.run, nil, t.kind, t.reason, t.action, "%s", text.Printable(t.note))
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/skillsource"
 	"motorcortex.dev/motorcortex/internal/skillstore"
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // Skills are created for what runs wrote, without an approval. Nobody here changes the spec of one: an admission policy sees to that too.
@@ -58,6 +61,8 @@ type SkillReconciler struct {
 
 	memories    skillMemories
 	remoteReads remoteReads
+	remoteReads atomic.Int32
+	reviews     sync.RWMutex
 }
 
 // SetupWithManager registers the reconciler. Like every controller it runs in the leader only.
@@ -136,6 +141,7 @@ func (r *SkillReconciler) converge(ctx context.Context, s *skillScope) error {
 // writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
 func (r *SkillReconciler) writeStatus(ctx context.Context, s *skillScope) error {
 	s.summarize()
+	printSkill(&s.skill.Status)
 	if !s.changed() {
 		return nil
 	}
@@ -144,7 +150,7 @@ func (r *SkillReconciler) writeStatus(ctx context.Context, s *skillScope) error 
 		return client.IgnoreNotFound(err)
 	}
 	for _, t := range skillTransitions(s.before, s.skill) {
-		r.Recorder.Eventf(s.skill, nil, t.kind, t.reason, t.action, "%s", t.note)
+		r.Recorder.Eventf(s.skill, nil, t.kind, t.reason, t.action, "%s", text.Printable(t.note))
 	}
 	return nil
 }

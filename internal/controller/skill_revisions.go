@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // The event of a revision that is not used.
@@ -79,7 +80,7 @@ func (r *SkillReconciler) ignore(s *skillScope, rev *v1alpha1.SkillRevision, pro
 	}
 	s.memory.told[rev.UID] = true
 	r.Recorder.Eventf(s.skill, rev, corev1.EventTypeWarning, reasonRevisionIgnored, actionReadRevisions, "%s",
-		fmt.Sprintf("SkillRevision %s is not used: %s.", rev.Name, problem))
+		text.Printable(fmt.Sprintf("SkillRevision %s is not used: %s.", rev.Name, problem)))
 }
 
 // isWhole says whether the ConfigMaps with the bytes of a revision are there. What is in them never changes, and whoever uses the

@@ -77,7 +77,7 @@ func TestCleanAndRead(t *testing.T) {
 		"cut by the sandbox": {ok: true, output: `{"ok":true,"console":"a","truncated":true}`, wantValue: `{"ok":true,"console":"a","truncated":true}`},
 		"an error": {
 			code: "execution_error", output: `{"ok":false,"console":"hi","error":{"code":"EXECUTION_ERROR","message":"no x\u001b[31m"}}`,
-			wantCode: "EXECUTION_ERROR", wantMessage: "no x[31m", wantValue: `{"ok":false,"console":"hi","error":{"code":"EXECUTION_ERROR","message":"no x[31m"}}`,
+			wantCode: "EXECUTION_ERROR", wantMessage: "no x\uFFFD[31m", wantValue: `{"ok":false,"console":"hi","error":{"code":"EXECUTION_ERROR","message":"no x�[31m"}}`,
 		},
 		"no time left": {
 			code: "execution_timeout", output: `{"ok":false,"error":{"code":"EXECUTION_TIMEOUT","message":"100 ms are over"}}`,

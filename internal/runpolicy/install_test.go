@@ -46,7 +46,7 @@ func TestInstallEnds(t *testing.T) {
 		},
 		"failed": {
 			testStep(0, 1, installed("install_failed", "npm ended with status 1:\nnpm error 404\x07")),
-			v1alpha1.PhaseFailed, "InstallFailed", "The packages could not be installed: npm ended with status 1: npm error 404", nil,
+			v1alpha1.PhaseFailed, "InstallFailed", "The packages could not be installed: npm ended with status 1: npm error 404\uFFFD", nil,
 		},
 		"a long story": {
 			testStep(0, 1, installed("install_failed", strings.Repeat("<", 5000))),

@@ -6,7 +6,6 @@ package text
 import (
 	"encoding/json"
 	"strings"
-	"unicode"
 )
 
 // JSON writes a value as models and people read it: without the escapes for HTML. It panics on what has no JSON form, so
@@ -27,18 +26,4 @@ func CutBytes(s string, max int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:max-len("…")], "") + "…"
-}
-
-// Printable makes a text that somebody else wrote fit to be shown to a person on a terminal: without control characters,
-// but for line breaks and tabs, and without those that turn the direction of text.
-func Printable(s string) string {
-	return strings.TrimSpace(strings.Map(func(c rune) rune {
-		switch {
-		case c == '\n' || c == '\t':
-			return c
-		case unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c):
-			return -1
-		}
-		return c
-	}, strings.ToValidUTF8(s, "\uFFFD")))
 }

@@ -4,7 +4,6 @@ package text
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 )
 
@@ -20,17 +19,6 @@ func TestCutBytes(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"": "", "12345678": "12345678", "123456789": "12345…", "漢漢漢": "漢…", "1234漢漢": "1234…"} {
 		if got := CutBytes(in, 8); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestPrintable(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"a\tb\r\nc\n": "a\tb\nc", "\x1b[31mred\x00": "[31mred", "a\u202eb": "ab", "a\xffb": "a\uFFFDb", strings.Repeat("\u0085", 3): "",
-	} {
-		if got := Printable(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/text"
+)
+
+// maxValue is the most bytes of the value of a Oneshot run.
+const maxValue = 12 << 10
+
+// Every status goes through one of these before it is compared with what is there, and so do the Events, which are told from it. A
+// model, a host or a skill's author worded much of it, and a person reads it on a terminal: a question that clears the screen could
+// look like an approval. The whole text stays in the step.
+
+func printRun(st *v1alpha1.MotorRunStatus) {
+	value := ""
+	if st.Result != nil {
+		value = st.Result.Value
+	}
+	text.ShowAll(st)
+	if value != "" {
+		st.Result.Value = printJSON(value)
+	}
+}
+
+func printSkill(st *v1alpha1.SkillStatus) { text.ShowAll(st) }
+
+func printRevision(st *v1alpha1.SkillRevisionStatus) { text.ShowAll(st) }
+
+// printJSON makes JSON printable without changing what it says, if there is room.
+func printJSON(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		switch shown := text.Shown(string(c)); {
+		case shown == string(c):
+			b.WriteRune(c)
+		case c > 0xFFFF:
+			c -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xD800+c>>10, 0xDC00+c&0x3FF)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	if b.Len() > maxValue {
+		return text.Shown(s)
+	}
+	return b.String()
+}
