@@ -28,7 +28,7 @@ func notes() map[string]note {
 		toolapi.ToolBash: {
 			Short:   "commands",
 			Limits:  "60 s, at most 300 s; 10 KiB of output shown; 8 processes in the background",
-			Errors:  []string{"exit_N", toolapi.CodeTimeout, toolapi.CodeKilled, toolapi.CodeCommandNotAllowed, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired, toolapi.CodeOutcomeUnknown},
+			Errors:  []string{"exit_N", toolapi.CodeTimeout, toolapi.CodeKilled, toolapi.CodeCommandNotAllowed, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired, toolapi.CodeOutcomeUnknown, toolapi.CodeAlreadyDone},
 			More:    "Its environment has PATH, HOME, the variables of the way out and of the run's credentials (stand-ins), and nothing of the Pod's. Of a command that fails in a pipeline the status of the last one counts, as in every shell.",
 			Example: `{"command": "npm test 2>&1 | tail -40", "timeoutSeconds": 120}`,
 		},
@@ -88,7 +88,7 @@ func notes() map[string]note {
 		toolapi.ToolFetch: {
 			Short:   "one HTTP request",
 			Limits:  "30 s, at most 120 s; 10 redirects; 16 MiB of response, of which what fits is shown; 4 MiB of request; addresses of 8 KiB",
-			Errors:  []string{"http_STATUS", toolapi.CodeEgressDenied, toolapi.CodeNetwork, toolapi.CodeTimeout, toolapi.CodeSecretFound, toolapi.CodeTooLarge, toolapi.CodeInvalidArguments, toolapi.CodeOutcomeUnknown, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired},
+			Errors:  []string{"http_STATUS", toolapi.CodeEgressDenied, toolapi.CodeNetwork, toolapi.CodeTimeout, toolapi.CodeSecretFound, toolapi.CodeTooLarge, toolapi.CodeInvalidArguments, toolapi.CodeOutcomeUnknown, toolapi.CodeAlreadyDone, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired},
 			More:    "It goes through the egress proxy, like everything: only allowed hosts answer, and a credential's stand-in is replaced there. A redirect to another host gets no more than the plainest headers, and a request that does more than read is not sent where a redirect points.",
 			Example: `{"url": "https://api.example.org/v1/items", "method": "POST", "headers": {"Content-Type": "application/json"}, "body": "{\"name\": \"a\"}"}`,
 		},

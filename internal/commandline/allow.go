@@ -21,8 +21,18 @@ import (
 // allowed, except for variables that may change what a name stands for. A file that a shell is to run must be named by the
 // pattern, without a star: bash * does not allow bash x.sh.
 func (l *List) Disallowed(patterns []string) string {
+	why, told := l.unmatched(patterns)
+	if told {
+		return "the command is not allowed: " + why
+	}
+	return why
+}
+
+// unmatched is the first command that matches none of the patterns, "" if there is none. It is not told if nobody can tell
+// what runs: then it is the reason for that, with the command.
+func (l *List) unmatched(patterns []string) (why string, told bool) {
 	if l.Unsure != "" {
-		return "which programs its names stand for cannot be told: " + l.Unsure
+		return "which programs its names stand for cannot be told: " + l.Unsure, false
 	}
 	split := make([][]string, 0, len(patterns))
 	for _, p := range patterns {
@@ -31,13 +41,13 @@ func (l *List) Disallowed(patterns []string) string {
 	for i := range l.Commands {
 		c := &l.Commands[i]
 		if c.Unknown != "" {
-			return fmt.Sprintf("%s: %s", c.Unknown, c.Text)
+			return fmt.Sprintf("%s: %s", c.Unknown, c.Text), false
 		}
 		if !c.allowed(split) {
-			return "the command is not allowed: " + c.Text
+			return c.Text, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 func (c *Command) allowed(patterns [][]string) bool {

@@ -8,7 +8,8 @@
 // as unknown. It says nothing of what a program does by itself: a Makefile, a Python program, a hook of git.
 //
 // There are two ways to match commands with patterns, and each errs to its safe side. An allowlist is strict: see
-// List.Disallowed. A rule about what a person must approve is loose: see List.Named.
+// List.Disallowed, and List.NotHarmless for the one that is built in. A rule about what a person must approve is loose: see
+// List.Named.
 package commandline
 
 import (

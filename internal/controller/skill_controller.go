@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,7 +60,6 @@ type SkillReconciler struct {
 
 	memories    skillMemories
 	remoteReads remoteReads
-	remoteReads atomic.Int32
 	reviews     sync.RWMutex
 }
 

@@ -59,7 +59,7 @@ func (p callPolicy) Decision(c motorloop.Call, execution string) (motorloop.Appr
 
 // Key names the effect of a call that must not happen twice.
 func (p callPolicy) Key(c motorloop.Call) string {
-	return runpolicy.IdempotencyKey(p.run, c.Tool, c.Arguments)
+	return runpolicy.IdempotencyKey(c.Tool, c.Arguments)
 }
 
 // Done gives the result of a call whose effect was brought about before.

@@ -140,14 +140,19 @@ func (r *run) forbidden(t *Turn, c *Call) *toolapi.Result {
 	return cleanResult(*res, outputShare(t))
 }
 
-// alreadyDone gives the result of a call whose effect was brought about before, nil if it was not.
+// alreadyDone gives the result of a call that is not made because of one before it, nil if it is to be made.
 func (r *run) alreadyDone(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
-	if r.key(c) == "" {
+	if r.policy == nil || toolapi.Repeatable(c.Tool) || toolapi.WaitsForPerson(c.Tool) {
 		return nil, nil
 	}
-	// It is found out from what is recorded, and the calls before it in the turn count too.
-	if err := r.settle(ctx, t); err != nil {
-		return nil, err
+	// It is found out from what is recorded, and the calls before it in the turn count too: those under a key, and those of
+	// unknown outcome.
+	if r.key(c) != "" || slices.ContainsFunc(t.Results, func(res *toolapi.Result) bool {
+		return res != nil && (res.ErrorCode == toolapi.CodeOutcomeUnknown || res.ErrorCode == toolapi.CodeSkipped)
+	}) {
+		if err := r.settle(ctx, t); err != nil {
+			return nil, err
+		}
 	}
 	res := r.policy.Done(*c)
 	if res == nil {

@@ -76,8 +76,8 @@ func (p *fakePolicy) Done(c Call) *toolapi.Result {
 			res := t.Results[i]
 			switch {
 			case other.ID == c.ID || other.Tool != c.Tool || other.Arguments != c.Arguments || res == nil:
-			case res.OK:
-				return &toolapi.Result{OK: true, Output: "done by " + other.ID}
+			case res.OK && isOnce(c.Arguments):
+				return &toolapi.Result{ErrorCode: toolapi.CodeAlreadyDone, Output: "done by " + other.ID}
 			case res.ErrorCode == toolapi.CodeOutcomeUnknown || res.ErrorCode == toolapi.CodeSkipped:
 				return &toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown, Output: "perhaps done by " + other.ID}
 			}

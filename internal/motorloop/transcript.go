@@ -153,6 +153,7 @@ func codeTexts() map[string]string {
 		toolapi.CodeKilled:            "the program was killed, perhaps because it used too much memory",
 		toolapi.CodeInternal:          "the tool itself failed",
 		toolapi.CodeOutcomeUnknown:    "the outcome of this call is unknown; check before repeating it",
+		toolapi.CodeAlreadyDone:       "not made, because a call with the same idempotencyKey succeeded before",
 		toolapi.CodeDomainDenied:      "the person was asked and said no; do not ask for it again",
 		toolapi.CodeDomainNotAllowed:  "nobody can allow this here, so nobody was asked",
 		toolapi.CodeCredentialRefused: "nothing was stored",

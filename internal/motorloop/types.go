@@ -162,10 +162,10 @@ type CallPolicy interface {
 	// Decision gives the request to approve an execution of a call of the last turn as it is to be recorded now, with what
 	// became of it. It says false while that is open.
 	Decision(c Call, execution string) (Approval, bool)
-	// Key names the effect of an irreversible call, "" for any other call. See toolapi.Call.
+	// Key names the effect of a call that must not happen twice, "" for any other call. See toolapi.Call.
 	Key(c Call) string
-	// Done gives a result for a call whose effect was brought about before, in this attempt or an earlier one, nil if it was
-	// not as far as the journal knows. What the turn has by then is recorded.
+	// Done gives a result for a call that is not made because of one before it, in this attempt or an earlier one, nil if it is
+	// to be made. What the turn has by then that decides about it is recorded.
 	Done(c Call) *toolapi.Result
 }
 

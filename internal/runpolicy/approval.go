@@ -12,14 +12,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// finding is why a rule applies to a call.
-type finding struct {
-	// why is a sentence that names the rule.
-	why string
-	// certain is false if the rule applies because nobody can tell that it does not.
-	certain bool
-}
-
 // ApprovalReason says why a person must approve the call, in one sentence that names the rule, "" if nobody need. The
 // first rule that applies is named: tools, mcpTools, bash.commands and fetch.methods of spec.approval, which say most
 // about the call, then required. What a rule cannot tell of a call counts as if it applied, such as arguments that do not
@@ -32,8 +24,8 @@ func ApprovalReason(run *v1alpha1.MotorRun, tool, arguments string) string {
 	if slices.Contains(a.Tools, v1alpha1.ToolName(tool)) {
 		return "spec.approval.tools: " + tool
 	}
-	if f := named(a, tool, arguments); f != nil {
-		return f.why
+	if why := named(a, tool, arguments); why != "" {
+		return why
 	}
 	switch a.Required {
 	case v1alpha1.ApprovalAlways:
@@ -57,8 +49,8 @@ func approvalRules(run *v1alpha1.MotorRun) *v1alpha1.RunApproval {
 	return run.Spec.Approval
 }
 
-// named finds the rule for single calls that applies, nil if none does.
-func named(a *v1alpha1.RunApproval, tool, arguments string) *finding {
+// named says which rule for single calls applies, "" if none does.
+func named(a *v1alpha1.RunApproval, tool, arguments string) string {
 	switch {
 	case tool == toolapi.ToolBash && a.Bash != nil:
 		return namedCommand(a.Bash.Commands, arguments)
@@ -67,32 +59,32 @@ func named(a *v1alpha1.RunApproval, tool, arguments string) *finding {
 	}
 	server, name, ok := toolapi.ParseMCPToolName(tool)
 	if !ok {
-		return nil
+		return ""
 	}
 	for _, rule := range a.MCPTools {
 		if rule == server+"/"+name || rule == server+"/*" {
-			return &finding{why: fmt.Sprintf("spec.approval.mcpTools %q", rule), certain: !strings.HasSuffix(rule, "/*")}
+			return fmt.Sprintf("spec.approval.mcpTools %q", rule)
 		}
 	}
-	return nil
+	return ""
 }
 
-// namedCommand finds a command of a bash call that one of the patterns names, or else one that cannot be told.
-func namedCommand(patterns []v1alpha1.CommandPattern, arguments string) *finding {
+// namedCommand says which command of a bash call one of the patterns names, or else which one cannot be told.
+func namedCommand(patterns []v1alpha1.CommandPattern, arguments string) string {
 	const rule = "spec.approval.bash.commands"
 	list, err := parseCommand(arguments)
 	if err != nil {
-		return &finding{why: fmt.Sprintf("%s: what the line runs cannot be told: %s", rule, shown(err.Error()))}
+		return fmt.Sprintf("%s: what the line runs cannot be told: %s", rule, shown(err.Error()))
 	}
 	for _, p := range patterns {
 		if c := list.Named(string(p)); c != nil {
-			return &finding{why: fmt.Sprintf("%s %q: %s", rule, p, shown(c.Text)), certain: true}
+			return fmt.Sprintf("%s %q: %s", rule, p, shown(c.Text))
 		}
 	}
 	if c := list.Untold(); c != nil {
-		return &finding{why: rule + ": " + untold(c)}
+		return rule + ": " + untold(c)
 	}
-	return nil
+	return ""
 }
 
 func parseCommand(arguments string) (commandline.List, error) {
@@ -115,17 +107,17 @@ func untold(c *commandline.Command) string {
 // shown is a text of the model's in one line, with nothing in it that could deceive the eye.
 func shown(s string) string { return Cut(visible(oneLine(s, maxHead)), maxHead) }
 
-// namedMethod says whether the method of a fetch call is one of the rule.
-func namedMethod(methods []string, arguments string) *finding {
+// namedMethod says so if the method of a fetch call is one of the rule.
+func namedMethod(methods []string, arguments string) string {
 	const rule = "spec.approval.fetch.methods"
 	method, url, err := requestLine(arguments)
 	if err != nil {
-		return &finding{why: fmt.Sprintf("%s: the request cannot be told: %s", rule, shown(err.Error()))}
+		return fmt.Sprintf("%s: the request cannot be told: %s", rule, shown(err.Error()))
 	}
 	if !slices.ContainsFunc(methods, func(m string) bool { return strings.EqualFold(m, method) }) {
-		return nil
+		return ""
 	}
-	return &finding{why: fmt.Sprintf("%s %s: %s", rule, shown(method), shown(url)), certain: !isSafeMethod(method)}
+	return fmt.Sprintf("%s %s: %s", rule, shown(method), shown(url))
 }
 
 // requestLine is the method of a fetch call, in capitals, and its address.
@@ -146,60 +138,47 @@ func isSafeMethod(method string) bool {
 	return method == "GET" || method == "HEAD" || method == "OPTIONS"
 }
 
-// readsOnly says whether a tool does no more than read in the workspace or in a search, mark a file, or ask a person.
+// readsOnly says whether a tool does no more than read in the workspace or ask a person.
 func readsOnly(tool string) bool {
 	switch tool {
-	case toolapi.ToolRead, toolapi.ToolList, toolapi.ToolGlob, toolapi.ToolGrep, toolapi.ToolSearchWeb, toolapi.ToolSaveArtifact:
+	case toolapi.ToolRead, toolapi.ToolList, toolapi.ToolGlob, toolapi.ToolGrep:
 		return true
 	}
 	return toolapi.WaitsForPerson(tool)
 }
 
-// Irreversible says why the call may do outside of the sandbox what cannot be undone, "" if it does not: a fetch call with
-// a method other than GET, HEAD and OPTIONS, every call of a tool of an MCP server, save_credential, and, if the run has
-// a way out, a bash call with a command of a built-in list or one that cannot be told before it runs. What a program does
-// by itself is not looked into, nor is the source of a code call.
+// Irreversible says why the call may do outside of the sandbox what cannot be undone, "" if it plainly does not: a fetch call
+// with a method other than GET, HEAD and OPTIONS, every call of a tool of an MCP server, save_credential, and, if the run has
+// a way out, every code call, and a bash call with a command that is not of a short list of harmless ones.
 func Irreversible(run *v1alpha1.MotorRun, tool, arguments string) string {
-	if f := irreversible(run, tool, arguments); f != nil {
-		return f.why
-	}
-	return ""
-}
-
-func irreversible(run *v1alpha1.MotorRun, tool, arguments string) *finding {
 	switch {
 	case tool == toolapi.ToolFetch:
 		method, url, err := requestLine(arguments)
 		switch {
 		case err != nil:
-			return &finding{why: "the request cannot be told: " + shown(err.Error())}
+			return "the request cannot be told: " + shown(err.Error())
 		case !isSafeMethod(method):
-			return &finding{why: fmt.Sprintf("%s %s", shown(method), shown(url)), certain: true}
+			return fmt.Sprintf("%s %s", shown(method), shown(url))
 		}
 	case tool == toolapi.ToolSaveCredential:
-		return &finding{why: "a credential is stored"}
+		return "a credential is stored"
 	case toolapi.IsMCPTool(tool):
-		return &finding{why: "a tool of an MCP server may do anything"}
+		return "a tool of an MCP server may do anything"
+	case tool == toolapi.ToolCode && hasWayOut(run):
+		return "a program may do anything that the way out allows"
 	case tool == toolapi.ToolBash && hasWayOut(run):
 		return irreversibleCommand(arguments)
 	}
-	return nil
+	return ""
 }
 
-// irreversibleCommand finds a command of a bash call that may do something outside of the sandbox.
-func irreversibleCommand(arguments string) *finding {
+// irreversibleCommand says which command of a bash call may do something outside of the sandbox.
+func irreversibleCommand(arguments string) string {
 	list, err := parseCommand(arguments)
 	if err != nil {
-		return &finding{why: "what the line runs cannot be told: " + shown(err.Error())}
+		return "what the line runs cannot be told: " + shown(err.Error())
 	}
-	c, certain := list.Outside()
-	if c != nil {
-		return &finding{why: shown(c.Text), certain: certain}
-	}
-	if c := list.Untold(); c != nil {
-		return &finding{why: untold(c)}
-	}
-	return nil
+	return shown(list.NotHarmless())
 }
 
 // ApprovalID is the id of the question whether an execution of a call of the step may be made.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -14,37 +15,15 @@ import (
 )
 
 const (
-	// keyHex is how many digits of a digest a key has.
+	// keyHex is how many digits of a digest stand for a key that is not fit as it is.
 	keyHex = 40
-	// givenKey begins a key that the model gave, digestKey one that comes from the call itself.
-	givenKey  = "user:"
-	digestKey = "call:"
+	// givenKey begins each key, for the program that gets it.
+	givenKey = "user:"
 )
 
-// IdempotencyKey names the effect of a call that must not happen twice, "" for any other call. It is the key that the model
-// gave, or comes from the digest of the call if it is known to be irreversible or if a rule of spec.approval names just
-// such a call. There is none for a call that only may be irreversible, because nobody can tell what it runs: the model
-// would get an old result where it wants to look again. For the same reason there is none for tools that may be used
-// twice without harm, nor for tools of MCP servers that no rule names by their own name: they have no argument for a key.
-func IdempotencyKey(run *v1alpha1.MotorRun, tool, arguments string) string {
-	if key := keyOf(tool, arguments); key != "" {
-		return key
-	}
-	if toolapi.Repeatable(tool) || toolapi.WaitsForPerson(tool) {
-		return ""
-	}
-	f := named(approvalRules(run), tool, arguments)
-	if f == nil || !f.certain {
-		f = irreversible(run, tool, arguments)
-	}
-	if f == nil || !f.certain {
-		return ""
-	}
-	return digestKeyOf(tool, arguments)
-}
-
-// keyOf is the key that the model gave, "" if it gave none.
-func keyOf(tool, arguments string) string {
+// IdempotencyKey is the key that the model gave for the effect of a call that must not happen twice, "" if it gave none.
+// There is no other: two calls that are the same may be meant to be made twice, as git push, git commit and git push are.
+func IdempotencyKey(tool, arguments string) string {
 	if tool != toolapi.ToolBash && tool != toolapi.ToolFetch {
 		return ""
 	}
@@ -55,9 +34,14 @@ func keyOf(tool, arguments string) string {
 	return givenKey + plainKey(key)
 }
 
-// digestKeyOf is the key that comes from a call.
-func digestKeyOf(tool, arguments string) string {
-	return digestKey + strings.TrimPrefix(ArgsDigest(tool, arguments), "sha256:")[:keyHex]
+// isRisky says whether a call that is the same as one whose outcome nobody knows must not be made as if nothing had been:
+// one that a rule names, or that may do outside of the sandbox what cannot be undone. What may be done twice without harm
+// is not, nor is what asks a person.
+func isRisky(run *v1alpha1.MotorRun, tool, arguments string) bool {
+	if toolapi.Repeatable(tool) || toolapi.WaitsForPerson(tool) {
+		return false
+	}
+	return named(approvalRules(run), tool, arguments) != "" || Irreversible(run, tool, arguments) != ""
 }
 
 // plainKey makes a key fit for a header and for an environment variable.
@@ -70,41 +54,59 @@ func plainKey(key string) string {
 	return "sha256-" + hex.EncodeToString(sum[:])[:keyHex]
 }
 
-// AlreadyDone gives a result for a call whose effect was brought about by a call before it, in any attempt, or may have
-// been; nil if it was not as far as the steps know. The effect is the same if tool and key are. The steps are in their order;
-// what comes after the call does not count.
+// AlreadyDone gives a result for a call that is not made: because one under the same key has succeeded before it, in any
+// attempt, or because one with the same effect may have brought it about, and nobody knows; nil if the call is to be made. The
+// effect is the same if the tool is, and the key that the model gave, or without one the arguments. The steps are in their
+// order; what comes after the call does not count.
 func AlreadyDone(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, tool, arguments string) *toolapi.Result {
-	key := IdempotencyKey(run, tool, arguments)
-	if key == "" {
-		return nil
+	effect, keyed := IdempotencyKey, true
+	if IdempotencyKey(tool, arguments) == "" {
+		if !hasUnknown(run, steps, callID, tool) || !isRisky(run, tool, arguments) {
+			return nil
+		}
+		effect, keyed = ArgsDigest, false
 	}
-	// Two calls with the same digest have the same key: the rules do not change.
-	has := digestKeyOf
-	if strings.HasPrefix(key, givenKey) {
-		has = keyOf
-	}
-	current := attemptOf(steps, callID)
+	want, current := effect(tool, arguments), attemptOf(steps, callID)
 	var done, unknown *earlier
-	for i := range steps {
-		s := &steps[i]
-		for j := range s.Spec.ToolCalls {
-			c := &s.Spec.ToolCalls[j]
-			if c.ID == callID {
-				return alreadyResult(done, unknown, current)
-			}
-			if c.Tool != tool || has(c.Tool, c.Arguments) != key {
-				continue
-			}
-			e := &earlier{step: s, call: c, result: resultOf(s, c.ID)}
-			switch {
-			case done == nil && e.succeeded():
-				done = e
-			case unknown == nil && e.isUnknown(run, current):
-				unknown = e
-			}
+	for e := range before(steps, callID, tool) {
+		if effect(tool, e.call.Arguments) != want {
+			continue
+		}
+		switch {
+		case keyed && done == nil && e.succeeded():
+			done = e
+		case unknown == nil && e.isUnknown(run, current):
+			unknown = e
 		}
 	}
 	return alreadyResult(done, unknown, current)
+}
+
+// hasUnknown says whether there is a call of the tool before this one whose outcome nobody knows. Mostly there is none, and
+// nothing has to be parsed then.
+func hasUnknown(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, tool string) bool {
+	current := attemptOf(steps, callID)
+	for e := range before(steps, callID, tool) {
+		if e.isUnknown(run, current) {
+			return true
+		}
+	}
+	return false
+}
+
+// before gives the calls of a tool before a call.
+func before(steps []v1alpha1.MotorStep, callID, tool string) iter.Seq[*earlier] {
+	return func(yield func(*earlier) bool) {
+		for i := range steps {
+			s := &steps[i]
+			for j := range s.Spec.ToolCalls {
+				c := &s.Spec.ToolCalls[j]
+				if c.ID == callID || c.Tool == tool && !yield(&earlier{step: s, call: c, result: resultOf(s, c.ID)}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // attemptOf is the attempt that the call is of. A call that is not recorded yet is of the last one.
@@ -164,13 +166,9 @@ func alreadyResult(done, unknown *earlier, current int32) *toolapi.Result {
 	switch {
 	case done != nil:
 		r := done.result
-		other := "another idempotencyKey"
-		if toolapi.IsMCPTool(done.call.Tool) {
-			other = "other arguments"
-		}
-		head := fmt.Sprintf("(already done by call %s; not made again. For another effect give %s.)\n", done.call.ID, other)
+		head := toolapi.AlreadyDoneText(done.call.ID)
 		res := &toolapi.Result{
-			OK: true, Output: head + text.CutBytes(r.Output, toolapi.MaxOutputBytes-len(head)),
+			ErrorCode: toolapi.CodeAlreadyDone, Output: head + text.CutBytes(r.Output, toolapi.MaxOutputBytes-len(head)),
 			Provenance: toolapi.Provenance(r.Provenance),
 		}
 		if done.step.Spec.Attempt == current {

@@ -14,50 +14,16 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
+// TestIdempotencyKey has no key but one that the model gave.
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	fromDigest := func(tool, args string) string {
-		return "call:" + strings.TrimPrefix(ArgsDigest(tool, args), "sha256:")[:40]
-	}
-	open, closed := plainRun(v1alpha1.ApprovalNever, "example.org"), ruledRun(v1alpha1.ApprovalNever)
-	for _, c := range []struct {
-		run        *v1alpha1.MotorRun
-		tool, args string
-		want       string
-	}{
-		{open, "bash", `{"command":"ls","idempotencyKey":"k-1"}`, "user:k-1"},
-		{testRun(), "fetch", `{"url":"u","idempotencyKey":"order 7"}`, "user:sha256-aef9b1bc5a7f0a0d2c0b3a0f7b2a7f4f0f0f0f0f"},
-		{testRun(), "write", `{"path":"x","idempotencyKey":"k"}`, ""},
-		{testRun(), "bash", `{"command":"ls"}`, ""},
-		{open, "bash", `{"command":"git push"}`, fromDigest("bash", `{"command":"git push"}`)},
-		{open, "bash", ` {"command": "git push"} `, fromDigest("bash", `{"command":"git push"}`)},
-		{testRun(), "bash", `{"command":"git push"}`, ""},
-		{closed, "bash", `{"command":"rm -rf x"}`, fromDigest("bash", `{"command":"rm -rf x"}`)},
-		// Nobody can tell that these have an effect, and each time they may give something else.
-		{open, "bash", `{"command":"bash x.sh"}`, ""},
-		{open, "bash", `{"command":"$x"}`, ""},
-		{open, "bash", `{"command":"curl \"$url\""}`, ""},
-		{open, "bash", `{"command":"npm test"}`, ""},
-		{open, "bash", `nonsense`, ""},
-		{closed, "code", `{"source":"1"}`, ""},
-		{closed, "fetch", `{"url":"u"}`, ""},
-		{closed, "fetch", `{"url":"u","method":"POST"}`, fromDigest("fetch", `{"url":"u","method":"POST"}`)},
-		{testRun(), "fetch", `{"url":"u","method":"DELETE"}`, fromDigest("fetch", `{"url":"u","method":"DELETE"}`)},
-		{closed, "mcp__mail__send", `{}`, fromDigest("mcp__mail__send", `{}`)},
-		{closed, "mcp__github__list", `{}`, ""},
-		{testRun(), "mcp__mail__send", `{}`, ""},
-		{closed, "save_credential", `{}`, ""},
-		{closed, "request_approval", `{}`, ""},
+	for _, c := range []struct{ tool, args, want string }{
+		{"bash", `{"command":"ls","idempotencyKey":"k-1"}`, "^user:k-1$"}, {"fetch", `{"url":"u","idempotencyKey":"order 7"}`, "^user:sha256-[0-9a-f]{40}$"},
+		{"write", `{"path":"x","idempotencyKey":"k"}`, "^$"}, {"code", `{"idempotencyKey":"k"}`, "^$"}, {"bash", `{"command":"git push"}`, "^$"}, {"bash", "nonsense", "^$"},
+		{"fetch", `{"url":"u","method":"POST"}`, "^$"}, {"mcp__mail__send", `{"idempotencyKey":"k"}`, "^$"}, {"bash", `{"command":"ls","idempotencyKey":""}`, "^$"},
 	} {
-		got := IdempotencyKey(c.run, c.tool, c.args)
-		if strings.HasPrefix(c.want, "user:sha256-") {
-			if !regexp.MustCompile(`^user:sha256-[0-9a-f]{40}$`).MatchString(got) {
-				t.Errorf("%s %s: key %q", c.tool, c.args, got)
-			}
-			continue
-		}
-		if got != c.want {
-			t.Errorf("%s %s: key %q, want %q", c.tool, c.args, got, c.want)
+		if got := IdempotencyKey(c.tool, c.args); !regexp.MustCompile(c.want).MatchString(got) {
+			t.Errorf("%s %s: key %q, want %s", c.tool, c.args, got, c.want)
 		}
 	}
 }
@@ -67,7 +33,7 @@ func TestGivenKeysAreFit(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, key := range []string{"a", "A", "a b", "a\tb", "é", "x\r\nHost: y", strings.Repeat("k", 123), strings.Repeat("k", 124), strings.Repeat("k", 128), "\u202e", "~!"} {
-		got := IdempotencyKey(testRun(), "bash", fmt.Sprintf(`{"command":"ls","idempotencyKey":%s}`, data(key, 1000)))
+		got := IdempotencyKey("bash", fmt.Sprintf(`{"command":"ls","idempotencyKey":%s}`, data(key, 1000)))
 		if !regexp.MustCompile(`^user:[!-~]+$`).MatchString(got) || len(got) > toolapi.MaxIdempotencyKey || seen[got] {
 			t.Errorf("%q gives %q", key, got)
 		}
@@ -97,12 +63,6 @@ func TestAlreadyDone(t *testing.T) {
 	asking := ruledRun(v1alpha1.ApprovalNever, "example.org")
 	good := finished(v1alpha1.ToolResult{OK: true, Output: "pushed", OutputFile: ".motor/output/x", Provenance: "web"})
 	lost := finished(v1alpha1.ToolResult{ErrorCode: "outcome_unknown", Provenance: "internal"})
-	doneBy := func(id, file string) *toolapi.Result {
-		return &toolapi.Result{
-			OK: true, Output: "(already done by call " + id + "; not made again. For another effect give another idempotencyKey.)\npushed",
-			Provenance: toolapi.ProvenanceWeb, OutputFile: file,
-		}
-	}
 	maybe := func(id string) *toolapi.Result {
 		return &toolapi.Result{
 			ErrorCode: "outcome_unknown",
@@ -119,11 +79,11 @@ func TestAlreadyDone(t *testing.T) {
 		want  *toolapi.Result
 	}{
 		{"first", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push))}, "a0-s1-c0", nil},
-		{"same turn", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good, call("bash", push))}, "a0-s1-c1", doneBy("a0-s1-c0", ".motor/output/x")},
-		{"other keys of JSON", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", ` { "command" : "git push" }`), good), testStep(0, 2, call("bash", push))}, "a0-s2-c0", doneBy("a0-s1-c0", ".motor/output/x")},
-		{"earlier attempt", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good), testStep(1, 1, call("bash", push))}, "a1-s1-c0", doneBy("a0-s1-c0", "")},
-		{"not recorded yet", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good)}, "a0-s2-c0", doneBy("a0-s1-c0", ".motor/output/x")},
-		{"the first of several", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good, call("bash", push), good, call("bash", push))}, "a0-s1-c2", doneBy("a0-s1-c0", ".motor/output/x")},
+		{"same turn", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good, call("bash", push))}, "a0-s1-c1", nil},
+		{"other keys of JSON", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", ` { "command" : "git push" }`), good), testStep(0, 2, call("bash", push))}, "a0-s2-c0", nil},
+		{"earlier attempt", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good), testStep(1, 1, call("bash", push))}, "a1-s1-c0", nil},
+		{"not recorded yet", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good)}, "a0-s2-c0", nil},
+		{"the first of several", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), good, call("bash", push), good, call("bash", push))}, "a0-s1-c2", nil},
 		{"later ones do not count", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push)), testStep(0, 2, call("bash", push), good)}, "a0-s1-c0", nil},
 		{"failed", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), finished(v1alpha1.ToolResult{ErrorCode: "exit_1"}), call("bash", push))}, "a0-s1-c1", nil},
 		{"denied", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), finished(v1alpha1.ToolResult{ErrorCode: "approval_denied"}), call("bash", push))}, "a0-s1-c1", nil},
@@ -133,7 +93,7 @@ func TestAlreadyDone(t *testing.T) {
 		{"unknown", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), lost, call("bash", push))}, "a0-s1-c1", maybe("a0-s1-c0")},
 		{"skipped", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), finished(v1alpha1.ToolResult{ErrorCode: "skipped"}), call("bash", push))}, "a0-s1-c1", maybe("a0-s1-c0")},
 		{"the first unknown", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), lost, call("bash", push), lost, call("bash", push))}, "a0-s1-c2", maybe("a0-s1-c0")},
-		{"done after unknown", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), lost, call("bash", push), good, call("bash", push))}, "a0-s1-c2", doneBy("a0-s1-c1", ".motor/output/x")},
+		{"one that succeeded makes no difference", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push), lost, call("bash", push), good, call("bash", push))}, "a0-s1-c2", maybe("a0-s1-c0")},
 		{"no result in an ended attempt", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", push)), testStep(1, 1, call("bash", push))}, "a1-s1-c0", maybe("a0-s1-c0")},
 		{"no result in this attempt", run, []v1alpha1.MotorStep{testStep(1, 1, call("bash", push)), testStep(1, 2, call("bash", push))}, "a1-s2-c0", nil},
 		{"its turn did not come", run, []v1alpha1.MotorStep{testStep(0, 1, call("bash", `{"command":"ls"}`), call("bash", push)), testStep(1, 1, call("bash", push))}, "a1-s1-c0", nil},
@@ -149,21 +109,58 @@ func TestAlreadyDone(t *testing.T) {
 	}
 }
 
-// TestAlreadyDoneByKey has the model's key decide, and not the arguments.
+// TestAlreadyDoneByKey has the model's key decide, and not the arguments. A call that is not made is no success.
 func TestAlreadyDoneByKey(t *testing.T) {
 	t.Parallel()
 	with := func(command, key string) string {
 		return fmt.Sprintf(`{"command":%q,"idempotencyKey":%q}`, command, key)
 	}
-	steps := []v1alpha1.MotorStep{testStep(0, 1, call("bash", with("git push a", "k")), finished(v1alpha1.ToolResult{OK: true}))}
+	good := finished(v1alpha1.ToolResult{OK: true, Output: "pushed", OutputFile: ".motor/output/x", Provenance: "web"})
+	again := finished(v1alpha1.ToolResult{ErrorCode: "already_done", Output: "x"})
+	lost := finished(v1alpha1.ToolResult{ErrorCode: "outcome_unknown", Provenance: "internal"})
+	k := call("bash", with("git push a", "k"))
+	doneBy := func(id, file string) *toolapi.Result {
+		return &toolapi.Result{ErrorCode: toolapi.CodeAlreadyDone, Output: toolapi.AlreadyDoneText(id) + "pushed", Provenance: toolapi.ProvenanceWeb, OutputFile: file}
+	}
+	const file = ".motor/output/x"
 	for _, c := range []struct {
-		args string
-		done bool
+		name, args, id string
+		steps          []v1alpha1.MotorStep
+		want           *toolapi.Result
 	}{
-		{with("git push b", "k"), true}, {with("ls", "k"), true}, {with("git push a", "k2"), false}, {`{"command":"git push a"}`, false},
+		{"same key", with("git push b", "k"), "a0-s2-c0", []v1alpha1.MotorStep{testStep(0, 1, k, good)}, doneBy("a0-s1-c0", file)},
+		{"same key, another command", with("ls", "k"), "a0-s2-c0", []v1alpha1.MotorStep{testStep(0, 1, k, good)}, doneBy("a0-s1-c0", file)},
+		{"another key", with("git push a", "k2"), "a0-s2-c0", []v1alpha1.MotorStep{testStep(0, 1, k, good)}, nil},
+		{"no key", `{"command":"git push a"}`, "a0-s2-c0", []v1alpha1.MotorStep{testStep(0, 1, k, good)}, nil},
+		{"same turn", with("git push a", "k"), "a0-s1-c1", []v1alpha1.MotorStep{testStep(0, 1, k, good, k)}, doneBy("a0-s1-c0", file)},
+		{"earlier attempt", with("git push a", "k"), "a1-s1-c0", []v1alpha1.MotorStep{testStep(0, 1, k, good), testStep(1, 1, k)}, doneBy("a0-s1-c0", "")},
+		{"a third time", with("git push a", "k"), "a0-s1-c2", []v1alpha1.MotorStep{testStep(0, 1, k, good, k, again, k)}, doneBy("a0-s1-c0", file)},
+		{"it failed", with("git push a", "k"), "a0-s1-c1", []v1alpha1.MotorStep{testStep(0, 1, k, finished(v1alpha1.ToolResult{ErrorCode: "exit_1"}), k)}, nil},
+		{"later ones do not count", with("git push a", "k"), "a0-s1-c0", []v1alpha1.MotorStep{testStep(0, 1, k), testStep(0, 2, k, good)}, nil},
+		{"done after unknown", with("git push a", "k"), "a0-s1-c2", []v1alpha1.MotorStep{testStep(0, 1, k, lost, k, good, k)}, doneBy("a0-s1-c1", file)},
 	} {
-		if got := AlreadyDone(testRun(), steps, "a0-s2-c0", "bash", c.args) != nil; got != c.done {
-			t.Errorf("%s: already done: %v", c.args, got)
+		if diff := cmp.Diff(c.want, AlreadyDone(testRun(), c.steps, c.id, "bash", c.args)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+	got := AlreadyDone(testRun(), []v1alpha1.MotorStep{testStep(0, 1, k, lost)}, "a0-s2-c0", "bash", with("git push a", "k"))
+	if got == nil || got.ErrorCode != toolapi.CodeOutcomeUnknown || !strings.Contains(got.Output, "a0-s1-c0") {
+		t.Errorf("unknown: %+v", got)
+	}
+}
+
+// TestMadeTwice has what is the same be made again: git push, git commit, git push are three calls.
+func TestMadeTwice(t *testing.T) {
+	t.Parallel()
+	good := finished(v1alpha1.ToolResult{OK: true, Output: "ok"})
+	for tool, args := range map[string]string{
+		"bash": `{"command":"git push"}`, "fetch": `{"url":"u","method":"POST"}`, "code": `{"source":"1"}`, "mcp__mail__send": `{"to":"x"}`,
+	} {
+		steps := []v1alpha1.MotorStep{testStep(0, 1, call(tool, args), good), testStep(0, 2, call("bash", `{"command":"git commit"}`), good)}
+		for _, run := range []*v1alpha1.MotorRun{ruledRun(v1alpha1.ApprovalAlways, "example.org"), plainRun(v1alpha1.ApprovalNever, "example.org")} {
+			if got := AlreadyDone(run, steps, "a0-s3-c0", tool, args); got != nil {
+				t.Errorf("%s %s: %+v", tool, args, got)
+			}
 		}
 	}
 }
@@ -171,7 +168,7 @@ func TestAlreadyDoneByKey(t *testing.T) {
 // TestAlreadyDoneIsBounded has the result no longer than a result may be.
 func TestAlreadyDoneIsBounded(t *testing.T) {
 	t.Parallel()
-	args := `{"url":"u","method":"POST"}`
+	args := `{"url":"u","method":"POST","idempotencyKey":"k"}`
 	steps := []v1alpha1.MotorStep{testStep(0, 1, call("fetch", args), finished(v1alpha1.ToolResult{OK: true, Output: strings.Repeat("é", toolapi.MaxOutputBytes/2)}))}
 	got := AlreadyDone(testRun(), steps, "a0-s2-c0", "fetch", args)
 	if got == nil || len(got.Output) > toolapi.MaxOutputBytes || !strings.HasSuffix(got.Output, "é…") {

@@ -142,6 +142,8 @@ const (
 	CodeCredentialRefused = "credential_refused"
 	// CodeOutcomeUnknown is the result of a call that was started and whose end nobody saw.
 	CodeOutcomeUnknown = "outcome_unknown"
+	// CodeAlreadyDone is the result of a call that was not made, because one with the same idempotencyKey has succeeded before.
+	CodeAlreadyDone = "already_done"
 	// CodeCommandNotAllowed is the result of a bash call with a command that the run may not run.
 	CodeCommandNotAllowed = "command_not_allowed"
 	// CodeApprovalDenied is the result of a call that a person did not approve.
@@ -165,6 +167,12 @@ const (
 	// CodeSkipped is the result of a call of unknown outcome that a person decided not to make again.
 	CodeSkipped = "skipped"
 )
+
+// AlreadyDoneText begins the output of a call that was not made, because the one named has succeeded under its idempotencyKey.
+// What that one gave comes after it.
+func AlreadyDoneText(before string) string {
+	return "Not made: the call " + before + " with the same idempotencyKey succeeded before. For another effect give another idempotencyKey. It gave:\n"
+}
 
 // CallPhase is how far a call got.
 type CallPhase string

@@ -6,7 +6,6 @@ package toolserver
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -50,11 +49,10 @@ func (s *Server) once(ctx context.Context, c *call, req toolapi.Call) toolapi.Re
 	return s.execute(ctx, req)
 }
 
-// alreadyDone makes the result of a call of that of the one before it.
+// alreadyDone makes the result of a call of that of the one before it. It is no success: this call did nothing.
 func alreadyDone(before string, result toolapi.Result, limit int) toolapi.Result {
-	head := fmt.Sprintf("(already done by call %s; not made again. For another effect give another idempotencyKey.)\n", before)
-	result.Output = bound(head+result.Output, limit)
-	result.DurationMs = 0
+	result.Output = bound(toolapi.AlreadyDoneText(before)+result.Output, limit)
+	result.OK, result.ErrorCode, result.DurationMs = false, toolapi.CodeAlreadyDone, 0
 	return result
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,10 +27,10 @@ func (s *sandbox) keyed(id, tool, key string, args any) toolapi.Result {
 func TestIdempotencyKey(t *testing.T) {
 	s := newSandbox(t)
 	effect := toolapi.BashArgs{Command: "echo run >> runs; echo \"key $IDEMPOTENCY_KEY\""}
-	const again = "(already done by call a; not made again. For another effect give another idempotencyKey.)\nkey user:1\n"
+	again := toolapi.AlreadyDoneText("a") + "key user:1\n"
 	want := func(what string, r toolapi.Result, output string, runs int) {
 		t.Helper()
-		if !r.OK || r.Output != output {
+		if r.OK == (output == again) || (r.ErrorCode == toolapi.CodeAlreadyDone) != (output == again) || r.Output != output {
 			t.Errorf("%s: %+v", what, r)
 		}
 		s.wantRuns(runs)
@@ -75,7 +76,7 @@ func TestIdempotencyOfWhatDidNotSucceed(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.wantRuns(2)
-	if r := s.keyed("c", toolapi.ToolBash, "k", effect); !r.OK || !strings.HasPrefix(r.Output, "(already done by call lost-r1;") {
+	if r := s.keyed("c", toolapi.ToolBash, "k", effect); r.ErrorCode != toolapi.CodeAlreadyDone || !strings.HasPrefix(r.Output, toolapi.AlreadyDoneText("lost-r1")) {
 		t.Errorf("%+v", r)
 	}
 	s.wantRuns(2)
@@ -104,10 +105,13 @@ func TestIdempotencyKeyOfARunningCall(t *testing.T) {
 			}
 			s.wantRuns(1)
 			s.write("go", "")
-			for range 2 {
-				if r := <-results; r.OK != (test.status == "0") {
-					t.Errorf("%+v", r)
-				}
+			want := []string{"", toolapi.CodeAlreadyDone}
+			if test.status != "0" {
+				want = []string{"exit_" + test.status, "exit_" + test.status}
+			}
+			got := []string{(<-results).ErrorCode, (<-results).ErrorCode}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("the calls ended with %q, want %q", got, want)
 			}
 			s.wantRuns(test.runs)
 		})

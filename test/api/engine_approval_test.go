@@ -306,7 +306,7 @@ func TestEngineDoesNothingTwice(t *testing.T) {
 	}, func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 3 })
 	r.startEngine("worker-1", nil)
 	steps := r.steps(journalEnded)
-	if res := steps[1].Status.Results[0]; !res.OK || !strings.HasPrefix(res.Output, "(already done by call a0-s1-c0;") {
+	if res := steps[1].Status.Results[0]; res.ErrorCode != toolapi.CodeAlreadyDone || !strings.HasPrefix(res.Output, toolapi.AlreadyDoneText("a0-s1-c0")) {
 		t.Errorf("the second call: %+v", res)
 	}
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
@@ -314,7 +314,7 @@ func TestEngineDoesNothingTwice(t *testing.T) {
 	})
 	steps = r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 1 })
 	for _, s := range steps {
-		if s.Spec.Attempt == 1 && s.Spec.Index == 1 && !strings.HasPrefix(s.Status.Results[0].Output, "(already done by call a0-s1-c0;") {
+		if s.Spec.Attempt == 1 && s.Spec.Index == 1 && !strings.HasPrefix(s.Status.Results[0].Output, toolapi.AlreadyDoneText("a0-s1-c0")) {
 			t.Errorf("the call of the next attempt: %+v", s.Status.Results[0])
 		}
 	}
