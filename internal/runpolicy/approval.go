@@ -3,7 +3,10 @@
 package runpolicy
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -120,8 +123,35 @@ func namedMethod(methods []string, arguments string) string {
 	return fmt.Sprintf("%s %s: %s", rule, shown(method), shown(url))
 }
 
-// requestLine is the method of a fetch call, in capitals, and its address.
+var (
+	errOtherMethod = errors.New("its address may stand for another method")
+	errBody        = errors.New("a request that only reads has no body")
+)
+
+// otherMethod finds a parameter of an address by which frameworks take a request for one of another method.
+var otherMethod = regexp.MustCompile(`(?i)[?&;]((_|%5f)+method|(_|%5f)*(x[-_])?(http[-_])?method[-_]override|x[-_]http[-_]method)=`)
+
+// requestLine is the method of a fetch call, in capitals, and its address. It is an error if the server may take the request for
+// another one.
 func requestLine(arguments string) (method, url string, err error) {
+	if method, url, err = givenLine(arguments); err != nil {
+		return "", "", err
+	}
+	if !isSafeMethod(method) {
+		return method, url, nil
+	}
+	if otherMethod.MatchString(url) {
+		return "", "", errOtherMethod
+	}
+	for _, name := range []string{argBody, argBodyFile} {
+		if body, err := textArgument(arguments, name); err != nil || body != "" {
+			return "", "", cmp.Or(err, errBody)
+		}
+	}
+	return method, url, nil
+}
+
+func givenLine(arguments string) (method, url string, err error) {
 	if method, err = textArgument(arguments, argMethod); err != nil {
 		return "", "", err
 	}

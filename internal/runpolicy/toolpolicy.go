@@ -17,6 +17,8 @@ const (
 	argCommand        = "command"
 	argMethod         = "method"
 	argURL            = "url"
+	argBody           = "body"
+	argBodyFile       = "bodyFile"
 	argIdempotencyKey = "idempotencyKey"
 )
 

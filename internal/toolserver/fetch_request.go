@@ -169,7 +169,7 @@ func parseHeaders(given map[string]string) (http.Header, error) {
 			return nil, fmt.Errorf("%q is no name of a header", bound(name, 64))
 		case !httpguts.ValidHeaderFieldValue(value):
 			return nil, fmt.Errorf("the value of the header %s has characters that no header can have, such as a line break", canonical)
-		case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "Proxy-"):
+		case isOwnHeader(canonical):
 			return nil, fmt.Errorf("the header %s cannot be given: it is set by itself", canonical)
 		case header.Get(canonical) != "":
 			return nil, fmt.Errorf("the header %s is there twice", canonical)
@@ -180,6 +180,12 @@ func parseHeaders(given map[string]string) (http.Header, error) {
 		return nil, fmt.Errorf("the headers have %d bytes, and may have %d", size, maxFetchHeaderBytes)
 	}
 	return header, nil
+}
+
+// isOwnHeader says whether a header cannot be given. Some servers take _ for -.
+func isOwnHeader(name string) bool {
+	name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+	return slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Proxy-")
 }
 
 func (w *workspace) readBodyFile(name string) ([]byte, error) {

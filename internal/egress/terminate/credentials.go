@@ -175,10 +175,19 @@ func decodeBasic(encoded string) string {
 	return string(text)
 }
 
-// own tells whether a header would carry the client's own credential.
+// steers tells whether a header makes some servers take a request for one to another path or host, from another client, or by
+// another method, than the line of the request says. With a credential in it, it would do more than the audit line tells.
+func steers(plain string) bool {
+	return strings.HasPrefix(plain, "x-forwarded") || slices.Contains([]string{
+		"forwarded", "x-original-url", "x-original-uri", "x-original-host", "x-rewrite-url", "x-real-ip", "x-client-ip", "x-host", "x-http-host-override",
+		"x-http-method-override", "x-http-method", "x-method-override",
+	}, plain)
+}
+
+// own tells whether a header would carry the client's own credential, or steer the request elsewhere.
 func (s *swapper) own(name string) bool {
 	plain := plainName(name)
-	return ownHeaders[plain] || slices.ContainsFunc(s.bound, func(b binding) bool {
+	return ownHeaders[plain] || steers(plain) || slices.ContainsFunc(s.bound, func(b binding) bool {
 		return b.kind == slotHeader && plainName(b.slot) == plain
 	})
 }
