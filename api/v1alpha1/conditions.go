@@ -324,4 +324,7 @@ const (
 	ReasonSkillInputInvalid = "SkillInputInvalid"
 	// ReasonSkillPackagesMissing: the packages of the skill are not installed yet.
 	ReasonSkillPackagesMissing = "SkillPackagesMissing"
+
+	// EventMissing is the reason of an Event: something that was there when the run was accepted cannot be read, and the run waits for it.
+	EventMissing = "Missing"
 )

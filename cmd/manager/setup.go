@@ -89,7 +89,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 		Logger: log,
 		Now:    time.Now,
 	}
-	loops.SearchTransport = out.models
+	loops.SearchTransport, loops.Recorder = out.models, mgr.GetEventRecorder("motorcortex")
 	if store != nil {
 		// A nil pointer would be a bucket to the engine.
 		loops.Artifacts = store

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -74,6 +75,8 @@ type Engine struct {
 	Artifacts ArtifactBucket
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
 	NewModel func(modelref.Endpoint) (motorloop.Model, error)
+	// Recorder tells of what a run waits for, nobody if it is nil.
+	Recorder events.EventRecorder
 	// SearchTransport reaches search providers, one of its own kind if it is nil.
 	SearchTransport http.RoundTripper
 	Config          Config

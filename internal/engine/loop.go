@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // loop is one loop that runs, or what is known of how it ended. There is never more than one goroutine for a run: two
@@ -124,6 +125,8 @@ type history struct {
 	failures, panics int
 	// missingSince is when something that the run needs was first found missing, zero if nothing is.
 	missingSince time.Time
+	// missingTold says that an Event told of it.
+	missingTold bool
 	// unrecorded are the last answers of models; see thriftyModel.
 	unrecorded []unrecordedAnswer
 }
@@ -171,6 +174,7 @@ func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *loop, r
 		With("namespace", run.Namespace, "run", run.Name, "attempt", l.task.attempt, "epoch", l.task.epoch)
 	waitingFor, err := e.guarded(ctx, l, run, known, log)
 	l.cancel()
+	e.tellOfMissing(l, run, known.hideError(err))
 
 	e.mu.Lock()
 	l.running = false
@@ -191,6 +195,19 @@ func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *loop, r
 		lookAt = append(lookAt, run)
 	}
 	e.notify(lookAt)
+}
+
+// maxMissing is the most bytes that an Event says of what is missing.
+const maxMissing = 512
+
+// tellOfMissing has an Event say what the run waits for, once: its status says only that it runs.
+func (e *Engine) tellOfMissing(l *loop, run *v1alpha1.MotorRun, err error) {
+	if e.Recorder == nil || l.missingTold || !errors.Is(err, errMissing) {
+		return
+	}
+	l.missingTold = true
+	e.Recorder.Eventf(run, nil, corev1.EventTypeWarning, v1alpha1.EventMissing, "Prepare",
+		"The run waits for something that it needs, for %s at most: %s", missingFor, text.CutBytes(text.Printable(err.Error()), maxMissing))
 }
 
 // note decides by how the loop ended when it is started again.

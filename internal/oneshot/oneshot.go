@@ -108,8 +108,8 @@ func parse(ok bool, errorCode, output string) toolapi.OneshotResult {
 	err := json.Unmarshal([]byte(strings.ToValidUTF8(output, "\uFFFD")), &o)
 	switch {
 	case errorCode == toolapi.CodeOutcomeUnknown && err != nil:
-		return failed(toolapi.ExecutionError, "The sandbox's tool server ended while the code ran, each time that it was started. "+
-			"The code may need more memory than the sandbox has.")
+		return failed(toolapi.ExecutionError, "The sandbox's tool server ended while the code ran, and nobody saw what it came to. "+
+			"The code may need more memory than the sandbox has. Code with domains may have done its work, and is not run again by itself.")
 	case err != nil:
 		return failed(executionCode(errorCode), "The sandbox could not run the code: "+firstLine(output))
 	case o.OK != ok || o.OK != (o.Error == nil):

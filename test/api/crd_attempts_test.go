@@ -93,11 +93,11 @@ func TestMotorCortexDefaults(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
 	for name, tt := range map[string]struct{ spec, want string }{
-		"unset is one":      {`{}`, `{"concurrency":{"maxActive":1,"whenBusy":"Queue"}}`},
-		"one place":         {`{concurrency: {}}`, `{"concurrency":{"maxActive":1,"whenBusy":"Queue"}}`},
-		"places":            {`{concurrency: {maxActive: 5}}`, `{"concurrency":{"maxActive":5,"whenBusy":"Queue"}}`},
-		"reject":            {`{concurrency: {whenBusy: Reject}}`, `{"concurrency":{"maxActive":1,"whenBusy":"Reject"}}`},
-		"retention":         {`{retention: {maxFailed: 0}}`, `{"concurrency":{"maxActive":1,"whenBusy":"Queue"},"retention":{"maxFailed":0}}`},
+		"unset is one": {`{}`, `{"concurrency":{"maxActive":1,"whenBusy":"Queue"}}`},
+		"one place":    {`{concurrency: {}}`, `{"concurrency":{"maxActive":1,"whenBusy":"Queue"}}`},
+		"places":       {`{concurrency: {maxActive: 5}}`, `{"concurrency":{"maxActive":5,"whenBusy":"Queue"}}`},
+		"reject":       {`{concurrency: {whenBusy: Reject}}`, `{"concurrency":{"maxActive":1,"whenBusy":"Reject"}}`},
+		"retention":    {`{retention: {maxFailed: 0}}`, `{"concurrency":{"maxActive":1,"whenBusy":"Queue"},"retention":{"maxFailed":0}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

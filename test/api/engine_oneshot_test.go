@@ -153,6 +153,32 @@ func TestEngineRunsCodeAgain(t *testing.T) {
 	}
 }
 
+// Code with a network may have done something before nobody saw it end: it is not run again.
+func TestEngineRunsCodeWithANetworkOnce(t *testing.T) {
+	const source = "require('node:https'); const end = Date.now() + 1000; while (Date.now() < end) {}; return 42"
+	r := newEngineRig(t, &stubModel{}, oneshot("javascript", source, 30_000), mayReach("example.org"))
+	proxy := newStubProxy(r)
+	r.writeGrant(r.grantOf(0))
+	r.showEgress(proxy.address, 0, "example.org")
+	dispatched := make(chan struct{})
+	r.startEgressEngine("worker-1", func(e *engine.Engine) {
+		var once sync.Once
+		e.Config.Fault = func(_ context.Context, p engine.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
+			if p == engine.AfterDispatch {
+				once.Do(func() { close(dispatched) })
+			}
+		}
+	})
+	r.await(dispatched)
+	r.killSandbox()
+	r.restartSandbox()
+	p, step := r.came()
+	unknown := step.Status.Unknown
+	if len(unknown) != 1 || unknown[0].Policy != "Model" || p.Failure == nil || p.Failure.Reason != v1alpha1.ReasonExecutionError || len(p.Asked) > 0 {
+		t.Errorf("value %s, unknown %+v, failure %+v", p.Value, unknown, p.Failure)
+	}
+}
+
 // A sandbox that is not closed runs nothing, and the run fails as any other does.
 func TestEngineRunsNoCodeInAnOpenSandbox(t *testing.T) {
 	r := newEngineRig(t, &stubModel{}, oneshot("python", "1", 0))

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -225,7 +226,9 @@ func TestEngineAsksNothingWithoutItsInputs(t *testing.T) {
 		run.Spec.Files = []v1alpha1.InputFile{{Path: "a", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "given", Key: "a"}}}
 	})
 	var tries, early atomic.Int32
+	recorder := events.NewFakeRecorder(10)
 	r.startEngineWith("worker-1", func(e *engine.Engine) {
+		e.Recorder = recorder
 		e.Live = givenLate{e.Live, func() bool {
 			early.Add(model.asked.Load())
 			return tries.Add(1) >= 3
@@ -234,6 +237,14 @@ func TestEngineAsksNothingWithoutItsInputs(t *testing.T) {
 	steps := r.steps(func(steps []v1alpha1.MotorStep) bool { return len(steps) > 0 })
 	if early.Load() != 0 || model.asked.Load() != 1 || tries.Load() != 3 {
 		t.Errorf("after %d tries the model was asked %d times, %d of them without the file: %+v", tries.Load(), model.asked.Load(), early.Load(), steps)
+	}
+	select {
+	case event := <-recorder.Events:
+		if !strings.Contains(event, "Warning Missing") || !strings.Contains(event, "given") || len(recorder.Events) > 0 {
+			t.Errorf("the Event is %q, and there are %d more", event, len(recorder.Events))
+		}
+	default:
+		t.Error("no Event says what the run waited for")
 	}
 }
 

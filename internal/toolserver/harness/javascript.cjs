@@ -22,6 +22,7 @@ if (isMainThread) {
 }
 
 function run() {
+  useProxy();
   const tell = teller();
   const source = readFileSync(0, "utf8");
   const program = parse(source);
@@ -40,6 +41,21 @@ function run() {
     });
   }
   process.on("uncaughtExceptionMonitor", (error) => tellError(tell, error, program.badLine));
+}
+
+// useProxy has fetch go through the proxy of the environment, as curl and Python do. Node.js does so by itself from 22.21 on.
+function useProxy() {
+  if (!process.env.HTTPS_PROXY) return;
+  const warn = process.emitWarning;
+  process.emitWarning = () => {}; // That it is experimental is nothing to tell the program's reader.
+  try {
+    const { EnvHttpProxyAgent, setGlobalDispatcher } = globalThis.require("internal/deps/undici/undici");
+    setGlobalDispatcher(new EnvHttpProxyAgent());
+  } catch {
+    // Another version of Node.js, which may know the proxy without this.
+  } finally {
+    process.emitWarning = warn;
+  }
 }
 
 // teller gives what writes one message to the extra file. The file is moved, so that programs of the program do not get it.
