@@ -5,6 +5,7 @@ package motorloop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -14,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// A long attempt does not fit into the window of a model. From compactAbove iterations on, the conversation is kept
+// A long attempt does not fit into the window of a model. Where that can be (see compacts) the conversation is kept
 // short in two ways: a summary stands for all but the newest turns, and results and arguments that are not the newest
 // are shortened. Both follow from the recorded turns; the summary is one of them.
 const (
@@ -39,23 +40,33 @@ const (
 	oldAnswer = 2 << 10
 )
 
-// compacts says whether conversations of the attempt are kept short.
-func compacts(cfg Config) bool { return cfg.MaxIterations > compactAbove }
+// compacts says whether the conversation is kept short from here on: that of an attempt with many answers from its beginning, any
+// other from the turn on that filled half of the window.
+func compacts(cfg Config, turns []*Turn) bool {
+	return cfg.MaxIterations > compactAbove || slices.ContainsFunc(turns, cfg.crowds)
+}
 
-// summaryDue gives the index of the last turn that the next summary covers, 0 if none is due. It depends on the recorded
+// summaryDue gives the index of the last turn that the next summary covers, 0 if none is due. It depends on the window and the recorded
 // turns only: a loop that goes on after a restart asks for the same summary.
 func summaryDue(cfg Config, turns []*Turn) int32 {
-	if !compacts(cfg) {
+	if !compacts(cfg, turns) {
 		return 0
 	}
 	since := 0
 	for since < len(turns) && !turns[len(turns)-1-since].summary() {
 		since++
 	}
-	if since < summaryEvery {
+	if since < summaryEvery && !stillCrowded(cfg, turns[len(turns)-since:]) {
 		return 0
 	}
 	return turns[len(turns)-1-keptTurns].Index
+}
+
+// stillCrowded says whether shortening is not enough: the last turn filled half of the window after an earlier one since the
+// summary had done so.
+func stillCrowded(cfg Config, since []*Turn) bool {
+	n := len(since)
+	return n > keptTurns && cfg.crowds(since[n-1]) && slices.ContainsFunc(since[:n-1], cfg.crowds)
 }
 
 // lastSummary gives the summary that stands in the conversation, nil if there is none.
@@ -87,10 +98,14 @@ func covered(turns []*Turn, s *Turn) (covered, open []*Turn) {
 func (r *run) summarize(ctx context.Context, through int32) (*Turn, error) {
 	req := summaryRequest(r.cfg, r.turns, through)
 	a, took, err := r.complete(ctx, req)
+	if long, ok := errors.AsType[*TooLong](err); ok {
+		// The record of the turns is too long itself.
+		a, err = Answer{Failed: long.Usage}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	t := newTurn(r.cfg, r.turns, Answer{Model: a.Model, Usage: a.Usage})
+	t := newTurn(r.cfg, r.turns, Answer{Model: a.Model, Usage: a.Usage, Failed: a.Failed})
 	t.Through = through
 	t.Content = summaryText(a)
 	own := t.Content == ""

@@ -52,11 +52,17 @@ func (r *run) askAside(
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
+	cfg := r.cfg
+	cfg.UsedTokens += out.Usage.Total()
+	if maxTokensFor(cfg, r.turns, req) != nil {
+		return "", nil
+	}
 	askCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	start := r.now()
 	a, err := m.Complete(askCtx, req)
 	took := max(r.now().Sub(start), 0)
+	a.Usage = a.Usage.Add(a.Failed).Add(costOf(err))
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return "", ctxErr
 	}

@@ -50,7 +50,7 @@ func TestPartialAndHint(t *testing.T) {
 	}{
 		"completed":       {script: []Answer{says("done")}},
 		"max iterations":  {cfg: Config{MaxIterations: 2}, script: calls(2), reason: ReasonMaxIterations, partial: "the partial", hint: "a hint", asked: 1},
-		"max tokens":      {cfg: Config{MaxTokens: 22}, script: calls(2), reason: ReasonMaxTokens, hint: "a hint", asked: 1},
+		"max tokens":      {cfg: Config{MaxTokens: 5000, UsedTokens: 3700}, script: calls(2), reason: ReasonMaxTokens},
 		"tool failure":    {script: calls(3), behave: failing, reason: ReasonRepeatedToolFailure, hint: "a hint", asked: 1},
 		"empty answers":   {script: []Answer{says(""), says(""), says("")}, reason: ReasonEmptyAnswers},
 		"model failure":   {broken: failAt("model: before", away), reason: ReasonModelUnavailable},

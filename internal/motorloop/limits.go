@@ -114,19 +114,35 @@ func emptyAnswers(_ Config, turns []*Turn) *Failure {
 }
 
 func maxTokens(cfg Config, turns []*Turn) *Failure {
-	var used int64
-	for _, t := range turns {
-		used += t.Usage.PromptTokens + t.Usage.CompletionTokens
+	if used := usedTokens(cfg, turns); cfg.MaxTokens > 0 && used >= cfg.MaxTokens {
+		return outOfTokens(fmt.Sprintf("The run used %d tokens of %d without finishing.", used, cfg.MaxTokens))
 	}
-	if cfg.MaxTokens <= 0 || used < cfg.MaxTokens {
+	return nil
+}
+
+// maxTokensFor is maxTokens before a call: what its request will cost at least counts as used. It keeps a run from a call whose
+// answer could not be used any more.
+func maxTokensFor(cfg Config, turns []*Turn, req Request) *Failure {
+	used, next := usedTokens(cfg, turns), requestTokens(req)
+	if cfg.MaxTokens <= 0 || used+next < cfg.MaxTokens {
 		return nil
 	}
+	return outOfTokens(fmt.Sprintf("The run used %d tokens of %d, and the next request alone has about %d.", used, cfg.MaxTokens, next))
+}
+
+// usedTokens is what the model calls of the run took so far.
+func usedTokens(cfg Config, turns []*Turn) int64 {
+	used := cfg.UsedTokens
+	for _, t := range turns {
+		used += t.Usage.Total() + t.Failed.Total()
+	}
+	return used
+}
+
+func outOfTokens(what string) *Failure {
 	return &Failure{
-		Category: BudgetExhausted,
-		Reason:   ReasonMaxTokens,
-		Message: fmt.Sprintf("The attempt used %d tokens of %d without finishing. Raise the limit or split the task.",
-			used, cfg.MaxTokens),
-		Retryable: true,
+		Category: BudgetExhausted, Reason: ReasonMaxTokens,
+		Message: what + " Create a run with a higher limit (spec.limits.maxTokens), or split the task.",
 	}
 }
 

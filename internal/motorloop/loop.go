@@ -49,7 +49,7 @@ type Loop struct {
 // person said; IDs that were not asked about are ignored.
 //
 // A *Failure of the model, the tools or Ready becomes an Outcome of kind Failed. Run returns an error when nothing is
-// decided: ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
+// decided: an *Outage of the model, ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
 // again and call Run again; that repeats no finished tool call, and costs at most one model call, or one for the partial
 // result and one for the hint if the attempt was over.
 //
@@ -186,11 +186,7 @@ func (r *run) next(ctx context.Context) (*Turn, error) {
 
 // ask asks the model for its next step.
 func (r *run) ask(ctx context.Context) (*Turn, error) {
-	req := Request{
-		Messages: Transcript(r.cfg, r.turns),
-		Tools:    r.cfg.definitions(r.catalog),
-	}
-	a, took, err := r.complete(ctx, req)
+	a, req, took, err := r.completeStep(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -206,6 +202,9 @@ func (r *run) ask(ctx context.Context) (*Turn, error) {
 // complete makes one model call while the sandbox gets ready. A run whose sandbox cannot be had needs no answer, so the
 // failing gate ends the call.
 func (r *run) complete(ctx context.Context, req Request) (Answer, time.Duration, error) {
+	if f := maxTokensFor(r.cfg, r.turns, req); f != nil {
+		return Answer{}, 0, f
+	}
 	modelCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.gate.start(ctx)

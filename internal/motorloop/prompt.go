@@ -54,7 +54,7 @@ func SystemPrompt(cfg Config) string {
 		Files:         cfg.Files[:min(len(cfg.Files), maxListedFiles)],
 		MaxCalls:      toolapi.MaxCalls,
 		MaxIterations: cfg.MaxIterations,
-		Compacts:      compacts(cfg),
+		Compacts:      cfg.MaxIterations > compactAbove || cfg.Window > 0 && cfg.Window < defaultWindow,
 
 		AttemptNumber:   cfg.Attempt + 1,
 		RecoveryContext: withoutMarks(cfg.RecoveryContext),

@@ -54,11 +54,8 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 		Index:   int32(len(prior)) + 1,
 		Model:   cut(strings.ToValidUTF8(a.Model, ""), maxModelName, maxModelName, ""),
 		Content: recordedContent(a),
-		Usage: Usage{
-			PromptTokens:     tokens(a.Usage.PromptTokens),
-			CompletionTokens: tokens(a.Usage.CompletionTokens),
-			CachedTokens:     tokens(a.Usage.CachedTokens),
-		},
+		Usage:   sane(a.Usage),
+		Failed:  sane(a.Failed),
 	}
 	taken := map[string]bool{}
 	for _, p := range prior {
@@ -80,6 +77,10 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 // tokens makes sense of what an endpoint says it used: a number so large that sums of it overflow would lift the limit
 // of the run's tokens.
 func tokens(n int64) int64 { return min(max(n, 0), maxUsage) }
+
+func sane(u Usage) Usage {
+	return Usage{PromptTokens: tokens(u.PromptTokens), CompletionTokens: tokens(u.CompletionTokens), CachedTokens: tokens(u.CachedTokens)}
+}
 
 func recordedContent(a Answer) string {
 	s := cut(strings.ToValidUTF8(a.Content, "\uFFFD"), maxContent, maxContent, contentCutMark)

@@ -16,6 +16,18 @@ import (
 // same messages in any process. Every call is followed by a tool message, as endpoints demand. System prompt and task are
 // always whole; of a long attempt the rest is kept short, see summaryDue and shortenOld.
 func Transcript(cfg Config, turns []*Turn) []Message {
+	msgs, open := opening(cfg, turns)
+	if compacts(cfg, turns) {
+		open = shortenOld(open)
+	}
+	for _, t := range open {
+		msgs = append(msgs, turnMessages(t)...)
+	}
+	return msgs
+}
+
+// opening is the beginning of the conversation, with the summary if there is one, and the turns that follow.
+func opening(cfg Config, turns []*Turn) ([]Message, []*Turn) {
 	msgs := []Message{
 		{Role: RoleSystem, Content: SystemPrompt(cfg)},
 		{Role: RoleUser, Content: cfg.Task},
@@ -25,13 +37,7 @@ func Transcript(cfg Config, turns []*Turn) []Message {
 	if s != nil {
 		msgs = append(msgs, summaryMessages(turns, s)...)
 	}
-	if compacts(cfg) {
-		open = shortenOld(open)
-	}
-	for _, t := range open {
-		msgs = append(msgs, turnMessages(t)...)
-	}
-	return msgs
+	return msgs, open
 }
 
 // What the model is told after an answer that neither does nor says anything.

@@ -28,6 +28,8 @@ type Turn struct {
 	// Calls are in the order of the model's answer.
 	Calls []Call
 	Usage Usage
+	// Failed is what tries of the same request cost that came to nothing.
+	Failed Usage
 	// ModelDuration is the time from the first try of the request to the answer.
 	ModelDuration time.Duration
 	// PromptDigest and RequestDigest are "sha256:…" of the system prompt and of the whole request.
@@ -122,6 +124,14 @@ type Usage struct {
 	CachedTokens int64
 }
 
+// Add gives the sum of two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.PromptTokens + v.PromptTokens, u.CompletionTokens + v.CompletionTokens, u.CachedTokens + v.CachedTokens}
+}
+
+// Total is how many tokens it was.
+func (u Usage) Total() int64 { return u.PromptTokens + u.CompletionTokens }
+
 // Journal keeps turns. It is the lock of the loop as well as its memory.
 type Journal interface {
 	// Append records what the model decided, before any of it is done. It fails with ErrStale if the journal
@@ -185,7 +195,8 @@ type CredentialStore interface {
 
 // Model is a chat model.
 type Model interface {
-	// Complete asks for the next turn. It retries what may pass; what is left is a *Failure or the context's error.
+	// Complete asks for the next turn. It tries again what passes within seconds. The error is an *Outage if the model cannot be
+	// had now, a *TooLong if the request does not fit into its window, another *Failure, or the context's.
 	Complete(ctx context.Context, r Request) (Answer, error)
 }
 
@@ -233,6 +244,33 @@ type MCPServer struct {
 	Problem string
 }
 
+// Outage says that a model cannot be had now. It decides nothing about the attempt: the same request may succeed later.
+type Outage struct {
+	// Reason is one of the ReasonModel constants, Message one or two plain sentences.
+	Reason, Message string
+	// MustAct says that the model is not expected back before somebody changes something.
+	MustAct bool
+	// RetryAfter is how long to wait before it is asked again.
+	RetryAfter time.Duration
+	// Usage is what tries that came to nothing cost, as far as the endpoint tells.
+	Usage Usage
+}
+
+func (o *Outage) Error() string { return o.Reason + ": " + o.Message }
+
+// TooLong says that a request and its answer do not fit into the model's window.
+type TooLong struct {
+	// Window is how many tokens the endpoint says fit, 0 if it does not say.
+	Window int64
+	// Failure is what this comes to if the request cannot be made shorter.
+	Failure *Failure
+	// Usage is what the tries cost.
+	Usage Usage
+}
+
+func (e *TooLong) Error() string { return e.Failure.Error() }
+func (e *TooLong) Unwrap() error { return e.Failure }
+
 // Answer is a model's answer.
 type Answer struct {
 	Model   string
@@ -240,6 +278,8 @@ type Answer struct {
 	// Calls have no ID yet; the loop gives it.
 	Calls []Call
 	Usage Usage
+	// Failed is what tries of the same request cost that came to nothing, as far as the endpoint tells.
+	Failed Usage
 	// Truncated says that the model stopped because its output limit was reached.
 	Truncated bool
 }
@@ -264,8 +304,11 @@ type Config struct {
 	Credentials []string
 	// MaxIterations is the most turns of the attempt.
 	MaxIterations int32
-	// MaxTokens is the most tokens of all turns together, 0 for no limit.
-	MaxTokens int64
+	// MaxTokens is the most tokens of all model calls of the run together, 0 for no limit. UsedTokens is what those took that are
+	// no turns of this attempt.
+	MaxTokens, UsedTokens int64
+	// Window is how many tokens a request and its answer may have together, 0 if that is not known.
+	Window int64
 	// Files are the paths that were put into the workspace before the first turn, without those of Skill.
 	Files []string
 	// Skill is the one that the task is carried out with, nil if there is none.
@@ -340,6 +383,12 @@ const (
 const (
 	// ReasonModelUnauthorized: the endpoint refused the API key.
 	ReasonModelUnauthorized = "ModelUnauthorized"
+	// ReasonModelQuota: the account has no credit or quota left.
+	ReasonModelQuota = "ModelQuotaExceeded"
+	// ReasonModelCertificate: the certificate of the endpoint is not trusted.
+	ReasonModelCertificate = "ModelCertificateInvalid"
+	// ReasonModelWindow: the conversation does not fit into the model's window, however short it is made.
+	ReasonModelWindow = "ModelWindowExceeded"
 	// ReasonModelNotFound: the endpoint has no such model, or no chat completions at that address.
 	ReasonModelNotFound = "ModelNotFound"
 	// ReasonModelRateLimited: the endpoint kept answering "too many requests".
@@ -350,7 +399,7 @@ const (
 	ReasonModelTimeout = "ModelTimeout"
 	// ReasonModelMalformed: the endpoint kept answering what is no chat completion.
 	ReasonModelMalformed = "ModelMalformedAnswer"
-	// ReasonModelRefused: the endpoint refused the request itself (bad request, context too long).
+	// ReasonModelRefused: the endpoint refused the request itself (bad request, content filter).
 	ReasonModelRefused = "ModelRefusedRequest"
 	// ReasonEmptyAnswers: the model gave neither text nor tool calls, several times in a row.
 	ReasonEmptyAnswers = "EmptyAnswers"

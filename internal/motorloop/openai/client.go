@@ -7,6 +7,7 @@ package openai
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,11 +17,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	openaigo "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
 
 // DefaultBaseURL is used where an Endpoint has none.
@@ -52,15 +53,20 @@ type Options struct {
 	// of answers. Its Timeout, if any, ends a try like RequestTimeout.
 	HTTPClient *http.Client
 	Logger     *slog.Logger
-	// RequestTimeout bounds one try, from connecting to the last byte of the answer; 120 s by default.
+	// Endpoints shares what is known of the endpoint among its clients; by default nobody else knows it.
+	Endpoints *breaker.Registry
+	// RequestTimeout bounds one try, from connecting to the last byte of the answer; 30 minutes by default.
 	RequestTimeout time.Duration
-	// MaxTries is how often a request is sent at most; 5 by default.
+	// IdleTimeout is how long the endpoint may send nothing at all; 90 s by default. Before the first byte of an answer it
+	// doubles with each answer that was given up for that: an endpoint that does not stream is silent until it has all of it.
+	IdleTimeout time.Duration
+	// Patience is for how long Complete tries again by itself; 10 s by default. What lasts longer is an Outage.
+	Patience time.Duration
+	// MaxTries is how often a request is sent at most in that time; 5 by default.
 	MaxTries int
 	// InitialBackoff is about the pause before the second try; later ones double; 1 s by default.
 	InitialBackoff time.Duration
-	// MaxBackoff bounds the pauses that we choose ourselves; 30 s by default.
-	MaxBackoff time.Duration
-	// MaxRetryAfter bounds the pauses that the endpoint asks for; 60 s by default.
+	// MaxRetryAfter bounds the pauses that the endpoint asks for; 5 minutes by default.
 	MaxRetryAfter time.Duration
 }
 
@@ -69,6 +75,7 @@ type Client struct {
 	endpoint    Endpoint
 	host        string
 	opts        Options
+	shared      *breaker.Endpoint
 	log         *slog.Logger
 	redact      func(string) string
 	completions openaigo.ChatCompletionService
@@ -94,6 +101,7 @@ func New(e Endpoint, o Options) (*Client, error) {
 		return nil, errors.New("the API key has white space or characters in it that cannot be sent")
 	}
 	c := &Client{endpoint: e, host: host, opts: o.withDefaults(), redact: redactor(e.APIKey)}
+	c.shared = c.opts.Endpoints.Of(e.key())
 	c.log = c.opts.Logger.With(slog.String("host", host), slog.String("model", e.Model))
 	// The service is made directly: openai-go's NewClient would take keys, headers and addresses from the manager's
 	// environment and send them to an endpoint that somebody else named.
@@ -101,13 +109,19 @@ func New(e Endpoint, o Options) (*Client, error) {
 		option.WithBaseURL(e.BaseURL),
 		option.WithHTTPClient(c.opts.HTTPClient),
 		option.WithMaxRetries(0), // tries are counted here, in one layer
-		option.WithMiddleware(c.exchange),
 	}
 	if e.APIKey != "" {
 		opts = append(opts, option.WithAPIKey(e.APIKey))
 	}
 	c.completions = openaigo.NewChatCompletionService(opts...)
 	return c, nil
+}
+
+// key names everything that an endpoint's answers depend on. The API key is in it as a digest: a key that was replaced is
+// asked with at once, and one tenant's wrong key keeps nobody else from asking.
+func (e Endpoint) key() string {
+	sum := sha256.Sum256([]byte(e.BaseURL + "\x00" + e.Model + "\x00" + e.APIKey))
+	return string(sum[:])
 }
 
 func checkBaseURL(raw string) (host string, err error) {
@@ -128,16 +142,23 @@ func checkBaseURL(raw string) (host string, err error) {
 // maxHeaderBytes bounds the headers of an answer, like maxResponseBytes its body.
 const maxHeaderBytes = 64 << 10
 
+// deadAfter is how long a connection may be silent, and how long the answer to a ping may then take, until it counts as dead.
+// Without pings, requests go on being sent on a connection that something on the way has forgotten, until its streams are used up.
+const deadAfter = 15 * time.Second
+
 // defaultClient is shared, so that the loops of an endpoint share its connections.
-var defaultClient = sync.OnceValue(func() *http.Client {
+var defaultClient = sync.OnceValue(func() *http.Client { return &http.Client{Transport: newTransport(deadAfter)} })
+
+func newTransport(dead time.Duration) *http.Transport {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
-		t = &http.Transport{Proxy: http.ProxyFromEnvironment}
+		t = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
 	}
 	t = t.Clone()
 	t.MaxResponseHeaderBytes = maxHeaderBytes
-	return &http.Client{Transport: t}
-})
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: dead, PingTimeout: dead}
+	return t
+}
 
 func (o Options) withDefaults() Options {
 	if o.HTTPClient == nil {
@@ -150,8 +171,17 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Endpoints == nil {
+		o.Endpoints = &breaker.Registry{}
+	}
 	if o.RequestTimeout <= 0 {
-		o.RequestTimeout = 120 * time.Second
+		o.RequestTimeout = 30 * time.Minute
+	}
+	if o.IdleTimeout <= 0 {
+		o.IdleTimeout = 90 * time.Second
+	}
+	if o.Patience <= 0 {
+		o.Patience = 10 * time.Second
 	}
 	if o.MaxTries <= 0 {
 		o.MaxTries = 5
@@ -159,82 +189,137 @@ func (o Options) withDefaults() Options {
 	if o.InitialBackoff <= 0 {
 		o.InitialBackoff = time.Second
 	}
-	if o.MaxBackoff <= 0 {
-		o.MaxBackoff = 30 * time.Second
-	}
 	if o.MaxRetryAfter <= 0 {
-		o.MaxRetryAfter = time.Minute
+		o.MaxRetryAfter = 5 * time.Minute
 	}
 	return o
 }
 
-// Complete asks the model. The error is ctx's if ctx ended, and otherwise a *motorloop.Failure of category
-// ModelFailure with one of the ReasonModel constants.
+// Window gives how many tokens a request and its answer may have together, as the endpoint said itself, 0 if it did not.
+func (c *Client) Window() int64 { return c.shared.Facts().Window }
+
+// Away gives the outage that the endpoint is known to have now, nil if it may be asked. It sends nothing.
+func (c *Client) Away() *motorloop.Outage {
+	wait, last := c.shared.Closed()
+	e, ok := errors.AsType[*tryError](last)
+	if wait <= 0 || !ok {
+		return nil
+	}
+	a := asking{Client: c, last: e}
+	return a.outage(wait)
+}
+
+// Complete asks the model. The error is ctx's if ctx ended, and otherwise a *motorloop.Outage, a *motorloop.TooLong, or a
+// *motorloop.Failure of category ModelFailure.
 func (c *Client) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
 	params, err := requestParams(c.endpoint.Model, r)
 	if err != nil {
 		return motorloop.Answer{}, err
 	}
-	tries := 0
-	answer, err := backoff.Retry(ctx, func() (motorloop.Answer, error) {
-		tries++
-		a, err := c.try(ctx, params)
-		return a, forBackoff(err)
-	},
-		backoff.WithBackOff(&backoff.ExponentialBackOff{
-			InitialInterval:     c.opts.InitialBackoff,
-			RandomizationFactor: backoff.DefaultRandomizationFactor,
-			Multiplier:          2,
-			MaxInterval:         c.opts.MaxBackoff,
-		}),
-		backoff.WithMaxTries(uint(c.opts.MaxTries)),
-		backoff.WithMaxElapsedTime(0), // tries and their timeouts bound it
-		backoff.WithNotify(func(err error, wait time.Duration) { c.logRetry(ctx, tries, err, wait) }),
-	)
-	if err == nil {
-		return answer, nil
-	}
-	if ctxErr := ctx.Err(); ctxErr != nil {
-		return motorloop.Answer{}, ctxErr
-	}
-	if e, ok := errors.AsType[*tryError](err); ok {
-		return motorloop.Answer{}, c.failure(e, tries)
-	}
-	return motorloop.Answer{}, err
+	a := asking{Client: c, until: time.Now().Add(c.opts.Patience)}
+	return a.ask(ctx, params)
 }
 
-// try sends the request once.
-func (c *Client) try(ctx context.Context, params openaigo.ChatCompletionNewParams) (motorloop.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.RequestTimeout)
-	defer cancel()
-	var raw []byte
-	_, err := c.completions.New(ctx, params, option.WithResponseBodyInto(&raw))
-	if err != nil {
-		return motorloop.Answer{}, c.classify(ctx, err)
-	}
-	return c.parseAnswer(raw)
+// asking is one call of Complete.
+type asking struct {
+	*Client
+	// until is when it stops trying again.
+	until time.Time
+	tries int
+	// wasted is what tries that failed cost.
+	wasted motorloop.Usage
+	// last is why the last try failed.
+	last *tryError
 }
 
-func (c *Client) logRetry(ctx context.Context, tries int, err error, wait time.Duration) {
-	attrs := []slog.Attr{slog.Int("try", tries), slog.Duration("wait", wait)}
-	if e, ok := errors.AsType[*tryError](err); ok {
-		attrs = append(attrs, slog.String("reason", e.reason), slog.Int("status", e.status))
+func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParams) (motorloop.Answer, error) {
+	for {
+		report, wait, last := a.shared.Enter()
+		if report != nil {
+			a.tries++
+			answer, err := a.try(ctx, params)
+			report(verdict(err))
+			if err == nil {
+				answer.Failed = a.wasted
+				return answer, nil
+			}
+			e, ok := errors.AsType[*tryError](err)
+			if !ok {
+				return motorloop.Answer{}, err
+			}
+			a.wasted = a.wasted.Add(e.usage)
+			switch {
+			case e.again:
+				// It is asked in another way at once.
+				a.tries--
+				continue
+			case e.tooLong:
+				return motorloop.Answer{}, &motorloop.TooLong{Window: a.Window(), Failure: a.failure(e, a.tries), Usage: a.wasted}
+			case !e.transient && !e.mustAct:
+				return motorloop.Answer{}, a.failure(e, a.tries)
+			}
+			a.last = e
+			wait = breaker.Jittered(max(e.retryAfter, a.backoff()))
+			a.log.LogAttrs(ctx, slog.LevelInfo, "model request came to nothing", a.attrs(wait)...)
+		} else if e, ok := errors.AsType[*tryError](last); ok {
+			a.last = e
+		}
+		if err := a.pause(ctx, wait); err != nil {
+			return motorloop.Answer{}, err
+		}
 	}
-	c.log.LogAttrs(ctx, slog.LevelInfo, "model request will be tried again", attrs...)
 }
 
-// forBackoff tells the retrying what may pass and how long the endpoint wants us to wait.
-func forBackoff(err error) error {
-	if err == nil {
-		return nil
-	}
-	e, ok := errors.AsType[*tryError](err)
-	switch {
-	case !ok || !e.transient:
-		return backoff.Permanent(err)
-	case e.retryAfter > 0:
-		return fmt.Errorf("%w (%w)", err, &backoff.RetryAfterError{Duration: e.retryAfter})
-	default:
+// backoff is how long to wait after the tries so far.
+func (a *asking) backoff() time.Duration { return a.opts.InitialBackoff << min(max(a.tries-1, 0), 10) }
+
+// pause waits before the next try. Its error says that there is none now.
+func (a *asking) pause(ctx context.Context, wait time.Duration) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if a.last != nil && a.last.mustAct || a.tries >= a.opts.MaxTries || time.Now().Add(wait).After(a.until) {
+		return a.outage(wait)
+	}
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (a *asking) attrs(wait time.Duration) []slog.Attr {
+	attrs := []slog.Attr{slog.Int("try", a.tries), slog.Duration("wait", wait)}
+	if a.last != nil {
+		attrs = append(attrs, slog.String("reason", a.last.reason), slog.Int("status", a.last.status))
+	}
+	return attrs
+}
+
+// outage is what Complete returns for what does not pass within its patience.
+func (a *asking) outage(wait time.Duration) *motorloop.Outage {
+	o := &motorloop.Outage{RetryAfter: wait, Usage: a.wasted}
+	if a.last == nil {
+		o.Reason = motorloop.ReasonModelRateLimited
+		o.Message = fmt.Sprintf("The model endpoint %s takes few requests at a time, and others are first.", a.host)
+		return o
+	}
+	o.Reason, o.Message, o.MustAct = a.last.reason, a.message(a.last, 1), a.last.mustAct
+	return o
+}
+
+// verdict is what a try tells everybody who asks the same endpoint.
+func verdict(err error) breaker.Verdict {
+	e, ok := errors.AsType[*tryError](err)
+	switch {
+	case err == nil:
+		return breaker.Verdict{}
+	case !ok:
+		return breaker.Verdict{Unknown: true}
+	case !e.transient && !e.mustAct:
+		// It answered, and does not take this very request.
+		return breaker.Verdict{}
+	}
+	return breaker.Verdict{Err: e, MustAct: e.mustAct, Busy: e.status == http.StatusTooManyRequests && !e.mustAct, RetryAfter: e.retryAfter}
 }

@@ -29,9 +29,9 @@ const (
 func quick() Options {
 	return Options{
 		RequestTimeout: time.Minute,
+		Patience:       time.Minute,
 		MaxTries:       3,
 		InitialBackoff: time.Microsecond,
-		MaxBackoff:     time.Microsecond,
 		MaxRetryAfter:  time.Microsecond,
 	}
 }
@@ -58,6 +58,16 @@ func ask(ctx context.Context, c *Client) (motorloop.Answer, error) {
 	return c.Complete(ctx, motorloop.Request{Messages: []motorloop.Message{{Role: motorloop.RoleUser, Content: "hi"}}})
 }
 
+// What comes of a try that went wrong.
+type kind int
+
+const (
+	away    kind = iota // It may pass by itself.
+	act                 // Something has to be changed.
+	refusal             // The request itself is not taken.
+	long                // The request does not fit.
+)
+
 // A failure that stays, or one that passes: what comes of it, and after how many tries.
 func TestFailures(t *testing.T) {
 	always := func(status int, body string) func(int, http.ResponseWriter, *http.Request) {
@@ -71,61 +81,61 @@ func TestFailures(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}
 	cases := map[string]struct {
-		handle    func(try int, w http.ResponseWriter, r *http.Request)
-		reason    string
-		says      string
-		retryable bool
-		tries     int
-		timeout   time.Duration
+		handle  func(try int, w http.ResponseWriter, r *http.Request)
+		reason  string
+		says    string
+		kind    kind
+		tries   int
+		timeout time.Duration
 	}{
 		"429": {
 			handle: always(429, `{"error":{"message":"slow down","type":"rate_limit"}}`),
-			reason: motorloop.ReasonModelRateLimited, says: "answered 429: slow down (3 tries)", retryable: true, tries: 3,
+			reason: motorloop.ReasonModelRateLimited, says: "answered 429: slow down.", tries: 3,
 		},
 		"429 without money": {
 			handle: always(429, `{"error":{"message":"no money","code":"insufficient_quota"}}`),
-			reason: motorloop.ReasonModelRateLimited, says: "answered 429: no money.", tries: 1,
+			reason: motorloop.ReasonModelQuota, says: "answered 429: no money.", kind: act, tries: 1,
 		},
 		"529": {
 			handle: always(529, `{"error":{"type":"overloaded_error","message":"Overloaded"}}`),
-			reason: motorloop.ReasonModelUnavailable, says: "answered 529: Overloaded", retryable: true, tries: 3,
+			reason: motorloop.ReasonModelUnavailable, says: "answered 529: Overloaded", tries: 3,
 		},
 		"500 as a page": {
 			handle: always(500, `<html>oops</html>`),
-			reason: motorloop.ReasonModelUnavailable, says: "answered 500 (3 tries)", retryable: true, tries: 3,
+			reason: motorloop.ReasonModelUnavailable, says: "answered 500.", tries: 3,
 		},
-		"408":        {handle: always(408, ""), reason: motorloop.ReasonModelTimeout, says: "408", retryable: true, tries: 3},
-		"409":        {handle: always(409, "{}"), reason: motorloop.ReasonModelUnavailable, says: "409", retryable: true, tries: 3},
-		"400":        {handle: always(400, `{"error":{"message":"context_length_exceeded"}}`), reason: motorloop.ReasonModelRefused, says: "context_length_exceeded", tries: 1},
-		"400 string": {handle: always(400, `{"error":"bad"}`), reason: motorloop.ReasonModelRefused, says: "400: bad", tries: 1},
-		"422":        {handle: always(422, `{"detail":"no"}`), reason: motorloop.ReasonModelRefused, says: "422: no", tries: 1},
+		"408":        {handle: always(408, ""), reason: motorloop.ReasonModelTimeout, says: "408", tries: 3},
+		"409":        {handle: always(409, "{}"), reason: motorloop.ReasonModelUnavailable, says: "409", tries: 3},
+		"400":        {handle: always(400, `{"error":{"message":"context_length_exceeded"}}`), reason: motorloop.ReasonModelWindow, says: "context_length_exceeded", kind: long, tries: 1},
+		"400 string": {handle: always(400, `{"error":"bad"}`), reason: motorloop.ReasonModelRefused, says: "400: bad", kind: refusal, tries: 1},
+		"422":        {handle: always(422, `{"detail":"no"}`), reason: motorloop.ReasonModelRefused, says: "422: no", kind: refusal, tries: 1},
 		"404 as a page": {
 			handle: always(404, `<html><body>not here</body></html>`),
-			reason: motorloop.ReasonModelNotFound, says: `Check that it has the model "m"`, tries: 1,
+			reason: motorloop.ReasonModelNotFound, says: `Check that it has the model "m"`, kind: act, tries: 1,
 		},
-		"redirect to nowhere": {handle: always(304, ""), reason: motorloop.ReasonModelRefused, says: "answered 304: it redirects", tries: 1},
+		"redirect to nowhere": {handle: always(304, ""), reason: motorloop.ReasonModelNotFound, says: "answered 304: it redirects", kind: act, tries: 1},
 		"401 with the key": {
 			handle: always(401, `{"error":{"message":"Incorrect API key provided: `+testKey+`"}}`),
-			reason: motorloop.ReasonModelUnauthorized, says: "refused the API key with status 401", tries: 1,
+			reason: motorloop.ReasonModelUnauthorized, says: "refused the API key with status 401", kind: act, tries: 1,
 		},
-		"403": {handle: always(403, ""), reason: motorloop.ReasonModelUnauthorized, says: "403", tries: 1},
+		"403": {handle: always(403, ""), reason: motorloop.ReasonModelUnauthorized, says: "403", kind: act, tries: 1},
 		"400 with the key": {
 			handle: always(400, `{"error":{"message":"odd header Bearer `+testKey+` and sk-te***mnop"}}`),
-			reason: motorloop.ReasonModelRefused, says: "odd header Bearer [redacted] and [redacted]", tries: 1,
+			reason: motorloop.ReasonModelRefused, says: "odd header Bearer [redacted] and [redacted]", kind: refusal, tries: 1,
 		},
-		"no choices":     {handle: always(200, `{"choices":[]}`), reason: motorloop.ReasonModelMalformed, says: "without any choices", retryable: true, tries: 3},
-		"error in a 200": {handle: always(200, `{"error":{"message":"upstream"}}`), reason: motorloop.ReasonModelMalformed, says: "upstream", retryable: true, tries: 3},
-		"truncated JSON": {handle: always(200, okBody[:60]), reason: motorloop.ReasonModelMalformed, says: "not JSON", retryable: true, tries: 3},
-		"malformed JSON": {handle: always(200, `<html>`), reason: motorloop.ReasonModelMalformed, says: "not JSON", retryable: true, tries: 3},
-		"cut body":       {handle: cutBody, reason: motorloop.ReasonModelMalformed, says: "broke off", retryable: true, tries: 3},
+		"no choices":     {handle: always(200, `{"choices":[]}`), reason: motorloop.ReasonModelMalformed, says: "without any choices", tries: 3},
+		"error in a 200": {handle: always(200, `{"error":{"message":"upstream"}}`), reason: motorloop.ReasonModelMalformed, says: "upstream", tries: 3},
+		"truncated JSON": {handle: always(200, okBody[:60]), reason: motorloop.ReasonModelMalformed, says: "not JSON", tries: 3},
+		"malformed JSON": {handle: always(200, `<html>`), reason: motorloop.ReasonModelMalformed, says: "not JSON", tries: 3},
+		"cut body":       {handle: cutBody, reason: motorloop.ReasonModelMalformed, says: "broke off", tries: 3},
 		"too large": {
 			handle: always(200, strings.Repeat(" ", maxResponseBytes+1)),
-			reason: motorloop.ReasonModelMalformed, says: "more than 1 MiB", retryable: true, tries: 3,
+			reason: motorloop.ReasonModelMalformed, says: "more than 1 MiB", tries: 3,
 		},
 		"hangs": {
 			handle:  func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 			timeout: time.Second, // The server has to see each try.
-			reason:  motorloop.ReasonModelTimeout, says: "did not answer within 1s (3 tries)", retryable: true, tries: 3,
+			reason:  motorloop.ReasonModelTimeout, says: "was not done with its answer within 1s", tries: 3,
 		},
 		"hangs in the body": {
 			handle: func(_ int, w http.ResponseWriter, r *http.Request) {
@@ -134,7 +144,7 @@ func TestFailures(t *testing.T) {
 				<-r.Context().Done()
 			},
 			timeout: time.Second,
-			reason:  motorloop.ReasonModelTimeout, says: "did not answer", retryable: true, tries: 3,
+			reason:  motorloop.ReasonModelTimeout, says: "was not done", tries: 3,
 		},
 		"slow": {
 			handle: func(_ int, w http.ResponseWriter, _ *http.Request) {
@@ -152,7 +162,7 @@ func TestFailures(t *testing.T) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				_, _ = io.WriteString(w, `data: {"choices":[{"delta":{"content":"do`)
 			},
-			reason: motorloop.ReasonModelMalformed, says: "not JSON", retryable: true, tries: 3,
+			reason: motorloop.ReasonModelMalformed, says: "without any choices", tries: 3,
 		},
 		"529 then good": {
 			handle: func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -180,7 +190,7 @@ func TestFailures(t *testing.T) {
 		},
 		"connection dropped": {
 			handle: func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-			reason: motorloop.ReasonModelUnavailable, says: "cannot be reached: EOF", retryable: true, tries: 3,
+			reason: motorloop.ReasonModelUnavailable, says: "cannot be reached: EOF", tries: 3,
 		},
 		"500 then good": {
 			handle: func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -220,8 +230,12 @@ func TestFailures(t *testing.T) {
 			if got := int(tries.Load()); got != tc.tries {
 				t.Errorf("%d tries, want %d", got, tc.tries)
 			}
-			if n := strings.Count(logged.String(), "tried again"); n != tc.tries-1 {
-				t.Errorf("%d lines about %d tries: %s", n, tc.tries, &logged)
+			failed := tc.tries
+			if tc.reason == "" || tc.kind == refusal || tc.kind == long {
+				failed--
+			}
+			if n := strings.Count(logged.String(), "came to nothing"); n != failed {
+				t.Errorf("%d lines about %d tries: %s", n, failed, &logged)
 			}
 			checkNoKey(t, logged.String())
 			if tc.reason == "" {
@@ -230,11 +244,8 @@ func TestFailures(t *testing.T) {
 				}
 				return
 			}
-			f, ok := errors.AsType[*motorloop.Failure](err)
-			if !ok {
-				t.Fatalf("error %T: %v", err, err)
-			}
-			if f.Category != motorloop.ModelFailure || f.Reason != tc.reason || f.Retryable != tc.retryable {
+			f := failureOf(t, err, tc.kind)
+			if f.Category != motorloop.ModelFailure || f.Reason != tc.reason {
 				t.Errorf("got %+v", f)
 			}
 			if !strings.Contains(f.Message, tc.says) || !strings.Contains(f.Message, host) || !strings.HasSuffix(f.Message, ".") {
@@ -246,6 +257,32 @@ func TestFailures(t *testing.T) {
 			checkNoKey(t, fmt.Sprintf("%v %+v %#v", err, err, *f))
 		})
 	}
+}
+
+// failureOf gives what an error of that kind says, and fails if it is of another.
+func failureOf(t *testing.T, err error, want kind) *motorloop.Failure {
+	t.Helper()
+	got, f := refusal, &motorloop.Failure{}
+	if o, ok := errors.AsType[*motorloop.Outage](err); ok {
+		if got = away; o.MustAct {
+			got = act
+		}
+		if o.RetryAfter <= 0 {
+			t.Errorf("no time for the next try: %+v", o)
+		}
+		f = &motorloop.Failure{Category: motorloop.ModelFailure, Reason: o.Reason, Message: o.Message}
+	} else if found, ok := errors.AsType[*motorloop.Failure](err); ok {
+		if f = found; !f.Retryable {
+			t.Errorf("another attempt has another conversation: %+v", f)
+		}
+		if _, ok := errors.AsType[*motorloop.TooLong](err); ok {
+			got = long
+		}
+	}
+	if got != want {
+		t.Fatalf("error %T: %v, want kind %d", err, err, want)
+	}
+	return f
 }
 
 // checkNoKey fails if the key, or so much of its beginning that it can be recognized, is in s.
@@ -271,10 +308,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 				http.Redirect(w, r, elsewhere.URL, status)
 			})
 			_, err := ask(t.Context(), c)
-			f, ok := errors.AsType[*motorloop.Failure](err)
-			if !ok || f.Reason != motorloop.ReasonModelRefused || f.Retryable {
-				t.Fatalf("got %v", err)
-			}
+			f := failureOf(t, err, act)
 			if !strings.Contains(f.Message, fmt.Sprintf("answered %d: it redirects", status)) || !strings.Contains(f.Message, "baseURL must name the final address") {
 				t.Errorf("message %q", f.Message)
 			}
@@ -310,8 +344,8 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = ask(t.Context(), c)
-	f, ok := errors.AsType[*motorloop.Failure](err)
-	if !ok || f.Reason != motorloop.ReasonModelUnavailable || !strings.Contains(f.Message, "connection refused") {
+	f := failureOf(t, err, away)
+	if f.Reason != motorloop.ReasonModelUnavailable || !strings.Contains(f.Message, "connection refused") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -3,13 +3,11 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,12 +18,15 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
 
 const (
-	// maxResponseBytes bounds the body of an answer: an endpoint must not be able to use up the manager's memory. Of an
-	// answer 200 KiB are recorded at most.
+	// maxResponseBytes bounds an answer, whole or put together from its parts, and each line of a stream: an endpoint must not be
+	// able to use up the manager's memory. Of an answer 200 KiB are recorded at most.
 	maxResponseBytes = 1 << 20
+	// maxStreamBytes bounds what a stream sends altogether, most of which is wrapped around the parts. It is not held in memory.
+	maxStreamBytes = 64 << 20
 	// maxErrorBytes is how much of an error's body is looked at.
 	maxErrorBytes = 64 << 10
 	// maxDetail is how many bytes of an endpoint's own words go into a failure.
@@ -42,16 +43,22 @@ type tryError struct {
 	advice string
 	// status is that of the HTTP answer, 0 if there was none.
 	status int
-	// transient says that the same request may succeed.
-	transient bool
+	// transient says that the same request may succeed by itself, mustAct that it may when somebody has changed something.
+	transient, mustAct bool
+	// tooLong says that the request does not fit into the model's window.
+	tooLong bool
+	// again says that it is to be sent in another way at once.
+	again bool
+	// usage is what the try cost, as far as the endpoint told.
+	usage motorloop.Usage
 	// retryAfter is how long the endpoint asks us to wait, already bounded; 0 if it does not say.
 	retryAfter time.Duration
 }
 
 func (e *tryError) Error() string { return e.what }
 
-// failure is what Complete returns for a try that was the last.
-func (c *Client) failure(e *tryError, tries int) *motorloop.Failure {
+// message says what failed, after how many tries, and what to do.
+func (c *Client) message(e *tryError, tries int) string {
 	msg := fmt.Sprintf("The model endpoint %s %s", c.host, e.what)
 	if tries > 1 {
 		msg += fmt.Sprintf(" (%d tries)", tries)
@@ -60,59 +67,27 @@ func (c *Client) failure(e *tryError, tries int) *motorloop.Failure {
 	if e.advice != "" {
 		msg += " " + e.advice
 	}
-	return &motorloop.Failure{
-		Category:  motorloop.ModelFailure,
-		Reason:    e.reason,
-		Message:   msg,
-		Retryable: e.transient,
-	}
+	return msg
 }
 
-// exchange sends a request and reads the whole answer, bounded. It is where foreign errors enter: what comes out is a
-// *tryError, the context's error, or a good answer. openai-go's own reading of error bodies loses the status of an
-// answer that is no JSON, such as the page of a proxy.
-func (c *Client) exchange(
-	req *http.Request, next func(*http.Request) (*http.Response, error),
-) (*http.Response, error) {
-	res, err := next(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode < 200 || res.StatusCode > 299 {
-		// The status alone decides; a body that cannot be read only makes the message shorter.
-		body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
-		return nil, c.statusError(res, body)
-	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxResponseBytes+1))
-	switch {
-	case err != nil && req.Context().Err() != nil:
-		return nil, req.Context().Err()
-	case err != nil:
-		return nil, malformed("broke off in the middle of its answer")
-	case len(body) > maxResponseBytes:
-		return nil, malformed(fmt.Sprintf("answered with more than %d MiB", maxResponseBytes>>20))
-	}
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	return res, nil
+// failure is what Complete returns for a request that the endpoint does not take. Another attempt has another conversation.
+func (c *Client) failure(e *tryError, tries int) *motorloop.Failure {
+	return &motorloop.Failure{Category: motorloop.ModelFailure, Reason: e.reason, Message: c.message(e, tries), Retryable: true}
 }
 
-// classify gives what a try ended with its class. ctx is the try's own.
-func (c *Client) classify(ctx context.Context, err error) error {
+// classify gives what a try ended with its class. parent is the context of the caller, ctx the try's own.
+func (c *Client) classify(parent, ctx context.Context, err error) error {
+	if parentErr := parent.Err(); parentErr != nil {
+		return parentErr
+	}
 	if e, ok := errors.AsType[*tryError](err); ok {
 		return e
 	}
-	netErr, isNet := errors.AsType[net.Error](err)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) || isNet && netErr.Timeout() {
-		return &tryError{
-			reason:    motorloop.ReasonModelTimeout,
-			what:      fmt.Sprintf("did not answer within %s", c.opts.RequestTimeout),
-			advice:    "Check that it is up, or raise the request timeout for a slow model.",
-			transient: true,
-		}
+	if e, ok := errors.AsType[*tryError](context.Cause(ctx)); ok {
+		return e
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
+		return c.tooSlow("did not answer in time")
 	}
 	e := &tryError{
 		reason:    motorloop.ReasonModelUnavailable,
@@ -120,11 +95,28 @@ func (c *Client) classify(ctx context.Context, err error) error {
 		advice:    "Check the base URL and that the manager may connect to it.",
 		transient: true,
 	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		e.transient = false
+	if isCertificate(err) {
+		e.reason, e.transient, e.mustAct = motorloop.ReasonModelCertificate, false, true
 		e.advice = "Check the base URL and the certificates that the manager trusts."
 	}
 	return e
+}
+
+// isCertificate says whether a connection failed for something that stays: a certificate that is not trusted, or an endpoint that does not
+// speak TLS at all.
+func isCertificate(err error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[tls.RecordHeaderError](err)
+	return ok
+}
+
+func (c *Client) tooSlow(what string) *tryError {
+	return &tryError{
+		reason: motorloop.ReasonModelTimeout, what: what, transient: true,
+		advice: "Check that it is up. For a slow model raise idleSeconds or requestSeconds of the model in the MotorCortex.",
+	}
 }
 
 // innermost drops the wrapper that repeats the URL.
@@ -137,16 +129,27 @@ func innermost(err error) error {
 
 // statusError classifies an HTTP answer that is not a success.
 func (c *Client) statusError(res *http.Response, body []byte) *tryError {
+	e := c.statusClass(res.StatusCode, body)
+	e.status = res.StatusCode
+	if e.transient {
+		e.retryAfter = retryAfter(res.Header, time.Now(), c.opts.MaxRetryAfter)
+	}
+	return e
+}
+
+func (c *Client) statusClass(status int, body []byte) *tryError {
 	code, text := errorBody(body)
 	said := ""
 	if text != "" {
 		said = ": " + c.detail(text)
 	}
-	status := res.StatusCode
-	e := &tryError{status: status, what: fmt.Sprintf("answered %d%s", status, said)}
+	e := &tryError{what: fmt.Sprintf("answered %d%s", status, said)}
 	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusPaymentRequired:
-		e.reason = motorloop.ReasonModelUnauthorized
+	case status == http.StatusPaymentRequired || isQuota(code):
+		e.reason, e.mustAct = motorloop.ReasonModelQuota, true
+		e.advice = "The account of the API key needs credit or a higher quota."
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		e.reason, e.mustAct = motorloop.ReasonModelUnauthorized, true
 		// Endpoints repeat parts of the key in this answer, so none of it is passed on.
 		e.what = fmt.Sprintf("refused the API key with status %d", status)
 		if c.endpoint.APIKey == "" {
@@ -154,34 +157,83 @@ func (c *Client) statusError(res *http.Response, body []byte) *tryError {
 		}
 		e.advice = fmt.Sprintf("Put a key that may use the model %q into the Secret of the model.", c.endpoint.Model)
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
-		e.reason = motorloop.ReasonModelNotFound
+		e.reason, e.mustAct = motorloop.ReasonModelNotFound, true
 		e.advice = fmt.Sprintf("Check that it has the model %q, and the base URL, which is everything before "+
 			"/chat/completions and often ends in /v1.", c.endpoint.Model)
 	case status == http.StatusTooManyRequests:
-		e.reason = motorloop.ReasonModelRateLimited
-		e.advice = "Wait, run fewer loops at a time, or raise the limit of the account."
-		// An account without money stays without money however long one waits.
-		e.transient = code != "insufficient_quota"
+		e.reason, e.transient = motorloop.ReasonModelRateLimited, true
+		e.advice = "Run fewer loops at a time, or raise the limit of the account."
 	case status == http.StatusRequestTimeout:
-		e.reason = motorloop.ReasonModelTimeout
-		e.advice = "Try again later."
-		e.transient = true
+		e.reason, e.transient = motorloop.ReasonModelTimeout, true
 	case status == http.StatusConflict || status >= 500:
-		e.reason = motorloop.ReasonModelUnavailable
-		e.advice = "Try again later."
-		e.transient = true
+		e.reason, e.transient = motorloop.ReasonModelUnavailable, true
 	case status < 400:
-		e.reason = motorloop.ReasonModelRefused
+		e.reason, e.mustAct = motorloop.ReasonModelNotFound, true
 		e.what = fmt.Sprintf("answered %d: it redirects to another address", status)
 		e.advice = "Redirects are not followed: baseURL must name the final address."
 	default:
-		e.reason = motorloop.ReasonModelRefused
-		e.advice = "If the conversation is too long for the model, split the task or use a model with a larger window."
-	}
-	if e.transient {
-		e.retryAfter = retryAfter(res.Header, time.Now(), c.opts.MaxRetryAfter)
+		c.refused(e, code, text)
 	}
 	return e
+}
+
+// refused classifies an answer that is about the request itself: its length, its form, or what it says.
+func (c *Client) refused(e *tryError, code, text string) {
+	e.reason = motorloop.ReasonModelRefused
+	e.advice = "Another attempt has another conversation: say in a retry what it is to avoid."
+	facts := c.shared.Facts()
+	switch {
+	case isTooLong(code, text):
+		e.tooLong, e.reason = true, motorloop.ReasonModelWindow
+		e.advice = "Split the task, or use a model with a larger window."
+		if window := windowIn(text); window > 0 {
+			c.shared.Learn(func(f *breaker.Facts) { f.Window = window })
+		}
+	case !facts.NoUsage && noUsage.MatchString(text):
+		e.again = true
+		c.shared.Learn(func(f *breaker.Facts) { f.NoUsage = true })
+	case !facts.NoStream && noStream.MatchString(text):
+		e.again = true
+		c.shared.Learn(func(f *breaker.Facts) { f.NoStream = true })
+	}
+}
+
+var (
+	noUsage  = regexp.MustCompile(`(?i)stream_options|include_usage`)
+	noStream = regexp.MustCompile(`(?i)\bstream(ing)?\b`)
+	tooLong  = regexp.MustCompile(`(?i)context[ _](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|` +
+		`reduce the length|input token count|exceeds? the (model'?s? )?max(imum)?[a-z ]* tokens|max_model_len`)
+	// windows are how endpoints say how much fits.
+	windows = []*regexp.Regexp{
+		regexp.MustCompile(`(?i)context (?:length|window|size)[^0-9]{0,40}([0-9]{3,9})`),
+		regexp.MustCompile(`(?i)tokens? > ([0-9]{3,9})`),
+		regexp.MustCompile(`(?i)maximum (?:number of )?(?:input )?tokens[^0-9]{0,40}([0-9]{3,9})`),
+		regexp.MustCompile(`(?i)max_model_len[^0-9]{0,20}([0-9]{3,9})`),
+	}
+)
+
+func isTooLong(code, text string) bool {
+	return code == "context_length_exceeded" || tooLong.MatchString(text)
+}
+
+// isQuota says whether the account has nothing left, which is no matter of seconds.
+func isQuota(code string) bool {
+	switch code {
+	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active":
+		return true
+	}
+	return false
+}
+
+// windowIn finds the number of tokens that an endpoint says fit, 0 if it says none.
+func windowIn(text string) int64 {
+	for _, re := range windows {
+		if m := re.FindStringSubmatch(text); m != nil {
+			n, _ := strconv.ParseInt(m[1], 10, 64) // The expression matched digits.
+			return n
+		}
+	}
+	return 0
 }
 
 func malformed(what string) *tryError {

@@ -126,7 +126,8 @@ func TestMapping(t *testing.T) {
 		{"role":"assistant","tool_calls":[{"id":"x1","type":"function","function":{"name":"list","arguments":"{}"}}]},
 		{"role":"tool","tool_call_id":"x1","content":"a.txt"},
 		{"role":"assistant","content":"hm"}],
-		"tools":[{"type":"function","function":{"name":"list","description":"Lists.","parameters":{"type":"object","properties":{"z":{},"a":{}}}}}]}`
+		"tools":[{"type":"function","function":{"name":"list","description":"Lists.","parameters":{"type":"object","properties":{"z":{},"a":{}}}}}],
+		"stream":true,"stream_options":{"include_usage":true}}`
 	if d := cmp.Diff(parse(t, []byte(wantSent)), parse(t, sent)); d != "" {
 		t.Error(d)
 	}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package breaker
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// clock is set by the test.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
+
+func endpoint() (*clock, *Endpoint) {
+	c := &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	return c, (&Registry{Now: c.Now}).Of("x")
+}
+
+var errAway = errors.New("away")
+
+func mustEnter(t *testing.T, e *Endpoint) func(Verdict) {
+	t.Helper()
+	report, wait, _ := e.Enter()
+	if report == nil {
+		t.Fatalf("no leave for %s", wait)
+	}
+	return report
+}
+
+func mustWait(t *testing.T, e *Endpoint, least, most time.Duration) {
+	t.Helper()
+	report, wait, _ := e.Enter()
+	if report != nil || wait < least || wait > most {
+		t.Fatalf("leave %t, wait %s, want %s to %s", report != nil, wait, least, most)
+	}
+}
+
+// A few failures in a row keep everybody from asking, then one tries, and when it has its answer the others come a few at a time.
+func TestFailuresOpenAndAnAnswerCloses(t *testing.T) {
+	t.Parallel()
+	c, e := endpoint()
+	for range opensAfter - 1 {
+		mustEnter(t, e)(Verdict{Err: errAway})
+	}
+	mustEnter(t, e)(Verdict{Err: errAway})
+	mustWait(t, e, 4*time.Second, 6*time.Second)
+	if _, _, last := e.Enter(); !errors.Is(last, errAway) {
+		t.Errorf("the last failure is %v", last)
+	}
+	c.now = c.now.Add(4 * time.Second)
+	probe := mustEnter(t, e)
+	mustWait(t, e, probePause, probePause*3/2)
+	probe(Verdict{Err: errAway})
+	mustWait(t, e, 8*time.Second, 12*time.Second)
+	c.now = c.now.Add(8 * time.Second)
+	mustEnter(t, e)(Verdict{})
+	// Two at the same time, then four.
+	first, second := mustEnter(t, e), mustEnter(t, e)
+	mustWait(t, e, turnPause, turnPause*3/2)
+	first(Verdict{})
+	second(Verdict{})
+	for range 8 {
+		mustEnter(t, e)
+	}
+	mustWait(t, e, turnPause, turnPause*3/2)
+}
+
+func TestWhatOpensAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		verdict     Verdict
+		least, most time.Duration
+	}{
+		"somebody must act":     {Verdict{Err: errAway, MustAct: true}, time.Second, 3 * time.Second / 2},
+		"the endpoint says how": {Verdict{Err: errAway, RetryAfter: 20 * time.Second}, 20 * time.Second, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, e := endpoint()
+			mustEnter(t, e)(tt.verdict)
+			mustWait(t, e, tt.least, tt.most)
+		})
+	}
+}
+
+// An endpoint that says that it has too much to do is asked by half as many, and by more again as it answers.
+func TestBusyEndpointIsAskedByFewer(t *testing.T) {
+	t.Parallel()
+	_, e := endpoint()
+	asking := make([]func(Verdict), 9)
+	for i := range asking {
+		asking[i] = mustEnter(t, e)
+	}
+	asking[0](Verdict{Err: errAway, Busy: true})
+	mustWait(t, e, turnPause, turnPause*3/2)
+	for _, report := range asking[1:6] {
+		report(Verdict{Unknown: true})
+	}
+	mustEnter(t, e) // The fourth at the same time.
+	mustWait(t, e, turnPause, turnPause*3/2)
+	asking[6](Verdict{})
+	for range 5 {
+		mustEnter(t, e)
+	}
+}
+
+// Whoever gives up in the middle of finding out leaves that to the next.
+func TestProbeThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	c, e := endpoint()
+	mustEnter(t, e)(Verdict{Err: errAway, MustAct: true})
+	c.now = c.now.Add(time.Minute)
+	mustEnter(t, e)(Verdict{Unknown: true})
+	mustEnter(t, e)(Verdict{})
+}
+
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 4: 8 * time.Second, 100: maxPause} {
+		if got := Pause(n, false); got != want {
+			t.Errorf("after %d failures: %s", n, got)
+		}
+	}
+	if got := Pause(100, true); got != maxActPause {
+		t.Errorf("where somebody must act: %s", got)
+	}
+}
+
+func TestRegistryIsBounded(t *testing.T) {
+	t.Parallel()
+	r := &Registry{}
+	first := r.Of("0")
+	for i := range maxEndpoints * 2 {
+		r.Of(fmt.Sprint(i))
+		if r.Of("0") != first {
+			t.Fatal("what is asked all the time was forgotten")
+		}
+	}
+	if len(r.byKey) > maxEndpoints {
+		t.Errorf("%d endpoints", len(r.byKey))
+	}
+}

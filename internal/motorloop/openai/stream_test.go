@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+const (
+	deltaText = `{"id":"c","model":"m-2026","choices":[{"index":0,"delta":{"role":"assistant","content":"do"}}]}`
+	deltaMore = `{"id":"","choices":[{"index":0,"delta":{"content":"ne"}}]}`
+	deltaEnd  = `{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	deltaCost = `{"id":"c","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10,"prompt_tokens_details":{"cached_tokens":5}}}`
+)
+
+// answered is what all of these come to.
+func answered() motorloop.Answer {
+	return motorloop.Answer{Model: "m-2026", Content: "done", Usage: motorloop.Usage{PromptTokens: 7, CompletionTokens: 3, CachedTokens: 5}}
+}
+
+func events(chunks ...string) string {
+	var b strings.Builder
+	for _, c := range chunks {
+		b.WriteString("data: " + c + "\n\n")
+	}
+	return b.String()
+}
+
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	calls := events(
+		`{"id":"c","model":"m-2026","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"bash","arguments":""}}]}}]}`,
+		`{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"command\":"}}]}}]}`,
+		`{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"ls\"}"}}]}}]}`,
+		`{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"b","type":"function","function":{"name":"read","arguments":"{}"}}]}}]}`,
+		`{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`, "[DONE]")
+	twoCalls := motorloop.Answer{Model: "m-2026", Calls: []motorloop.Call{
+		{ModelID: "a", Tool: "bash", Arguments: `{"command":"ls"}`}, {ModelID: "b", Tool: "read", Arguments: "{}"},
+	}}
+	cut := answered()
+	cut.Truncated = true
+	for name, tt := range map[string]struct {
+		contentType, body string
+		want              motorloop.Answer
+		says              string
+		usage             motorloop.Usage
+	}{
+		"whole":                           {"text/event-stream", events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"), answered(), "", motorloop.Usage{}},
+		"without an end":                  {"text/event-stream; charset=utf-8", events(deltaText, deltaMore, deltaEnd, deltaCost), answered(), "", motorloop.Usage{}},
+		"called something else":           {"text/plain", events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"), answered(), "", motorloop.Usage{}},
+		"comments keep it alive":          {"text/event-stream", ": ping\n\n" + events(deltaText, deltaMore, deltaEnd, deltaCost), answered(), "", motorloop.Usage{}},
+		"at the output limit":             {"text/event-stream", events(deltaText, deltaMore, strings.Replace(deltaEnd, "stop", "length", 1), deltaCost), cut, "", motorloop.Usage{}},
+		"no stream at all":                {"application/json", okBody, answered(), "", motorloop.Usage{}},
+		"calls":                           {"text/event-stream", fmt.Sprintf(calls, 1), twoCalls, "", motorloop.Usage{}},
+		"calls that have all one index":   {"text/event-stream", fmt.Sprintf(calls, 0), twoCalls, "", motorloop.Usage{}},
+		"breaks off":                      {"text/event-stream", events(deltaText, deltaMore), motorloop.Answer{}, "broke off in the middle", motorloop.Usage{}},
+		"breaks off after it said a cost": {"text/event-stream", events(deltaText, deltaCost), motorloop.Answer{}, "broke off in the middle", motorloop.Usage{PromptTokens: 21, CompletionTokens: 9, CachedTokens: 15}},
+		"no choices":                      {"text/event-stream", events(deltaCost, "[DONE]"), motorloop.Answer{}, "without any choices", motorloop.Usage{PromptTokens: 21, CompletionTokens: 9, CachedTokens: 15}},
+		"not JSON":                        {"text/event-stream", events("{'"), motorloop.Answer{}, "broke off", motorloop.Usage{}},
+		"an error in the middle":          {"text/event-stream", events(deltaText, `{"error":{"message":"overloaded"}}`), motorloop.Answer{}, "overloaded", motorloop.Usage{}},
+		"a line that never ends":          {"text/event-stream", "data: " + strings.Repeat("x", maxResponseBytes+100), motorloop.Answer{}, "a part of more than 1 MiB", motorloop.Usage{}},
+		"text that never ends":            {"text/event-stream", strings.Repeat(events(strings.Replace(deltaText, "do", strings.Repeat("x", 1<<18), 1)), 5), motorloop.Answer{}, "more than 1 MiB", motorloop.Usage{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, _ := serve(t, quick(), func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tt.contentType)
+				_, _ = io.WriteString(w, tt.body)
+			})
+			got, err := ask(t.Context(), c)
+			if tt.says == "" {
+				if d := cmp.Diff(tt.want, got); d != "" || err != nil {
+					t.Errorf("%s, %v", d, err)
+				}
+				return
+			}
+			if f := failureOf(t, err, away); !strings.Contains(f.Message, tt.says) {
+				t.Errorf("got %q, want %q", f.Message, tt.says)
+			}
+			if o, _ := errors.AsType[*motorloop.Outage](err); o.Usage != tt.usage {
+				t.Errorf("its tries cost %+v, want %+v", o.Usage, tt.usage)
+			}
+		})
+	}
+}
+
+// What an endpoint tells in the middle of a stream has the same meaning as with a status.
+func TestErrorsInAStream(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]kind{
+		`{"error":{"code":"insufficient_quota","message":"no money"}}`:                                    act,
+		`{"error":{"code":"context_length_exceeded","message":"maximum context length is 16000 tokens"}}`: long,
+	} {
+		c, _ := serve(t, quick(), func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, events(deltaText, body))
+		})
+		_, err := ask(t.Context(), c)
+		failureOf(t, err, want)
+		if want == long && c.Window() != 16000 {
+			t.Errorf("the window is %d", c.Window())
+		}
+	}
+}
+
+// Endpoints that refuse a field are asked without it, and from then on at once.
+func TestEndpointsThatDoNotTakeAStream(t *testing.T) {
+	t.Parallel()
+	for name, refuses := range map[string][]string{"stream_options": {"stream_options"}, "stream": {"stream_options", "stream"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			c, _ := serve(t, quick(), func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				body, _ := io.ReadAll(r.Body)
+				for _, field := range refuses {
+					if strings.Contains(string(body), `"`+field+`"`) {
+						reply(w, 400, fmt.Sprintf(`{"error":{"message":"Unknown field: %s"}}`, field))
+						return
+					}
+				}
+				reply(w, 200, okBody)
+			})
+			for n := range 2 {
+				if a, err := ask(t.Context(), c); err != nil || a.Content != "done" {
+					t.Fatalf("got %+v, %v", a, err)
+				}
+				if got, want := int(asked.Load()), len(refuses)+1+n; got != want {
+					t.Errorf("asked %d times, want %d", got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestWindowsInErrors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{
+		"This model's maximum context length is 16385 tokens. However, your messages resulted in 20012 tokens.": 16385,
+		"prompt is too long: 210000 tokens > 200000 maximum":                                                    200000,
+		"the request exceeds the available context size (4096 tokens), try increasing it":                       4096,
+		"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).":               1048576,
+		"Please reduce the length of the messages.":                                                             0,
+	} {
+		if !isTooLong("", text) || windowIn(text) != want {
+			t.Errorf("%q: too long %t, window %d, want %d", text, isTooLong("", text), windowIn(text), want)
+		}
+	}
+	for _, text := range []string{"content filter", "Unknown field: stream", "temperature is too high"} {
+		if isTooLong("", text) {
+			t.Errorf("%q is not about the length", text)
+		}
+	}
+}
+
+// slowBody gives its parts with a pause before each but the first.
+type slowBody struct {
+	ctx   context.Context
+	parts []string
+	pause time.Duration
+	begun bool
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	if len(b.parts) == 0 {
+		return 0, io.EOF
+	}
+	if b.begun {
+		select {
+		case <-time.After(b.pause):
+		case <-b.ctx.Done():
+			return 0, b.ctx.Err()
+		}
+	}
+	b.begun = true
+	n := copy(p, b.parts[0])
+	b.parts = b.parts[1:]
+	return n, nil
+}
+
+func (b *slowBody) Close() error { return nil }
+
+// An answer may be slow, and must not stand still. The clock is synctest's.
+func TestSlownessIsNoStall(t *testing.T) {
+	t.Parallel()
+	stream := []string{events(deltaText), events(deltaMore), ": still there\n\n", events(deltaEnd), events(deltaCost, "[DONE]")}
+	for name, tt := range map[string]struct {
+		contentType string
+		parts       []string
+		// pause is before each part of the body, delay before the headers.
+		pause, delay time.Duration
+		tries        int
+		says         string
+	}{
+		"26 s for each part, 130 s in all":  {"text/event-stream", stream, 26 * time.Second, 26 * time.Second, 1, ""},
+		"more than six minutes":             {"text/event-stream", stream, 80 * time.Second, 80 * time.Second, 1, ""},
+		"130 s of silence before the whole": {"application/json", []string{okBody}, 0, 130 * time.Second, 2, ""},
+		"a stall in the middle":             {"text/event-stream", stream, 91 * time.Second, 0, 1, "sent nothing more for 1m30s"},
+		"longer than an answer may take":    {"text/event-stream", slices(stream, 40), 60 * time.Second, 0, 1, "was not done with its answer within 30m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tries := 0
+				c, err := New(Endpoint{BaseURL: "http://model.test/v1", Model: "m"}, Options{HTTPClient: &http.Client{
+					Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+						tries++
+						select {
+						case <-time.After(tt.delay):
+						case <-r.Context().Done():
+							return nil, r.Context().Err()
+						}
+						res := response(200, http.Header{}, "")
+						res.Header.Set("Content-Type", tt.contentType)
+						res.Body = &slowBody{ctx: r.Context(), parts: append([]string(nil), tt.parts...), pause: tt.pause}
+						return res, nil
+					}),
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, err := ask(t.Context(), c)
+				for range tt.tries - 1 {
+					if _, ok := errors.AsType[*motorloop.Outage](err); !ok {
+						t.Fatalf("got %v", err)
+					}
+					a, err = ask(t.Context(), c)
+				}
+				if tries != tt.tries {
+					t.Errorf("%d tries", tries)
+				}
+				if tt.says != "" {
+					if f := failureOf(t, err, away); f.Reason != motorloop.ReasonModelTimeout || !strings.Contains(f.Message, tt.says) {
+						t.Errorf("got %+v", f)
+					}
+				} else if err != nil || a.Content != "done" {
+					t.Errorf("got %+v, %v", a, err)
+				}
+			})
+		})
+	}
+}
+
+// slices repeats comments, so that a stream goes on for long.
+func slices(stream []string, n int) []string {
+	out := stream[:1:1]
+	for range n {
+		out = append(out, ": still there\n\n")
+	}
+	return append(out, stream[1:]...)
+}
+
+// blackHole passes connections on to a server. From a moment on it keeps those that are open then, and passes nothing of them on.
+type blackHole struct {
+	ln    net.Listener
+	to    string
+	mu    sync.Mutex
+	dead  []*atomic.Bool
+	conns atomic.Int32
+}
+
+func (b *blackHole) serve() {
+	for {
+		in, err := b.ln.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", b.to)
+		if err != nil {
+			_ = in.Close()
+			continue
+		}
+		b.conns.Add(1)
+		dead := &atomic.Bool{}
+		b.mu.Lock()
+		b.dead = append(b.dead, dead)
+		b.mu.Unlock()
+		pass := func(to, from net.Conn) {
+			buf := make([]byte, 32<<10)
+			for {
+				n, err := from.Read(buf)
+				if err != nil {
+					_ = to.Close()
+					return
+				}
+				if !dead.Load() {
+					_, _ = to.Write(buf[:n])
+				}
+			}
+		}
+		go pass(in, out)
+		go pass(out, in)
+	}
+}
+
+func (b *blackHole) swallow() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, d := range b.dead {
+		d.Store(true)
+	}
+}
+
+// A connection that something on the way has forgotten is replaced: otherwise every loop of the endpoint waits on it.
+func TestDeadConnectionIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("%s", r.Proto)
+		}
+		reply(w, 200, okBody)
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	hole := &blackHole{ln: ln, to: s.Listener.Addr().String()}
+	go hole.serve()
+	transport := newTransport(200 * time.Millisecond)
+	transport.TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	c, err := New(Endpoint{BaseURL: "https://" + ln.Addr().String(), Model: "m"}, Options{HTTPClient: &http.Client{Transport: transport}, Patience: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	hole.swallow()
+	// No time of the client's own ends a try before a minute and a half.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := ask(ctx, c); err != nil {
+		t.Fatal(err)
+	}
+	if n := hole.conns.Load(); n != 2 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// The loops of an endpoint share what they learn: when it is away it is asked by one, and by another key at once.
+func TestLoopsShareWhatTheyKnow(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	o := quick()
+	o.MaxTries = 1
+	c, _ := serve(t, o, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		reply(w, 401, "")
+	})
+	if c.Away() != nil {
+		t.Error("away before it was asked")
+	}
+	for range 20 {
+		if _, err := ask(t.Context(), c); failureOf(t, err, act).Reason != motorloop.ReasonModelUnauthorized {
+			t.Fatal(err)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	if out := c.Away(); out == nil || !out.MustAct || out.RetryAfter <= 0 {
+		t.Errorf("known to be away: %+v", out)
+	}
+	o = c.opts
+	other, err := New(Endpoint{BaseURL: c.endpoint.BaseURL, Model: "m", APIKey: "another-key"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(t.Context(), other); failureOf(t, err, act) == nil || asked.Load() != 2 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+}

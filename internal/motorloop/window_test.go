@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// narrowModel refuses requests that do not fit, as an endpoint does, and counts tokens.
+type narrowModel struct {
+	*fakeModel
+	window, tells int64
+	refused       int
+	largest       int64
+}
+
+func (m *narrowModel) Complete(ctx context.Context, r Request) (Answer, error) {
+	n := requestTokens(r)
+	if n > m.window {
+		m.refused++
+		return Answer{}, &TooLong{Window: m.tells, Failure: &Failure{Category: ModelFailure, Reason: ReasonModelWindow, Message: "Too long.", Retryable: true}}
+	}
+	m.largest = max(m.largest, n)
+	a, err := m.fakeModel.Complete(ctx, r)
+	a.Usage = Usage{PromptTokens: n, CompletionTokens: 50}
+	return a, err
+}
+
+// wideResults is a script of n answers, each with as many calls, whose results are of that size each.
+func wideResults(t *testing.T, cfg Config, n, calls, size int) *world {
+	t.Helper()
+	var script []Answer
+	for i := range n {
+		a := says("")
+		for c := range calls {
+			a.Calls = append(a.Calls, call("read", fmt.Sprintf(`{"path":"f-%d-%d"}`, i, c)))
+		}
+		script = append(script, a)
+	}
+	script = append(script, says("all done"))
+	cfg.Tools = []string{"bash", "read"}
+	return newWorld(t, cfg, func(c toolapi.Call) toolapi.Result {
+		return toolapi.Result{OK: true, Output: strings.Repeat("0123456789abcde\n", size/16), Provenance: toolapi.ProvenanceInternal}
+	}, script...)
+}
+
+// A conversation is kept within the window of its model, whatever the attempt may take, known beforehand or found out.
+func TestConversationsFitTheirWindow(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		window, known, tells int64
+		turns, calls, size   int
+		// refused is how often the endpoint may have to say that it is too much.
+		refused int
+	}{
+		"known, little at a time":           {16000, 16000, 16000, 19, 1, 6000, 0},
+		"known, much at a time":             {16000, 16000, 16000, 19, 8, 16 << 10, 0},
+		"told by the endpoint":              {16000, 0, 16000, 19, 1, 6000, 1},
+		"told by the endpoint, much":        {16000, 0, 16000, 19, 8, 16 << 10, 1},
+		"the endpoint says no number":       {16000, 0, 0, 19, 1, 6000, 4},
+		"the endpoint says no number, much": {16000, 0, 0, 19, 8, 16 << 10, 12},
+		"nothing is known, and it fits":     {128000, 0, 128000, 19, 2, 16 << 10, 0},
+		"smaller than it was said to be":    {16000, 64000, 16000, 19, 1, 6000, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := wideResults(t, Config{MaxIterations: 20, Window: tt.known}, tt.turns, tt.calls, tt.size)
+			m := &narrowModel{fakeModel: w.model, window: tt.window, tells: tt.tells}
+			w.loop.Model = m
+			out := mustRun(t, w, nil)
+			if out.Summary != "all done" {
+				t.Fatalf("got %+v, %v", out, out.Failure)
+			}
+			if m.refused > tt.refused {
+				t.Errorf("refused %d times, may be %d times", m.refused, tt.refused)
+			}
+			t.Logf("largest %d, refused %d, summaries %d", m.largest, m.refused, m.asked[forSummary])
+		})
+	}
+}
+
+// A refusal for the length is a failure only when nothing shorter can be sent.
+func TestARequestThatNeverFits(t *testing.T) {
+	t.Parallel()
+	w := wideResults(t, Config{MaxIterations: 20}, 3, 2, 6000)
+	m := &narrowModel{fakeModel: w.model, window: 1}
+	w.loop.Model = m
+	first := mustRun(t, w, nil)
+	if first.Failure == nil || first.Failure.Reason != ReasonModelWindow || m.refused > 2 {
+		t.Fatalf("got %+v, refused %d times: what cannot be made shorter is not asked again", first.Failure, m.refused)
+	}
+	m.window = 1 << 40
+	w.fault(t, m)
+	out := mustRun(t, w, nil)
+	if out.Failure == nil || out.Failure.Reason != ReasonModelWindow || !out.Failure.Retryable || m.refused < 3 {
+		t.Errorf("got %+v, refused %d times", out.Failure, m.refused)
+	}
+}
+
+// fault lets two answers through, and none after that.
+func (w *world) fault(t *testing.T, m *narrowModel) {
+	t.Helper()
+	w.loop.Model = modelFunc(func(ctx context.Context, r Request) (Answer, error) {
+		if answersIn(r.Messages) == 2 {
+			m.window = 1
+		}
+		return m.Complete(ctx, r)
+	})
+}
+
+type modelFunc func(context.Context, Request) (Answer, error)
+
+func (f modelFunc) Complete(ctx context.Context, r Request) (Answer, error) { return f(ctx, r) }
+
+// A model that cannot be had decides nothing, and the same loop goes on later.
+func TestAnOutageDecidesNothing(t *testing.T) {
+	t.Parallel()
+	away := &Outage{Reason: ReasonModelUnavailable, Message: "away", Usage: Usage{PromptTokens: 5}}
+	w := newWorld(t, Config{}, nil, says("", bash("x")), says("done"))
+	times := 0
+	w.setFault(func(ctx context.Context, p string) error {
+		if p == "model: before" {
+			if times++; times == 2 {
+				return away
+			}
+		}
+		return ctx.Err()
+	})
+	_, err := w.run(t.Context(), nil)
+	if o, ok := errors.AsType[*Outage](err); !ok || o != away {
+		t.Fatalf("got %v", err)
+	}
+	if out := mustRun(t, w, nil); out.Summary != "done" || len(w.sandbox.executed) != 1 {
+		t.Errorf("got %+v after %d calls", out, len(w.sandbox.executed))
+	}
+}
+
+// The tokens of the run are looked at before a call, whatever they were for.
+func TestTokensAreCountedBeforeACall(t *testing.T) {
+	t.Parallel()
+	plain := newWorld(t, Config{MaxTokens: 100_000}, nil, says("done"))
+	mustRun(t, plain, nil)
+	first := requestTokens(plain.model.seen[0])
+	for name, tt := range map[string]struct {
+		cfg   Config
+		asked int
+	}{
+		"there are enough":          {Config{MaxTokens: 100_000}, 2},
+		"other calls used them":     {Config{MaxTokens: 100_000, UsedTokens: 100_000}, 0},
+		"the request alone is more": {Config{MaxTokens: 100_000, UsedTokens: 100_000 - first}, 0},
+		"after the first answer":    {Config{MaxTokens: 100_000, UsedTokens: 100_000 - first - 5}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, tt.cfg, nil, says("", bash("x")), says("done"))
+			out := mustRun(t, w, nil)
+			if (out.Failure == nil) != (tt.asked == 2) || w.model.asked[forStep] != tt.asked {
+				t.Errorf("asked %d times, got %+v", w.model.asked[forStep], out.Failure)
+			}
+			if out.Failure != nil && (out.Failure.Reason != ReasonMaxTokens || out.Failure.Retryable) {
+				t.Errorf("got %+v", out.Failure)
+			}
+		})
+	}
+}
