@@ -18,6 +18,9 @@ const (
 	ConditionEgressReady = "EgressReady"
 	// ConditionCredentialsExposed is True when the sandbox can read the value of a credential (exposeToSandbox).
 	ConditionCredentialsExposed = "CredentialsExposed"
+	// ConditionModelAvailable is False while the model cannot be had, and the run waits for it with its clock stopped. A run
+	// that never waited for its model does not have it.
+	ConditionModelAvailable = "ModelAvailable"
 	// ConditionAwaitingInput is True while the run waits for a person. status.pendingInput says for what.
 	ConditionAwaitingInput = "AwaitingInput"
 	// ConditionResponsesValid is False when an entry of spec.responses answers nothing that was asked.
@@ -138,6 +141,31 @@ const (
 	ReasonCredentialUnavailable = "CredentialUnavailable"
 	// ReasonCredentialsExposed: spec.credentials has an entry with exposeToSandbox.
 	ReasonCredentialsExposed = "ExposedToSandbox"
+)
+
+// Reasons of ModelAvailable, beside ModelNotConfigured, ModelSecretNotFound and ModelSecretKeyMissing. With those three and
+// the first four here the condition Stalled is True: they do not pass by themselves.
+const (
+	// ReasonModelUnauthorized: the endpoint refused the API key (401, 403), or wants one.
+	ReasonModelUnauthorized = "ModelUnauthorized"
+	// ReasonModelQuotaExceeded: the account has no credit or quota left (402, insufficient_quota).
+	ReasonModelQuotaExceeded = "ModelQuotaExceeded"
+	// ReasonModelNotFound: the endpoint has no such model, or no chat completions at that address (404, 405, a redirect).
+	ReasonModelNotFound = "ModelNotFound"
+	// ReasonModelCertificateInvalid: the manager does not trust the certificate of the endpoint.
+	ReasonModelCertificateInvalid = "ModelCertificateInvalid"
+	// ReasonModelRateLimited: the endpoint answers "too many requests" (429).
+	ReasonModelRateLimited = "ModelRateLimited"
+	// ReasonModelUnavailable: the endpoint cannot be reached, or answers with server errors (5xx).
+	ReasonModelUnavailable = "ModelUnavailable"
+	// ReasonModelTimeout: the endpoint sends nothing for idleSeconds, or its answer takes longer than requestSeconds.
+	ReasonModelTimeout = "ModelTimeout"
+	// ReasonModelMalformedAnswer: the endpoint answers what is no chat completion, or breaks off.
+	ReasonModelMalformedAnswer = "ModelMalformedAnswer"
+	// ReasonModelAnswers: the model answers again.
+	ReasonModelAnswers = "ModelAnswers"
+	// ReasonModelNotAsked: the attempt that waited for the model is over, and no other one has asked it yet.
+	ReasonModelNotAsked = "ModelNotAsked"
 )
 
 // Reasons of AwaitingInput.

@@ -180,6 +180,32 @@ type ModelEndpoint struct {
 	// key if baseURL is unset too, and none otherwise: the manager's key is never sent to another endpoint.
 	// +optional
 	APIKeySecretRef *SecretKeyRef `json:"apiKeySecretRef,omitempty"`
+	// contextTokens is how many tokens a request and its answer may have together. A conversation is kept below it. Unset, the
+	// endpoint's own word for it counts as soon as it refuses a request for its length, and 128000 until then.
+	// +kubebuilder:validation:Minimum=4000
+	// +kubebuilder:validation:Maximum=100000000
+	// +optional
+	ContextTokens int32 `json:"contextTokens,omitempty"`
+	// idleSeconds is how long the endpoint may send nothing at all before its answer counts as lost. How long the whole
+	// answer takes is bounded by requestSeconds alone.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3600
+	// +default=90
+	// +optional
+	IdleSeconds int32 `json:"idleSeconds,omitempty"`
+	// requestSeconds is how long one answer may take, from the connection to its last byte.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +default=1800
+	// +optional
+	RequestSeconds int32 `json:"requestSeconds,omitempty"`
+	// modelOutageSeconds is how long a run waits for a model that cannot be had, with its clock stopped, before its attempt
+	// fails. It counts anew for each outage.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +default=3600
+	// +optional
+	ModelOutageSeconds int32 `json:"modelOutageSeconds,omitempty"`
 }
 
 // SecretKeyRef names one key of a Secret in the same namespace.

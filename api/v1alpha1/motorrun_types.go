@@ -236,14 +236,15 @@ type RunModel struct {
 // RunLimits bound a run.
 type RunLimits struct {
 	// maxIterations is the most answers that the model may give in the first attempt; further attempts have three
-	// quarters of that. Above 20 the older part of the conversation is replaced by a summary every 10 answers.
+	// quarters of that. Above 20, and when a conversation fills more than half of the model's window, its older part is replaced by a
+	// summary every 10 answers.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
 	// +default=20
 	// +optional
 	MaxIterations int32 `json:"maxIterations,omitempty"`
 	// timeoutSeconds is how long the run may take, all attempts together, from its creation. The time in which it waits
-	// for people, for its turn, or is suspended does not count.
+	// for people, for its turn, for a model that cannot be had, or is suspended does not count.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	// +default=600
@@ -267,7 +268,8 @@ type RunLimits struct {
 	// +default=900
 	// +optional
 	ApprovalSeconds int32 `json:"approvalSeconds,omitempty"`
-	// maxTokens is the most tokens of all model calls of an attempt together; unset, there is no such limit.
+	// maxTokens is the most tokens of all model calls of the run together, whatever they are for and in whichever attempt; unset, there
+	// is no such limit. It is looked at before each call.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	MaxTokens *int64 `json:"maxTokens,omitempty"`

@@ -5,7 +5,7 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // StepType is what a MotorStep records.
-// +kubebuilder:validation:Enum=Turn;Summary;Outcome
+// +kubebuilder:validation:Enum=Turn;Summary;Outcome;Outage
 type StepType string
 
 const (
@@ -15,6 +15,9 @@ const (
 	StepSummary StepType = "Summary"
 	// StepEnd records how an attempt ended that did not end by a Turn without tool calls.
 	StepEnd StepType = "Outcome"
+	// StepOutage records that the model could not be had for the step of the same index. It takes no index of its own, and is
+	// over when that step is there.
+	StepOutage StepType = "Outage"
 )
 
 // MotorStepSpec is what was decided. It is written before any of it is done, and never changes.
@@ -22,8 +25,10 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.type == 'Summary' ? has(self.through) : !has(self.through)",message="through is set if, and only if, type is Summary"
 // +kubebuilder:validation:XValidation:rule="!has(self.through) || self.through < self.index",fieldPath=".through",message="a Summary stands for steps before it"
 // +kubebuilder:validation:XValidation:rule="self.type == 'Outcome' ? has(self.outcome) : !has(self.outcome)",message="outcome is set if, and only if, type is Outcome"
+// +kubebuilder:validation:XValidation:rule="self.type == 'Outage' ? has(self.outage) : !has(self.outage)",message="outage is set if, and only if, type is Outage"
 type MotorStepSpec struct {
-	// type is Turn for an answer of the model, Summary for a summary of older turns, Outcome for the end of an attempt.
+	// type is Turn for an answer of the model, Summary for a summary of older turns, Outcome for the end of an attempt, Outage
+	// for a model that could not be had.
 	// +required
 	Type StepType `json:"type"`
 	// attempt counts the attempts of the run from 0.
@@ -31,7 +36,7 @@ type MotorStepSpec struct {
 	// +kubebuilder:validation:Maximum=9
 	// +required
 	Attempt int32 `json:"attempt"`
-	// index counts the steps of the attempt from 1.
+	// index counts the steps of the attempt from 1. An Outage has the index of the step that waits for the model.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +required
@@ -73,6 +78,9 @@ type MotorStepSpec struct {
 	// usage is what the model call cost.
 	// +optional
 	Usage Usage `json:"usage,omitempty,omitzero"`
+	// failedUsage is what tries of the same request cost that came to nothing, as far as the endpoint tells.
+	// +optional
+	FailedUsage Usage `json:"failedUsage,omitempty,omitzero"`
 	// modelMs is the time from the first try of the model call to its answer, in milliseconds.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
@@ -91,6 +99,9 @@ type MotorStepSpec struct {
 	// outcome says how the attempt ended.
 	// +optional
 	Outcome *StepOutcome `json:"outcome,omitempty"`
+	// outage says why the model could not be had when that was first found. status.outage has what changed since.
+	// +optional
+	Outage *ModelOutage `json:"outage,omitempty"`
 	// artifacts are what the workspace held for the result when the attempt ended.
 	// +optional
 	Artifacts *ArtifactList `json:"artifacts,omitempty"`
@@ -251,6 +262,27 @@ type StepOutcome struct {
 	Hint string `json:"hint,omitempty"`
 }
 
+// ModelOutage is why a model cannot be had.
+type ModelOutage struct {
+	// limitSeconds is how long it is waited for, from the creation of the step.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +required
+	LimitSeconds int32 `json:"limitSeconds"`
+	// reason is a reason of the condition ModelAvailable.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Reason string `json:"reason"`
+	// message says what happened, where, and what to do.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+	// mustAct says that the model is not expected back before somebody changes something.
+	// +optional
+	MustAct bool `json:"mustAct,omitempty"`
+}
+
 // StepPhase is how far a step got.
 // +kubebuilder:validation:Enum=InFlight;Settled;OutcomeUnknown
 type StepPhase string
@@ -290,6 +322,12 @@ type MotorStepStatus struct {
 	// artifacts are what the workspace held for the result when the run last waited for a person in this step.
 	// +optional
 	Artifacts *ArtifactList `json:"artifacts,omitempty"`
+	// outage is why the model cannot be had by now, if that is not what spec.outage says any more.
+	// +optional
+	Outage *ModelOutage `json:"outage,omitempty"`
+	// failedUsage is what tries that came to nothing cost in an Outage, as far as the endpoint tells.
+	// +optional
+	FailedUsage Usage `json:"failedUsage,omitempty,omitzero"`
 	// ok is "succeeded/called", for printing.
 	// +kubebuilder:validation:MaxLength=16
 	// +optional

@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
+	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/internal/skillsource"
 	"motorcortex.dev/motorcortex/internal/skillstore"
@@ -72,13 +73,17 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 	if err != nil {
 		return fmt.Errorf("make the client of the Leases: %w", err)
 	}
+	endpoints := &breaker.Registry{}
 	loops := &engine.Engine{
 		Client: mgr.GetClient(),
 		Live:   mgr.GetAPIReader(),
 		Leases: leases,
 		Models: models,
 		NewModel: func(e modelref.Endpoint) (motorloop.Model, error) {
-			return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model}, openai.Options{Logger: log, HTTPClient: out.modelClient(e.BaseURL, o.builtIn.BaseURL)})
+			return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model}, openai.Options{
+				Logger: log, Endpoints: endpoints, HTTPClient: out.modelClient(e.BaseURL, o.builtIn.BaseURL),
+				IdleTimeout: time.Duration(e.IdleSeconds) * time.Second, RequestTimeout: time.Duration(e.RequestSeconds) * time.Second,
+			})
 		},
 		Config: engine.Config{
 			Worker: o.worker, LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,

@@ -32,7 +32,7 @@ func begin(s *scope, d runpolicy.Decision) {
 	}
 	runpolicy.Begin(st, d.Next, s.now)
 	// The former attempt's question is nobody's any more.
-	s.progress.Pending = nil
+	s.progress.Pending, s.progress.Outage = nil, nil
 	if d.Next.NewSandbox {
 		s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, fmt.Sprintf(
 			"Attempt %d gets a new sandbox. The former one failed: %s", d.Next.Index, d.Failure.Message), false)

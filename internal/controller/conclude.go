@@ -63,6 +63,7 @@ func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, erro
 	} else {
 		showPendingInput(s, d.Retry)
 	}
+	showModel(s)
 	showRetries(s)
 	s.wake(d.WakeAt)
 	// A new sandbox is made when it is written that there has to be one.
@@ -107,7 +108,7 @@ func end(s *scope, e *runpolicy.End) {
 	s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
 	for conditionType, reason := range map[string]string{
 		v1alpha1.ConditionSandboxReady: v1alpha1.ReasonSandboxRemoved, v1alpha1.ConditionSuspended: v1alpha1.ReasonRunEnded,
-		v1alpha1.ConditionEgressReady: v1alpha1.ReasonRunEnded,
+		v1alpha1.ConditionEgressReady: v1alpha1.ReasonRunEnded, v1alpha1.ConditionModelAvailable: v1alpha1.ReasonRunEnded,
 	} {
 		if apimeta.FindStatusCondition(st.Conditions, conditionType) != nil {
 			s.set(conditionType, metav1.ConditionFalse, reason, "The run has ended, and its sandbox goes with it.")
@@ -157,7 +158,7 @@ func (r *MotorRunReconciler) deletePod(ctx context.Context, pod *corev1.Pod) err
 func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
 	p := s.progress.Answering(s.now)
 	total := s.now.Sub(s.run.CreationTimestamp.Time)
-	waited := p.Waited + time.Duration(s.run.Status.Paused.Seconds)*time.Second
+	waited := p.Waited + p.Away + time.Duration(s.run.Status.Paused.Seconds)*time.Second
 	r := &v1alpha1.RunResult{
 		OK:      e.Phase == v1alpha1.PhaseCompleted,
 		Summary: runpolicy.CutEncoded(e.Message, maxSummary),

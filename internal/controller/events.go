@@ -28,6 +28,7 @@ var toldOf = []struct{ conditionType, action string }{
 	{v1alpha1.ConditionUserNamespace, "StartSandbox"},
 	{v1alpha1.ConditionEgressReady, "GrantEgress"},
 	{v1alpha1.ConditionIsolationVerified, "VerifyIsolation"},
+	{v1alpha1.ConditionModelAvailable, "AskModel"},
 	{v1alpha1.ConditionAwaitingInput, "AskUser"},
 	{v1alpha1.ConditionResponsesValid, "CheckResponses"},
 	{v1alpha1.ConditionRetriesValid, "CheckRetries"},
@@ -120,7 +121,7 @@ func nothingYet(reason string) bool {
 	case v1alpha1.ReasonAttemptFailed, v1alpha1.ReasonBudgetExhausted:
 		return true
 	case v1alpha1.ReasonRunning, v1alpha1.ReasonNothingAsked, v1alpha1.ReasonIsolationPending, v1alpha1.ReasonRunEnded, v1alpha1.ReasonSandboxRemoved,
-		v1alpha1.ReasonEgressPending:
+		v1alpha1.ReasonEgressPending, v1alpha1.ReasonModelNotAsked:
 		return true
 	}
 	return false

@@ -46,6 +46,9 @@ func (e *Engine) carryOn(
 		}()
 		out, err = e.runLoop(ctx, l, run, entries, known, log)
 	}
+	if o, ok := errors.AsType[*motorloop.Outage](err); ok {
+		err = e.awayUntil(ctx, l, run, entries, known, o)
+	}
 	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
 		out, err = motorloop.Outcome{Kind: motorloop.Failed, Failure: f}, nil
 	}
@@ -104,10 +107,14 @@ func (e *Engine) runLoop(
 		return e.runInstall(ctx, l, run, entries, known, log)
 	case v1alpha1.ModeAgentic:
 	}
-	model, err := e.openModel(ctx, l, run, known)
+	model, endpoint, err := e.openModel(ctx, l, run, known)
+	if err == nil {
+		err = knownAway(model, entries.Turns())
+	}
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
+	window := window(endpoint, model)
 	// What may be shown to nobody must be known before anything is read that could hold it.
 	way, err := e.openEgress(ctx, l, run, known)
 	if err != nil {
@@ -117,7 +124,7 @@ func (e *Engine) runLoop(
 	if err := store.recall(ctx, entries.AllSteps()); err != nil {
 		return motorloop.Outcome{}, err
 	}
-	progress := runpolicy.ReadJournal(run, entries.AllSteps())
+	progress := runpolicy.ReadJournal(run, entries.Everything())
 	domains, err := e.openDomains(ctx, run, progress)
 	if err != nil {
 		return motorloop.Outcome{}, err
@@ -165,6 +172,7 @@ func (e *Engine) runLoop(
 		return motorloop.Outcome{}, err
 	}
 	loop.Config.Tainted, loop.Config.Skill = tainted, skill.config(run)
+	loop.Config.Window, loop.Config.UsedTokens = window, usedBefore(progress, turns)
 	box.interpose(loop, turns)
 	skills := e.newSkillCollector(box, known)
 	loop.Journal = collectingJournal{loop.Journal, l.artifacts, skills}
@@ -182,6 +190,15 @@ func (e *Engine) runLoop(
 // readsInputs says whether other objects of the namespace are read for the run's workspace, which may be gone by then.
 func readsInputs(run *v1alpha1.MotorRun) bool {
 	return run.Status.Skill != nil || slices.ContainsFunc(run.Spec.Files, func(f v1alpha1.InputFile) bool { return f.Content == nil })
+}
+
+// usedBefore is how many tokens the run has used that are not the turns': in other attempts, and beside them.
+func usedBefore(p runpolicy.Progress, turns []*motorloop.Turn) int64 {
+	used := p.Usage.TotalTokens
+	for _, t := range turns {
+		used -= t.Usage.Total() + t.Failed.Total()
+	}
+	return max(used, 0)
 }
 
 // answers are what people said. Who answers with a value that the model must not see has it kept from the model all the

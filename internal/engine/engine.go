@@ -18,10 +18,12 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -110,6 +112,8 @@ func (e *Engine) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("engine").
 		For(&v1alpha1.MotorRun{}).
+		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(e.awayRuns),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(source.TypedChannel(e.ended, &handler.TypedEnqueueRequestForObject[*v1alpha1.MotorRun]{})).
 		WithOptions(controller.Options{NeedLeaderElection: &needLeader, MaxConcurrentReconciles: 2}).
 		Complete(e)

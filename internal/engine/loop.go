@@ -39,6 +39,9 @@ type loop struct {
 	history
 	// retryAt is when to try again after a failure.
 	retryAt time.Time
+	// away says that it ended because the model cannot be had, awaySeconds how long to wait for the model at most.
+	away        bool
+	awaySeconds int32
 }
 
 // task is what a loop carries on: an attempt of a run in a sandbox, under a claim. A loop whose task is another one by now
@@ -152,6 +155,11 @@ func (h *history) note(err error) {
 		*h = history{}
 		return
 	}
+	if _, ok := errors.AsType[*motorloop.Outage](err); ok {
+		// It is no failure of the loop, and it got as far as it could.
+		h.gotFurther()
+		return
+	}
 	h.failures++
 	if _, ok := errors.AsType[*motorloop.Panic](err); ok {
 		h.panics++
@@ -213,7 +221,12 @@ func (e *Engine) tellOfMissing(l *loop, run *v1alpha1.MotorRun, err error) {
 // note decides by how the loop ended when it is started again.
 func (e *Engine) note(l *loop, waitingFor question, err error, log *slog.Logger) {
 	l.note(err)
+	o, away := errors.AsType[*motorloop.Outage](err)
+	l.away = away
 	switch {
+	case away:
+		l.retryAt = e.Now().Add(o.RetryAfter)
+		log.Info("the run waits for its model", "reason", o.Reason, "after", o.RetryAfter)
 	case err == nil:
 		l.waitingFor, l.over = waitingFor, waitingFor == (question{})
 	case errors.Is(err, motorloop.ErrStale):

@@ -13,32 +13,25 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-func isMissing(p *modelref.Problem) bool {
-	return p.Reason == v1alpha1.ReasonModelSecretNotFound || p.Reason == v1alpha1.ReasonModelSecretKeyMissing
-}
-
-// openModel makes the model of the run's loop. A *motorloop.Failure says that there is none.
-func (e *Engine) openModel(ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets) (motorloop.Model, error) {
+// openModel makes the model of the run's loop. A *motorloop.Outage says that there is none before something is configured.
+func (e *Engine) openModel(ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets) (motorloop.Model, modelref.Endpoint, error) {
 	endpoint, err := e.Models.Resolve(ctx, run)
+	l.awaySeconds = endpoint.WaitSeconds()
 	if p, ok := modelref.AsProblem(err); ok {
-		if isMissing(p) && l.mayComeBack(e.Now()) {
-			return nil, fmt.Errorf("resolve the model: %w: %w", errMissing, err)
-		}
-		// It was there when the run was accepted. Nobody who waits for the run would learn why it stands still.
-		return nil, &motorloop.Failure{Category: motorloop.InvalidTask, Reason: p.Reason, Message: p.Message, Retryable: true}
+		return nil, endpoint, missing(p)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("resolve the model: %w", err)
+		return nil, endpoint, fmt.Errorf("resolve the model: %w", err)
 	}
 	known.add(modelKeyName, []byte(endpoint.APIKey.Reveal()))
 	model, err := e.NewModel(endpoint)
 	if err != nil {
-		return nil, &motorloop.Failure{
-			Category: motorloop.ModelFailure, Reason: v1alpha1.ReasonModelNotConfigured,
+		return nil, endpoint, missing(&modelref.Problem{
+			Reason:  v1alpha1.ReasonModelNotConfigured,
 			Message: fmt.Sprintf("The model's endpoint cannot be used: %v. Correct spec.models of the MotorCortex.", err),
-		}
+		})
 	}
-	return model, nil
+	return model, endpoint, nil
 }
 
 // patientModel is a model that is asked for no step before the sandbox is ready.

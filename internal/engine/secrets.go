@@ -163,6 +163,14 @@ func (s *secrets) hideError(err error) error {
 	if err == nil {
 		return nil
 	}
+	if long, ok := errors.AsType[*motorloop.TooLong](err); ok {
+		return &motorloop.TooLong{Failure: s.hideFailure(long.Failure), Usage: long.Usage}
+	}
+	if o, ok := errors.AsType[*motorloop.Outage](err); ok {
+		hidden := *o
+		hidden.Message = s.hide(o.Message)
+		return &hidden
+	}
 	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
 		return s.hideFailure(f)
 	}

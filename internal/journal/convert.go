@@ -21,6 +21,7 @@ func turnSpec(t *motorloop.Turn) v1alpha1.MotorStepSpec {
 		Model:         text.CutBytes(t.Model, 256),
 		Content:       t.Content,
 		Usage:         usageSpec(t.Usage),
+		FailedUsage:   usageSpec(t.Failed),
 		ModelMs:       t.ModelDuration.Milliseconds(),
 		PromptDigest:  t.PromptDigest,
 		RequestDigest: t.RequestDigest,
@@ -76,6 +77,10 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 		Content: s.Spec.Content,
 		Usage: motorloop.Usage{
 			PromptTokens: s.Spec.Usage.PromptTokens, CompletionTokens: s.Spec.Usage.CompletionTokens, CachedTokens: s.Spec.Usage.CachedTokens,
+		},
+		Failed: motorloop.Usage{
+			PromptTokens: s.Spec.FailedUsage.PromptTokens, CompletionTokens: s.Spec.FailedUsage.CompletionTokens,
+			CachedTokens: s.Spec.FailedUsage.CachedTokens,
 		},
 		ModelDuration: time.Duration(s.Spec.ModelMs) * time.Millisecond,
 		PromptDigest:  s.Spec.PromptDigest,

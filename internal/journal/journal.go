@@ -7,6 +7,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,8 @@ type Log struct {
 	before []v1alpha1.MotorStep
 	// steps of the attempt in order of their index, which is their place + 1 unless a step was deleted.
 	steps []v1alpha1.MotorStep
+	// outages are the steps of outages of the model, of all attempts. None is the record of an answer, and none is in the way of one.
+	outages []v1alpha1.MotorStep
 	// writes counts what this log has written.
 	writes int
 }
@@ -77,6 +80,10 @@ func Load(
 	for _, s := range steps {
 		if s.Spec.Attempt > attempt || s.Spec.Epoch > claim.Epoch {
 			return nil, fmt.Errorf("load the journal of run %s: step %s of epoch %d: %w", run.Name, s.Name, s.Spec.Epoch, motorloop.ErrStale)
+		}
+		if s.Spec.Type == v1alpha1.StepOutage {
+			l.outages = append(l.outages, s)
+			continue
 		}
 		if s.Spec.Sandbox != nil {
 			l.sandbox = *s.Spec.Sandbox
@@ -113,13 +120,19 @@ func Of(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) []v1alpha1.MotorStep
 			own = append(own, s)
 		}
 	}
-	slices.SortFunc(own, func(a, b v1alpha1.MotorStep) int {
-		if a.Spec.Attempt != b.Spec.Attempt {
-			return int(a.Spec.Attempt - b.Spec.Attempt)
-		}
-		return int(a.Spec.Index - b.Spec.Index)
-	})
+	slices.SortFunc(own, inOrder)
 	return own
+}
+
+// inOrder compares by attempt and index. The outage of a step comes before the step.
+func inOrder(a, b v1alpha1.MotorStep) int {
+	place := func(s v1alpha1.MotorStep) int {
+		if s.Spec.Type == v1alpha1.StepOutage {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.Spec.Attempt, b.Spec.Attempt), cmp.Compare(a.Spec.Index, b.Spec.Index), cmp.Compare(place(a), place(b)))
 }
 
 // Attempt is the attempt that the log records.
@@ -128,8 +141,15 @@ func (l *Log) Attempt() int32 { return l.attempt }
 // Steps are the steps of the attempt so far, oldest first.
 func (l *Log) Steps() []v1alpha1.MotorStep { return l.steps }
 
-// AllSteps are the steps of the run so far, those of the attempts before this one first.
+// AllSteps are the steps of the run so far, those of the attempts before this one first, without outages of the model.
 func (l *Log) AllSteps() []v1alpha1.MotorStep { return slices.Concat(l.before, l.steps) }
+
+// Everything is AllSteps with the outages, each before the step that waited for the model.
+func (l *Log) Everything() []v1alpha1.MotorStep {
+	all := slices.Concat(l.before, l.steps, l.outages)
+	slices.SortStableFunc(all, inOrder)
+	return all
+}
 
 // Writes is how many times this log has written to the journal: whether it has moved since it was loaded.
 func (l *Log) Writes() int { return l.writes }

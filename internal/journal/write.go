@@ -40,6 +40,16 @@ func (l *Log) create(ctx context.Context, s *v1alpha1.MotorStep) error {
 	if s.Spec.Index != l.next() {
 		return fmt.Errorf("step %s does not follow step %d", s.Name, l.next()-1)
 	}
+	written, err := l.write(ctx, s)
+	if err != nil {
+		return err
+	}
+	l.steps = append(l.steps, *written)
+	return nil
+}
+
+// write creates a step, and gives it as it is stored.
+func (l *Log) write(ctx context.Context, s *v1alpha1.MotorStep) (*v1alpha1.MotorStep, error) {
 	err := l.persist(ctx, func() error {
 		created := s.DeepCopy()
 		err := l.client.Create(ctx, created)
@@ -52,10 +62,9 @@ func (l *Log) create(ctx context.Context, s *v1alpha1.MotorStep) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("create step %s: %w", s.Name, refused(s, err))
+		return nil, fmt.Errorf("create step %s: %w", s.Name, refused(s, err))
 	}
-	l.steps = append(l.steps, *s)
-	return nil
+	return s, nil
 }
 
 // adopt decides whose the step is that stands where s was to be: ours, if an earlier create was carried out and its

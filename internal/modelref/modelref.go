@@ -4,6 +4,7 @@
 package modelref
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,17 @@ type Endpoint struct {
 	BaseURL string
 	Model   string
 	APIKey  Secret
+	// ContextTokens is how many tokens a request and its answer may have together, 0 if that is not known.
+	ContextTokens int32
+	// IdleSeconds, RequestSeconds and OutageSeconds are those of v1alpha1.ModelEndpoint, 0 for their defaults.
+	IdleSeconds, RequestSeconds, OutageSeconds int32
 }
+
+// defaultOutageSeconds is how long a run waits for its model where no MotorCortex says so.
+const defaultOutageSeconds = 3600
+
+// WaitSeconds is how long a run waits for the model while it cannot be had.
+func (e Endpoint) WaitSeconds() int32 { return cmp.Or(e.OutageSeconds, defaultOutageSeconds) }
 
 // Secret is a value that must not be printed. It is behind a pointer because methods alone do not hide a string: fmt
 // does not ask them for a wrong verb or an unexported field, nor encoding/json for the key of a map.
@@ -73,11 +84,12 @@ type Resolver struct {
 	Default Endpoint
 }
 
-// Resolve gives the endpoint for a run's loop. The error is a *Problem if somebody has to configure something.
+// Resolve gives the endpoint for a run's loop. The error is a *Problem if something has to be configured; what is known of the
+// endpoint comes with it all the same.
 func (r Resolver) Resolve(ctx context.Context, run *v1alpha1.MotorRun) (Endpoint, error) {
 	e, err := r.resolve(ctx, run.Namespace, Choose)
 	if err != nil {
-		return Endpoint{}, err
+		return e, err
 	}
 	if run.Spec.Model != nil {
 		e.Model = run.Spec.Model.Name
@@ -126,7 +138,10 @@ func first(endpoints ...*v1alpha1.ModelEndpoint) *v1alpha1.ModelEndpoint {
 }
 
 func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.ModelEndpoint) (Endpoint, error) {
-	e := Endpoint{BaseURL: m.BaseURL, Model: m.Model}
+	e := Endpoint{
+		BaseURL: m.BaseURL, Model: m.Model, ContextTokens: m.ContextTokens,
+		IdleSeconds: m.IdleSeconds, RequestSeconds: m.RequestSeconds, OutageSeconds: m.ModelOutageSeconds,
+	}
 	if m.BaseURL == "" {
 		e.BaseURL = r.Default.BaseURL
 	}

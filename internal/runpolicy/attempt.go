@@ -21,6 +21,9 @@ const (
 	maxOperatorAttempts = 2
 )
 
+// reasonMaxTokens is the loop's reason for an attempt that ended because the run's tokens are used up.
+const reasonMaxTokens = "MaxTokens"
+
 // Next is an attempt that begins.
 type Next struct {
 	Index int32
@@ -207,6 +210,9 @@ func SuggestedAction(c v1alpha1.FailureCategory, reason string, retryable bool) 
 	case reason == v1alpha1.ReasonIsolationRefused, reason == v1alpha1.ReasonUserResponseTimeout,
 		reason == v1alpha1.ReasonTimeout && c == v1alpha1.CategoryBudgetExhausted:
 		// They end the run: somebody has to see to the network, to answer in time, or to give another run more time.
+		return v1alpha1.ActionAskUser
+	case reason == reasonMaxTokens && !retryable:
+		// The run's tokens are used up, and no attempt gives it more.
 		return v1alpha1.ActionAskUser
 	case c == v1alpha1.CategoryInvalidTask:
 		// A file, a Secret or a ConfigMap is not as the run needs it.

@@ -11,10 +11,10 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Paused says whether the time passes now that status.paused counts. While the run has an open question, the journal
-// counts it, suspended or not: the same time must not be given to the run twice.
+// Paused says whether the time passes now that status.paused counts. While the run has an open question, or its model cannot be
+// had, the journal counts it, suspended or not: the same time must not be given to the run twice.
 func Paused(run *v1alpha1.MotorRun, p Progress) bool {
-	return queued(run) || awaitsRetry(run) || run.Spec.Suspend && p.Pending == nil
+	return queued(run) || awaitsRetry(run) || run.Spec.Suspend && p.Pending == nil && p.Outage == nil
 }
 
 func queued(run *v1alpha1.MotorRun) bool {
@@ -64,8 +64,9 @@ func Deadline(run *v1alpha1.MotorRun, p Progress) time.Time {
 	return deadline(run, p, time.Duration(run.Status.Paused.Seconds)*time.Second)
 }
 
-// Answering is the progress as it will be when the answer to the open question is used now.
+// Answering is the progress as it will be when the answer to the open question is used now, or the model answers.
 func (p Progress) Answering(now time.Time) Progress {
+	p.closeOutage(now)
 	if p.Pending != nil {
 		p.Waited += max(0, now.Sub(p.Pending.AskedAt.Time))
 		p.Pending = nil
@@ -78,7 +79,7 @@ func (p Progress) Answering(now time.Time) Progress {
 // use. An answer that came while the run was suspended is used when the run goes on.
 func deadline(run *v1alpha1.MotorRun, p Progress, paused time.Duration) time.Time {
 	budget := time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second
-	at := run.CreationTimestamp.Add(budget + p.Waited + paused)
+	at := run.CreationTimestamp.Add(budget + p.Waited + paused + outageTime(run, p))
 	if p.Pending != nil {
 		until := p.Pending.ExpiresAt.Time
 		if resumed := resumedAt(run); resumed.After(until) {

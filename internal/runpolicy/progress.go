@@ -29,6 +29,10 @@ type Progress struct {
 	Model, Tool       time.Duration
 	// Waited is how long people took, in all attempts, for the answers that the run has used.
 	Waited time.Duration
+	// Away is for how long the model could not be had, in all attempts, where that is over.
+	Away time.Duration
+	// Outage is why it cannot be had now, nil if nothing is known against it.
+	Outage *Outage
 	// Asked holds the id and the kind of every question that was put to a person, not of one that waits for the calls
 	// before it.
 	Asked map[string]v1alpha1.InputKind
@@ -94,6 +98,7 @@ func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 	for i := range steps {
 		p.add(run, &steps[i])
 	}
+	p.giveUpOutage(run)
 	if p.Pending != nil && p.give(run, p.Attempt, p.Pending) {
 		p.Pending = nil
 	}
@@ -118,10 +123,17 @@ func lastOf[T any](list []T, n int) []T {
 
 func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	current := s.Spec.Attempt == p.Attempt
+	if s.Spec.Type == v1alpha1.StepOutage {
+		p.addOutage(run, s)
+		return
+	}
+	p.endOutage(run, s)
 	addUsage(&p.Usage, s.Spec.Usage)
+	addUsage(&p.Usage, s.Spec.FailedUsage)
 	p.Model += time.Duration(s.Spec.ModelMs) * time.Millisecond
 	if current {
 		addUsage(&p.AttemptUsage, s.Spec.Usage)
+		addUsage(&p.AttemptUsage, s.Spec.FailedUsage)
 	}
 	if isProof(run, s.Spec.Sandbox) {
 		p.Sandbox = s.Spec.Sandbox
@@ -136,7 +148,7 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 		}
 	case v1alpha1.StepTurn:
 		p.addTurn(run, s, current)
-	case v1alpha1.StepSummary:
+	case v1alpha1.StepSummary, v1alpha1.StepOutage:
 		// It cost something and did nothing.
 	}
 	if current && s.Spec.Type != v1alpha1.StepEnd {

@@ -278,6 +278,8 @@ type stubModel struct {
 	reply func(motorloop.Request) motorloop.Answer
 	// hold, if set, keeps every request until it is closed or the request is given up.
 	hold chan struct{}
+	// fail, if set, is asked first, with the number of the request for a next step, from 1.
+	fail func(n int32) error
 	// asked counts the requests for a next step, asides those for anything else.
 	asked, asides atomic.Int32
 	// panics is how many of the first requests panic.
@@ -301,6 +303,11 @@ func (m *stubModel) Complete(ctx context.Context, r motorloop.Request) (motorloo
 	}
 	if m.asked.Add(1) <= m.panics {
 		panic("the model's client is broken")
+	}
+	if m.fail != nil {
+		if err := m.fail(m.asked.Load()); err != nil {
+			return motorloop.Answer{}, err
+		}
 	}
 	m.mu.Lock()
 	m.prompt = r.Messages[0].Content

@@ -58,43 +58,54 @@ func TestARunWaitsForTheSecretOfItsModel(t *testing.T) {
 	wantCondition(t, done, v1alpha1.ConditionStalled, "absent", "")
 }
 
-func TestAKeyThatIsRefusedEndsTheRunAndIsShownNowhere(t *testing.T) {
+func TestAKeyThatIsRefusedIsWaitedForAndShownNowhere(t *testing.T) {
 	t.Parallel()
 	ns := keyedNamespace(t)
 	createKey(t, ns, suite.wrongKey)
 	run := startRun(t, "answer", inNamespace(ns))
-	ended := wantEnd(t, run, soon, v1alpha1.PhaseFailed, "ModelUnauthorized")
-	if m := ended.Status.Result.Summary; !strings.Contains(m, "401") || !strings.Contains(m, keyedModelServer) {
+	stuck := awaitRun(t, run, soon, "a key that is refused", func(r *v1alpha1.MotorRun) bool {
+		return condition(r, v1alpha1.ConditionModelAvailable).Status == metav1.ConditionFalse
+	})
+	wantCondition(t, stuck, v1alpha1.ConditionModelAvailable, metav1.ConditionFalse, v1alpha1.ReasonModelUnauthorized)
+	wantCondition(t, stuck, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonModelUnauthorized)
+	if m := stuck.Status.Message; !strings.Contains(m, "401") || !strings.Contains(m, keyedModelServer) {
 		t.Errorf("the message does not say who refused the key: %s", m)
 	}
-	podIsGone(t, run, soon)
 	all := kubectl(t, "-n", ns, "get", "motorruns,motorsteps,motorcortices,events,pods", "-o", "yaml")
 	if strings.Contains(all, suite.wrongKey) || strings.Contains(all, suite.wrongKey[:12]) {
 		t.Errorf("the API key is in an object of the namespace:\n%s", all)
+	}
+	must(t, suite.client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: keySecret}}))
+	createKey(t, ns, suite.key)
+	done := wantCompleted(t, run, 2*soon)
+	wantCondition(t, done, v1alpha1.ConditionStalled, "absent", "")
+	if len(done.Status.Attempts) != 1 {
+		t.Errorf("the run took %d attempts", len(done.Status.Attempts))
 	}
 }
 
 func TestModelsThatCannotBeAskedEndTheRun(t *testing.T) {
 	t.Parallel()
-	ns := newNamespace(t, "models")
-	must(t, suite.client.Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "nobody"},
-		Spec:       corev1.ServiceSpec{Selector: map[string]string{"no": "body"}, Ports: []corev1.ServicePort{{Port: 8080}}},
-	}))
-	must(t, createCortex(t.Context(), ns, v1alpha1.ModelEndpoint{Model: "m", BaseURL: "http://nobody." + ns + ".svc:8080/v1"}))
 	tests := map[string]struct {
-		namespace, script string
-		reason            string
-		retryable         bool
-		says              string
+		model     v1alpha1.ModelEndpoint
+		reason    string
+		says      string
+		retryable bool
 	}{
-		"unknown model":  {suite.namespace, "nonesuch", "ModelNotFound", false, `"scripted/nonesuch"`},
-		"nobody listens": {ns, "answer", "ModelUnavailable", true, "nobody." + ns + ".svc:8080"},
+		"unknown model":  {v1alpha1.ModelEndpoint{Model: "scripted/nonesuch", BaseURL: modelURL(modelServer)}, "ModelNotFound", `"scripted/nonesuch"`, true},
+		"nobody listens": {v1alpha1.ModelEndpoint{Model: "m", BaseURL: "http://nobody.%s.svc:8080/v1"}, "ModelUnavailable", "svc:8080", true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := startRun(t, tt.script, inNamespace(tt.namespace))
+			ns := newNamespace(t, "models")
+			must(t, suite.client.Create(t.Context(), &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "nobody"},
+				Spec:       corev1.ServiceSpec{Selector: map[string]string{"no": "body"}, Ports: []corev1.ServicePort{{Port: 8080}}},
+			}))
+			tt.model.BaseURL, tt.model.ModelOutageSeconds = strings.Replace(tt.model.BaseURL, "%s", ns, 1), 3
+			must(t, createCortex(t.Context(), ns, tt.model))
+			run := startRun(t, strings.TrimPrefix(tt.model.Model, "scripted/"), inNamespace(ns), func(r *v1alpha1.MotorRun) { r.Spec.MaxAttempts = 1 })
 			ended := wantEnd(t, run, soon, v1alpha1.PhaseFailed, tt.reason)
 			f := ended.Status.Attempts[0].Failure
 			if f == nil || f.Category != v1alpha1.CategoryModelFailure || f.Retryable != tt.retryable || !strings.Contains(f.Message, tt.says) {
@@ -102,6 +113,20 @@ func TestModelsThatCannotBeAskedEndTheRun(t *testing.T) {
 			}
 			podIsGone(t, run, soon)
 		})
+	}
+}
+
+// Neither a model that is away for longer than a request is tried, nor a key that is refused for a moment, costs an attempt.
+func TestARunOutlivesAnOutageOfItsModel(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "away", func(r *v1alpha1.MotorRun) { r.Spec.MaxAttempts = 1 })
+	awaitRun(t, run, soon, "a model that is away", func(r *v1alpha1.MotorRun) bool {
+		c := condition(r, v1alpha1.ConditionModelAvailable)
+		return c.Status == metav1.ConditionFalse && c.Reason == v1alpha1.ReasonModelUnavailable
+	})
+	done := wantCompleted(t, run, 3*soon)
+	if len(done.Status.Attempts) != 1 || !strings.Contains(done.Status.Result.Summary, "three") {
+		t.Errorf("%d attempts, result %+v", len(done.Status.Attempts), done.Status.Result)
 	}
 }
 

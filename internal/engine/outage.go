@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// A run whose model cannot be had has no goroutine: its loop ends, and is started again when it is time for the next try.
+const (
+	// Between two tries passes a quarter of the time that the outage lasts by then, within these bounds.
+	minAway    = 2 * time.Second
+	maxAway    = time.Minute
+	maxAwayAct = 2 * time.Minute
+)
+
+// windowed is a model that knows how many tokens fit into its window.
+type windowed interface{ Window() int64 }
+
+// awayable is a model that knows without being asked that it cannot be had.
+type awayable interface{ Away() *motorloop.Outage }
+
+// knownAway gives the outage of the model if the next thing to do is to ask it: then nothing needs to be made ready for that.
+func knownAway(model motorloop.Model, turns []*motorloop.Turn) error {
+	m, ok := model.(awayable)
+	if !ok || len(turns) > 0 && !turns[len(turns)-1].Settled() {
+		return nil
+	}
+	if o := m.Away(); o != nil {
+		return o
+	}
+	return nil
+}
+
+// window is how many tokens fit into the window of the model: what the MotorCortex says, or what the endpoint says if that is less.
+func window(endpoint modelref.Endpoint, model motorloop.Model) int64 {
+	configured := int64(endpoint.ContextTokens)
+	m, ok := model.(windowed)
+	if !ok {
+		return configured
+	}
+	if learnt := m.Window(); configured == 0 || learnt > 0 && learnt < configured {
+		return learnt
+	}
+	return configured
+}
+
+// missing is the outage of a model that cannot be asked before something is configured.
+func missing(p *modelref.Problem) *motorloop.Outage {
+	return &motorloop.Outage{Reason: p.Reason, Message: p.Message, MustAct: true}
+}
+
+// awayUntil records that the model cannot be had. The error is the outage with the time of the next try, or, when the time for it is over, the
+// failure that the attempt ends with.
+func (e *Engine) awayUntil(
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, o *motorloop.Outage,
+) error {
+	if !e.mayDecide() {
+		return errNoLease
+	}
+	said := *o
+	said.Message = known.hide(o.Message)
+	step, err := entries.Away(ctx, &said, l.awaySeconds)
+	if err != nil {
+		return err
+	}
+	outage, now := runpolicy.OutageOf(step), e.Now()
+	left := outage.Until(run).Sub(now)
+	if left <= 0 {
+		return &motorloop.Failure{
+			Category: motorloop.ModelFailure, Reason: said.Reason, Retryable: true,
+			Message: fmt.Sprintf("%s The model could not be had for %d s (modelOutageSeconds of the model in the MotorCortex).",
+				said.Message, outage.LimitSeconds),
+		}
+	}
+	most := maxAway
+	if said.MustAct {
+		most = maxAwayAct
+	}
+	pause := breaker.Jittered(min(max(now.Sub(outage.Since)/4, minAway), most))
+	said.RetryAfter = min(max(said.RetryAfter, pause), left)
+	return &said
+}
+
+// awayRuns maps a MotorCortex that was changed to the runs of its namespace that wait for their model here: it may be another one now.
+func (e *Engine) awayRuns(_ context.Context, o client.Object) []reconcile.Request {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var list []reconcile.Request
+	for key, l := range e.loops {
+		if key.Namespace == o.GetNamespace() && !l.running && l.away {
+			l.retryAt = time.Time{}
+			list = append(list, reconcile.Request{NamespacedName: key})
+		}
+	}
+	return list
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/text"
+)
+
+// outageSuffix is what the name of the step of an outage has beyond that of the step which waits. There is one outage for each step at
+// most, so their number is bounded like that of the steps.
+const outageSuffix = "-outage"
+
+// maxOutageMessage is the most bytes of what is said about an outage.
+const maxOutageMessage = 1024
+
+// Away records that the model cannot be had for the next step of the attempt. Called again it notes what else it came to, and writes
+// only if that is another reason, or cost something. It gives the step of the outage.
+func (l *Log) Away(ctx context.Context, o *motorloop.Outage, limitSeconds int32) (*v1alpha1.MotorStep, error) {
+	said := v1alpha1.ModelOutage{
+		LimitSeconds: limitSeconds, Reason: o.Reason, Message: text.CutBytes(o.Message, maxOutageMessage), MustAct: o.MustAct,
+	}
+	s := l.openOutage()
+	if s == nil {
+		created, err := l.createOutage(ctx, said)
+		if err != nil {
+			return nil, err
+		}
+		s = created
+	}
+	known := cmp.Or(s.Status.Outage, s.Spec.Outage)
+	same := known.Reason == said.Reason && known.MustAct == said.MustAct
+	cost := usageSpec(o.Usage)
+	if same && cost == (v1alpha1.Usage{}) {
+		return s, nil
+	}
+	err := l.update(ctx, s, func() {
+		if !same {
+			s.Status.Outage = &said
+		}
+		u := &s.Status.FailedUsage
+		u.PromptTokens, u.CompletionTokens = u.PromptTokens+cost.PromptTokens, u.CompletionTokens+cost.CompletionTokens
+		u.CachedTokens, u.TotalTokens = u.CachedTokens+cost.CachedTokens, u.TotalTokens+cost.TotalTokens
+	})
+	if err != nil {
+		return nil, fmt.Errorf("note in step %s: %w", s.Name, refused(s, err))
+	}
+	return s, nil
+}
+
+// openOutage is the step of the outage that the next step waits for, nil if there is none.
+func (l *Log) openOutage() *v1alpha1.MotorStep {
+	for i := range l.outages {
+		if s := &l.outages[i]; s.Spec.Attempt == l.attempt && s.Spec.Index == l.next() {
+			return s
+		}
+	}
+	return nil
+}
+
+func (l *Log) createOutage(ctx context.Context, said v1alpha1.ModelOutage) (*v1alpha1.MotorStep, error) {
+	s := l.newStep(l.next(), v1alpha1.MotorStepSpec{Type: v1alpha1.StepOutage, Outage: &said})
+	s.Spec.Sandbox = nil
+	s.Name += outageSuffix
+	created, err := l.write(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	l.outages = append(l.outages, *created)
+	return &l.outages[len(l.outages)-1], nil
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"cmp"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// Outage is a model that cannot be had. It begins with a step of its own in the journal, and is over when the step that waited
+// for the model is there, or the attempt has ended.
+type Outage struct {
+	v1alpha1.ModelOutage
+	// Since is when it was recorded.
+	Since   time.Time
+	attempt int32
+	index   int32
+}
+
+// outageGrace is how long the attempt's worker may take to give up after the time for an outage is over: its last try may be on
+// its way.
+const outageGrace = 2 * time.Minute
+
+// OutageOf reads the step of an outage: what the status says came later.
+func OutageOf(s *v1alpha1.MotorStep) *Outage {
+	if s.Spec.Outage == nil {
+		return nil
+	}
+	o := &Outage{ModelOutage: *cmp.Or(s.Status.Outage, s.Spec.Outage), Since: s.CreationTimestamp.Time, attempt: s.Spec.Attempt, index: s.Spec.Index}
+	o.LimitSeconds = s.Spec.Outage.LimitSeconds
+	return o
+}
+
+// Until is when the attempt is given up. The time in which the run was suspended meanwhile does not count: nobody asked the model in it.
+func (o *Outage) Until(run *v1alpha1.MotorRun) time.Time {
+	since := o.Since
+	if resumed := resumedAt(run); resumed.After(since) {
+		since = resumed
+	}
+	return since.Add(time.Duration(o.LimitSeconds) * time.Second)
+}
+
+func (p *Progress) addOutage(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
+	p.closeOutage(s.CreationTimestamp.Time)
+	addUsage(&p.Usage, s.Status.FailedUsage)
+	if s.Spec.Attempt == p.Attempt {
+		addUsage(&p.AttemptUsage, s.Status.FailedUsage)
+	}
+	p.Outage = OutageOf(s)
+	if s.Spec.Attempt != p.Attempt {
+		p.giveUpOutage(run)
+	}
+}
+
+// endOutage ends the outage that the step waited for.
+func (p *Progress) endOutage(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
+	if o := p.Outage; o != nil && o.attempt == s.Spec.Attempt && s.Spec.Index >= o.index {
+		p.closeOutage(s.CreationTimestamp.Time)
+	}
+}
+
+// giveUpOutage ends the outage that an attempt ended in.
+func (p *Progress) giveUpOutage(run *v1alpha1.MotorRun) {
+	o := p.Outage
+	if o == nil || int(o.attempt) >= len(run.Status.Attempts) {
+		return
+	}
+	if at := run.Status.Attempts[o.attempt].FinishedAt; at != nil {
+		p.closeOutage(at.Time)
+	}
+}
+
+func (p *Progress) closeOutage(at time.Time) {
+	if p.Outage != nil {
+		p.Away += max(0, at.Sub(p.Outage.Since))
+		p.Outage = nil
+	}
+}
+
+// outageTime is what outages of the model add to the run's time. While one lasts it is as if it took all the time that it may: the run must
+// not time out while its worker waits.
+func outageTime(run *v1alpha1.MotorRun, p Progress) time.Duration {
+	if p.Outage == nil {
+		return p.Away
+	}
+	return p.Away + max(0, p.Outage.Until(run).Add(outageGrace).Sub(p.Outage.Since))
+}
