@@ -121,6 +121,9 @@ func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result
 			return res, waiting, err
 		}
 		res, err := r.execute(ctx, t, c, next.execution)
+		if err == nil {
+			res, err = r.onceMore(ctx, c, res, func() (*toolapi.Result, error) { return r.execute(ctx, t, c, next.execution+againSuffix) })
+		}
 		if err != nil || res.ErrorCode != toolapi.CodeOutcomeUnknown {
 			return res, nil, err
 		}

@@ -63,6 +63,9 @@ func (r *run) serveHere(
 		return res, waiting, err
 	}
 	res, err := serve(ctx, t, c)
+	if err == nil {
+		res, err = r.onceMore(ctx, c, res, func() (*toolapi.Result, error) { return serve(ctx, t, c) })
+	}
 	return res, nil, err
 }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"log/slog"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// againSuffix makes the id of the second try of an execution. The sandbox keeps the results of both, so a loop that goes on after a
+// restart comes to the same one.
+const againSuffix = "-t"
+
+// onlyReads says whether a call of the tool changes nothing at all, wherever it is made.
+func onlyReads(tool string) bool {
+	switch tool {
+	case toolapi.ToolRead, toolapi.ToolList, toolapi.ToolGlob, toolapi.ToolGrep, toolapi.ToolSearchWeb:
+		return true
+	}
+	return false
+}
+
+// onceMore makes a call that only reads once more if its failure may pass: the model would do the same, for the price of an answer. What
+// comes then is the result, but for an outcome that nobody saw, which takes the failure's place in no case.
+func (r *run) onceMore(
+	ctx context.Context, c *Call, first *toolapi.Result, make func() (*toolapi.Result, error),
+) (*toolapi.Result, error) {
+	if first == nil || first.OK || !first.Retryable || !onlyReads(c.Tool) {
+		return first, nil
+	}
+	r.log.LogAttrs(ctx, slog.LevelInfo, "a call that only reads is made once more", slog.String("call", c.ID), slog.String("tool", c.Tool),
+		slog.String("code", first.ErrorCode))
+	second, err := make()
+	if err == nil && second.ErrorCode == toolapi.CodeOutcomeUnknown {
+		return first, nil
+	}
+	return second, err
+}

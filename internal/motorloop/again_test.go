@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"strings"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// What only reads and may pass is made once more before the model hears of it, and nothing else is.
+func TestReadsAreMadeOnceMore(t *testing.T) {
+	t.Parallel()
+	busy := toolapi.Result{ErrorCode: toolapi.CodeTimeout, Retryable: true, Output: "busy"}
+	for name, tt := range map[string]struct {
+		tool, arguments string
+		first, second   toolapi.Result
+		calls           string
+		ok              bool
+	}{
+		"it passes":            {"read", `{"path":"a"}`, busy, toolapi.Result{OK: true, Output: "x"}, "a0-s1-c0 a0-s1-c0-t", true},
+		"it does not":          {"read", `{"path":"a"}`, busy, busy, "a0-s1-c0 a0-s1-c0-t", false},
+		"nobody saw the other": {"read", `{"path":"a"}`, busy, toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown}, "a0-s1-c0 a0-s1-c0-t", false},
+		"it cannot pass":       {"read", `{"path":"a"}`, toolapi.Result{ErrorCode: toolapi.CodeNotFound}, busy, "a0-s1-c0", false},
+		"it does something":    {"bash", `{"command":"x"}`, busy, busy, "a0-s1-c0", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, Config{Tools: []string{"bash", "read"}}, func(c toolapi.Call) toolapi.Result {
+				if strings.HasSuffix(c.ID, againSuffix) {
+					return tt.second
+				}
+				return tt.first
+			}, says("", call(tt.tool, tt.arguments)), says("done"))
+			mustRun(t, w, nil)
+			res := w.journal.load()[0].Results[0]
+			if got := strings.Join(w.sandbox.executedIDs(), " "); got != tt.calls || res.OK != tt.ok || res.ErrorCode == toolapi.CodeOutcomeUnknown {
+				t.Errorf("made %s, result %+v", got, res)
+			}
+		})
+	}
+}
