@@ -23,16 +23,16 @@ func onlyReads(tool string) bool {
 }
 
 // onceMore makes a call that only reads once more if its failure may pass: the model would do the same, for the price of an answer. What
-// comes then is the result, but for an outcome that nobody saw, which takes the failure's place in no case.
+// comes then is the result, unless its end was not seen.
 func (r *run) onceMore(
-	ctx context.Context, c *Call, first *toolapi.Result, make func() (*toolapi.Result, error),
+	ctx context.Context, c *Call, first *toolapi.Result, repeat func() (*toolapi.Result, error),
 ) (*toolapi.Result, error) {
 	if first == nil || first.OK || !first.Retryable || !onlyReads(c.Tool) {
 		return first, nil
 	}
 	r.log.LogAttrs(ctx, slog.LevelInfo, "a call that only reads is made once more", slog.String("call", c.ID), slog.String("tool", c.Tool),
 		slog.String("code", first.ErrorCode))
-	second, err := make()
+	second, err := repeat()
 	if err == nil && second.ErrorCode == toolapi.CodeOutcomeUnknown {
 		return first, nil
 	}

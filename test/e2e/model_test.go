@@ -130,6 +130,26 @@ func TestARunOutlivesAnOutageOfItsModel(t *testing.T) {
 	}
 }
 
+// A window of 16000 tokens is enough for a run with default limits, and the endpoint has to say so once at most for each manager.
+func TestASmallWindowIsEnoughForDefaultLimits(t *testing.T) {
+	t.Parallel()
+	mark := lastModelCall(t)
+	if done := wantCompleted(t, startRun(t, "window"), 3*soon); done.Status.Result.Summary != "It all fitted." {
+		t.Errorf("result %+v", done.Status.Result)
+	}
+	calls, err := modelCalls(t.Context(), "window", mark)
+	must(t, err)
+	refused := 0
+	for _, c := range calls {
+		if c.Status == 400 {
+			refused++
+		}
+	}
+	if refused < 1 || refused > 4 {
+		t.Errorf("the endpoint refused %d of %d requests", refused, len(calls))
+	}
+}
+
 func TestModelFaultsThatPassAreRiddenOut(t *testing.T) {
 	t.Parallel()
 	mark := lastModelCall(t)

@@ -39,6 +39,11 @@ func modelNotFound(model string) *apiError {
 		fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", model))
 }
 
+func tooLong(window, prompt int) *apiError {
+	return invalid(http.StatusBadRequest, "messages", "context_length_exceeded", fmt.Sprintf(
+		"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", window, prompt))
+}
+
 // scriptError is for a script that has no answer. It is final: asking again
 // would only hide the mistake in the script behind a client's backoff.
 func scriptError(code string, err error) *apiError {

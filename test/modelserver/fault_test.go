@@ -96,7 +96,12 @@ func TestFaults(t *testing.T) {
 			shape{Status: 529, RetryAfter: "7", JSON: true, Text: "The script answers with status 529 here."},
 			shape{Status: 529, RetryAfter: "7", JSON: true, Text: "The script answers with status 529 here."}, outcomeSent,
 		},
-		"hang":       {"kind: hang, delay: 1s", shape{Broken: true}, shape{Broken: true}, outcomeCut},
+		"hang": {"kind: hang, delay: 1s", shape{Broken: true}, shape{Broken: true}, outcomeCut},
+		"stall": {
+			"kind: stall, delay: 1s",
+			shape{Status: 200, Broken: true},
+			shape{Status: 200, Broken: true, JSON: true, Text: half}, outcomeCut,
+		},
 		"disconnect": {"kind: disconnect", shape{Broken: true}, shape{Broken: true}, outcomeCut},
 		"cutStream": {
 			"kind: cutStream",

@@ -25,7 +25,9 @@ type reply struct {
 	length int
 	// frames are written one by one, each flushed.
 	frames [][]byte
-	// abort breaks the connection after the frames.
+	// stall passes after the frames, with the connection open.
+	stall time.Duration
+	// abort breaks the connection after that.
 	abort bool
 }
 
@@ -95,6 +97,10 @@ func (s said) broken(f script.Fault, stream bool) reply {
 		r = s.whole(stream, false)
 	case script.FaultCutStream, script.FaultCutBody:
 		r = s.cut(stream)
+	case script.FaultStall:
+		r = s.cut(stream)
+		r.stall = f.Delay
+		return r
 	case script.FaultEndStream, script.FaultTruncatedJSON, script.FaultMalformedJSON:
 		r = s.garbled(f.Kind, stream)
 	default: // Slow and late, which are the delay below and nothing else.
@@ -175,7 +181,11 @@ func (r reply) deliver(w http.ResponseWriter, req *http.Request, wait waiter, re
 	if r.status == 0 {
 		return true
 	}
-	if err := r.write(req.Context(), w); err != nil {
+	err := r.write(req.Context(), w)
+	if err == nil && r.stall > 0 {
+		err = wait(req.Context(), r.stall)
+	}
+	if err != nil {
 		report(outcomeClientGone)
 	}
 	return r.abort

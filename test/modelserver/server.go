@@ -147,6 +147,10 @@ func (s *server) decide(w http.ResponseWriter, r *http.Request, e *entry) reply 
 	if !ok {
 		return fail(modelNotFound(req.Model))
 	}
+	if sc.Window > 0 && e.PromptTokens > sc.Window {
+		e.Script = sc.Name
+		return fail(tooLong(sc.Window, e.PromptTokens))
+	}
 	var play *script.Play
 	var err error
 	if aside := req.aside(); aside != "" {

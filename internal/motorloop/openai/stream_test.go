@@ -212,7 +212,7 @@ func TestSlownessIsNoStall(t *testing.T) {
 		"more than six minutes":             {"text/event-stream", stream, 80 * time.Second, 80 * time.Second, 1, ""},
 		"130 s of silence before the whole": {"application/json", []string{okBody}, 0, 130 * time.Second, 2, ""},
 		"a stall in the middle":             {"text/event-stream", stream, 91 * time.Second, 0, 1, "sent nothing more for 1m30s"},
-		"longer than an answer may take":    {"text/event-stream", slices(stream, 40), 60 * time.Second, 0, 1, "was not done with its answer within 30m0s"},
+		"longer than an answer may take":    {"text/event-stream", longer(stream, 40), 60 * time.Second, 0, 1, "was not done with its answer within 30m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -256,8 +256,8 @@ func TestSlownessIsNoStall(t *testing.T) {
 	}
 }
 
-// slices repeats comments, so that a stream goes on for long.
-func slices(stream []string, n int) []string {
+// longer repeats comments, so that a stream goes on for long.
+func longer(stream []string, n int) []string {
 	out := stream[:1:1]
 	for range n {
 		out = append(out, ": still there\n\n")

@@ -32,6 +32,7 @@ func (c *checker) compile(raw rawScript) *Script {
 	s := &Script{
 		Name:        raw.Name,
 		Description: raw.Description,
+		Window:      raw.Window,
 		follow:      raw.Follow,
 		failure:     c.regexp(field{"failureMatches"}, raw.FailureMatches),
 		position:    map[string]int{},
@@ -41,6 +42,9 @@ func (c *checker) compile(raw rawScript) *Script {
 	}
 	if !slices.Contains(follows, raw.Follow) {
 		c.fail(field{"follow"}, "%q is neither %s nor %s", raw.Follow, followCount, followCallID)
+	}
+	if raw.Window < 0 {
+		c.fail(field{"window"}, "is negative")
 	}
 	if s.failure == nil {
 		s.failure = regexp.MustCompile(defaultFailure)

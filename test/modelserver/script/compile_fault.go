@@ -38,7 +38,7 @@ func (c *checker) fault(p field, raw rawFault) Fault {
 		if f.Delay == 0 {
 			c.fail(p.at("delay"), "is missing")
 		}
-	case FaultHang:
+	case FaultHang, FaultStall:
 		if f.Delay == 0 {
 			f.Delay = defaultHang
 		}

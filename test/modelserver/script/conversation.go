@@ -53,6 +53,9 @@ func current(messages []Message) []Message {
 	return messages
 }
 
+// moving is what a system prompt says of the time that is left, which grows while a client waits.
+var moving = regexp.MustCompile(`(?m)^.*\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ.*$`)
+
 // conversationKey names a conversation by how it began. Only the first system
 // and the first user message count, because clients append to the end.
 func conversationKey(talk []Message) string {
@@ -60,7 +63,8 @@ func conversationKey(talk []Message) string {
 	for i := range talk {
 		switch m := &talk[i]; {
 		case instructs(*m) && first.System == nil:
-			first.System = &m.Content
+			system := moving.ReplaceAllString(m.Content, "")
+			first.System = &system
 		case m.Role == RoleUser && first.User == nil:
 			first.User = &m.Content
 		}

@@ -40,6 +40,8 @@
 //	  content: The script is over.
 //
 // Script: name, description, turns, and
+//   - window: how many tokens a request may have. A longer one is refused with
+//     context_length_exceeded, as endpoints do.
 //   - follow: count (default) finds the turn by counting assistant messages and
 //     following goto; callID reads it from the last call id that this package
 //     made up, which still works when the client shortened the history. callID
@@ -102,6 +104,8 @@
 //   - slow: the answer, after delay, if the client is still there
 //   - late: the answer, after delay, also to a client that has given up
 //   - hang: nothing, until the client leaves or delay (default 5m) is over
+//   - stall: half the answer, then nothing, until the client leaves or delay
+//     (default 5m) is over
 //   - disconnect: the connection is closed before any answer
 //   - cutStream, cutBody: half the answer, then the connection breaks
 //   - endStream: half the stream, then a clean end without [DONE]

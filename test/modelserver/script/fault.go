@@ -13,6 +13,7 @@ const (
 	FaultSlow          FaultKind = "slow"
 	FaultLate          FaultKind = "late"
 	FaultHang          FaultKind = "hang"
+	FaultStall         FaultKind = "stall"
 	FaultDisconnect    FaultKind = "disconnect"
 	FaultCutStream     FaultKind = "cutStream"
 	FaultEndStream     FaultKind = "endStream"
@@ -40,6 +41,7 @@ var faultUsesAnswer = map[FaultKind]bool{
 	FaultSlow:          true,
 	FaultLate:          true,
 	FaultHang:          false,
+	FaultStall:         true,
 	FaultDisconnect:    false,
 	FaultCutStream:     true,
 	FaultEndStream:     true,
@@ -55,7 +57,7 @@ type Fault struct {
 	Kind FaultKind
 	// Times is the number of requests that get it; 0 is all of them.
 	Times int
-	// Delay passes before anything is sent. For a hang it is the upper bound.
+	// Delay passes before anything is sent. For a hang and a stall it is the upper bound.
 	Delay time.Duration
 	// Status, RetryAfterSeconds, Code and Message belong to FaultStatus; zero
 	// values stand for no header and for what the status suggests.

@@ -9,6 +9,7 @@ type rawScript struct {
 	Name           string      `yaml:"name"`
 	Description    string      `yaml:"description"`
 	Follow         string      `yaml:"follow"`
+	Window         int         `yaml:"window"`
 	FailureMatches string      `yaml:"failureMatches"`
 	AnyTurn        []rawAnswer `yaml:"anyTurn"`
 	Turns          []rawTurn   `yaml:"turns"`

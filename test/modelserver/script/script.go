@@ -11,6 +11,8 @@ import (
 type Script struct {
 	Name        string
 	Description string
+	// Window is how many tokens a request may have, 0 for any number.
+	Window int
 
 	follow   string
 	failure  *regexp.Regexp
