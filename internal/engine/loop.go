@@ -42,6 +42,8 @@ type loop struct {
 	// away says that it ended because the model cannot be had, awaySeconds how long to wait for the model at most.
 	away        bool
 	awaySeconds int32
+	// changed says that the MotorCortex was changed since the loop began.
+	changed bool
 }
 
 // task is what a loop carries on: an attempt of a run in a sandbox, under a claim. A loop whose task is another one by now
@@ -226,6 +228,9 @@ func (e *Engine) note(l *loop, waitingFor question, err error, log *slog.Logger)
 	switch {
 	case away:
 		l.retryAt = e.Now().Add(o.RetryAfter)
+		if l.changed {
+			l.retryAt = time.Time{}
+		}
 		log.Info("the run waits for its model", "reason", o.Reason, "after", o.RetryAfter)
 	case err == nil:
 		l.waitingFor, l.over = waitingFor, waitingFor == (question{})

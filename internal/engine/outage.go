@@ -100,7 +100,12 @@ func (e *Engine) awayRuns(_ context.Context, o client.Object) []reconcile.Reques
 	defer e.mu.Unlock()
 	var list []reconcile.Request
 	for key, l := range e.loops {
-		if key.Namespace == o.GetNamespace() && !l.running && l.away {
+		if key.Namespace != o.GetNamespace() {
+			continue
+		}
+		// A loop that runs may have asked the former model, and be about to wait for it.
+		l.changed = true
+		if !l.running && l.away {
 			l.retryAt = time.Time{}
 			list = append(list, reconcile.Request{NamespacedName: key})
 		}

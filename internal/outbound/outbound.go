@@ -139,6 +139,8 @@ func (g *Guard) Transport() *http.Transport {
 			}
 			return g.DialContext(ctx, network, to)
 		},
+		// A connection that something on the way has forgotten would take every request until its streams are used up.
+		HTTP2:             &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 		ForceAttemptHTTP2: true, MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: tlsTimeout,
 		ExpectContinueTimeout: time.Second, ResponseHeaderTimeout: g.HeaderTimeout, MaxResponseHeaderBytes: maxHeaderBytes,
 	}

@@ -81,7 +81,7 @@ func (r *engineRig) countReads() *atomic.Int32 {
 
 // holdsItsLease has an engine keep its Lease while the clock is put forward by minutes. Without it the loops would end, and what
 // was missing would be waited for anew.
-func holdsItsLease(e *engine.Engine) { e.Config.LeaseDuration = time.Hour }
+func holdsItsLease(e *engine.Engine) { e.Config.LeaseDuration = 3 * time.Hour }
 
 // configMapReads counts the ConfigMaps that are read through it.
 type configMapReads struct {
