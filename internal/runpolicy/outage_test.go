@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// awayAt is the outage that the step of that index waits for, found at a time.
+func awayAt(attempt, index int32, at time.Duration) v1alpha1.MotorStep {
+	s := testStep(attempt, index, func(s *v1alpha1.MotorStep) {
+		s.Spec.Type, s.Spec.Outage = v1alpha1.StepOutage, &v1alpha1.ModelOutage{Reason: "ModelUnavailable", LimitSeconds: 3600}
+		s.Status.FailedUsage = v1alpha1.Usage{PromptTokens: 5, TotalTokens: 5}
+	})
+	s.CreationTimestamp = metav1.NewTime(after(at))
+	return s
+}
+
+func stepAt(attempt, index int32, at time.Duration, options ...stepOption) v1alpha1.MotorStep {
+	s := testStep(attempt, index, options...)
+	s.CreationTimestamp = metav1.NewTime(after(at))
+	return s
+}
+
+// An outage lasts from its own record to that of the step which waited, or the end of its attempt. It is no answer, and its tries count.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	ended := func(causes ...v1alpha1.AttemptCause) *v1alpha1.MotorRun { return withAttempts(testRun(), causes...) }
+	for name, tt := range map[string]struct {
+		run   *v1alpha1.MotorRun
+		steps []v1alpha1.MotorStep
+		away  time.Duration
+		open  bool
+		turns int32
+	}{
+		"none":            {testRun(), []v1alpha1.MotorStep{stepAt(0, 1, 0)}, 0, false, 1},
+		"it lasts":        {testRun(), []v1alpha1.MotorStep{stepAt(0, 1, 0), awayAt(0, 2, 10*sec)}, 0, true, 1},
+		"it is over":      {testRun(), []v1alpha1.MotorStep{awayAt(0, 1, 10*sec), stepAt(0, 1, 40*sec)}, 30 * sec, false, 1},
+		"two":             {testRun(), []v1alpha1.MotorStep{awayAt(0, 1, 10*sec), stepAt(0, 1, 40*sec), awayAt(0, 2, 50*sec), stepAt(0, 2, 55*sec)}, 35 * sec, false, 2},
+		"given up":        {testRun(), []v1alpha1.MotorStep{awayAt(0, 1, 10*sec), stepAt(0, 1, 40*sec, outcome("ModelUnavailable"))}, 30 * sec, false, 0},
+		"of a lost one":   {ended(v1alpha1.CauseFirst, v1alpha1.CauseRetry), []v1alpha1.MotorStep{awayAt(0, 1, 2*sec)}, 3 * sec, false, 0},
+		"and of the next": {ended(v1alpha1.CauseFirst, v1alpha1.CauseRetry), []v1alpha1.MotorStep{awayAt(0, 1, 2*sec), awayAt(1, 1, 20*sec)}, 3 * sec, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := ReadJournal(tt.run, tt.steps)
+			if p.Away != tt.away || (p.Outage != nil) != tt.open || p.Turns != tt.turns {
+				t.Errorf("away %s, open %+v, %d turns", p.Away, p.Outage, p.Turns)
+			}
+			tries := int64(0)
+			for i := range tt.steps {
+				tries += tt.steps[i].Status.FailedUsage.TotalTokens
+			}
+			if p.Usage.TotalTokens != tries {
+				t.Errorf("usage %+v, the tries cost %d", p.Usage, tries)
+			}
+		})
+	}
+}
+
+// The run's time stands while its model is away: it is not over before its worker has given up, and goes on from there.
+func TestOutageStopsTheClock(t *testing.T) {
+	t.Parallel()
+	run := testRun()
+	run.Spec.Limits.TimeoutSeconds = 60
+	open := ReadJournal(run, []v1alpha1.MotorStep{awayAt(0, 1, 10*sec)})
+	if at, want := Deadline(run, open), after(60*sec+time.Hour+outageGrace); !at.Equal(want) {
+		t.Errorf("while it lasts the deadline is %s, want %s", at, want)
+	}
+	if Paused(run, open) {
+		t.Error("it is counted twice")
+	}
+	if at, want := Deadline(run, open.Answering(after(40*sec))), after(90*sec); !at.Equal(want) {
+		t.Errorf("as if it were over the deadline is %s, want %s", at, want)
+	}
+	over := ReadJournal(run, []v1alpha1.MotorStep{awayAt(0, 1, 10*sec), stepAt(0, 1, 40*sec)})
+	if at, want := Deadline(run, over), after(90*sec); !at.Equal(want) {
+		t.Errorf("when it is over the deadline is %s, want %s", at, want)
+	}
+	// Nobody asked the model while the run was suspended.
+	run.Status.Conditions = []metav1.Condition{suspendedSince(metav1.ConditionFalse, 30*time.Minute)}
+	if at, want := open.Outage.Until(run), after(90*time.Minute); !at.Equal(want) {
+		t.Errorf("after a suspension it is waited until %s, want %s", at, want)
+	}
+	run.Spec.Suspend = true
+	if Paused(run, open) {
+		t.Error("a suspension in an outage is counted twice")
+	}
+}
+
+// What the status says came later, and leaves the time as it was.
+func TestOutageOf(t *testing.T) {
+	t.Parallel()
+	s := awayAt(0, 1, sec)
+	s.Status.Outage = &v1alpha1.ModelOutage{Reason: "ModelUnauthorized", MustAct: true, LimitSeconds: 7}
+	if o := OutageOf(&s); o.Reason != "ModelUnauthorized" || !o.MustAct || o.LimitSeconds != 3600 {
+		t.Errorf("got %+v", o)
+	}
+	turn := testStep(0, 1)
+	if OutageOf(&turn) != nil {
+		t.Error("a turn is no outage")
+	}
+}
