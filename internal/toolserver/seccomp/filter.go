@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package seccomp builds the filter of system calls that every program of a sandbox gets.
+//
+// The walls around a sandbox are the network plugin's, and a plugin may know one family of addresses only: on a cluster of IPv4
+// each Pod has an IPv6 address of its link all the same, and nothing may stand between two of these. So the filter leaves
+// programs the sockets for which the walls were proved, and no others. It also keeps them from changing the limits and the
+// priority of the tool server, which has their user id.
+//
+// A filter holds for a process and all that it starts, cannot be taken off, and further filters can only refuse more.
+package seccomp
+
+import (
+	"slices"
+
+	"golang.org/x/net/bpf"
+)
+
+// Families are the families of IP of which programs get sockets. Unix sockets they get in any case.
+type Families struct{ IPv4, IPv6 bool }
+
+// What the kernel is told to do with a call. An error has its number in the low half.
+const (
+	retAllow = 0x7fff0000
+	retError = 0x00050000
+	retKill  = 0x80000000
+
+	// notPermitted, noSuchCall and noSuchFamily are errors that programs know, and fall back from.
+	notPermitted = retError | 1
+	noSuchCall   = retError | 38
+	noSuchFamily = retError | 97
+)
+
+// Offsets in the kernel's struct seccomp_data. Both architectures are little-endian: the low half of an argument is first.
+const (
+	offsetCall = 0
+	offsetArch = 4
+	offsetArgs = 16
+)
+
+// arch is what differs between the architectures.
+type arch struct {
+	// audit is the number by which the kernel names it.
+	audit uint32
+	// secondABI is the lowest number of calls that come by another ABI of the same architecture, 0 if there is none.
+	secondABI uint32
+
+	socket, socketpair, setsockopt                                   uint32
+	prlimit64, setpriority, ioprioSet                                uint32
+	schedSetscheduler, schedSetparam, schedSetattr, schedSetaffinity uint32
+	ioUringSetup, ioUringEnter, ioUringRegister                      uint32
+}
+
+var (
+	amd64 = arch{
+		audit: 0xc000003e, secondABI: 0x40000000, // x32
+		socket: 41, socketpair: 53, setsockopt: 54, prlimit64: 302, setpriority: 141, ioprioSet: 251,
+		schedSetscheduler: 144, schedSetparam: 142, schedSetattr: 314, schedSetaffinity: 203,
+		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427,
+	}
+	arm64 = arch{
+		audit:  0xc00000b7,
+		socket: 198, socketpair: 199, setsockopt: 208, prlimit64: 261, setpriority: 140, ioprioSet: 30,
+		schedSetscheduler: 119, schedSetparam: 118, schedSetattr: 274, schedSetaffinity: 122,
+		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427,
+	}
+)
+
+// Numbers of the kernel, the same on both architectures.
+const (
+	afUnix, afINET, afINET6 = 1, 2, 10
+
+	sockStream, sockDgram = 1, 2
+	// sockType is the part of a socket's type that is no flag.
+	sockType             = 0xf
+	protoTCP, protoUDP   = 6, 17
+	solIP, solSocket     = 0, 1
+	solIPv6              = 41
+	soBroadcast          = 6
+	ipAddMembership      = 35
+	ipAddSourceMember    = 39
+	ipv6JoinGroup        = 20
+	ipv6JoinAnycast      = 27
+	mcastJoinGroup       = 42
+	mcastJoinSourceGroup = 46
+
+	prioProcess, prioGroup     = 0, 1
+	ioprioProcess, ioprioGroup = 1, 2
+)
+
+// check holds if a word of the arguments, with the mask laid over it, is a value.
+type check struct {
+	word     int
+	mask, is uint32
+}
+
+// low is the low half of an argument. The kernel looks at no more of one that is an int.
+func low(argument int, is uint32) check { return check{word: 2 * argument, mask: 0xffffffff, is: is} }
+
+func high(argument int, is uint32) check {
+	return check{word: 2*argument + 1, mask: 0xffffffff, is: is}
+}
+
+// pattern is what becomes of a call if all its checks hold.
+type pattern struct {
+	checks []check
+	ret    uint32
+}
+
+func allow(checks ...check) pattern { return pattern{checks, retAllow} }
+
+// rule is for one system call: the first pattern that fits counts, and otherwise what is said there.
+type rule struct {
+	call      uint32
+	patterns  []pattern
+	otherwise uint32
+}
+
+// Filter builds the filter for the architecture that this program was built for.
+func Filter(f Families) ([]bpf.RawInstruction, error) { return bpf.Assemble(native.program(f)) }
+
+// program ends calls of another architecture, among them the socketcall of i386, with their process: an error would only
+// confuse a program that cannot even end without a call.
+func (a arch) program(f Families) []bpf.Instruction {
+	p := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: offsetArch, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: a.audit, SkipTrue: 1},
+		bpf.RetConstant{Val: retKill},
+		bpf.LoadAbsolute{Off: offsetCall, Size: 4},
+	}
+	if a.secondABI != 0 {
+		p = append(p, bpf.JumpIf{Cond: bpf.JumpLessThan, Val: a.secondABI, SkipTrue: 1}, bpf.RetConstant{Val: noSuchCall})
+	}
+	for _, r := range a.rules(f) {
+		p = append(p, r.compile()...)
+	}
+	return append(p, bpf.RetConstant{Val: retAllow})
+}
+
+func (a arch) rules(f Families) []rule {
+	// Whoever looks after another process says which; 0 is the caller.
+	self := []pattern{allow(low(0, 0))}
+	return []rule{
+		{a.socket, sockets(f), noSuchFamily},
+		{a.socketpair, []pattern{allow(low(0, afUnix))}, noSuchFamily},
+		{a.setsockopt, toMany(), retAllow},
+		// To read limits is harmless. They are set if there is a pointer to new ones.
+		{a.prlimit64, append(slices.Clone(self), allow(low(2, 0), high(2, 0))), notPermitted},
+		{a.setpriority, []pattern{allow(low(0, prioProcess), low(1, 0)), allow(low(0, prioGroup), low(1, 0))}, notPermitted},
+		{a.ioprioSet, []pattern{allow(low(0, ioprioProcess), low(1, 0)), allow(low(0, ioprioGroup), low(1, 0))}, notPermitted},
+		{a.schedSetscheduler, self, notPermitted},
+		{a.schedSetparam, self, notPermitted},
+		{a.schedSetattr, self, notPermitted},
+		{a.schedSetaffinity, self, notPermitted},
+		// It makes sockets where no filter looks.
+		{a.ioUringSetup, nil, notPermitted},
+		{a.ioUringEnter, nil, notPermitted},
+		{a.ioUringRegister, nil, notPermitted},
+	}
+}
+
+// sockets lets TCP and UDP through. Firewalls pass over what else there is (raw packets, SCTP, UDP-Lite, DCCP, multipath TCP),
+// or have no rules for it.
+func sockets(f Families) []pattern {
+	patterns := []pattern{allow(low(0, afUnix))}
+	for _, family := range []struct {
+		number uint32
+		has    bool
+	}{{afINET, f.IPv4}, {afINET6, f.IPv6}} {
+		if !family.has {
+			continue
+		}
+		for _, kind := range []struct{ number, protocol uint32 }{
+			{sockStream, 0}, {sockStream, protoTCP}, {sockDgram, 0}, {sockDgram, protoUDP},
+		} {
+			patterns = append(patterns, allow(low(0, family.number), check{word: 2, mask: sockType, is: kind.number}, low(2, kind.protocol)))
+		}
+		patterns = append(patterns, pattern{[]check{low(0, family.number)}, notPermitted})
+	}
+	return patterns
+}
+
+// toMany refuses what a program needs to speak to, or to hear, all of a network at once.
+func toMany() []pattern {
+	options := []struct {
+		level   uint32
+		options []uint32
+	}{
+		{solSocket, []uint32{soBroadcast}},
+		{solIP, []uint32{ipAddMembership, ipAddSourceMember, mcastJoinGroup, mcastJoinSourceGroup}},
+		{solIPv6, []uint32{ipv6JoinGroup, ipv6JoinAnycast, mcastJoinGroup, mcastJoinSourceGroup}},
+	}
+	var patterns []pattern
+	for _, l := range options {
+		for _, o := range l.options {
+			patterns = append(patterns, pattern{[]check{low(1, l.level), low(2, o)}, notPermitted})
+		}
+	}
+	return patterns
+}
+
+// compile expects the number of the call in the accumulator, and leaves it there if the call is another one.
+func (r rule) compile() []bpf.Instruction {
+	var body []bpf.Instruction
+	for _, p := range r.patterns {
+		body = append(body, p.compile()...)
+	}
+	body = append(body, bpf.RetConstant{Val: r.otherwise})
+	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpEqual, Val: r.call, SkipFalse: uint8(len(body))}}, body...)
+}
+
+// compile goes on behind itself if a check does not hold.
+func (p pattern) compile() []bpf.Instruction {
+	body := []bpf.Instruction{bpf.RetConstant{Val: p.ret}}
+	for _, c := range slices.Backward(p.checks) {
+		part := []bpf.Instruction{bpf.LoadAbsolute{Off: uint32(offsetArgs + 4*c.word), Size: 4}}
+		if c.mask != 0xffffffff {
+			part = append(part, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.mask})
+		}
+		part = append(part, bpf.JumpIf{Cond: bpf.JumpEqual, Val: c.is, SkipFalse: uint8(len(body))})
+		body = append(part, body...)
+	}
+	return body
+}

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package seccomp
+
+var native = arm64
