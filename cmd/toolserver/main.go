@@ -10,6 +10,7 @@
 // Environment:
 //
 //	MOTOR_POD_UID      the Pod's UID
+//	MOTOR_POD_IP       the Pod's address: default the first of its interfaces; IPv4 first
 //	MOTOR_MANAGER_KEY  the manager's public keys, base64 of DER, separated by commas
 //	MOTOR_WORKSPACE    the folder that tools work in: default /workspace
 //	MOTOR_STATE        the folder of the server's own records: default /motor
@@ -21,10 +22,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"runtime"
@@ -56,7 +59,7 @@ const exitTerminated = 128 + int(syscall.SIGTERM)
 
 // serve serves until the process is told to end, and gives its exit status. fault is for tests.
 func serve(fault func(toolserver.FaultPoint, string)) int {
-	listen := flag.String("listen", ":"+strconv.Itoa(toolapi.Port), "address to listen on")
+	listen := flag.String("listen", "", "address to listen on (default: the Pod's own, port "+strconv.Itoa(toolapi.Port)+")")
 	flag.Parse()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	if err := run(log, *listen, fault); err != nil {
@@ -81,6 +84,17 @@ func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, stri
 	if err != nil {
 		return fmt.Errorf("MOTOR_MANAGER_KEY: %w", err)
 	}
+	address, err := toolserver.PodAddress(os.Getenv("MOTOR_POD_IP"))
+	if err != nil {
+		return fmt.Errorf("find the Pod's own address (MOTOR_POD_IP): %w", err)
+	}
+	if listen == "" {
+		if !address.IsValid() {
+			return errors.New("the Pod has no address to listen on: set MOTOR_POD_IP")
+		}
+		// On all addresses, the server would also be reached by those that no wall stands before.
+		listen = netip.AddrPortFrom(address, toolapi.Port).String()
+	}
 	server, err := toolserver.New(toolserver.Config{
 		Workspace:   cmp.Or(os.Getenv("MOTOR_WORKSPACE"), "/workspace"),
 		State:       cmp.Or(os.Getenv("MOTOR_STATE"), "/motor"),
@@ -88,6 +102,7 @@ func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, stri
 		TempDir:     cmp.Or(os.Getenv("TMPDIR"), "/tmp"),
 		SearchPath:  cmp.Or(os.Getenv("PATH"), defaultPath),
 		PodUID:      os.Getenv("MOTOR_POD_UID"),
+		Address:     address,
 		ManagerKeys: keys,
 		Logger:      log,
 		Fault:       fault,

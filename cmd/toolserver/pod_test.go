@@ -114,7 +114,7 @@ func newPod(t testing.TB, env ...string) *pod {
 		}
 	}
 	copyBinary(t, p.dir+"/toolserver")
-	p.env = append(p.env, "TEST_POD=1", "GORACE=atexit_sleep_ms=0", "MOTOR_POD_UID=uid", "MOTOR_MANAGER_KEY="+toolclient.PublicKeyPin(key),
+	p.env = append(p.env, "TEST_POD=1", "GORACE=atexit_sleep_ms=0", "MOTOR_POD_UID=uid", "MOTOR_POD_IP=127.0.0.1", "MOTOR_MANAGER_KEY="+toolclient.PublicKeyPin(key),
 		"MOTOR_WORKSPACE="+p.dir+"/workspace", "MOTOR_STATE="+p.dir+"/motor", "TMPDIR="+p.dir+"/tmp", "PATH=/usr/bin:/bin:"+os.Getenv("PATH"))
 	p.start()
 	return p

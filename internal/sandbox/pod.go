@@ -139,6 +139,9 @@ func toolserver(s shape, cfg Config) corev1.Container {
 		{Name: "MOTOR_POD_UID", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.uid"},
 		}},
+		{Name: "MOTOR_POD_IP", ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"},
+		}},
 		{Name: "MOTOR_MANAGER_KEY", Value: cfg.ManagerKey},
 		{Name: "MOTOR_WORKSPACE", Value: Workspace},
 		{Name: "MOTOR_STATE", Value: stateDir},

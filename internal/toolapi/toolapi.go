@@ -225,6 +225,40 @@ type ProbeTarget struct {
 // ProbeResponse has one result per target, in the order of the request.
 type ProbeResponse struct {
 	Results []ProbeResult `json:"results"`
+	// Nearby is what the server tried beside that: what it found on the sandbox's own network, by the addresses of the link,
+	// broadcast and multicast.
+	Nearby []NearbyResult `json:"nearby,omitempty"`
+	// Confinement is what holds the programs. A server that does not give it has no filter of system calls.
+	Confinement *Confinement `json:"confinement,omitempty"`
+}
+
+// Families of addresses.
+const (
+	FamilyIPv4 = "IPv4"
+	FamilyIPv6 = "IPv6"
+)
+
+// NearbyResult is one try of an address that the server found by itself.
+type NearbyResult struct {
+	// Family is FamilyIPv4 or FamilyIPv6.
+	Family string `json:"family"`
+	ProbeResult
+}
+
+// Confinement is what the kernel holds programs of the sandbox by.
+type Confinement struct {
+	// Families are those of which programs get sockets. The kernel refuses them all others.
+	Families []string `json:"families"`
+	// Denied are the families that the sandbox has addresses of, and programs no sockets.
+	Denied []string `json:"denied,omitempty"`
+	// Listening are addresses of denied families at which the sandbox can be reached all the same.
+	Listening []string `json:"listening,omitempty"`
+	// Refused says why no program can be started, "" if one can.
+	Refused string `json:"refused,omitempty"`
+	// Landlock says whether programs are kept from the server's files and from sending it signals.
+	Landlock bool `json:"landlock"`
+	// ProcessLimit says whether a limit of the number of processes can be seen.
+	ProcessLimit bool `json:"processLimit"`
 }
 
 // ProbeResult says whether a target could be reached.

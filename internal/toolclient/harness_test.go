@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -63,6 +64,7 @@ func newPod(t *testing.T) *pod {
 	}
 	p := &pod{t: t, cert: cert, address: "127.0.0.1:0"}
 	p.config = toolserver.Config{
+		Address:   netip.MustParseAddr("127.0.0.1"),
 		Workspace: t.TempDir(), State: t.TempDir(), TempDir: t.TempDir(), SearchPath: os.Getenv("PATH"), PodUID: podUID, ManagerKeys: keys,
 	}
 	p.start()

@@ -17,15 +17,16 @@ import (
 	"unsafe"
 )
 
-// Tool processes have the server's user id, for a container has one. Three things keep them from the server anyway:
+// Tool processes have the server's user id, for a container has one. Four things keep them from the server anyway:
 //
 //   - Prepare makes the server's memory and files in /proc unreadable to them (not dumpable).
 //   - They are started by the launcher, to which the state folder is closed by Landlock, which also forbids to trace
 //     processes outside of its domain and, from Linux 6.12 on, to send them signals. What it starts cannot undo that.
+//   - The launcher puts a filter of system calls on them, which knows no limits, priorities and processors but their own.
 //   - They are the first to be killed when memory runs out.
 //
-// Without Landlock (gVisor, kernels before 5.19) the server works all the same: what a hostile program gains is to
-// lie about its own sandbox.
+// Without Landlock (gVisor, kernels before 5.19) the server works all the same, and says so to the manager: what a hostile
+// program gains is to lie about its own sandbox. Without the filter no program is started: it is a wall to the network.
 
 // IsChild says whether this process was started by a server to be a part of it: a launcher, or a supervisor. The main
 // function calls RunChild then, and nothing else.
@@ -37,7 +38,7 @@ func IsChild() bool {
 func RunChild() int {
 	runtime.LockOSThread() // What is confined is a thread, and so is the parent whose death a child hears of.
 	if os.Args[0] == launcherName {
-		return launch(os.Args[1])
+		return launch(os.Args[1], familiesOf(os.Args[2:]))
 	}
 	return supervise(os.Args[1:])
 }
@@ -47,6 +48,9 @@ func modest() error {
 	// A core dump would fill the workspace with the memory of a program.
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("switch core dumps off: %w", err)
+	}
+	if err := limitProcesses(); err != nil {
+		return fmt.Errorf("limit the number of processes: %w", err)
 	}
 	// Only a wish: there are systems where the value cannot be changed.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,7 +98,7 @@ func (s *sandbox) config() Config {
 	return Config{
 		Workspace: s.workspace, State: s.state, TempDir: s.temp, SearchPath: s.path,
 		PodUID: podUID, ManagerKeys: keys, MaxCalls: s.maxCalls, SystemCAs: s.systemCAs,
-		AptKeyring: s.keyring, Packages: s.packages,
+		AptKeyring: s.keyring, Packages: s.packages, Address: netip.MustParseAddr("127.0.0.1"),
 	}
 }
 

@@ -251,7 +251,7 @@ func TestSupervisorOfALostLauncherIsEnded(t *testing.T) {
 	if err := stand.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p.reaper.launch.direct, p.reaper.launch.process, p.reaper.launch.link = false, stand, ours
+	p.reaper.launch.process, p.reaper.launch.link = stand, ours
 	p.reaper.mu.Unlock()
 	started := make(chan int, 1)
 	go func() {

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"sync"
 )
@@ -33,7 +34,11 @@ func startRelay(ctx context.Context, upstream string) (*relay, error) {
 	if err != nil {
 		return nil, errors.New("the address of the proxy cannot be read") // The error has the token.
 	}
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	loopback := "127.0.0.1:0"
+	if ip, err := netip.ParseAddr(to.Hostname()); err == nil && ip.Is6() {
+		loopback = "[::1]:0" // Programs get sockets of one family only, and that is the proxy's.
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", loopback)
 	if err != nil {
 		return nil, fmt.Errorf("listen for npm: %w", err)
 	}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
 )
 
 // start is a program that is to be started in a session of its own.
@@ -57,16 +59,16 @@ func decodeStart(content []byte) (start, error) {
 	return start{path: parts[0], dir: parts[1], args: parts[3 : 3+n], env: parts[3+n:]}, nil
 }
 
-// launch is the launcher: it closes the state folder to itself, and with that to all that it starts, and starts what the
-// server tells it until the server is gone. What it starts are the server's own children.
-func launch(closed string) int {
+// launch is the launcher: it closes the state folder to itself, puts the filter of system calls on, and with that does both to all
+// that it starts, and starts what the server tells it until the server is gone. What it starts are the server's own children.
+func launch(closed string, families seccomp.Families) int {
 	// With one processor the runtime gives it back while this process waits, and rests. With more it would look after the
 	// waiting thread for 10 ms after each start, and disturb what was started.
 	runtime.GOMAXPROCS(1)
 	// They belong to the programs that get them. An ignored signal would be ignored by what is started, too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 	syscall.CloseOnExec(linkFile)
-	if err := becomeLauncher(closed); err != nil {
+	if err := becomeLauncher(closed, families); err != nil {
 		_, _ = syscall.Write(linkFile, []byte(err.Error())) // If that fails, the server sees the end.
 		return 1
 	}
@@ -97,7 +99,7 @@ func launch(closed string) int {
 }
 
 // becomeLauncher sets up what every process that is started inherits.
-func becomeLauncher(closed string) error {
+func becomeLauncher(closed string, families seccomp.Families) error {
 	if err := modest(); err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ func becomeLauncher(closed string) error {
 			return fmt.Errorf("close the tool server's state: %w", err)
 		}
 	}
-	return nil
+	return seccomp.Install(families) // At last: it takes away what the steps before could need.
 }
 
 // receiveStart reads one start, and the files that come with it.

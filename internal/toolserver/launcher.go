@@ -15,6 +15,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
 )
 
 // launcher starts every process of a tool, by a process of its own: this program, confined. All that it starts is in one
@@ -25,16 +27,17 @@ import (
 // The tools can send signals to the launcher. If they end it, there is another one at the next start, and what was left in
 // the background cannot be signalled by later commands. If they stop it, it is replaced at launchTimeout.
 //
-// Without Landlock there is nothing to confine, and no launcher: the server starts what there is to start.
+// Without Landlock the state folder stays open, and the programs still get the filter of system calls. Without that filter nothing
+// is started at all.
 type launcher struct {
 	log    *slog.Logger
 	closed string
+	// families are those of which programs get sockets.
+	families seccomp.Families
 	// self is this program.
 	self string
 	// null is /dev/null.
 	null *os.File
-	// direct says that there is no launcher.
-	direct bool
 	// process is the launcher that runs, nil if there is none.
 	process *exec.Cmd
 	// link is this end of the socket to it.
@@ -42,7 +45,7 @@ type launcher struct {
 }
 
 const (
-	// launcherName is argument 0 of a launcher; the folder that it closes follows.
+	// launcherName is argument 0 of a launcher; the folder that it closes and the families of programs follow.
 	launcherName = "motor-launcher"
 	// launchTimeout is how long one step of a start may take.
 	launchTimeout = 5 * time.Second
@@ -51,18 +54,18 @@ const (
 // errLauncher says that a program may have been started or not.
 var errLauncher = errors.New("the launcher ended while it started a program")
 
-func newLauncher(log *slog.Logger, closed, self string) (*launcher, error) {
+// newLauncher starts a launcher. One that cannot be started is tried again for each program: the server lives, and says why.
+func newLauncher(log *slog.Logger, closed, self string, families seccomp.Families) (*launcher, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
-	l := &launcher{log: log, closed: closed, self: self, null: null, direct: landlockABI() < minLandlock}
-	if l.direct {
+	l := &launcher{log: log, closed: closed, self: self, null: null, families: families}
+	if landlockABI() < minLandlock {
 		log.Warn("this kernel has no Landlock that is new enough: tools can reach the tool server's state")
-		return l, nil
 	}
 	if err := l.renew(); err != nil {
-		return nil, errors.Join(err, null.Close())
+		log.Error("no program can be started", "error", err)
 	}
 	return l, nil
 }
@@ -89,13 +92,8 @@ func (l *launcher) start(s start) (int, error) {
 		}
 		fds = append(fds, int(f.Fd()))
 	}
-	if l.direct {
-		return startDirectly(s, fds)
-	}
-	if !l.alive() {
-		if err := l.renew(); err != nil {
-			return 0, err
-		}
+	if err := l.ready(); err != nil {
+		return 0, err
 	}
 	pid, err := l.order(content, fds)
 	if errors.Is(err, errLauncher) {
@@ -105,17 +103,12 @@ func (l *launcher) start(s start) (int, error) {
 	return pid, err
 }
 
-// startDirectly starts a program without a launcher.
-func startDirectly(s start, fds []int) (int, error) {
-	files := make([]uintptr, 0, len(fds))
-	for _, fd := range fds {
-		files = append(files, uintptr(fd))
+// ready makes sure that there is a launcher. The error says why none can be, for example because the kernel has no filter.
+func (l *launcher) ready() error {
+	if l.alive() {
+		return nil
 	}
-	pid, err := syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
-	if err == nil { // Only a wish: a program may be gone, or be faster.
-		_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0)
-	}
-	return pid, err
+	return l.renew()
 }
 
 // alive says whether there is a launcher. It is told to go on if a tool has stopped it.
@@ -212,7 +205,7 @@ func (l *launcher) renew() error {
 	}
 	defer theirs.Close()
 	cmd := &exec.Cmd{
-		Path: l.self, Args: []string{launcherName, l.closed}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs},
+		Path: l.self, Args: []string{launcherName, l.closed, nameOf(l.families)}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := cmd.Start(); err != nil {

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/nearby"
 )
 
 const (
@@ -56,8 +58,59 @@ func (s *Server) probe(r *request) (any, error) {
 	for i, t := range req.Targets {
 		all.Go(func() { results[i] = probeTarget(ctx, t) })
 	}
+	var around []toolapi.NearbyResult
+	if !s.address.IsLoopback() { // Else this is no Pod, and what is nearby is none of ours.
+		all.Go(func() { around = lookAround(ctx) })
+	}
 	all.Wait()
-	return toolapi.ProbeResponse{Results: results}, nil
+	return toolapi.ProbeResponse{Results: results, Nearby: around, Confinement: s.confinement()}, nil
+}
+
+// maxNearby bounds what is told of the neighbourhood. What was reached comes first.
+const maxNearby = 64
+
+func lookAround(ctx context.Context) []toolapi.NearbyResult {
+	var reached, blocked []toolapi.NearbyResult
+	for _, t := range nearby.Look(ctx, dnsQuery) {
+		r := toolapi.NearbyResult{Family: familyName(t.IPv6), ProbeResult: toolapi.ProbeResult{
+			Name: bound(t.Name, 200), Reached: t.Reached, Detail: bound(t.Detail, 300),
+		}}
+		if t.Reached {
+			reached = append(reached, r)
+		} else {
+			blocked = append(blocked, r)
+		}
+	}
+	all := slices.Concat(reached, blocked)
+	return all[:min(len(all), maxNearby)]
+}
+
+// confinement says what holds the programs of this sandbox.
+func (s *Server) confinement() *toolapi.Confinement {
+	c := &toolapi.Confinement{Landlock: landlockABI() >= minLandlock, ProcessLimit: processesLimited()}
+	if err := s.processes.reaper.ready(); err != nil {
+		c.Refused = bound(err.Error(), 500)
+	}
+	families := programFamilies(s.address)
+	if name := nameOf(families); name != "" {
+		c.Families = []string{name}
+	}
+	if !families.IPv6 && nearby.HasIPv6() {
+		c.Denied = []string{toolapi.FamilyIPv6}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ip, err := netip.ParseAddrPort(s.listening); err == nil && ip.Addr().IsUnspecified() {
+		c.Listening = []string{s.listening}
+	}
+	return c
+}
+
+func familyName(six bool) string {
+	if six {
+		return toolapi.FamilyIPv6
+	}
+	return toolapi.FamilyIPv4
 }
 
 // probeTarget tries one address. Only an established connection, or a datagram that comes back, counts as reached:

@@ -51,7 +51,7 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	launch, err := newLauncher(cfg.Logger, cfg.State, self)
+	launch, err := newLauncher(cfg.Logger, cfg.State, self, programFamilies(cfg.Address))
 	if err != nil {
 		return nil, err
 	}

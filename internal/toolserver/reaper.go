@@ -133,6 +133,13 @@ func (r *reaper) start(s start, as kind) (int, error) {
 	return pid, err
 }
 
+// ready says why no program can be started, nil if one can.
+func (r *reaper) ready() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.launch.ready()
+}
+
 // wait collects a child that has ended. The lock is held, so that its number is off the list before an orphan can get
 // the same number and be left alone for it.
 func (r *reaper) wait(pid int) (status syscall.WaitStatus) {

@@ -28,6 +28,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,6 +80,8 @@ type Config struct {
 	SearchPath string
 	// PodUID is told to clients in Hello.
 	PodUID string
+	// Address is the Pod's own. Programs get sockets of its family; without an address they get none of IP.
+	Address netip.Addr
 	// ManagerKeys are the DER encoded public keys of the clients that are let in; see ParseManagerKeys.
 	ManagerKeys [][]byte
 	// Logger gets one line per call, without arguments and output; nil discards.
@@ -129,6 +132,9 @@ type Server struct {
 	running  sync.WaitGroup
 	mu       sync.Mutex
 	stopping bool
+	// address is the Pod's own, and listening where this server is.
+	address   netip.Addr
+	listening string
 }
 
 // New opens the workspace and the state folder, reads the ledger and makes the server's key if there is none yet.
@@ -170,6 +176,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		podUID:    cfg.PodUID,
+		address:   cfg.Address,
 		log:       cfg.Logger,
 		workspace: ws,
 		ledger:    led,
@@ -254,6 +261,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		// Tool processes can reach the port; failed handshakes at the usual level would let them fill the log.
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	s.mu.Lock()
+	s.listening = ln.Addr().String()
+	s.mu.Unlock()
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(tls.NewListener(ln, s.tls)) }()
 

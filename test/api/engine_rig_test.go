@@ -137,7 +137,7 @@ func (r *engineRig) restartSandbox() {
 	cmd := exec.CommandContext(r.t.Context(), binary, "-listen", net.JoinHostPort(r.ip, strconv.Itoa(toolapi.Port)))
 	cmd.Env = []string{
 		"MOTOR_WORKSPACE=" + r.workspace, "MOTOR_STATE=" + r.state, "TMPDIR=" + r.temp,
-		"MOTOR_POD_UID=" + r.podUID, "MOTOR_MANAGER_KEY=" + r.pin, "PATH=" + r.path + ":" + os.Getenv("PATH"),
+		"MOTOR_POD_UID=" + r.podUID, "MOTOR_POD_IP=127.0.0.1", "MOTOR_MANAGER_KEY=" + r.pin, "PATH=" + r.path + ":" + os.Getenv("PATH"),
 	}
 	var log bytes.Buffer
 	cmd.Stderr = &log

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
+)
+
+// programFamilies are the families of which programs get sockets: that of the Pod's address, by which the manager and the egress
+// proxy know it. A second one would be a second set of walls to prove, and no program needs it.
+func programFamilies(pod netip.Addr) seccomp.Families {
+	return seccomp.Families{IPv4: pod.Unmap().Is4(), IPv6: pod.Unmap().Is6()}
+}
+
+// nameOf and familiesOf carry the families to the launcher.
+func nameOf(f seccomp.Families) string {
+	switch {
+	case f.IPv4:
+		return toolapi.FamilyIPv4
+	case f.IPv6:
+		return toolapi.FamilyIPv6
+	default:
+		return ""
+	}
+}
+
+func familiesOf(args []string) seccomp.Families {
+	return seccomp.Families{IPv4: slices.Contains(args, toolapi.FamilyIPv4), IPv6: slices.Contains(args, toolapi.FamilyIPv6)}
+}
+
+// PodAddress is the Pod's own address as the environment names it or, if it does not, as the interfaces do; IPv4 comes first then.
+// The zero value says that there is none.
+func PodAddress(named string) (netip.Addr, error) {
+	if named != "" {
+		ip, err := netip.ParseAddr(named)
+		return ip.Unmap(), err
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	return firstGlobal(addresses), nil
+}
+
+func firstGlobal(addresses []net.Addr) netip.Addr {
+	var found netip.Addr
+	for _, a := range addresses {
+		prefix, err := netip.ParsePrefix(a.String())
+		ip := prefix.Addr().Unmap()
+		switch {
+		case err != nil || !ip.IsGlobalUnicast():
+		case ip.Is4():
+			return ip
+		case !found.IsValid():
+			found = ip
+		}
+	}
+	return found
+}
