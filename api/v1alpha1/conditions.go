@@ -13,6 +13,9 @@ const (
 	ConditionUserNamespace = "UserNamespace"
 	// ConditionIsolationVerified is True when the sandbox was seen to reach none of the addresses that it must not.
 	ConditionIsolationVerified = "IsolationVerified"
+	// ConditionConfined is True when the sandbox's node has all walls within a sandbox. It is False, and the run goes on with a wall
+	// less, where the kernel has no Landlock or no limit of the number of processes can be seen.
+	ConditionConfined = "Confined"
 	// ConditionEgressReady is True while the egress proxy lets the sandbox reach the run's domains. A run with
 	// neither domains nor credentials does not have it.
 	ConditionEgressReady = "EgressReady"
@@ -108,6 +111,16 @@ const (
 	ReasonUserNamespaceInUse = "InUse"
 	// ReasonUserNamespaceUnsupported: a node that could take the Pod does not support user namespaces.
 	ReasonUserNamespaceUnsupported = "NodesWithoutSupport"
+)
+
+// Reasons of Confined.
+const (
+	// ReasonConfined: programs cannot reach the tool server, and their number is limited.
+	ReasonConfined = "Confined"
+	// ReasonNoLandlock: the kernel of the node has no Landlock, so programs reach the files of the tool server.
+	ReasonNoLandlock = "NoLandlock"
+	// ReasonNoProcessLimit: no limit of the number of processes can be seen in the sandbox.
+	ReasonNoProcessLimit = "NoProcessLimit"
 )
 
 // Reasons of IsolationVerified.

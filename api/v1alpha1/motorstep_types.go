@@ -137,6 +137,21 @@ type StepSandbox struct {
 	// +listType=atomic
 	// +optional
 	Open []string `json:"open,omitempty"`
+	// families are the families of addresses that were tried, and of which programs get sockets.
+	// +kubebuilder:validation:MaxItems=2
+	// +listType=atomic
+	// +optional
+	Families []AddressFamily `json:"families,omitempty"`
+	// deniedFamilies are those that the sandbox has addresses of, and programs no sockets: the kernel refuses them.
+	// +kubebuilder:validation:MaxItems=2
+	// +listType=atomic
+	// +optional
+	DeniedFamilies []AddressFamily `json:"deniedFamilies,omitempty"`
+	// unconfined are the walls within the sandbox that its node does not have.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	// +optional
+	Unconfined []MissingWall `json:"unconfined,omitempty"`
 	// mcp are the MCP servers whose tools the model was told of.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
@@ -144,6 +159,28 @@ type StepSandbox struct {
 	// +optional
 	MCP []MCPPin `json:"mcp,omitempty"`
 }
+
+// AddressFamily is a family of addresses.
+// +kubebuilder:validation:Enum=IPv4;IPv6
+type AddressFamily string
+
+// Families of addresses.
+const (
+	FamilyIPv4 AddressFamily = "IPv4"
+	FamilyIPv6 AddressFamily = "IPv6"
+)
+
+// MissingWall is a wall within the sandbox that its node does not have.
+// +kubebuilder:validation:Enum=Landlock;ProcessLimit
+type MissingWall string
+
+// Walls within a sandbox.
+const (
+	// WithoutLandlock: the kernel has no Landlock, and programs reach the files of the tool server.
+	WithoutLandlock MissingWall = "Landlock"
+	// WithoutProcessLimit: no limit of the number of processes can be seen in the sandbox.
+	WithoutProcessLimit MissingWall = "ProcessLimit"
+)
 
 // MCPPin says which tools of an MCP server the model is told of.
 type MCPPin struct {

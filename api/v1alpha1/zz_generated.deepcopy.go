@@ -2319,6 +2319,21 @@ func (in *StepSandbox) DeepCopyInto(out *StepSandbox) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Families != nil {
+		in, out := &in.Families, &out.Families
+		*out = make([]AddressFamily, len(*in))
+		copy(*out, *in)
+	}
+	if in.DeniedFamilies != nil {
+		in, out := &in.DeniedFamilies, &out.DeniedFamilies
+		*out = make([]AddressFamily, len(*in))
+		copy(*out, *in)
+	}
+	if in.Unconfined != nil {
+		in, out := &in.Unconfined, &out.Unconfined
+		*out = make([]MissingWall, len(*in))
+		copy(*out, *in)
+	}
 	if in.MCP != nil {
 		in, out := &in.MCP, &out.MCP
 		*out = make([]MCPPin, len(*in))

@@ -4,6 +4,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ const lostMessage = "A NetworkPolicy of the sandbox was changed or deleted. It i
 
 // showIsolation says what the last proof of the sandbox's isolation came to.
 func showIsolation(s *scope) {
+	showConfinement(s)
 	sb := s.progress.Sandbox
 	switch f := s.progress.Failure; {
 	case runpolicy.IsolationLost(s.run, s.progress):
@@ -27,12 +29,58 @@ func showIsolation(s *scope) {
 			"The sandbox is not isolated: it reaches %s. The manager goes on because of --allow-unenforced-isolation.", strings.Join(sb.Open, ", ")))
 	case sb != nil:
 		s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionTrue, v1alpha1.ReasonIsolationVerified, fmt.Sprintf(
-			"Every forbidden address was blocked %d times in a row, from %d ms after the first try on.", sb.IsolationTries, sb.IsolationMs))
+			"Every forbidden address was blocked %d times in a row, from %d ms after the first try on.%s", sb.IsolationTries, sb.IsolationMs, familiesText(sb)))
 	case f != nil && f.Reason == v1alpha1.ReasonIsolationRefused:
 		s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonIsolationUnverified, f.Message)
 	default:
 		s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionUnknown, v1alpha1.ReasonIsolationPending,
 			"The sandbox was not tried yet, and nothing that the model asked for has run in it.")
+	}
+}
+
+// familiesText says which families of addresses were tried, "" if the proof does not name them.
+func familiesText(sb *v1alpha1.StepSandbox) string {
+	text := ""
+	if len(sb.Families) > 0 {
+		text = " That was tried over " + joinFamilies(sb.Families) + "."
+	}
+	if len(sb.DeniedFamilies) > 0 {
+		text += " The kernel gives programs no sockets of " + joinFamilies(sb.DeniedFamilies) + "."
+	}
+	return text
+}
+
+func joinFamilies(families []v1alpha1.AddressFamily) string {
+	var names []string
+	for _, f := range families {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, " and ")
+}
+
+// showConfinement says whether the sandbox's node has the walls within a sandbox. The run goes on without them.
+func showConfinement(s *scope) {
+	sb := s.progress.Sandbox
+	if sb == nil || len(sb.Families) == 0 {
+		return // It is not known yet.
+	}
+	texts := map[v1alpha1.MissingWall]string{
+		v1alpha1.WithoutLandlock: "The kernel of its node has no Landlock (Linux 5.19 or newer): programs can reach the files of the tool server, and lie about their sandbox.",
+		v1alpha1.WithoutProcessLimit: "No limit of the number of processes can be seen in the sandbox: set podPidsLimit in the configuration of the kubelets, " +
+			"or use nodes that support user namespaces.",
+	}
+	var missing []string
+	for _, wall := range sb.Unconfined {
+		missing = append(missing, texts[wall])
+	}
+	switch {
+	case slices.Contains(sb.Unconfined, v1alpha1.WithoutLandlock):
+		s.set(v1alpha1.ConditionConfined, metav1.ConditionFalse, v1alpha1.ReasonNoLandlock, strings.Join(missing, " "))
+	case len(missing) > 0:
+		s.set(v1alpha1.ConditionConfined, metav1.ConditionFalse, v1alpha1.ReasonNoProcessLimit, strings.Join(missing, " "))
+	default:
+		s.set(v1alpha1.ConditionConfined, metav1.ConditionTrue, v1alpha1.ReasonConfined,
+			"Programs are kept from the tool server by Landlock, and their number is limited.")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,8 @@ type proof struct {
 	began time.Time
 	// open are the addresses that were reached to the last, where that is allowed. There are no tries then.
 	open []string
+	// confinement is what the tool server says of its programs.
+	confinement toolapi.Confinement
 }
 
 // proveIsolation waits until the sandbox reaches none of the forbidden addresses, several times in a row. A CNI closes
@@ -59,12 +62,15 @@ func (s *sandboxTools) proveIsolation(ctx context.Context) (proof, error) {
 		if err != nil {
 			return proof{}, s.classify(ctx, err)
 		}
+		if err := confined(resp.Confinement); err != nil {
+			return proof{}, err
+		}
 		open := reached(resp)
 		if len(open) > 0 && round.Sub(start) > s.engine.Config.IsolationTimeout {
-			return s.unproved(open, proof{began: start, after: round.Sub(start)})
+			return s.unproved(open, proof{began: start, after: round.Sub(start), confinement: *resp.Confinement})
 		}
 		if c.add(len(open) == 0, round, s.engine.Now()) {
-			return proof{tries: c.tries, after: c.first.Sub(start), began: start}, nil
+			return proof{tries: c.tries, after: c.first.Sub(start), began: start, confinement: *resp.Confinement}, nil
 		}
 		select {
 		case <-time.After(probePause):
@@ -122,8 +128,27 @@ func firstRunes(s string, limit int) string {
 // record writes the proof into what the steps say of the sandbox.
 func (p proof) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
 	box.IsolationTries, box.IsolationMs, box.Open = p.tries, p.after.Milliseconds(), p.open
+	box.Families, box.DeniedFamilies = familiesOf(p.confinement.Families), familiesOf(p.confinement.Denied)
+	box.Unconfined = nil
+	if !p.confinement.Landlock {
+		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutLandlock)
+	}
+	if !p.confinement.ProcessLimit {
+		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutProcessLimit)
+	}
 	// It counts in whole seconds, and always as later than the loss that this loop was started with. See there.
 	box.ProvedAt = new(runpolicy.ProvedAt(run, p.began))
+}
+
+// familiesOf takes over the names that the API knows.
+func familiesOf(names []string) []v1alpha1.AddressFamily {
+	var families []v1alpha1.AddressFamily
+	for _, f := range []v1alpha1.AddressFamily{v1alpha1.FamilyIPv4, v1alpha1.FamilyIPv6} {
+		if slices.Contains(names, string(f)) {
+			families = append(families, f)
+		}
+	}
+	return families
 }
 
 const (
@@ -162,6 +187,8 @@ func embed(network netip.Prefix, ip netip.Addr) netip.Addr {
 	return netip.AddrFrom16(whole)
 }
 
+// reached names what must not be reached. What is nearby counts where programs have sockets of its family: elsewhere there may be no
+// wall, as before the IPv6 addresses that Pods of a cluster of IPv4 have on their links, and the kernel is the wall.
 func reached(resp toolapi.ProbeResponse) []string {
 	var open []string
 	for _, r := range resp.Results {
@@ -169,7 +196,36 @@ func reached(resp toolapi.ProbeResponse) []string {
 			open = append(open, r.Name)
 		}
 	}
+	for _, r := range resp.Nearby {
+		if r.Reached && !(resp.Confinement != nil && slices.Contains(resp.Confinement.Denied, r.Family)) {
+			open = append(open, r.Name)
+		}
+	}
+	if resp.Confinement != nil {
+		for _, address := range resp.Confinement.Listening {
+			open = append(open, "from outside its own tool server at "+address)
+		}
+	}
 	return open
+}
+
+// confined fails a sandbox whose programs the kernel does not hold. Other tries would come to nothing else.
+func confined(c *toolapi.Confinement) error {
+	why := ""
+	switch {
+	case c == nil:
+		why = "the tool server of its image does not filter system calls: use a sandbox image of this version"
+	case c.Refused != "":
+		why = c.Refused
+	default:
+		return nil
+	}
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure,
+		Reason:   motorloop.ReasonIsolationUnverified,
+		Message: "Nothing was run in the sandbox, because programs in it could have sockets of families for which the cluster's walls are not proved: " +
+			firstRunes(why, 600) + ".",
+	}
 }
 
 func unverified(open []string, after time.Duration) error {

@@ -3,10 +3,14 @@
 package engine
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -60,5 +64,67 @@ func TestForbiddenHasTheNode(t *testing.T) {
 	}
 	if len(common) != 1 {
 		t.Error("the common ones were changed")
+	}
+}
+
+func TestReachedNearby(t *testing.T) {
+	t.Parallel()
+	four := &toolapi.Confinement{Families: []string{toolapi.FamilyIPv4}, Denied: []string{toolapi.FamilyIPv6}}
+	six := &toolapi.Confinement{Families: []string{toolapi.FamilyIPv6}}
+	listening := &toolapi.Confinement{Families: []string{toolapi.FamilyIPv4}, Listening: []string{"[::]:8443"}}
+	near := func(family string, reached bool) toolapi.ProbeResponse {
+		return toolapi.ProbeResponse{Nearby: []toolapi.NearbyResult{{Family: family, ProbeResult: toolapi.ProbeResult{Name: "x", Reached: reached}}}}
+	}
+	with := func(r toolapi.ProbeResponse, c *toolapi.Confinement) toolapi.ProbeResponse {
+		r.Confinement = c
+		return r
+	}
+	for name, tt := range map[string]struct {
+		resp toolapi.ProbeResponse
+		want []string
+	}{
+		"by the link, and the kernel is the wall": {with(near(toolapi.FamilyIPv6, true), four), nil},
+		"by the link, and programs have sockets":  {with(near(toolapi.FamilyIPv6, true), six), []string{"x"}},
+		"by the link, and nothing is known":       {near(toolapi.FamilyIPv6, true), []string{"x"}},
+		"by a broadcast":                          {with(near(toolapi.FamilyIPv4, true), four), []string{"x"}},
+		"blocked":                                 {with(near(toolapi.FamilyIPv4, false), four), nil},
+		"from outside":                            {toolapi.ProbeResponse{Confinement: listening}, []string{"from outside its own tool server at [::]:8443"}},
+	} {
+		if got := reached(tt.resp); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestUnconfinedProgramsAreNotRun(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		c    *toolapi.Confinement
+		want string
+	}{
+		"an older tool server": {nil, "use a sandbox image of this version"},
+		"a kernel without":     {&toolapi.Confinement{Refused: "the kernel needs CONFIG_SECCOMP_FILTER"}, "CONFIG_SECCOMP_FILTER"},
+		"all is well":          {&toolapi.Confinement{Families: []string{toolapi.FamilyIPv4}}, ""},
+	} {
+		err := confined(tt.c)
+		failure, ok := errors.AsType[*motorloop.Failure](err)
+		if tt.want == "" && err != nil || tt.want != "" && (!ok || failure.Reason != motorloop.ReasonIsolationUnverified || !strings.Contains(failure.Message, tt.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestProofIsRecorded(t *testing.T) {
+	t.Parallel()
+	var box v1alpha1.StepSandbox
+	p := proof{tries: 3, began: time.Unix(1, 0), confinement: toolapi.Confinement{Families: []string{"IPv4", "IPv9"}, Denied: []string{"IPv6"}, Landlock: true}}
+	p.record(&box, &v1alpha1.MotorRun{})
+	if !slices.Equal(box.Families, []v1alpha1.AddressFamily{"IPv4"}) || !slices.Equal(box.DeniedFamilies, []v1alpha1.AddressFamily{"IPv6"}) ||
+		!slices.Equal(box.Unconfined, []v1alpha1.MissingWall{v1alpha1.WithoutProcessLimit}) {
+		t.Errorf("%+v", box)
+	}
+	p.confinement.ProcessLimit = true
+	if p.record(&box, &v1alpha1.MotorRun{}); len(box.Unconfined) > 0 {
+		t.Errorf("a wall that is there now is still missing: %+v", box)
 	}
 }

