@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // evasions are lines that run git push, or may.
@@ -231,22 +232,43 @@ func TestNotHarmless(t *testing.T) {
 	}
 }
 
-// TestEffort has lines that are made to take long be judged all the same.
+// TestEffort has lines that are made to take long be judged all the same: what stands at their end is not let through.
 func TestEffort(t *testing.T) {
 	t.Parallel()
+	var patterns []string
+	for i := range 64 {
+		patterns = append(patterns, fmt.Sprintf("git -abc --force=*x* * push%d * x", i))
+	}
+	found := 0
 	for _, unit := range []string{"git ", "env ", "xargs ", "find -exec ", "find $x ", "curl ", "git;", "env A=b ", "ls\n", "x=$x ", "git --a ", "git -a ", "\\\n", "((x));", "sudo "} {
-		line := strings.Repeat(unit, (maxLine-100)/len(unit)) + " ls"
-		l, err := Parse(line)
-		if err != nil {
-			continue
+		for _, size := range []int{maxLine - 100, 1000} {
+			began := time.Now()
+			l, err := Parse(strings.Repeat(unit, size/len(unit)) + "\ngit push")
+			if err != nil {
+				continue // What cannot be told is not let through either.
+			}
+			outside := l.NotHarmless()
+			told := l.Unsure == "" && l.Untold() == nil
+			if outside == "" {
+				t.Errorf("%d bytes of %q: the git push behind them is taken for harmless", size, unit)
+			}
+			switch {
+			case !told:
+			case l.Named("git push") == nil:
+				t.Errorf("%d bytes of %q: the git push behind them is not found", size, unit)
+			default:
+				found++
+			}
+			if l.Disallowed(patterns) == "" {
+				t.Errorf("%d bytes of %q: the git push behind them is allowed by patterns that do not have it", size, unit)
+			}
+			// This takes less than a tenth of a second. A step that goes over the line once for each of its words takes minutes.
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("%d bytes of %q: it took %s", size, unit, took)
+			}
 		}
-		var patterns []string
-		for i := range 64 {
-			p := fmt.Sprintf("git -abc --force=*x* * push%d * x", i)
-			l.Named(p)
-			patterns = append(patterns, p)
-		}
-		l.NotHarmless()
-		l.Disallowed(patterns)
+	}
+	if found < 5 {
+		t.Errorf("a git push was found in only %d of the lines", found)
 	}
 }

@@ -199,12 +199,16 @@ func (c *Client) Probe(ctx context.Context, req toolapi.ProbeRequest) (toolapi.P
 	}
 	var resp toolapi.ProbeResponse
 	timeout := shortTimeout + time.Duration(req.TimeoutMs)*time.Millisecond
-	err = c.request(ctx, exchange{method: http.MethodPost, path: toolapi.PathProbe, body: body, timeout: timeout, into: &resp})
-	if err == nil && len(resp.Results) != len(req.Targets) {
-		err = fmt.Errorf("%w: %d results for %d targets", ErrBadAnswer, len(resp.Results), len(req.Targets))
-	}
-	if err != nil {
+	if err := c.request(ctx, exchange{method: http.MethodPost, path: toolapi.PathProbe, body: body, timeout: timeout, into: &resp}); err != nil {
 		return toolapi.ProbeResponse{}, err
+	}
+	if len(resp.Results) != len(req.Targets) {
+		return toolapi.ProbeResponse{}, fmt.Errorf("%w: %d results for %d targets", ErrBadAnswer, len(resp.Results), len(req.Targets))
+	}
+	for i, r := range resp.Results {
+		if r.Name != req.Targets[i].Name {
+			return toolapi.ProbeResponse{}, fmt.Errorf("%w: result %d is of %q and not of %s", ErrBadAnswer, i, plain(r.Name, 64), req.Targets[i].Name)
+		}
 	}
 	return resp, nil
 }

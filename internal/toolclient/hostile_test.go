@@ -164,3 +164,36 @@ func TestHostileArtifacts(t *testing.T) {
 		}
 	}
 }
+
+// Targets of which the answer says nothing, or says something of others, must not count as blocked.
+func TestHostileProbe(t *testing.T) {
+	req := toolapi.ProbeRequest{TimeoutMs: 1, Targets: []toolapi.ProbeTarget{
+		{Name: "API server", Network: "tcp", Address: "127.0.0.1:1"}, {Name: "kubelet", Network: "tcp", Address: "127.0.0.1:2"},
+	}}
+	blocked := func(names ...string) (results []toolapi.ProbeResult) {
+		for _, name := range names {
+			results = append(results, toolapi.ProbeResult{Name: name})
+		}
+		return results
+	}
+	for name, tt := range map[string]struct {
+		results []toolapi.ProbeResult
+		want    error
+	}{
+		"none":          {nil, toolclient.ErrBadAnswer},
+		"empty":         {[]toolapi.ProbeResult{}, toolclient.ErrBadAnswer},
+		"too few":       {blocked("API server"), toolclient.ErrBadAnswer},
+		"too many":      {blocked("API server", "kubelet", "kubelet"), toolclient.ErrBadAnswer},
+		"another one":   {blocked("API server", "\x1b[2Jnothing"), toolclient.ErrBadAnswer},
+		"another order": {blocked("kubelet", "API server"), toolclient.ErrBadAnswer},
+		"as asked":      {blocked("API server", "kubelet"), nil},
+	} {
+		_, c := fake(t, func(w http.ResponseWriter, _ *http.Request) {
+			_ = json.NewEncoder(w).Encode(toolapi.ProbeResponse{Results: tt.results})
+		})
+		got, err := c.Probe(testContext(t), req)
+		if !errors.Is(err, tt.want) || (err == nil) != (len(got.Results) == len(req.Targets)) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}

@@ -184,6 +184,10 @@ func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
 				t.Fatal("the secret was read")
 			}
 		}
+		// The folders above a new file are made too. The way may lead out as soon as it is known that there is no such file.
+		for j := range 10 {
+			_, _ = w.prepare(fmt.Sprintf("d/new/%d-%d/file", i, j))
+		}
 		if i%20 == 0 { // Each is synced to the disk.
 			_ = w.replace("d/file", strings.NewReader("inside"))
 		}
@@ -191,6 +195,9 @@ func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
 	stop()
 	if content, err := os.ReadFile(outside + "/file"); err != nil || string(content) != secret {
 		t.Errorf("the file outside is %q: %v", content, err)
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
+		t.Errorf("the folder outside has %v: %v", entries, err)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == ScanStagedVerb {
 		os.Exit(ScanStaged(context.Background(), os.Stderr))
 	}
-	if len(os.Args) == 3 && os.Args[1] == mcpProgram {
+	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], mcpProgram) {
 		serveMCP(os.Args[2])
 		os.Exit(0)
 	}

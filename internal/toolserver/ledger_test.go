@@ -333,3 +333,25 @@ func FuzzReadLedger(f *testing.F) {
 		}
 	})
 }
+
+// A request of an older claim may have been let in before the newer one came. It must neither start a call that its successor
+// found absent, nor learn anything.
+func TestLedgerOfAClaimThatWasOvertaken(t *testing.T) {
+	l := mustOpen(t, filepath.Join(t.TempDir(), "ledger"))
+	if _, err := l.enter(1); err != nil {
+		t.Fatal(err)
+	}
+	mustBegin(t, l, 1, "before")
+	if _, err := l.enter(2); err != nil {
+		t.Fatal(err)
+	}
+	if c, fresh, err := l.begin(1, work{id: "late", digest: "digest"}, nil); !errors.Is(err, errStale) || c != nil || fresh || l.find("late") != nil {
+		t.Errorf("a call of the older claim: fresh %t, %v, and the ledger has %+v", fresh, err, l.find("late"))
+	}
+	for _, id := range []string{"before", "late"} {
+		if state, err := l.state(1, id, l.find(id)); !errors.Is(err, errStale) || state != (toolapi.CallState{}) {
+			t.Errorf("the older claim is told of %s: %+v, %v", id, state, err)
+		}
+	}
+	mustBegin(t, l, 2, "late")
+}

@@ -27,13 +27,13 @@ func TestMCPProgramCommits(t *testing.T) {
 		}
 	}
 	refused("at first")
-	before := marked(t, mcpProgram)
+	before := marked(t, mcpMark)
 	// The program was started before the files went, and no call of bash puts them back.
 	if r := s.mcp("run", "rm -rf "+filepath.Join(s.temp, ownDir)); r.Output != "[<nil>]\n" {
 		t.Fatalf("%+v", r)
 	}
 	refused("when the hooks were removed")
-	if after := marked(t, mcpProgram); len(before) == 0 || strings.Join(before, "") != strings.Join(after, "") {
+	if after := marked(t, mcpMark); len(before) == 0 || strings.Join(before, "") != strings.Join(after, "") {
 		t.Errorf("the program was started again: %q, then %q", before, after)
 	}
 	if got := s.commits(); strings.Contains(got, "leak") {

@@ -79,7 +79,7 @@ func TestMCPServersThatCannotBeUsed(t *testing.T) {
 		}
 	}
 	s.setMCP()
-	await(t, "the end of all programs", func() bool { return len(marked(t, mcpProgram)) == 0 })
+	await(t, "the end of all programs", func() bool { return len(marked(t, mcpMark)) == 0 })
 }
 
 // What a server says of its tools is bounded, and what no endpoint would take is left out with the reason.
@@ -182,7 +182,7 @@ func TestMCPNewerClaim(t *testing.T) {
 		_, err := s.client(1).MCP(testContext(t), toolapi.MCPRequest{Servers: []toolapi.MCPServer{hostileMCP(t, "silent")}, TimeoutMs: 60_000})
 		ended <- err
 	}()
-	await(t, "the server to start", func() bool { return len(marked(t, mcpProgram)) > 0 })
+	await(t, "the server to start", func() bool { return len(marked(t, mcpMark)) > 0 })
 	began := time.Now()
 	resp, err := s.client(2).MCP(testContext(t), toolapi.MCPRequest{Servers: []toolapi.MCPServer{hostileMCP(t, "fine")}, TimeoutMs: 60_000})
 	if err != nil || resp.Servers[0].Error != "" {
@@ -344,7 +344,7 @@ func TestMCPHostileOverHTTP(t *testing.T) {
 func TestMCPLeavesNothing(t *testing.T) {
 	s := newSandbox(t)
 	s.setMCP()
-	await(t, "the end of what there was before", func() bool { return len(marked(t, mcpProgram)) == 0 && mcpGoroutines() == 0 })
+	await(t, "the end of what there was before", func() bool { return len(marked(t, mcpMark)) == 0 && mcpGoroutines() == 0 })
 	before := pipes(t)
 	for range 5 {
 		s.friendly()
@@ -353,7 +353,7 @@ func TestMCPLeavesNothing(t *testing.T) {
 		s.setMCP(hostileMCP(t, "garbage"))
 		s.setMCP()
 	}
-	await(t, "the end of all programs", func() bool { return len(marked(t, mcpProgram)) == 0 })
+	await(t, "the end of all programs", func() bool { return len(marked(t, mcpMark)) == 0 })
 	await(t, "the end of all goroutines", func() bool { return mcpGoroutines() == 0 })
 	await(t, "the end of all pipes", func() bool { return pipes(t) <= before })
 }

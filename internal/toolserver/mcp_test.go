@@ -106,12 +106,12 @@ func TestMCPProgramIsLikeThoseOfTools(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Calls in between do not end it, and a change of what programs have begins it again.
-	before := marked(t, mcpProgram)
+	before := marked(t, mcpMark)
 	if r := s.bash("true"); !r.OK {
 		t.Fatalf("%+v", r)
 	}
 	s.setMCP(server)
-	if after := marked(t, mcpProgram); !slices.Equal(before, after) || len(after) == 0 {
+	if after := marked(t, mcpMark); !slices.Equal(before, after) || len(after) == 0 {
 		t.Errorf("%q, then %q", before, after)
 	}
 	s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"API_KEY": "another"}})
@@ -119,7 +119,7 @@ func TestMCPProgramIsLikeThoseOfTools(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.setMCP()
-	if left := marked(t, mcpProgram); len(left) > 0 {
+	if left := marked(t, mcpMark); len(left) > 0 {
 		t.Errorf("%q", left)
 	}
 	if r := s.mcp("echo", "x"); r.ErrorCode != toolapi.CodeToolNotGranted {

@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,8 +27,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// mcpProgram as the first argument makes the test binary an MCP server on its standard streams; its behaviour follows.
-const mcpProgram = "test-mcp-server"
+// mcpProgram begins the first argument that makes the test binary an MCP server on its standard streams; its behaviour follows.
+const mcpProgram = "test-mcp-server-"
+
+// mcpMark is the whole argument. It names this process: another run of these tests on the machine has servers of its own.
+var mcpMark = mcpProgram + strconv.Itoa(os.Getpid()) + "."
 
 // serveMCP is such a server.
 func serveMCP(behaviour string) {
@@ -46,7 +50,7 @@ func mcpCommand(t *testing.T, behaviour string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []string{self, mcpProgram, behaviour}
+	return []string{self, mcpMark, behaviour}
 }
 
 type echoArgs struct {

@@ -248,7 +248,7 @@ func TestNothingRunsOnceSkillsAreListed(t *testing.T) {
 	if left := marked(t, mark); len(left) > 0 {
 		t.Errorf("there still runs %q", left)
 	}
-	if left := marked(t, mcpProgram); len(left) > 0 {
+	if left := marked(t, mcpMark); len(left) > 0 {
 		t.Errorf("there still runs %q", left)
 	}
 	content := s.content("SKILL.md")

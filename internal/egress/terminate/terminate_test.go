@@ -149,12 +149,43 @@ func TestMisuse(t *testing.T) {
 			}
 			got := w.do(w.client(), or(tt.method, http.MethodGet), fill(tt.path), header, strings.NewReader(strings.Repeat("x", 1<<10)))
 			if got.StatusCode != http.StatusForbidden || !strings.Contains(got.body, `"error":"credential_misuse"`) || len(w.requests()) != 0 {
-				t.Errorf("got %d %s; the host saw %q", got.StatusCode, got.body, w.requests())
+				t.Fatalf("got %d %s; the host saw %q", got.StatusCode, got.body, w.requests())
 			}
 			if d := w.denied(); d.Reason != egress.ReasonCredentialMisuse || d.Credential != tt.want || d.Host != host {
 				t.Errorf("people are told %+v", d)
 			}
 		})
+	}
+}
+
+// A credential for one port of a host is none for another port of it.
+func TestCredentialOfAnotherPort(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, echo, func(w *world, _ *tls.Config) {
+		w.grant.Domains = []string{host, host + ":8443"}
+		w.grant.Credentials = []grant.Credential{
+			credential("run-a", "c0", "bearer", value+"0", host), credential("run-a", "c1", "bearer", value+"1", host+":8443"),
+		}
+	})
+	client := w.client()
+	for i, port := range []string{"", ":8443"} {
+		for handle := range w.grant.Credentials {
+			before := len(w.requests())
+			got := w.doAt(client, host+port, http.MethodGet, "/", http.Header{"Authorization": {"Bearer " + w.handle(handle)}}, nil)
+			saw := w.requests()[before:]
+			if handle == i {
+				if want := "Authorization: Bearer " + w.values()[i] + "\r\n"; got.StatusCode != http.StatusOK || len(saw) != 1 || !strings.Contains(saw[0], want) {
+					t.Errorf("%s%s, its own: got %d %s; the host saw %q", host, port, got.StatusCode, got.body, saw)
+				}
+				continue
+			}
+			if got.StatusCode != http.StatusForbidden || !strings.Contains(got.body, `"error":"credential_misuse"`) || len(saw) != 0 {
+				t.Fatalf("%s%s, the other's: got %d %s; the host saw %q", host, port, got.StatusCode, got.body, saw)
+			}
+			if d := w.denied(); d.Reason != egress.ReasonCredentialMisuse || d.Credential != w.grant.Credentials[handle].Name {
+				t.Errorf("people are told %+v", d)
+			}
+		}
 	}
 }
 
