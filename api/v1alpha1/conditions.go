@@ -244,6 +244,8 @@ const (
 	ReasonTimeout = "Timeout"
 	// ReasonSandboxStartTimeout: the sandbox did not run within the manager's time for it.
 	ReasonSandboxStartTimeout = "SandboxStartTimeout"
+	// ReasonSandboxOutdated: the sandbox was made by another release, and does not know what the run needs of it.
+	ReasonSandboxOutdated = "SandboxOutdated"
 	// ReasonSandboxLost: the sandbox Pod was deleted, or ended by itself, before the run did.
 	ReasonSandboxLost = "SandboxLost"
 	// ReasonSandboxOOMKilled: the sandbox went over its memory limit.

@@ -161,6 +161,7 @@ func (e *Engine) runLoop(
 		Policy:      callPolicy{run: run, entries: entries, now: e.Now},
 		Credentials: store,
 		Ready:       box.ready,
+		Peer:        box.peer,
 		HintModel:   discreetModel{thriftyModel{hints, &l.history}, known},
 		Now:         e.Now,
 		Logger:      log,
@@ -271,7 +272,7 @@ func maxIterations(limit, attempt int32) int32 {
 
 // openSandbox makes the client of the run's sandbox. Nothing is sent yet.
 func (e *Engine) openSandbox(l *loop, run *v1alpha1.MotorRun, entries *journal.Log, log *slog.Logger) (*sandboxTools, error) {
-	box := &sandboxTools{engine: e, loop: l, run: run, entries: entries, log: log, prepared: make(chan struct{})}
+	box := &sandboxTools{engine: e, loop: l, run: run, entries: entries, log: log, greeted: make(chan struct{}), prepared: make(chan struct{})}
 	pinned := ""
 	if !box.fresh() {
 		pinned = entries.Sandbox().ServerKey
@@ -291,10 +292,11 @@ func (e *Engine) openSandbox(l *loop, run *v1alpha1.MotorRun, entries *journal.L
 	return box, nil
 }
 
-// remoteProblem tells what the sandbox says of a request from faults of the connection, and from another epoch of its run.
+// remoteProblem tells what the sandbox says of a request from faults of the connection, from another epoch of its run, and from a
+// sandbox of another release, which says nothing of what the request asks for.
 func remoteProblem(err error) (*toolclient.RemoteError, bool) {
 	remote, ok := errors.AsType[*toolclient.RemoteError](err)
-	return remote, ok && !errors.Is(err, toolclient.ErrStaleEpoch)
+	return remote, ok && !errors.Is(err, toolclient.ErrStaleEpoch) && !errors.Is(err, toolclient.ErrUnsupported)
 }
 
 // classify turns what the tool server's client reports into what the loop knows: stale, lost, or nothing decided.
@@ -307,6 +309,9 @@ func (s *sandboxTools) classify(ctx context.Context, err error) error {
 	case errors.Is(err, toolclient.ErrUnreachable) && s.loop.mayComeBack(s.engine.Now()):
 		// It may be that its node starts it again. If the Pod is gone, the controller will see that.
 		return fmt.Errorf("%w: %w", errMissing, err)
+	}
+	if errors.Is(err, toolclient.ErrUnsupported) {
+		return outdated(err)
 	}
 	return &motorloop.Failure{
 		Category:  motorloop.InfraFailure,

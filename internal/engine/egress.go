@@ -172,7 +172,9 @@ func (s *sandboxTools) setEgress(ctx context.Context, hello toolapi.Hello) error
 		return nil
 	}
 	resp, err := s.client.SetEgress(ctx, request)
-	if remote, ok := remoteProblem(err); ok {
+	if remote, ok := remoteProblem(err); ok && hello.APIVersion == 0 {
+		return outdated(remote) // It has no word for what it does not know.
+	} else if ok {
 		return egressUnavailable(firstRunes(remote.Message, maxDetail), false)
 	}
 	if err != nil {

@@ -30,8 +30,8 @@ type sandboxTools struct {
 	mcp *mcpServers
 	// isolationLost says whether a policy of the sandbox was away since its isolation was last proved.
 	isolationLost bool
-	// prepared is closed when the sandbox is ready.
-	prepared chan struct{}
+	// greeted is closed when the tool server has said what it has, prepared when the sandbox is ready.
+	greeted, prepared chan struct{}
 	// used says that the tool server has started a call, restarted that it has ended since.
 	used, restarted bool
 }
@@ -48,6 +48,11 @@ func (s *sandboxTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result
 		s.restarted = false
 	}
 	if refused, err := s.refuseMCP(ctx, c); err != nil {
+		return toolapi.Result{}, err
+	} else if refused != nil {
+		return *refused, nil
+	}
+	if refused, err := s.unserved(c); err != nil {
 		return toolapi.Result{}, err
 	} else if refused != nil {
 		return *refused, nil
@@ -126,6 +131,7 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 	if err != nil {
 		return s.classify(ctx, err)
 	}
+	close(s.greeted)
 	box, fresh := s.entries.Sandbox(), s.fresh()
 	if fresh {
 		box = v1alpha1.StepSandbox{}

@@ -29,6 +29,9 @@ type Loop struct {
 	// MCP gives the MCP servers, once Ready has returned nil: the first model call waits for that. Nil means that there are
 	// none, and nothing waits.
 	MCP func() []MCPServer
+	// Peer gives what the sandbox has, nil if that is not known. It may wait for a moment; Ready is on its way by then. The model
+	// is offered nothing else. Nil means that the sandbox has it all.
+	Peer func(context.Context) *toolapi.Peer
 	// Credentials serves save_credential, after Ready. Nil means that every such call is refused.
 	Credentials CredentialStore
 	// Ready is called at most once per Run, at the same time as the first model call, or before the first tool
@@ -103,6 +106,8 @@ type run struct {
 	// servers is Loop.MCP, and met says that cfg and catalog have what it gave.
 	servers func() []MCPServer
 	met     bool
+	// ask for peer until it is known.
+	askPeer func(context.Context) *toolapi.Peer
 
 	catalog *Catalog
 	gate    *gate
@@ -116,7 +121,7 @@ func (l *Loop) newRun(turns []*Turn, answers map[string]string) *run {
 	r := &run{
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
 		hintModel: l.HintModel, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials,
-		servers: l.MCP, catalog: catalogOf(l.Config), gate: newGate(l.Ready), answers: answers,
+		servers: l.MCP, askPeer: l.Peer, catalog: catalogOf(l.Config), gate: newGate(l.Ready), answers: answers,
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -186,6 +191,7 @@ func (r *run) next(ctx context.Context) (*Turn, error) {
 
 // ask asks the model for its next step.
 func (r *run) ask(ctx context.Context) (*Turn, error) {
+	r.learnPeer(ctx)
 	a, req, took, err := r.completeStep(ctx)
 	if err != nil {
 		return nil, err

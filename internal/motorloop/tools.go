@@ -66,7 +66,7 @@ func (cfg Config) definitions(c *Catalog) []ToolDefinition {
 	if cfg.Review {
 		defs = slices.DeleteFunc(defs, func(d ToolDefinition) bool { return d.Name == toolapi.ToolAskUser })
 	}
-	return defs
+	return narrow(defs, cfg.Peer)
 }
 
 // offered are the names of definitions.

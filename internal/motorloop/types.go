@@ -290,6 +290,8 @@ type Config struct {
 	Task    string
 	// Tools are the granted tools; ask_user is always offered, but for a Review.
 	Tools []string
+	// Peer is what the sandbox has, nil if that is not known. What Loop.Peer gives takes its place.
+	Peer *toolapi.Peer
 	// RequestDomain says that request_domain is offered, also if Tools does not name it.
 	RequestDomain bool
 	// Search says that there is somebody who carries out searches: search_web is offered if Tools names it.
@@ -411,6 +413,8 @@ const (
 	ReasonMaxTokens = "MaxTokens"
 	// ReasonSandboxLost: the sandbox Pod went away or its tool server cannot be reached any more.
 	ReasonSandboxLost = "SandboxLost"
+	// ReasonSandboxOutdated: the sandbox was made by another release, and does not know what the run needs of it.
+	ReasonSandboxOutdated = "SandboxOutdated"
 	// ReasonIsolationUnverified: the sandbox could reach what it must not.
 	ReasonIsolationUnverified = "IsolationUnverified"
 	// ReasonEgressUnavailable: the sandbox could not reach the egress proxy.

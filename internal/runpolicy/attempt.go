@@ -133,7 +133,7 @@ func lostSandbox(f *v1alpha1.FailureSummary) bool {
 	}
 	switch f.Reason {
 	case v1alpha1.ReasonSandboxLost, v1alpha1.ReasonSandboxEvicted, v1alpha1.ReasonSandboxCrashed, v1alpha1.ReasonSandboxOOMKilled,
-		v1alpha1.ReasonSandboxStartTimeout, v1alpha1.ReasonTimeout:
+		v1alpha1.ReasonSandboxStartTimeout, v1alpha1.ReasonSandboxOutdated, v1alpha1.ReasonTimeout:
 		return true
 	}
 	return false

@@ -26,8 +26,9 @@ const (
 // ListSkills asks for Skills. Without a body, it is the zero value.
 type ListSkills struct {
 	// Own are the places in the workspace where the skill that it began with has files, beside those of every skill: at most
-	// MaxSkillFiles names of files and folders there. All below such a folder is taken for the skill's.
-	Own []string `json:"own,omitempty"`
+	// MaxSkillFiles names of files and folders there. All below such a folder is taken for the skill's. A server that does not
+	// know of them lists less, which costs a proposal some of its files, and no run its end.
+	Own []string `json:"own,omitempty" wire:"optional"`
 }
 
 // Skills are the folders of the workspace that have a SKILL.md: the workspace itself first, then those of SkillsDir, then others,

@@ -21,6 +21,10 @@
 //	GET  /v1/skills/{path...}?offset=N → Chunk  reads a part of one of their files
 //
 // Anything but 200 carries an Error.
+//
+// Manager and sandbox may be of different releases: a rollout replaces managers while sandboxes run. Hello says what a
+// server knows, and a manager offers and sends nothing else. What a server does not know it refuses with ErrUnknownField, and never
+// passes over: it may be what bounds an effect. Answers are the other way round: who reads one passes over what it does not know.
 package toolapi
 
 import "encoding/json"
@@ -74,6 +78,10 @@ type Hello struct {
 	Egress bool `json:"egress"`
 	// MCP says whether this process has anything of an MCPRequest.
 	MCP bool `json:"mcp,omitempty"`
+	// APIVersion is the version of the format that this server speaks. See APIVersion.
+	APIVersion int32 `json:"apiVersion,omitempty"`
+	// Features are what this server knows of the format. See Features.
+	Features []string `json:"features,omitempty"`
 	// Tools are the names of the tools that this server can run.
 	Tools []string `json:"tools"`
 }
@@ -283,6 +291,9 @@ const (
 	ErrCallMismatch = "call_mismatch"
 	// ErrBadRequest (400): the request does not follow this format.
 	ErrBadRequest = "bad_request"
+	// ErrUnknownField (422): the request has a field, or is one, that this server does not know. Nothing was done. Another
+	// release serves it: see Features.
+	ErrUnknownField = "unknown_field"
 	// ErrFileConflict (409): a call has started, and the workspace does not hold the input file with these bytes.
 	ErrFileConflict = "file_conflict"
 	// ErrTooLarge (413): the body, or the file that is asked for, is over its limit.

@@ -59,19 +59,19 @@ func (c *Client) Hello(ctx context.Context) (toolapi.Hello, error) {
 // ErrUnreachable is a sandbox that does not answer now: it may be about to start again, and the same call may be made
 // again when it has. No error says whether the call ran; State does. When ctx ends, the call goes on; Cancel ends it.
 func (c *Client) Call(ctx context.Context, call toolapi.Call) (toolapi.Result, error) {
-	body, err := encode(call)
-	if err != nil {
-		return toolapi.Result{}, fmt.Errorf("encode call %s: %w", call.ID, err)
-	}
 	var result toolapi.Result
-	err = c.persist(ctx, func(ctx context.Context) error {
+	err := c.persist(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		if err := c.introduce(ctx); err != nil {
 			return err
 		}
+		body, err := c.encode(call)
+		if err != nil {
+			return err
+		}
 		go c.watch(ctx, cancel, call.ID)
-		_, err := c.send(ctx, exchange{method: http.MethodPut, path: callPath(call.ID), body: body, into: &result})
+		_, err = c.send(ctx, exchange{method: http.MethodPut, path: callPath(call.ID), body: body, into: &result})
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -178,13 +178,9 @@ func (c *Client) GetFile(ctx context.Context, path string) ([]byte, error) {
 // SetEgress tells the server the way out, or takes it away, and gives what came of the check of it. Repeating it is
 // harmless. A way that does not answer is no error; Ready is false then. No error has the token or a value in it.
 func (c *Client) SetEgress(ctx context.Context, req toolapi.EgressRequest) (toolapi.EgressResponse, error) {
-	body, err := encode(req)
-	if err != nil {
-		return toolapi.EgressResponse{}, fmt.Errorf("encode the way out: %w", err)
-	}
 	var resp toolapi.EgressResponse
 	timeout := shortTimeout + time.Duration(req.TimeoutMs)*time.Millisecond
-	if err := c.request(ctx, exchange{method: http.MethodPut, path: toolapi.PathEgress, body: body, timeout: timeout, into: &resp}); err != nil {
+	if err := c.request(ctx, exchange{method: http.MethodPut, path: toolapi.PathEgress, payload: req, timeout: timeout, into: &resp}); err != nil {
 		return toolapi.EgressResponse{}, err
 	}
 	resp.Detail = plain(resp.Detail, 500)
@@ -193,13 +189,9 @@ func (c *Client) SetEgress(ctx context.Context, req toolapi.EgressRequest) (tool
 
 // Probe lets the server try connections that must not succeed.
 func (c *Client) Probe(ctx context.Context, req toolapi.ProbeRequest) (toolapi.ProbeResponse, error) {
-	body, err := encode(req)
-	if err != nil {
-		return toolapi.ProbeResponse{}, fmt.Errorf("encode the probe: %w", err)
-	}
 	var resp toolapi.ProbeResponse
 	timeout := shortTimeout + time.Duration(req.TimeoutMs)*time.Millisecond
-	if err := c.request(ctx, exchange{method: http.MethodPost, path: toolapi.PathProbe, body: body, timeout: timeout, into: &resp}); err != nil {
+	if err := c.request(ctx, exchange{method: http.MethodPost, path: toolapi.PathProbe, payload: req, timeout: timeout, into: &resp}); err != nil {
 		return toolapi.ProbeResponse{}, err
 	}
 	if len(resp.Results) != len(req.Targets) {
@@ -219,6 +211,16 @@ func (c *Client) request(ctx context.Context, e exchange) error {
 		if err := c.introduce(ctx); err != nil {
 			return err
 		}
+		if !c.Peer().Serves(e.method, e.path) {
+			return fmt.Errorf("%w: it does not know the request %s %s", ErrUnsupported, e.method, e.path)
+		}
+		if e.payload != nil {
+			body, err := c.encode(e.payload)
+			if err != nil {
+				return err
+			}
+			e.body = body
+		}
 		_, err := c.send(ctx, e)
 		return err
 	})
@@ -228,6 +230,8 @@ func (c *Client) request(ctx context.Context, e exchange) error {
 type exchange struct {
 	method, path string
 	body         []byte
+	// payload is one of toolapi's requests, instead of body.
+	payload any
 	// timeout bounds the exchange; 0 leaves that to the context.
 	timeout time.Duration
 	into    any
@@ -307,11 +311,14 @@ func escapePath(path string) string {
 
 func callPath(id string) string { return toolapi.PathCalls + url.PathEscape(id) }
 
-// encode makes JSON without escapes for HTML, which would make arguments at their limit longer than they may be.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return b.Bytes(), err
+// encode makes the body of a request of what the server knows. The error is ErrUnsupported if that leaves out what is needed.
+func (c *Client) encode(request any) ([]byte, error) {
+	body, missing, err := c.Peer().Encode(request)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the request cannot be encoded: %w", ErrBadAnswer, err)
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("%w: it does not know %s", ErrUnsupported, strings.Join(missing, ", "))
+	}
+	return body, nil
 }

@@ -64,6 +64,7 @@ type Client struct {
 	key      string    // pinned, "" before the first contact
 	verified bool      // Hello has named the right Pod
 	contact  time.Time // the last answer of any kind
+	peer     *toolapi.Peer
 }
 
 // New makes a client. It does not connect yet.
@@ -159,6 +160,9 @@ func (c *Client) hello(ctx context.Context) (toolapi.Hello, error) {
 	if err == nil {
 		err = c.checkKey(chain)
 	}
+	if err == nil && h.APIVersion > toolapi.APIVersion {
+		err = fmt.Errorf("%w: it speaks version %d of the format, and this manager %d", ErrUnsupported, h.APIVersion, toolapi.APIVersion)
+	}
 	if err != nil {
 		// A connection to a server that is not the right one must not be used for the next request.
 		c.http.CloseIdleConnections()
@@ -166,8 +170,15 @@ func (c *Client) hello(ctx context.Context) (toolapi.Hello, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.key, c.verified = pinOf(chain[0]), true
+	c.key, c.verified, c.peer = pinOf(chain[0]), true, h.Peer()
 	return h, nil
+}
+
+// Peer is what the server knows of the format, nil before the first Hello.
+func (c *Client) Peer() *toolapi.Peer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peer
 }
 
 // persist repeats attempt while the server cannot be reached, with growing pauses, until it has not answered anything

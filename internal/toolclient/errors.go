@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"unicode"
 
@@ -24,6 +25,9 @@ var (
 	ErrRefused = errors.New("the tool server refused the connection")
 	// ErrUnreachable says that the server did not answer for as long as the configuration allows.
 	ErrUnreachable = errors.New("the tool server cannot be reached")
+	// ErrUnsupported says that the server is of another release and does not know what the request needs. It was not sent, or
+	// nothing was done: a sandbox that is made now can serve it.
+	ErrUnsupported = errors.New("the sandbox's tool server is of another release")
 	// ErrBadAnswer says that what came back does not follow the format.
 	ErrBadAnswer = errors.New("the tool server's answer cannot be understood")
 )
@@ -41,9 +45,17 @@ func (e *RemoteError) Error() string {
 	return fmt.Sprintf("the tool server answered %d %s: %s", e.Status, e.Code, e.Message)
 }
 
-// Is makes a RemoteError with the code of a stale epoch equal to ErrStaleEpoch.
+// Is makes a RemoteError with the code of a stale epoch equal to ErrStaleEpoch, and one of a field or path that the server does
+// not know equal to ErrUnsupported. Servers of v0.1.0 have no code for that.
 func (e *RemoteError) Is(target error) bool {
-	return target == ErrStaleEpoch && e.Code == toolapi.ErrStaleEpoch
+	switch target {
+	case ErrStaleEpoch:
+		return e.Code == toolapi.ErrStaleEpoch
+	case ErrUnsupported:
+		return e.Code == toolapi.ErrUnknownField || e.Code == toolapi.ErrBadRequest && e.Status == http.StatusNotFound ||
+			e.Code == toolapi.ErrBadRequest && strings.Contains(e.Message, "json: unknown field ")
+	}
+	return false
 }
 
 // final says whether an error would come again if the same request were sent again.
@@ -51,7 +63,7 @@ func final(err error) bool {
 	if _, ok := errors.AsType[*RemoteError](err); ok {
 		return true
 	}
-	for _, e := range []error{ErrStaleEpoch, ErrWrongPod, ErrServerKeyChanged, ErrRefused, ErrBadAnswer} {
+	for _, e := range []error{ErrStaleEpoch, ErrWrongPod, ErrServerKeyChanged, ErrRefused, ErrBadAnswer, ErrUnsupported} {
 		if errors.Is(err, e) {
 			return true
 		}

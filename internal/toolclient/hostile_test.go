@@ -29,7 +29,7 @@ func fake(t *testing.T, handler http.HandlerFunc) (*pod, *toolclient.Client) {
 	}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == toolapi.PathHello {
-			fmt.Fprintf(w, `{"podUID":%q,"fieldOfALaterVersion":1}`, podUID)
+			fmt.Fprintf(w, `{"podUID":%q,"fieldOfALaterVersion":1}`, podUID) // It says no features, as v0.1.0 does.
 			return
 		}
 		handler(w, r)

@@ -23,14 +23,10 @@ const maxMCPAnswer = toolapi.MaxMCPServers * (toolapi.MaxMCPTools*(2*toolapi.Max
 // request, with tools that the request allows, in the order of their names, each with a schema that is a JSON object. What
 // they say is nothing to believe. A server that cannot be used is no error. Repeating it is harmless.
 func (c *Client) MCP(ctx context.Context, req toolapi.MCPRequest) (toolapi.MCPResponse, error) {
-	body, err := encode(req)
-	if err != nil {
-		return toolapi.MCPResponse{}, fmt.Errorf("encode the MCP servers: %w", err)
-	}
 	var resp toolapi.MCPResponse
 	// Servers that are ended, or do not read, take their time beside.
 	timeout := cancelTimeout + time.Duration(req.TimeoutMs)*time.Millisecond
-	e := exchange{method: http.MethodPut, path: toolapi.PathMCP, body: body, timeout: timeout, into: &resp, most: maxMCPAnswer}
+	e := exchange{method: http.MethodPut, path: toolapi.PathMCP, payload: req, timeout: timeout, into: &resp, most: maxMCPAnswer}
 	if err := c.request(ctx, e); err != nil {
 		return toolapi.MCPResponse{}, err
 	}

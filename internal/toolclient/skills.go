@@ -19,13 +19,10 @@ const maxSkillsBytes = 4 << 20
 func (c *Client) Skills(ctx context.Context, own []string) (toolapi.Skills, error) {
 	var list toolapi.Skills
 	ask := exchange{method: http.MethodPost, path: toolapi.PathSkills, timeout: fileTimeout, into: &list, most: maxSkillsBytes}
-	var err error
 	if len(own) > 0 {
-		ask.body, err = encode(toolapi.ListSkills{Own: own})
+		ask.payload = toolapi.ListSkills{Own: own}
 	}
-	if err == nil {
-		err = c.request(ctx, ask)
-	}
+	err := c.request(ctx, ask)
 	if err == nil && len(list.Folders) > toolapi.MaxSkillFolders {
 		err = fmt.Errorf("%w: %d folders of skills", ErrBadAnswer, len(list.Folders))
 	}

@@ -36,7 +36,7 @@ const (
 func (s *Server) hello(*request) (any, error) {
 	return toolapi.Hello{
 		PodUID: s.podUID, Epoch: s.ledger.highest(), Used: s.ledger.busy() || s.mcp.ran(), Egress: s.egress.isSet(), MCP: s.mcp.isSet(),
-		Tools: s.toolNames(),
+		APIVersion: toolapi.APIVersion, Features: toolapi.Features(), Tools: s.toolNames(),
 	}, nil
 }
 
@@ -78,7 +78,7 @@ func readCall(r *request, id string) (req toolapi.Call, digest string, err error
 		return req, "", err
 	}
 	if err := decode(content, &req); err != nil {
-		return req, "", badRequest("the call cannot be read: %v", err)
+		return req, "", unreadable("the call", err)
 	}
 	if len(req.Arguments) > toolapi.MaxArgumentsBytes {
 		return req, "", &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge,

@@ -7,10 +7,14 @@ package toolserver
 import (
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -230,4 +234,28 @@ func FuzzPathIsConfined(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Each way to a file of the workspace goes through its os.Root: a function of os that takes a path follows links out of it, and
+// whether a test sees that is a matter of luck.
+func TestWorkspaceGoesThroughItsRoot(t *testing.T) {
+	allowed := []string{"OpenRoot", "SameFile"}
+	for _, file := range []string{"workspace.go", "files.go", "fileparts.go", "patchwrite.go", "tool_edit.go", "tool_glob.go", "tool_list.go", "tool_patch.go", "tool_read.go", "tool_write.go"} {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok {
+				if of, ok := f.X.(*ast.Ident); ok && of.Name == "os" && !slices.Contains(allowed, f.Sel.Name) {
+					t.Errorf("%s calls os.%s", file, f.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
 }

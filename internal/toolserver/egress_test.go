@@ -355,7 +355,10 @@ func TestEgressRequestsAreStrict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, body := range [][]byte{unknown, []byte(`{"token":7}`), []byte(testToken), nil} {
+	if status, e := s.raw("PUT", toolapi.PathEgress, "1", unknown); status != 422 || e.Code != toolapi.ErrUnknownField || strings.Contains(e.Message, "secret") {
+		t.Errorf("%s: %d %+v", unknown, status, e)
+	}
+	for _, body := range [][]byte{[]byte(`{"token":7}`), []byte(testToken), nil} {
 		if status, e := s.raw("PUT", toolapi.PathEgress, "1", body); status != 400 || e.Code != toolapi.ErrBadRequest || strings.Contains(e.Message, "secret") {
 			t.Errorf("%s: %d %+v", body, status, e)
 		}

@@ -107,7 +107,7 @@ func (s *Server) route(r *http.Request) (func(*request) (any, error), error) {
 	}
 	call, ok := strings.CutPrefix(path, toolapi.PathCalls)
 	if !ok {
-		return nil, &refusal{http.StatusNotFound, toolapi.ErrBadRequest, "there is nothing at this path"}
+		return nil, &refusal{http.StatusNotFound, toolapi.ErrUnknownField, "this tool server knows nothing at this path"}
 	}
 	id, isCancel := strings.CutSuffix(call, "/cancel")
 	if !callID.MatchString(id) {
@@ -203,8 +203,23 @@ func (r *request) body(limit int64) ([]byte, error) {
 	return content, nil
 }
 
+// unreadable is a request that decode did not read. A field that is not known has a code of its own: the request may be a good
+// one of another release.
+func unreadable(what string, err error) error {
+	if isUnknownField(err) {
+		return &refusal{http.StatusUnprocessableEntity, toolapi.ErrUnknownField,
+			fmt.Sprintf("%s has what this tool server does not know: %s", what, strings.TrimPrefix(err.Error(), "json: "))}
+	}
+	return badRequest("%s cannot be read: %v", what, err)
+}
+
+// isUnknownField recognises an error of encoding/json that has no type. It quotes the name of the field and no value.
+func isUnknownField(err error) bool {
+	return err != nil && strings.HasPrefix(err.Error(), "json: unknown field ")
+}
+
 // decode reads exactly one JSON value without unknown fields. A field that one side does not know is a disagreement
-// about the format that must not pass in silence.
+// about the format that must not pass in silence: it may be what bounds the effect of the request.
 func decode(content []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(content))
 	dec.DisallowUnknownFields()

@@ -13,9 +13,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -88,8 +92,8 @@ func TestRequestsAreStrict(t *testing.T) {
 		"odd epoch":              {"GET", "/v1/hello", "1e3", nil, 400, toolapi.ErrBadRequest},
 		"negative epoch":         {"GET", "/v1/hello", "-1", nil, 400, toolapi.ErrBadRequest},
 		"huge epoch":             {"GET", "/v1/hello", "99999999999999999999", nil, 400, toolapi.ErrBadRequest},
-		"root":                   {"GET", "/", "1", nil, 404, toolapi.ErrBadRequest},
-		"unknown path":           {"GET", "/v1/other", "1", nil, 404, toolapi.ErrBadRequest},
+		"root":                   {"GET", "/", "1", nil, 404, toolapi.ErrUnknownField},
+		"unknown path":           {"GET", "/v1/other", "1", nil, 404, toolapi.ErrUnknownField},
 		"wrong method":           {"POST", "/v1/hello", "1", nil, 405, toolapi.ErrBadRequest},
 		"wrong method of a call": {"DELETE", "/v1/calls/a", "1", nil, 405, toolapi.ErrBadRequest},
 		"wrong method of cancel": {"GET", "/v1/calls/a/cancel", "1", nil, 405, toolapi.ErrBadRequest},
@@ -99,7 +103,10 @@ func TestRequestsAreStrict(t *testing.T) {
 		"long id":                {"GET", "/v1/calls/" + strings.Repeat("x", 129), "1", nil, 400, toolapi.ErrBadRequest},
 		"no body":                {"PUT", "/v1/calls/a", "1", nil, 400, toolapi.ErrBadRequest},
 		"no JSON":                {"PUT", "/v1/calls/a", "1", []byte("x"), 400, toolapi.ErrBadRequest},
-		"unknown field":          {"PUT", "/v1/calls/a", "1", call("a", "{}", `,"shell":true`), 400, toolapi.ErrBadRequest},
+		"unknown field":          {"PUT", "/v1/calls/a", "1", call("a", "{}", `,"shell":true`), 422, toolapi.ErrUnknownField},
+		"unknown field, probe":   {"POST", "/v1/probe", "1", []byte(`{"targets":[{"name":"a","network":"tcp","address":"127.0.0.1:1","family":6}],"timeoutMs":1}`), 422, toolapi.ErrUnknownField},
+		"unknown field, way out": {"PUT", "/v1/egress", "1", []byte(`{"timeoutMs":1,"bound":1}`), 422, toolapi.ErrUnknownField},
+		"unknown field, servers": {"PUT", "/v1/mcp", "1", []byte(`{"timeoutMs":1,"servers":[{"name":"a","sandboxed":true}]}`), 422, toolapi.ErrUnknownField},
 		"two values":             {"PUT", "/v1/calls/a", "1", append(call("a", "{}", ""), "{}"...), 400, toolapi.ErrBadRequest},
 		"another id":             {"PUT", "/v1/calls/a", "1", call("b", "{}", ""), 400, toolapi.ErrBadRequest},
 		"no arguments":           {"PUT", "/v1/calls/a", "1", []byte(`{"id":"a","tool":"bash"}`), 400, toolapi.ErrBadRequest},
@@ -166,5 +173,40 @@ func TestEscapeIsRecognised(t *testing.T) {
 	_, openErr := root.Open("../x")
 	if !escapes(openErr) || !escapes(root.Rename("a", "../x")) || !escapes(root.MkdirAll("../x", 0o755)) || escapes(errors.New("x")) || escapes(nil) {
 		t.Errorf("%v", openErr)
+	}
+}
+
+// A server says what it knows, and serves each request that it says it knows.
+func TestHelloSaysWhatIsKnown(t *testing.T) {
+	s := newSandbox(t)
+	hello, err := s.client(1).Hello(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(toolapi.Features(), hello.Features); diff != "" || hello.APIVersion != toolapi.APIVersion {
+		t.Errorf("version %d, features: %s", hello.APIVersion, diff)
+	}
+	for _, f := range hello.Features {
+		method, path, ok := strings.Cut(f, " ")
+		if !ok {
+			continue
+		}
+		if strings.HasSuffix(path, "/") || f == "GET "+toolapi.PathSkills {
+			path = strings.TrimSuffix(path, "/") + "/"
+
+			path += "a"
+		}
+		if method == "POST" && strings.HasPrefix(path, toolapi.PathCalls) {
+			path += "/cancel"
+		}
+		if _, err := s.server.route(httptest.NewRequest(method, path, nil)); err != nil {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+	peer := hello.Peer()
+	for name := range s.server.tools {
+		if !peer.HasTool(name) || !slices.ContainsFunc(hello.Features, func(f string) bool { return strings.HasPrefix(f, name+".") }) {
+			t.Errorf("the tool %s, or its arguments, are not named", name)
+		}
 	}
 }

@@ -66,7 +66,7 @@ func (s *Server) putMCP(r *request) (any, error) {
 	}
 	var req toolapi.MCPRequest
 	if err := decode(content, &req); err != nil {
-		return nil, badRequest("the MCP servers cannot be read: %v", err)
+		return nil, unreadable("the list of MCP servers", err)
 	}
 	if err := checkMCP(req); err != nil {
 		return nil, err

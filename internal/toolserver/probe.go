@@ -36,7 +36,7 @@ func (s *Server) probe(r *request) (any, error) {
 	}
 	var req toolapi.ProbeRequest
 	if err := decode(content, &req); err != nil {
-		return nil, badRequest("the probe cannot be read: %v", err)
+		return nil, unreadable("the probe", err)
 	}
 	timeout := time.Duration(req.TimeoutMs) * time.Millisecond
 	if timeout <= 0 || timeout > maxProbeTimeout {

@@ -65,7 +65,7 @@ func askedSkills(r *request) (asked toolapi.ListSkills, err error) {
 		return asked, err
 	}
 	if err := decode(content, &asked); err != nil {
-		return asked, badRequest("what is asked about skills cannot be read: %v", err)
+		return asked, unreadable("what is asked about skills", err)
 	}
 	if len(asked.Own) > toolapi.MaxSkillFiles {
 		return asked, badRequest("a skill has at most %d places of its own", toolapi.MaxSkillFiles)

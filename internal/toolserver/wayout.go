@@ -35,7 +35,9 @@ func (s *Server) putEgress(r *request) (any, error) {
 		return nil, err
 	}
 	var req toolapi.EgressRequest
-	if err := decode(content, &req); err != nil {
+	if err := decode(content, &req); isUnknownField(err) {
+		return nil, unreadable("the way out", err)
+	} else if err != nil {
 		return nil, badRequest("the way out cannot be read") // The error could quote a value.
 	}
 	if err := checkEgress(req); err != nil {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// helloPatience is how long the first answer of a model waits to learn what the sandbox has. A sandbox that is there says so
+// within milliseconds. One that is away must not keep the model from thinking; what it lacks is then found at the call.
+const helloPatience = 2 * time.Second
+
+// outdated ends an attempt whose sandbox does not know what the run needs of it. A sandbox that is made now does.
+func outdated(err error) error {
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure, Reason: motorloop.ReasonSandboxOutdated, Retryable: true,
+		Message: fmt.Sprintf("The sandbox was made by another release and cannot go on with the run: %v. Another attempt gets a new sandbox; "+
+			"if it ends in the same way, look whether the rollout of the manager is complete.", err),
+	}
+}
+
+// peer gives what the sandbox has, nil if that is not known yet.
+func (s *sandboxTools) peer(ctx context.Context) *toolapi.Peer {
+	if p := s.client.Peer(); p != nil {
+		return p
+	}
+	late := time.NewTimer(helloPatience)
+	defer late.Stop()
+	select {
+	case <-s.greeted:
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return s.client.Peer()
+}
+
+// unserved is the result of a call that asks for what the sandbox does not have, nil if it has it all. The model was told of
+// that only if it was asked before the sandbox was known.
+func (s *sandboxTools) unserved(c toolapi.Call) (*toolapi.Result, error) {
+	peer := s.client.Peer()
+	lacks, hasTool := peer.Lacks(c.Tool, c.Arguments), peer.HasTool(c.Tool)
+	if hasTool && len(lacks) == 0 {
+		return nil, nil
+	}
+	if toolapi.IsOneshot(c.Tool) || c.Tool == toolapi.ToolInstall {
+		// No model can do without.
+		return nil, outdated(fmt.Errorf("it lacks %s %s", c.Tool, strings.Join(lacks, ", ")))
+	}
+	r := toolapi.Result{
+		ErrorCode: toolapi.CodeToolNotGranted, Provenance: toolapi.ProvenanceInternal,
+		Output: fmt.Sprintf("This sandbox was made by an earlier release and does not have the tool %s. Use another one.", c.Tool),
+	}
+	if hasTool {
+		r.ErrorCode = toolapi.CodeInvalidArguments
+		r.Output = fmt.Sprintf("This sandbox was made by an earlier release, in which %s has no argument %s. Nothing was done; call it without.",
+			c.Tool, strings.Join(lacks, " and no "))
+	}
+	return &r, nil
+}
