@@ -42,7 +42,7 @@ const (
 	AnnotationDomains = "motorcortex.dev/domains"
 	// LabelManagedBy is the well-known label that says who writes an object.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
-	// ManagedBy is the value of LabelManagedBy on everything that the operator creates.
+	// ManagedBy is the value of LabelManagedBy on everything that the operator creates, but for sandboxes.
 	ManagedBy = "motorcortex"
 	// CortexName is the only name that a MotorCortex may have.
 	CortexName = "default"

@@ -47,7 +47,7 @@ import (
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-credentials;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-skill-files;motorcortex-skills;motorcortex-steps,verbs=get
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-credentials;motorcortex-endpoints;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-services;motorcortex-skill-files;motorcortex-skills;motorcortex-steps,verbs=get
 // The recorder of the leader election writes events of the old kind.
 // +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=motorcortex-system,resources=leases,verbs=get;list;watch;create;update;delete

@@ -60,7 +60,7 @@ func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Name:      PodName(run),
 			Namespace: run.Namespace,
-			Labels:    labels(run),
+			Labels:    podLabels(run),
 			OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun")),
 			},
@@ -190,6 +190,11 @@ func emptyDir(name string, size resource.Quantity) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
 		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &size},
 	}}
+}
+
+// podLabels leave out the well-known labels: Services, policies and budgets of others select by those.
+func podLabels(run *v1alpha1.MotorRun) map[string]string {
+	return map[string]string{v1alpha1.LabelRun: run.Name, v1alpha1.LabelComponent: v1alpha1.ComponentSandbox}
 }
 
 func labels(run *v1alpha1.MotorRun) map[string]string {

@@ -23,6 +23,7 @@ var promises = []struct {
 }{
 	{"motorcortex-accounts", true},
 	{"motorcortex-credentials", false},
+	{"motorcortex-endpoints", false},
 	{"motorcortex-grants", true},
 	{"motorcortex-networkpolicies", true},
 	{"motorcortex-pod-bindings", false},
@@ -30,6 +31,7 @@ var promises = []struct {
 	{runsPolicy, true},
 	{"motorcortex-sandbox-access", false},
 	{shapePolicy, false},
+	{"motorcortex-services", false},
 	{"motorcortex-skill-files", true},
 	{skillsPolicy, true},
 	{"motorcortex-steps", true},

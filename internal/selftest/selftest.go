@@ -151,7 +151,7 @@ func openPod(namespace string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "self-test-motor-sandbox",
 			Labels: map[string]string{
-				v1alpha1.LabelRun: "self-test", v1alpha1.LabelComponent: v1alpha1.ComponentSandbox, v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,
+				v1alpha1.LabelRun: "self-test", v1alpha1.LabelComponent: v1alpha1.ComponentSandbox,
 			},
 		},
 		Spec: corev1.PodSpec{

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -73,9 +75,13 @@ func TestSandboxShape(t *testing.T) {
 			c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8443)}}}
 		}), ""},
 
-		"another name":    {func(p *corev1.Pod) { p.Name = "sandbox" }, "-motor-sandbox"},
-		"a label more":    {func(p *corev1.Pod) { p.Labels["app"] = "web" }, "no others"},
-		"another manager": {func(p *corev1.Pod) { p.Labels["app.kubernetes.io/managed-by"] = "Helm" }, "no others"},
+		"another name":        {func(p *corev1.Pod) { p.Name = "sandbox" }, "-motor-sandbox"},
+		"a label more":        {func(p *corev1.Pod) { p.Labels["app"] = "web" }, "no others"},
+		"another manager":     {func(p *corev1.Pod) { p.Labels["app.kubernetes.io/managed-by"] = "Helm" }, "no others"},
+		"an annotation more":  {func(p *corev1.Pod) { p.Annotations["k8s.v1.cni.cncf.io/networks"] = "tenant/macvlan" }, "annotations and no others"},
+		"may be moved":        {func(p *corev1.Pod) { p.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "true" }, "annotations and no others"},
+		"the cluster's notes": {func(p *corev1.Pod) { p.Annotations["kubernetes.io/limit-ranger"] = "x" }, ""},
+		"a finalizer":         {func(p *corev1.Pod) { p.Finalizers = []string{"example.org/keep"} }, "has no finalizers"},
 		"sidecar": {func(p *corev1.Pod) {
 			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "b", Image: "i"})
 		}, "one container"},
@@ -213,7 +219,7 @@ func TestSandboxKeepsItsLabels(t *testing.T) {
 	must(t, manager.Create(ctx, pod))
 	const kept = "NetworkPolicies select Pods by their labels"
 	for name, labels := range map[string]string{
-		"one more": `{"app":"web"}`, "another run": `{"motorcortex.dev/run":"b"}`, "no run": `{"motorcortex.dev/run":null}`, "no manager": `{"app.kubernetes.io/managed-by":null}`,
+		"one more": `{"app":"web"}`, "another run": `{"motorcortex.dev/run":"b"}`, "no run": `{"motorcortex.dev/run":null}`, "a manager": `{"app.kubernetes.io/managed-by":"motorcortex"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefused(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"labels":%s}}`, labels)), kept)
@@ -225,7 +231,6 @@ func TestSandboxKeepsItsLabels(t *testing.T) {
 	packed := packedPod(pod.Namespace, "packed")
 	must(t, manager.Create(ctx, packed))
 	wantRefused(t, patchJSON(ctx, admin, packed, `[{"op":"replace","path":"/spec/initContainers/0/image","value":"other"}]`), "keeps the image")
-	must(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"note":"b"}}}`)))
 	// The scheduler's binding adds where the node is, and must add nothing else.
 	bound := func(labels map[string]string) error {
 		return admin.SubResource("binding").Create(ctx, pod.DeepCopy(), &corev1.Binding{
@@ -296,4 +301,81 @@ func debug(ctx context.Context, c client.Client, namespace, name string) error {
 	}
 	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "d", Image: "i", TerminationMessagePolicy: "File", ImagePullPolicy: "Always"}}}
 	return c.SubResource("ephemeralcontainers").Update(ctx, pod)
+}
+
+// What a network plugin reads on a Pod nobody writes; what it writes, it alone does, and it is known by its right for every
+// namespace.
+func TestAnnotationsOfASandboxAreFrozen(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	pod := sandboxPod(ns, "frozen")
+	must(t, manager.Create(ctx, pod))
+	all := rights{"get,update,patch pods", "update,patch pods/status"}
+	eve := person(ctx, t, ns, "eve-annotations", all)
+	// A service account of the namespace is whoever may have a token of it.
+	account := person(ctx, t, ns, "system:serviceaccount:"+ns+":plugin", all)
+	plugin := networkPlugin(ctx, t, ns)
+	const own = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	for name, patch := range map[string]string{
+		"a second network": `{"metadata":{"annotations":{"k8s.v1.cni.cncf.io/networks":"tenant/macvlan"}}}`,
+		"an address":       `{"metadata":{"annotations":{"cni.projectcalico.org/ipAddrs":"[\"10.0.0.1\"]"}}}`,
+		"a note":           `{"metadata":{"annotations":{"note":"b"}}}`,
+		"one changed":      `{"metadata":{"annotations":{"` + own + `":"true"}}}`,
+		"one taken away":   `{"metadata":{"annotations":{"` + own + `":null}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for who, c := range map[string]client.Client{"eve": eve, "account": account, "plugin": plugin, "admin": admin} {
+				t.Run(who, func(t *testing.T) {
+					wantRefused(t, c.Patch(ctx, pod.DeepCopy(), mergePatchOf("%s", patch)), "'motorcortex-pods'", "nobody changes the annotations")
+					wantRefused(t, c.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf("%s", patch)), "'motorcortex-pods'", "nobody changes the annotations")
+				})
+			}
+		})
+	}
+	for _, key := range []string{"cni.projectcalico.org/podIP", "k8s.v1.cni.cncf.io/network-status", "k8s.ovn.org/pod-networks", "ovn.kubernetes.io/allocated"} {
+		written := mergePatchOf(`{"metadata":{"annotations":{%q:"x"}}}`, key)
+		for _, c := range []client.Client{eve, account} {
+			wantRefused(t, c.Patch(ctx, pod.DeepCopy(), written), "network plugins alone")
+			wantRefused(t, c.Status().Patch(ctx, pod.DeepCopy(), written), "network plugins alone")
+		}
+		must(t, plugin.Status().Patch(ctx, pod.DeepCopy(), written))
+		must(t, plugin.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{%q:null}}}`, key)))
+	}
+	// What is no annotation goes on as before.
+	must(t, eve.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"status":{"message":"m"}}`)))
+}
+
+// networkPlugin is a service account elsewhere that may write the status of Pods in all namespaces.
+func networkPlugin(ctx context.Context, t *testing.T, ns string) client.Client {
+	t.Helper()
+	name := "plugin-of-" + ns
+	user := "system:serviceaccount:kube-system:" + name
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rights{"get,patch pods", "patch pods/status"}.rules()}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
+	}
+	for _, o := range []client.Object{role, binding} {
+		must(t, admin.Create(ctx, o))
+		t.Cleanup(func() { _ = admin.Delete(context.WithoutCancel(ctx), o) })
+	}
+	awaitRight(ctx, t, user, authorizationv1.ResourceAttributes{Resource: "pods", Subresource: "status", Verb: "patch"})
+	c, err := clientAs(user)
+	must(t, err)
+	return c
+}
+
+func TestNobodyKeepsASandbox(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	pod := sandboxPod(ns, "kept")
+	must(t, manager.Create(ctx, pod))
+	eve := person(ctx, t, ns, "eve-finalizers", rights{"get,update,patch pods", "update,patch pods/status"})
+	for _, c := range []client.Client{eve, admin} {
+		wantRefused(t, c.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":["evil.example/keep"]}}`)), "nobody gives it a finalizer")
+		wantRefused(t, c.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"finalizers":["evil.example/keep"]}}`)), "nobody gives it a finalizer")
+		wantRefused(t, c.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"spec":{"activeDeadlineSeconds":5}}`)), "activeDeadlineSeconds")
+	}
 }

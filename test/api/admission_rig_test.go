@@ -98,6 +98,8 @@ func admissionInForce(ctx context.Context) bool {
 	pod := podProbe()
 	pod.OwnerReferences, pod.Labels = nil, sandboxes
 	for policy, err := range map[string]error{
+		"motorcortex-services":        nobody.Create(ctx, serviceFor("default", "probe", sandboxes), client.DryRunAll),
+		"motorcortex-endpoints":       nobody.Create(ctx, sliceFor("default", "probe", "no-motor-sandbox"), client.DryRunAll),
 		"motorcortex-runs":            as.Create(ctx, unstamped, client.DryRunAll),
 		"motorcortex-networkpolicies": nobody.Create(ctx, &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe", Labels: sandboxes}}, client.DryRunAll),
 		"motorcortex-sandbox-shape":   as.Create(ctx, pod, client.DryRunAll),
@@ -137,10 +139,12 @@ func (r rights) rules() []rbacv1.PolicyRule {
 		fields := strings.Fields(line)
 		group := "motorcortex.dev"
 		switch fields[1] {
-		case "secrets", "pods", "pods/exec", "pods/status", "pods/ephemeralcontainers", "configmaps":
+		case "secrets", "pods", "pods/exec", "pods/status", "pods/ephemeralcontainers", "configmaps", "services", "endpoints":
 			group = ""
 		case "networkpolicies":
 			group = "networking.k8s.io"
+		case "endpointslices":
+			group = "discovery.k8s.io"
 		}
 		rules = append(rules, rbacv1.PolicyRule{
 			Verbs: strings.Split(fields[0], ","), APIGroups: []string{group}, Resources: fields[1:2], ResourceNames: fields[2:],

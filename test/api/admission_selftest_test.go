@@ -122,7 +122,7 @@ func TestSelfTestReadsThePolicies(t *testing.T) {
 			o.(*admissionregistrationv1.ValidatingAdmissionPolicy).Spec.FailurePolicy = nil
 		}), managerUser))
 	}
-	if found != 12 {
+	if found != 14 {
 		t.Errorf("%d policies of the operator", found)
 	}
 

@@ -76,7 +76,6 @@ func TestSandboxKeepsItsLabel(t *testing.T) {
 		wantRefused(t, admin.Update(ctx, bare), kept)
 	})
 	// What a kubelet, a garbage collector and a person do with such a Pod stays free.
-	must(t, admin.Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"note":"b"}}}`)))
 	must(t, admin.Status().Patch(ctx, pod.DeepCopy(), mergePatchOf(`{"status":{"phase":"Running"}}`)))
 	gc, err := clientAs("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
 	must(t, err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -108,6 +110,66 @@ spec: {podSelector: `+selector+`, policyTypes: [Egress], egress: [{}]}
 				t.Errorf("%v\n%s", err, stderr)
 			}
 		})
+	}
+	wantNothingElseLeft(t)
+}
+
+// No Service leads into a sandbox, and services/proxy finds none that does: not by the sandbox's labels, nor by endpoints that
+// name it.
+func TestSecurityServicesLeadIntoNoSandbox(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t, "services")
+	kubectl(t, "label", "namespace", ns, v1alpha1.LabelSandboxExec+"-")
+	must(t, createCortex(t.Context(), ns, v1alpha1.ModelEndpoint{Model: "scripted/answer", BaseURL: modelURL(modelServer)}))
+	asked := awaitQuestion(t, startRun(t, "ask", inNamespace(ns)))
+	var pod corev1.Pod
+	must(t, suite.client.Get(t.Context(), sandboxOf(asked), &pod))
+	for name, manifest := range map[string]string{
+		"Service": `
+apiVersion: v1
+kind: Service
+metadata: {name: leak, namespace: ` + ns + `}
+spec: {selector: {motorcortex.dev/component: sandbox}, ports: [{port: 8443}]}
+`,
+		"headless Service": `
+apiVersion: v1
+kind: Service
+metadata: {name: leak, namespace: ` + ns + `}
+spec: {clusterIP: None, selector: {motorcortex.dev/run: ` + asked.Name + `}, ports: [{port: 8443}]}
+`,
+		"EndpointSlice": `
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: leak, namespace: ` + ns + `, labels: {kubernetes.io/service-name: leak}}
+addressType: IPv4
+ports: [{port: 8443}]
+endpoints: [{addresses: ["` + pod.Status.PodIP + `"], targetRef: {kind: Pod, namespace: ` + ns + `, name: ` + pod.Name + `}}]
+`,
+		"Endpoints": `
+apiVersion: v1
+kind: Endpoints
+metadata: {name: leak, namespace: ` + ns + `}
+subsets: [{addresses: [{ip: "` + pod.Status.PodIP + `", targetRef: {kind: Pod, namespace: ` + ns + `, name: ` + pod.Name + `}}], ports: [{port: 8443}]}]
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, stderr, err := tryKubectl(t.Context(), manifest, "create", "-f", "-"); err == nil || !strings.Contains(stderr, "nobody gets into one") {
+				t.Errorf("%v\n%s", err, stderr)
+			}
+		})
+	}
+	if out, _, err := tryKubectl(t.Context(), "", "get", "--raw", "/api/v1/namespaces/"+ns+"/services/https:leak:8443/proxy/"); err == nil {
+		t.Errorf("services/proxy answers: %s", out)
+	}
+	// The controllers of the cluster go on with everybody else's Services.
+	kubectl(t, "-n", ns, "create", "service", "clusterip", "web", "--tcp=80")
+	err := await(t.Context(), soon, &discoveryv1.EndpointSliceList{}, []client.ListOption{client.InNamespace(ns)}, func(ctx context.Context) (bool, error) {
+		var slices discoveryv1.EndpointSliceList
+		err := suite.client.List(ctx, &slices, client.InNamespace(ns), client.MatchingLabels{discoveryv1.LabelServiceName: "web"})
+		return len(slices.Items) > 0, err
+	})
+	if err != nil {
+		t.Errorf("a Service without Pods gets no EndpointSlice: %v", err)
 	}
 	wantNothingElseLeft(t)
 }
