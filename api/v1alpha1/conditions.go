@@ -73,6 +73,8 @@ const (
 	ReasonModelSecretNotFound = "ModelSecretNotFound"
 	// ReasonModelSecretKeyMissing: that Secret has no such key, or its value is empty.
 	ReasonModelSecretKeyMissing = "ModelSecretKeyMissing"
+	// ReasonModelSecretForbidden: that Secret is of a type that holds other things than API keys.
+	ReasonModelSecretForbidden = "ModelSecretForbidden"
 	// ReasonInputFileNotFound: a ConfigMap, a key of it, or an artifact that spec.files names does not exist.
 	ReasonInputFileNotFound = "InputFileNotFound"
 	// ReasonMCPServerNotAllowed: the host of an MCP server is not within spec.domains, or its credential is not for that host.

@@ -42,7 +42,7 @@ func checkCredential(ctx context.Context, source credential.Source, run *v1alpha
 	if denied != nil && !saved {
 		return denied
 	}
-	_, err := source.Value(ctx, run.Namespace, c)
+	_, err := source.Value(ctx, run, c, func() (bool, error) { return source.MayChoose(ctx, run, c) })
 	if p, ok := modelref.AsProblem(err); ok && later && p.Reason == v1alpha1.ReasonCredentialSecretNotFound {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (r *MotorRunReconciler) readCredentials(ctx context.Context, s *scope, st *
 		}
 		read := reading{problem: problem}
 		if problem == nil {
-			if read.value, err = source.Value(ctx, s.run.Namespace, c); err != nil {
+			if read.value, err = source.Value(ctx, s.run, c, func() (bool, error) { return r.chooses(ctx, s, st, c) }); err != nil {
 				if _, ok := modelref.AsProblem(err); !ok {
 					return err
 				}
@@ -94,6 +94,23 @@ func (r *MotorRunReconciler) review(ctx context.Context, s *scope, st *runState,
 	}
 	st.reviews[c.Name] = review{problem, s.now}
 	return problem, nil
+}
+
+// chooses reports whether the requester may choose the hosts of a credential's Secret, as of askAgain ago at most.
+func (r *MotorRunReconciler) chooses(ctx context.Context, s *scope, st *runState, c *v1alpha1.Credential) (bool, error) {
+	last := st.choices[c.Name]
+	if !last.at.IsZero() && s.now.Sub(last.at) < askAgain {
+		return last.may, nil
+	}
+	may, err := r.source().MayChoose(ctx, s.run, c)
+	if err != nil {
+		return false, err
+	}
+	if st.choices == nil {
+		st.choices = map[string]choice{}
+	}
+	st.choices[c.Name] = choice{may, s.now}
+	return may, nil
 }
 
 func problemText(err error) string {

@@ -32,6 +32,8 @@ type runState struct {
 	readAt      time.Time
 	// reviews are the answers to whether a Secret may be used, by the credential's name.
 	reviews map[string]review
+	// choices are the answers to whether the requester may choose the hosts of a Secret, by the credential's name.
+	choices map[string]choice
 }
 
 // reading is a credential's value, or why it cannot be used.
@@ -44,6 +46,12 @@ type reading struct {
 type review struct {
 	problem error
 	at      time.Time
+}
+
+// choice is an answer of the API server about a right that is not needed in every case.
+type choice struct {
+	may bool
+	at  time.Time
 }
 
 // runStates are the states of all runs that are not over.

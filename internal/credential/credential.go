@@ -7,6 +7,7 @@ package credential
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -25,14 +26,22 @@ import (
 // SecretType is the type of the Secrets that runs have saved.
 const SecretType corev1.SecretType = "motorcortex.dev/credential"
 
-// AnnotationHosts lists, on a Secret that a run has saved, the only hosts that its value may be sent to.
+// AnnotationHosts lists, on a Secret of any type, the hosts that its value may be sent to, separated by commas.
 const AnnotationHosts = "motorcortex.dev/hosts"
 
 // ownTypes begins the types of the operator's own Secrets.
 const ownTypes = "motorcortex.dev/"
 
-// useVerb is the virtual verb on a Secret that lets a person's runs use it.
-const useVerb = "use"
+const (
+	// useVerb is the virtual verb on a Secret that lets a person's runs use it, for the hosts that the Secret names.
+	useVerb = "use"
+	// approveVerb is the virtual verb on a run that lets a person decide what it may reach.
+	approveVerb = "approve"
+)
+
+// Chooses reports whether who created the run may have a Secret used for hosts that it does not name. It is asked only where the
+// answer matters.
+type Chooses func() (bool, error)
 
 // Source reads credentials.
 type Source struct {
@@ -46,7 +55,8 @@ type Source struct {
 
 // Value reads the value of a run's credential. The error is a *modelref.Problem, which never has the value in it, if
 // somebody has to change something.
-func (s Source) Value(ctx context.Context, namespace string, c *v1alpha1.Credential) (grant.Value, error) {
+func (s Source) Value(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.Credential, chooses Chooses) (grant.Value, error) {
+	namespace := run.Namespace
 	var secret corev1.Secret
 	err := s.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: c.SecretRef.Name}, &secret)
 	switch {
@@ -64,36 +74,79 @@ func (s Source) Value(ctx context.Context, namespace string, c *v1alpha1.Credent
 			"no run may use the Secret %s, which is of type %q in namespace %s. Put the value into one of type Opaque in a namespace of its own.",
 			secret.Name, secret.Type, namespace)
 	}
-	if host := outside(&secret, c); host != "" {
-		return grant.Value{}, problem(v1alpha1.ReasonCredentialForbidden, c,
-			"the run that saved the Secret %s did so for %q, and not for %s. Have the credential's hosts name those, or change the annotation %s.",
-			secret.Name, secret.Annotations[AnnotationHosts], host, AnnotationHosts)
+	if err := bound(&secret, run, c, chooses); err != nil {
+		return grant.Value{}, err
 	}
 	return valueOf(&secret, c)
 }
 
-// outside gives a host of the credential that a saved value is not for, "" if there is none.
+// bound fails unless the value may be sent to all hosts of the credential. Without it the right to use a Secret would be the right
+// to read it: the value would be sent to a host of the reader's own.
+func bound(secret *corev1.Secret, run *v1alpha1.MotorRun, c *v1alpha1.Credential, chooses Chooses) error {
+	host := outside(secret, c)
+	switch {
+	case host == "":
+		return nil
+	case secret.Type == SecretType:
+		return problem(v1alpha1.ReasonCredentialForbidden, c,
+			"the run that saved the Secret %s did so for %q, and not for %s. Have the credential's hosts name those, or change the annotation %s.",
+			secret.Name, secret.Annotations[AnnotationHosts], host, AnnotationHosts)
+	case boundBySkill(run, c):
+		return nil
+	}
+	if may, err := chooses(); err != nil || may {
+		return err
+	}
+	return problem(v1alpha1.ReasonCredentialForbidden, c,
+		"the Secret %s is not for %s: its annotation %s names %q. Name the host there, or have somebody create the run who may get the "+
+			"Secret or approve the run (verb %s on motorruns): they may choose other hosts.",
+		secret.Name, host, AnnotationHosts, secret.Annotations[AnnotationHosts], approveVerb)
+}
+
+// boundBySkill reports whether the person who approved the run's skill approved this Secret for these hosts.
+func boundBySkill(run *v1alpha1.MotorRun, c *v1alpha1.Credential) bool {
+	skill := run.Status.Skill
+	if skill == nil || !skill.Approved || skill.Policy == nil {
+		return false
+	}
+	i := slices.IndexFunc(skill.Policy.Credentials, func(p v1alpha1.SkillCredential) bool {
+		return p.Name == c.Name && p.SecretRef != nil && *p.SecretRef == c.SecretRef
+	})
+	if i < 0 {
+		return false
+	}
+	var approved []string
+	for _, h := range skill.Policy.Credentials[i].Hosts {
+		approved = append(approved, string(h))
+	}
+	return firstOutside(approved, c) == ""
+}
+
+// outside gives a host of the credential that the Secret does not name, "" if there is none.
 func outside(secret *corev1.Secret, c *v1alpha1.Credential) string {
-	if secret.Type != SecretType {
-		return ""
+	return firstOutside(strings.Split(secret.Annotations[AnnotationHosts], ","), c)
+}
+
+func firstOutside(hosts []string, c *v1alpha1.Credential) string {
+	for i := range hosts {
+		hosts[i] = strings.TrimSpace(hosts[i])
 	}
 	// What cannot be read allows nothing.
-	saved, _ := allowlist.ParseList(strings.Split(secret.Annotations[AnnotationHosts], ","))
+	list, _ := allowlist.ParseList(hosts)
 	for _, h := range c.Hosts {
 		rule, err := allowlist.ParseRule(string(h))
-		if err != nil || !saved.Covers(rule) {
+		if err != nil || !list.Covers(rule) {
 			return string(h)
 		}
 	}
 	return ""
 }
 
-// isForbidden says whether a Secret is of a kind that no run may use, whoever created it: identities of the cluster, and
-// what the operator keeps for itself.
+// isForbidden says whether a Secret is of a kind that no run may use, whoever created it: one that holds no credential of
+// somebody's own, and what the operator keeps for itself.
 func (s Source) isForbidden(secret *corev1.Secret) bool {
-	identity := secret.Type == corev1.SecretTypeServiceAccountToken || secret.Type == corev1.SecretTypeBootstrapToken
 	own := strings.HasPrefix(string(secret.Type), ownTypes) || secret.Namespace == s.Namespace
-	return identity || own && secret.Type != SecretType
+	return modelref.HoldsOtherThings(secret.Type) || own && secret.Type != SecretType
 }
 
 // Allowed fails with a *modelref.Problem unless who created the run may have its runs use the Secret.
@@ -104,24 +157,47 @@ func (s Source) Allowed(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1
 			"nobody knows who created the run, so nobody can say whether they may use the Secret %s. Create the run again with your name in spec.requester.username.",
 			c.SecretRef.Name)
 	}
-	review := &authorizationv1.LocalSubjectAccessReview{
-		ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace},
-		Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: who.Username, Groups: who.Groups,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: run.Namespace, Verb: useVerb, Version: "v1", Resource: "secrets", Name: c.SecretRef.Name,
-			},
-		},
+	may, err := s.may(ctx, run, &authorizationv1.ResourceAttributes{Verb: useVerb, Version: "v1", Resource: "secrets", Name: c.SecretRef.Name})
+	if err != nil {
+		return err
 	}
-	if err := s.Reviews.Create(ctx, review); err != nil {
-		return fmt.Errorf("ask whether %s may use the Secret %s: %w", who.Username, c.SecretRef.Name, err)
-	}
-	if !review.Status.Allowed || review.Status.Denied {
+	if !may {
 		return problem(v1alpha1.ReasonCredentialForbidden, c,
 			"%s, who created the run, may not use the Secret %s in namespace %s. Give them the verb %s on it.",
 			who.Username, c.SecretRef.Name, run.Namespace, useVerb)
 	}
 	return nil
+}
+
+// MayChoose reports whether who created the run may have its Secrets used for any hosts: whoever may read the Secret can send it
+// anywhere without a run, and whoever may approve the run decides what it reaches.
+func (s Source) MayChoose(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.Credential) (bool, error) {
+	for _, right := range []*authorizationv1.ResourceAttributes{
+		{Verb: "get", Version: "v1", Resource: "secrets", Name: c.SecretRef.Name},
+		{Verb: approveVerb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "motorruns", Name: run.Name},
+	} {
+		if may, err := s.may(ctx, run, right); may || err != nil {
+			return may, err
+		}
+	}
+	return false, nil
+}
+
+// may reports whether who created the run has a right in its namespace.
+func (s Source) may(ctx context.Context, run *v1alpha1.MotorRun, right *authorizationv1.ResourceAttributes) (bool, error) {
+	who := run.Spec.Requester
+	if who == nil {
+		return false, nil
+	}
+	right.Namespace = run.Namespace
+	review := &authorizationv1.LocalSubjectAccessReview{
+		ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace},
+		Spec:       authorizationv1.SubjectAccessReviewSpec{User: who.Username, Groups: who.Groups, ResourceAttributes: right},
+	}
+	if err := s.Reviews.Create(ctx, review); err != nil {
+		return false, fmt.Errorf("ask whether %s may %s %s %s: %w", who.Username, right.Verb, right.Resource, right.Name, err)
+	}
+	return review.Status.Allowed && !review.Status.Denied, nil
 }
 
 // problem names the credential first.

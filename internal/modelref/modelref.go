@@ -180,6 +180,11 @@ func (r Resolver) key(ctx context.Context, namespace string, ref *v1alpha1.Secre
 	if err != nil {
 		return Secret{}, fmt.Errorf("get the Secret of the %s's API key: %w", of, err)
 	}
+	if HoldsOtherThings(s.Type) {
+		return Secret{}, &Problem{v1alpha1.ReasonModelSecretForbidden, fmt.Sprintf(
+			"The Secret %s in namespace %s is of type %s, and no Secret of that type is sent to a %s. Put the API key into one of type Opaque.",
+			ref.Name, namespace, s.Type, of)}
+	}
 	value := strings.TrimSpace(string(s.Data[ref.Key]))
 	if value == "" {
 		return Secret{}, &Problem{v1alpha1.ReasonModelSecretKeyMissing, fmt.Sprintf(

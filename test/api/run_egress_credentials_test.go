@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -143,6 +145,8 @@ func TestSecretsThatNoRunMayUse(t *testing.T) {
 	}{
 		"missing":                   {corev1.Secret{Data: map[string][]byte{"other": []byte(secretValue)}}, "CredentialSecretNotFound"},
 		"bootstrap token":           {corev1.Secret{Type: corev1.SecretTypeBootstrapToken, Data: keyed(secretValue)}, "CredentialForbidden"},
+		"Helm release":              {corev1.Secret{Type: "helm.sh/release.v1", Data: keyed(secretValue)}, "CredentialForbidden"},
+		"registry login":            {corev1.Secret{Type: corev1.SecretTypeDockercfg, Data: map[string][]byte{".dockercfg": []byte("{}"), "service_key": []byte(secretValue)}}, "CredentialForbidden"},
 		"grant":                     {corev1.Secret{Type: egressgrant.SecretType, Data: keyed(secretValue)}, "CredentialForbidden"},
 		"empty":                     {corev1.Secret{Data: keyed("")}, "CredentialInvalid"},
 		"too short":                 {corev1.Secret{Data: keyed("1234567\n")}, "CredentialInvalid"},
@@ -160,6 +164,9 @@ func TestSecretsThatNoRunMayUse(t *testing.T) {
 			r.proxy()
 			r.allowUse()
 			tt.secret.Namespace, tt.secret.Name = r.ns, "keys"
+			if tt.secret.Type != credential.SecretType {
+				tt.secret.ObjectMeta.Annotations = savedFor("example.org").Annotations
+			}
 			must(t, admin.Create(r.ctx, &tt.secret))
 			r.createAsRequester(reaching("example.org"), using("service_key", "example.org"))
 			if tt.reason != "" {
@@ -170,6 +177,72 @@ func TestSecretsThatNoRunMayUse(t *testing.T) {
 			}
 			r.wantNoValue("12345678")
 		})
+	}
+}
+
+// Whoever may use a Secret and not read it sends its value to the hosts that the Secret names, of whatever type it is.
+func TestHostsOfASecret(t *testing.T) {
+	const elsewhere = "collector.example.net"
+	for name, tt := range map[string]struct {
+		hosts   string
+		kind    corev1.SecretType
+		right   *rbacv1.PolicyRule
+		refused bool
+	}{
+		"none named":            {hosts: "", refused: true},
+		"others named":          {hosts: "api.example.com", refused: true},
+		"of another type":       {hosts: "api.example.com", kind: "example.org/token", refused: true},
+		"no list":               {hosts: "https://collector.example.net/", refused: true},
+		"named":                 {hosts: "api.example.com, " + elsewhere},
+		"named by a star":       {hosts: "*.example.net"},
+		"may read the Secret":   {hosts: "api.example.com", right: &rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"keys"}, Verbs: []string{"get"}}},
+		"may read another":      {hosts: "api.example.com", right: &rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"other"}, Verbs: []string{"get"}}, refused: true},
+		"may approve the run":   {hosts: "", right: &rbacv1.PolicyRule{APIGroups: []string{"motorcortex.dev"}, Resources: []string{"motorruns"}, Verbs: []string{"approve"}}},
+		"may answer the run":    {hosts: "", right: &rbacv1.PolicyRule{APIGroups: []string{"motorcortex.dev"}, Resources: []string{"motorruns"}, Verbs: []string{"respond"}}, refused: true},
+		"may approve the skill": {hosts: "", right: &rbacv1.PolicyRule{APIGroups: []string{"motorcortex.dev"}, Resources: []string{"skills"}, Verbs: []string{"approve"}}, refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := emptyRig(t)
+			r.proxy()
+			r.allowUse()
+			if tt.right != nil {
+				r.role("more", *tt.right)
+				r.awaitRight(true, rightOf(tt.right))
+			}
+			secret := &corev1.Secret{ObjectMeta: meta(r.ns, "keys"), Type: tt.kind, Data: keyed(secretValue)}
+			if tt.hosts != "" {
+				secret.Annotations = savedFor(tt.hosts).Annotations
+			}
+			must(t, admin.Create(r.ctx, secret))
+			r.createAsRequester(reaching(elsewhere), using("service_key", elsewhere))
+			if tt.refused {
+				r.wantBlocked("Accepted", "CredentialForbidden", "the Secret keys is not for "+elsewhere+": its annotation "+credential.AnnotationHosts)
+				r.wantNoValue()
+				// The Secret's owner lets it go there.
+				secret.Annotations = savedFor(elsewhere).Annotations
+				must(t, admin.Update(r.ctx, secret))
+			}
+			r.step()
+			r.want(v1alpha1.PhaseCreated, "Accepted True Accepted")
+		})
+	}
+}
+
+// Hosts that the Secret does not name any more, and a right to choose others that is taken away, end the use of the value.
+func TestHostsOfASecretAreTakenBack(t *testing.T) {
+	r := egressRig(t, reaching("example.org"), using("service_key", "example.org"))
+	r.ready()
+	r.wantValues(map[string]string{"service_key": secretValue})
+	must(t, admin.Patch(r.ctx, &corev1.Secret{ObjectMeta: meta(r.ns, "keys")}, mergePatchOf(`{"metadata":{"annotations":{%q:"other.example.org"}}}`, credential.AnnotationHosts)))
+	r.now = r.now.Add(6 * time.Second)
+	r.step()
+	r.wantValues(nil)
+	r.want(v1alpha1.PhaseRunning, "EgressReady True CredentialUnavailable")
+}
+
+func rightOf(rule *rbacv1.PolicyRule) authorizationv1.ResourceAttributes {
+	return authorizationv1.ResourceAttributes{
+		Group: rule.APIGroups[0], Resource: rule.Resources[0], Verb: rule.Verbs[0], Name: append(rule.ResourceNames, "")[0],
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/credential"
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
@@ -68,7 +70,12 @@ func (r *rig) requester() string { return "alice-" + r.ns }
 // createAsRequester creates the run as the person.
 func (r *rig) createAsRequester(change ...func(*v1alpha1.MotorRun)) {
 	r.t.Helper()
-	r.role("create-runs", rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"motorruns"}, Verbs: []string{"create", "approve"}})
+	verbs := []string{"create"}
+	if slices.ContainsFunc(newRun(r.ns, change...).Spec.Credentials, func(c v1alpha1.Credential) bool { return c.ExposeToSandbox }) {
+		// Who may approve may also choose the hosts of a Secret, so nobody else has it.
+		verbs = append(verbs, "approve")
+	}
+	r.role("create-runs", rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"motorruns"}, Verbs: verbs})
 	r.awaitRight(true, authorizationv1.ResourceAttributes{Group: v1alpha1.GroupVersion.Group, Resource: "motorruns", Verb: "create"})
 	user, err := clientAs(r.requester())
 	must(r.t, err)
@@ -120,6 +127,8 @@ func (r *rig) awaitRight(want bool, what authorizationv1.ResourceAttributes) {
 func (r *rig) putSecret(data map[string]string) {
 	r.t.Helper()
 	secret := &corev1.Secret{ObjectMeta: meta(r.ns, "keys"), StringData: data}
+	// The requester of these runs may use the Secret, and does not choose its hosts.
+	secret.Annotations = map[string]string{credential.AnnotationHosts: "example.org, *.example.org, example.com, *.example.com:8443"}
 	err := admin.Create(r.ctx, secret)
 	if err != nil {
 		err = admin.Update(r.ctx, secret)

@@ -5,7 +5,10 @@ package api_test
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -131,6 +134,8 @@ func TestSkillCredentialWithoutSecret(t *testing.T) {
 	})
 	t.Run("the run names one", func(t *testing.T) {
 		r := approvedUsingRig(t, policy)
+		// Nobody approved this Secret for the skill's hosts, so it names them itself.
+		must(t, admin.Patch(r.ctx, &corev1.Secret{ObjectMeta: meta(r.ns, "keys")}, mergePatchOf(`{"metadata":{"annotations":{%q:"*.weather.test"}}}`, credential.AnnotationHosts)))
 		r.use(using("service_key", "api.weather.test"))
 		r.start()
 		r.wantWays("api.weather.test *.mail.weather.test", "service_key")

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modelref
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// helmTypes begins the types of the Secrets in which Helm keeps its releases, with every value that was given to a chart.
+const helmTypes = "helm.sh/"
+
+// HoldsOtherThings reports whether Secrets of a type hold no API key or password of somebody's own: identities of the cluster, the
+// records of a package manager, keys of servers, logins of registries. Whoever may write a MotorCortex or create a run would have
+// such a value sent to an address of their choice.
+func HoldsOtherThings(t corev1.SecretType) bool {
+	switch t {
+	case corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken, corev1.SecretTypeTLS, corev1.SecretTypeDockercfg,
+		corev1.SecretTypeDockerConfigJson:
+		return true
+	}
+	return strings.HasPrefix(string(t), helmTypes)
+}
