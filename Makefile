@@ -38,9 +38,8 @@ deploy: ## Build the images and install the operator on the development cluster,
 	@hack/deploy.sh
 
 .PHONY: undeploy
-undeploy: ## Remove the operator, and every MotorRun with it.
-	@source hack/lib.sh && use_cluster && "$$KUBECTL" delete --ignore-not-found -k config/default && \
-		"$$KUBECTL" delete networkpolicies -A -l app.kubernetes.io/managed-by=motorcortex --ignore-not-found
+undeploy: ## Remove the operator, and every MotorRun, Skill and MotorCortex with it. It says what goes and what stays, and asks.
+	@hack/undeploy.sh
 
 ##@ Test it
 

@@ -103,6 +103,20 @@ use_cluster() {
 	export KUBECONFIG KUBECTL
 }
 
+# use_installed_cluster sets KUBECONFIG and KUBECTL for a cluster that is there already: it starts none and pushes nothing.
+use_installed_cluster() {
+	case $DEMO_CLUSTER in
+	devcluster)
+		ip netns list 2>/dev/null | grep -q '^motorcortex-devcluster' || die "the development cluster is not up, so there is nothing to remove"
+		KUBECONFIG=$(devcluster kubeconfig)
+		KUBECTL=$(devcluster assets)/kubectl
+		export KUBECONFIG KUBECTL
+		;;
+	current) IMG_REGISTRY=${IMG_REGISTRY:-none} use_cluster ;;
+	*) use_cluster ;;
+	esac
+}
+
 # borrow_cluster is use_cluster, but a development cluster that was not up before is removed when the script ends.
 borrow_cluster() {
 	CLUSTER_IS_BORROWED=
