@@ -69,6 +69,10 @@ const (
 	ReasonCredentialHostNotAllowed = "CredentialHostNotAllowed"
 	// ReasonModelNotConfigured: neither the namespace's MotorCortex nor the manager names a model endpoint.
 	ReasonModelNotConfigured = "ModelNotConfigured"
+	// ReasonCopiedRun: the run was made of a copy of another one, and waits for a person to release it.
+	ReasonCopiedRun = "CopiedRun"
+	// ReasonInputFileForbidden: who created the run may not get the ConfigMap or artifact of one of its files.
+	ReasonInputFileForbidden = "InputFileForbidden"
 	// ReasonModelSecretNotFound: the Secret with the model's API key does not exist.
 	ReasonModelSecretNotFound = "ModelSecretNotFound"
 	// ReasonModelSecretKeyMissing: that Secret has no such key, or its value is empty.

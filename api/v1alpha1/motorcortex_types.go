@@ -24,9 +24,20 @@ type MotorCortexSpec struct {
 	// search is where the tool search_web asks. Unset, the tool is not offered to any model.
 	// +optional
 	Search *SearchProvider `json:"search,omitempty"`
+	// approval says who may decide for the runs of this namespace.
+	// +optional
+	Approval *CortexApproval `json:"approval,omitempty"`
 	// packages is where the dependencies of skills are installed from. Unset, no skill can have any.
 	// +optional
 	Packages *PackageSources `json:"packages,omitempty"`
+}
+
+// CortexApproval says who may decide for the runs of a namespace.
+type CortexApproval struct {
+	// fourEyes has decisions come from somebody else than who created the run, whatever rights that person has: about tool calls
+	// and domains, by addDomains of a retry, and by exposeToSandbox, which nobody can set then. Off by default.
+	// +optional
+	FourEyes bool `json:"fourEyes,omitempty"`
 }
 
 // PackageSources are the package indexes that dependencies are installed from, and the only hosts that are reached for that.

@@ -22,7 +22,7 @@ const (
 type ToolName string
 
 // MotorRunSpec is one task to carry out. Only responses, retries, suspend, ttlSecondsAfterFinished and cancel may change
-// after creation.
+// after creation, and origin of a copy.
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Agentic' || has(self.task)",fieldPath=".task",reason=FieldValueRequired,message="an Agentic run needs a task"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Agentic' || !has(self.code)",fieldPath=".code",reason=FieldValueForbidden,message="code is for Oneshot runs; in an Agentic run the model writes it"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || has(self.code)",fieldPath=".code",reason=FieldValueRequired,message="a Oneshot run needs code"
@@ -38,7 +38,8 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="!has(self.mcpServers) || self.mcpServers.all(m, !has(m.credential) || has(self.credentials) && self.credentials.exists(c, c.name == m.credential))",fieldPath=".mcpServers",message="the credential of an MCP server is one of spec.credentials"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Oneshot' || (!has(self.tools) || self.tools.size() == 0) && (!has(self.credentials) || self.credentials.size() == 0) && (!has(self.mcpServers) || self.mcpServers.size() == 0) && (!has(self.files) || self.files.size() == 0)",fieldPath=".mode",message="a Oneshot run has no tools, credentials, mcpServers or files: it is one piece of code, and domains that it may reach"
 // +kubebuilder:validation:XValidation:rule="!has(self.code) || !has(self.code.timeoutMs) || self.code.timeoutMs <= 5000 || has(self.domains) && self.domains.size() > 0",fieldPath=".code",message="code.timeoutMs is at most 5000 in a run without domains; code that waits for hosts has up to 30000"
-// +kubebuilder:validation:XValidation:rule="has(self.requester) == has(oldSelf.requester) && (!has(self.requester) || self.requester == oldSelf.requester)",fieldPath=".requester",message="requester never changes after creation: it is who created the run"
+// +kubebuilder:validation:XValidation:rule="has(self.origin) && self.origin == 'Released' && has(oldSelf.origin) && oldSelf.origin == 'Copied' || has(self.requester) == has(oldSelf.requester) && (!has(self.requester) || self.requester == oldSelf.requester)",fieldPath=".requester",message="requester never changes after creation: it is who created the run, or released a copy of one"
+// +kubebuilder:validation:XValidation:rule="has(self.origin) == has(oldSelf.origin) && (!has(self.origin) || self.origin == oldSelf.origin || oldSelf.origin == 'Copied' && self.origin == 'Released')",fieldPath=".origin",message="origin changes only from Copied to Released, which lets the copy of a run begin"
 // +kubebuilder:validation:XValidation:rule="!has(self.files) || self.files.size() == 0 ? !has(oldSelf.files) || oldSelf.files.size() == 0 : has(oldSelf.files) && self.files == oldSelf.files",fieldPath=".files",message="files never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.skillRef) == has(oldSelf.skillRef) && (!has(self.skillRef) || self.skillRef == oldSelf.skillRef)",fieldPath=".skillRef",message="skillRef never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!has(self.inputs) || self.inputs.size() == 0 ? !has(oldSelf.inputs) || oldSelf.inputs.size() == 0 : has(oldSelf.inputs) && self.inputs == oldSelf.inputs",fieldPath=".inputs",message="inputs never change after creation: create another run"
@@ -109,7 +110,13 @@ type MotorRunSpec struct {
 	// +optional
 	Requester *Requester `json:"requester,omitempty"`
 
-	// files are put into the workspace before the first step.
+	// origin is Created, or Copied for a run that was made of a copy of another one, from a backup for example: it may have been
+	// carried out already, so it waits until a person sets Released. The API server fills it in, where the cluster can, over
+	// whatever the client wrote.
+	// +optional
+	Origin RunOrigin `json:"origin,omitempty"`
+
+	// files are put into the workspace before the first step. Those with content have 512 KiB together.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=path
@@ -191,6 +198,12 @@ type MotorRunSpec struct {
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
+	// suspendedBy is who set suspend. Admission fills it in, where the cluster can, and refuses any other name.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	SuspendedBy string `json:"suspendedBy,omitempty"`
+
 	// ttlSecondsAfterFinished is how long the run is kept after its end, and its steps with it. Unset, the namespace's
 	// MotorCortex decides; without one, a run that succeeded is kept for a day and any other for a week, of mode Oneshot
 	// either for 10 minutes.
@@ -199,8 +212,9 @@ type MotorRunSpec struct {
 	// +optional
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
-	// responses answer what the run asked in status.pendingInput. An entry can be added, never changed or removed.
-	// +kubebuilder:validation:MaxItems=64
+	// responses answer what the run asked in status.pendingInput. An entry can be added, never changed or removed. The answers
+	// have 256 KiB together, with the guidance of retries.
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:XValidation:rule="oldSelf.all(o, self.exists(n, n.id == o.id))",message="a response cannot be taken back; a merge patch replaces the whole list, so add with a JSON patch: [{\"op\":\"add\",\"path\":\"/spec/responses/-\",\"value\":{…}}]"
 	// +listType=map
 	// +listMapKey=id
@@ -211,7 +225,26 @@ type MotorRunSpec struct {
 	// cancel ends the run, in any phase, for ever.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
+
+	// cancelledBy is who set cancel. Admission fills it in, where the cluster can, and refuses any other name.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	CancelledBy string `json:"cancelledBy,omitempty"`
 }
+
+// RunOrigin is where a run comes from.
+// +kubebuilder:validation:Enum=Created;Copied;Released
+type RunOrigin string
+
+const (
+	// OriginCreated: somebody wrote it.
+	OriginCreated RunOrigin = "Created"
+	// OriginCopied: it was created with an origin in it already, as only a copy of a run has.
+	OriginCopied RunOrigin = "Copied"
+	// OriginReleased: a person let such a copy begin.
+	OriginReleased RunOrigin = "Released"
+)
 
 // Domain is a host name, or *. and a host name, with an optional port.
 // +kubebuilder:validation:MinLength=4
@@ -308,6 +341,11 @@ type Retry struct {
 	// +listType=set
 	// +optional
 	AddDomains []Domain `json:"addDomains,omitempty"`
+	// requestedBy is who asked for it. Admission fills it in, where the cluster can, and refuses any other name.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	RequestedBy string `json:"requestedBy,omitempty"`
 }
 
 // MotorRun is one task, carried out in a sandbox of its own.

@@ -121,6 +121,7 @@ func sameRun(a, b []byte) bool {
 		r.Labels, r.Annotations, r.OwnerReferences = nil, nil, nil
 		r.Spec.Responses, r.Spec.Retries = nil, nil
 		r.Spec.Cancel, r.Spec.Suspend, r.Spec.TTLSecondsAfterFinished = false, false, nil
+		r.Spec.CancelledBy, r.Spec.SuspendedBy = "", ""
 	}
 	return equality.Semantic.DeepEqual(runs[0], runs[1])
 }

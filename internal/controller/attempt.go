@@ -79,7 +79,7 @@ func attemptTransitions(before, after *v1alpha1.MotorRun) []transition {
 		a := &after.Status.Attempts[i]
 		isNew := i >= len(before.Status.Attempts)
 		if isNew && i > 0 {
-			list = append(list, transition{corev1.EventTypeNormal, reasonAttemptStarted, actionAttempt, startedNote(a)})
+			list = append(list, transition{corev1.EventTypeNormal, reasonAttemptStarted, actionAttempt, startedNote(after, a)})
 		}
 		if a.Failure != nil && (isNew || before.Status.Attempts[i].Failure == nil) && !isFinished(after) {
 			note := fmt.Sprintf("Attempt %d failed (%s): %s", a.Index, a.Failure.Reason, a.Failure.Message)
@@ -89,9 +89,14 @@ func attemptTransitions(before, after *v1alpha1.MotorRun) []transition {
 	return list
 }
 
-func startedNote(a *v1alpha1.AttemptStatus) string {
+func startedNote(run *v1alpha1.MotorRun, a *v1alpha1.AttemptStatus) string {
 	if a.Cause == v1alpha1.CauseInfrastructure {
 		return fmt.Sprintf("Attempt %d begins in a new sandbox, because the former one was lost.", a.Index)
+	}
+	for i := range run.Spec.Retries {
+		if r := &run.Spec.Retries[i]; r.Attempt == a.Index && r.RequestedBy != "" {
+			return fmt.Sprintf("Attempt %d begins, as %s asks for in spec.retries.", a.Index, runpolicy.Title(r.RequestedBy))
+		}
 	}
 	return fmt.Sprintf("Attempt %d begins, as spec.retries asks for.", a.Index)
 }

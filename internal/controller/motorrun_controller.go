@@ -47,7 +47,7 @@ import (
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-credentials;motorcortex-endpoints;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-services;motorcortex-skill-files;motorcortex-skills;motorcortex-steps,verbs=get
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-answers;motorcortex-credentials;motorcortex-endpoints;motorcortex-four-eyes;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-services;motorcortex-skill-files;motorcortex-skills;motorcortex-steps,verbs=get
 // The recorder of the leader election writes events of the old kind.
 // +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=motorcortex-system,resources=leases,verbs=get;list;watch;create;update;delete
@@ -234,7 +234,7 @@ type step struct {
 
 // converge takes the steps in order until one has to wait.
 //
-//	cleanUp → observe → progress → conclude → suspend → skill → accept → admit → baseline → route → sandbox → grant → place
+//	cleanUp → observe → progress → conclude → suspend → copied → skill → accept → admit → baseline → route → sandbox → grant → place
 func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 	for _, st := range []step{
 		{"cleanUp", r.cleanUp},
@@ -242,6 +242,7 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 		{"progress", r.progress},
 		{"conclude", r.conclude},
 		{"suspend", r.suspend},
+		{"copied", r.copied},
 		{"skill", r.skill},
 		{"accept", r.accept},
 		{"admit", r.admit},

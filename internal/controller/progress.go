@@ -58,9 +58,26 @@ func showPendingInput(s *scope, retry *v1alpha1.PendingInput) {
 	case hasExpired(s.progress):
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered, or its time was over.")
 	case len(s.progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
-		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered.")
+		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, answeredMessage(s.run))
 	default:
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonNothingAsked, "The run has asked nothing.")
+	}
+}
+
+// answeredMessage names who gave the last answer, and what was decided: it is what the Event says.
+func answeredMessage(run *v1alpha1.MotorRun) string {
+	const all = "Every question was answered"
+	if len(run.Spec.Responses) == 0 {
+		return all + "."
+	}
+	last := &run.Spec.Responses[len(run.Spec.Responses)-1]
+	switch who := runpolicy.Title(last.RespondedBy); {
+	case who == "":
+		return all + "."
+	case last.Decision != "":
+		return fmt.Sprintf("%s, the last one with %s, by %s.", all, last.Decision, who)
+	default:
+		return fmt.Sprintf("%s, the last one by %s.", all, who)
 	}
 }
 

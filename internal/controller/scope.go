@@ -139,7 +139,7 @@ func (s *scope) message() string {
 		}
 	}
 	if s.run.Spec.Suspend {
-		return strings.TrimSpace(suspendedMessage + " " + waitsFor)
+		return strings.TrimSpace(suspendedMessage(s.run) + " " + waitsFor)
 	}
 	if waitsFor != "" {
 		return waitsFor

@@ -9,13 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // suspend keeps a run that was not accepted from beginning while its spec says so. One that has begun keeps what it has:
 // its engine stops by itself, and nothing new is created for it.
 func (r *MotorRunReconciler) suspend(_ context.Context, s *scope) (bool, error) {
 	if s.run.Spec.Suspend {
-		s.set(v1alpha1.ConditionSuspended, metav1.ConditionTrue, v1alpha1.ReasonSuspended, suspendedMessage)
+		s.set(v1alpha1.ConditionSuspended, metav1.ConditionTrue, v1alpha1.ReasonSuspended, suspendedMessage(s.run))
 		return isAccepted(s.run), nil
 	}
 	if apimeta.IsStatusConditionTrue(s.run.Status.Conditions, v1alpha1.ConditionSuspended) {
@@ -24,4 +25,10 @@ func (r *MotorRunReconciler) suspend(_ context.Context, s *scope) (bool, error) 
 	return true, nil
 }
 
-const suspendedMessage = "The run is suspended. It goes on when spec.suspend is taken back."
+func suspendedMessage(run *v1alpha1.MotorRun) string {
+	by := ""
+	if who := run.Spec.SuspendedBy; who != "" {
+		by = ", by " + runpolicy.Title(who)
+	}
+	return "The run is suspended" + by + ". It goes on when spec.suspend is taken back."
+}

@@ -113,7 +113,15 @@ func cancelled(o Observation, _ time.Time) *End {
 	if !o.Run.Spec.Cancel {
 		return nil
 	}
-	return &End{Phase: v1alpha1.PhaseCancelled, Reason: v1alpha1.ReasonCancelled, Message: "The run was cancelled by spec.cancel."}
+	return &End{Phase: v1alpha1.PhaseCancelled, Reason: v1alpha1.ReasonCancelled, Message: "The run was cancelled by spec.cancel" + by(o.Run.Spec.CancelledBy) + "."}
+}
+
+// by names who did something, where that is known.
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return ", by " + Title(who)
 }
 
 func unanswered(o Observation, now time.Time) *End {

@@ -14,12 +14,19 @@ import (
 // Paused says whether the time passes now that status.paused counts. While the run has an open question, or its model cannot be
 // had, the journal counts it, suspended or not: the same time must not be given to the run twice.
 func Paused(run *v1alpha1.MotorRun, p Progress) bool {
-	return queued(run) || awaitsRetry(run) || run.Spec.Suspend && p.Pending == nil && p.Outage == nil
+	return notBegun(run) || awaitsRetry(run) || run.Spec.Suspend && p.Pending == nil && p.Outage == nil
 }
 
-func queued(run *v1alpha1.MotorRun) bool {
+// notBegun reports whether the run waits for its turn, or, as the copy of another one, for a person.
+func notBegun(run *v1alpha1.MotorRun) bool {
+	return queued(run) || notAccepted(run, v1alpha1.ReasonCopiedRun)
+}
+
+func queued(run *v1alpha1.MotorRun) bool { return notAccepted(run, v1alpha1.ReasonQueued) }
+
+func notAccepted(run *v1alpha1.MotorRun, reason string) bool {
 	c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionAccepted)
-	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == v1alpha1.ReasonQueued
+	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == reason
 }
 
 func awaitsRetry(run *v1alpha1.MotorRun) bool {
@@ -30,7 +37,7 @@ func awaitsRetry(run *v1alpha1.MotorRun) bool {
 // stopped says whether the run's own time stands still now, so that it cannot be over. A run that was told to go on is
 // stopped until its status says when that was.
 func stopped(run *v1alpha1.MotorRun) bool {
-	return run.Spec.Suspend || has(run, v1alpha1.ConditionSuspended) || queued(run)
+	return run.Spec.Suspend || has(run, v1alpha1.ConditionSuspended) || notBegun(run)
 }
 
 // CountPause brings the count of pauses up to now. It rounds in favour of the run: times are written in whole seconds.

@@ -96,11 +96,14 @@ func HoldsPlace(run *v1alpha1.MotorRun) bool {
 // WaitsForPlace says whether the run waits for its turn, or was not looked at yet. One that cannot begin, because it is
 // suspended or something that it needs is missing, does not: it would keep everybody else waiting.
 func WaitsForPlace(run *v1alpha1.MotorRun) bool {
-	if !HasModel(run) || run.Spec.Suspend || run.Spec.Cancel || !run.DeletionTimestamp.IsZero() || hasFinished(run) {
+	if !HasModel(run) || run.Spec.Suspend || run.Spec.Cancel || IsCopy(run) || !run.DeletionTimestamp.IsZero() || hasFinished(run) {
 		return false
 	}
 	return queued(run) || unseen(run)
 }
+
+// IsCopy reports whether the run was made of a copy of another one, and no person has let it begin.
+func IsCopy(run *v1alpha1.MotorRun) bool { return run.Spec.Origin == v1alpha1.OriginCopied }
 
 func waits(run *v1alpha1.MotorRun, since, now time.Time) bool {
 	if created := run.CreationTimestamp.Time; created.After(since) {

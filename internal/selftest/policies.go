@@ -22,8 +22,10 @@ var promises = []struct {
 	namesAccount bool
 }{
 	{"motorcortex-accounts", true},
+	{"motorcortex-answers", false},
 	{"motorcortex-credentials", false},
 	{"motorcortex-endpoints", false},
+	{"motorcortex-four-eyes", false},
 	{"motorcortex-grants", true},
 	{"motorcortex-networkpolicies", true},
 	{"motorcortex-pod-bindings", false},

@@ -82,7 +82,8 @@ func forgedApproval(ctx context.Context, c client.Client, namespace string) erro
 		Spec: v1alpha1.MotorRunSpec{
 			Task:      "must not be created",
 			Requester: &v1alpha1.Requester{Username: "somebody-else"},
-			Responses: []v1alpha1.Response{{ID: "self-test", Decision: v1alpha1.DecisionAllowRun, RespondedBy: "somebody-else"}},
+			// A decision that another policy does not refuse first.
+			Retries: []v1alpha1.Retry{{Attempt: 1, AddDomains: []v1alpha1.Domain{"example.org"}, RequestedBy: "somebody-else"}},
 		},
 	}
 	err := c.Create(ctx, run, client.DryRunAll)

@@ -30,6 +30,9 @@ const (
 	withoutStamping = "test.motorcortex.dev/without-stamping"
 	// withoutChecks on a namespace makes it like one of a cluster without the other policies.
 	withoutChecks = "test.motorcortex.dev/without-checks"
+	// withQuestions on a namespace has its runs take answers to what they asked alone. Most tests have no operator that writes what
+	// a run asks, and try what comes after that.
+	withQuestions = "test.motorcortex.dev/with-questions"
 )
 
 // installAdmission installs every policy of config/admission.
@@ -58,10 +61,17 @@ func leaveOut(o *unstructured.Unstructured) {
 	if label == "" {
 		return
 	}
+	selectNamespaces(o, label, "DoesNotExist")
+	if o.GetName() == "motorcortex-answers" {
+		selectNamespaces(o, withQuestions, "Exists")
+	}
+}
+
+func selectNamespaces(o *unstructured.Unstructured, label, operator string) {
 	path := []string{"spec", "matchResources", "namespaceSelector", "matchExpressions"}
 	expressions, _, err := unstructured.NestedSlice(o.Object, path...)
 	if err == nil {
-		err = unstructured.SetNestedSlice(o.Object, append(expressions, map[string]any{"key": label, "operator": "DoesNotExist"}), path...)
+		err = unstructured.SetNestedSlice(o.Object, append(expressions, map[string]any{"key": label, "operator": operator}), path...)
 	}
 	if err != nil {
 		panic(err)
@@ -73,7 +83,7 @@ func admissionInForce(ctx context.Context) bool {
 	run := newRun("default", func(run *v1alpha1.MotorRun) {
 		run.Spec.Requester = &v1alpha1.Requester{Username: "somebody else"}
 	})
-	if err := admin.Create(ctx, run, client.DryRunAll); err != nil || run.Spec.Requester.Username == "somebody else" {
+	if err := admin.Create(ctx, run, client.DryRunAll); err != nil || run.Spec.Requester.Username == "somebody else" || run.Spec.Origin == "" {
 		return false
 	}
 	rejected := &v1alpha1.Skill{ObjectMeta: meta("default", "probe"), Spec: v1alpha1.SkillSpec{Rejections: []v1alpha1.SkillRejection{{ContentHash: thisDigest}}}}
@@ -85,7 +95,9 @@ func admissionInForce(ctx context.Context) bool {
 		return false
 	}
 	unstamped := newRun(managerNamespace)
-	unstamped.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "a"}}
+	unstamped.Spec.Cancel = true
+	answered := newRun(managerNamespace)
+	answered.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "a"}}
 	as, err := clientAs(managerUser, "system:masters")
 	if err != nil {
 		return false
@@ -98,6 +110,7 @@ func admissionInForce(ctx context.Context) bool {
 	pod := podProbe()
 	pod.OwnerReferences, pod.Labels = nil, sandboxes
 	for policy, err := range map[string]error{
+		"motorcortex-answers":         admin.Create(ctx, answered, client.DryRunAll),
 		"motorcortex-services":        nobody.Create(ctx, serviceFor("default", "probe", sandboxes), client.DryRunAll),
 		"motorcortex-endpoints":       nobody.Create(ctx, sliceFor("default", "probe", "no-motor-sandbox"), client.DryRunAll),
 		"motorcortex-runs":            as.Create(ctx, unstamped, client.DryRunAll),

@@ -15,11 +15,11 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// What each role of config/rbac/user_roles.yaml gives, without its reading part.
+// What each role of config/rbac/user_roles.yaml gives.
 var (
 	editor         = rights{"create,update,patch motorruns"}
-	responder      = rights{"patch,respond motorruns"}
-	approver       = rights{"patch,approve motorruns"}
+	responder      = rights{"get,list,watch,patch,respond motorruns"}
+	approver       = rights{"get,list,watch,patch,approve motorruns"}
 	credentialUser = rights{"use secrets"}
 )
 
@@ -98,7 +98,7 @@ func TestRequesterWithoutStamping(t *testing.T) {
 		"none, and no credentials": {},
 		"true":                     {requester: &v1alpha1.Requester{Username: user, Groups: []string{"team-a"}}, credentials: credential},
 		"without groups":           {requester: &v1alpha1.Requester{Username: user}, credentials: credential},
-		"another user":             {requester: &v1alpha1.Requester{Username: "root"}, want: "spec.requester is who creates the run: " + user},
+		"another user":             {requester: &v1alpha1.Requester{Username: "root"}, want: "spec.requester is who creates the run, or releases a copy: " + user},
 		"a foreign group":          {requester: &v1alpha1.Requester{Username: user, Groups: []string{"system:masters"}}, want: "none but the groups"},
 		"none, with credentials":   {credentials: credential, want: `requester: {username: "` + user + `", groups: ["team-a", "system:authenticated"]}`},
 	}
@@ -138,14 +138,15 @@ func TestWhoMayAnswerAndSteer(t *testing.T) {
 	steer := map[string]string{
 		"owner":     `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"0"}]}}`,
 		"finalizer": `{"metadata":{"finalizers":["example.org/keep"]}}`,
-		"cancel":    `{"spec":{"cancel":true}}`, "suspend": `{"spec":{"suspend":true}}`, "ttl": `{"spec":{"ttlSecondsAfterFinished":0}}`,
+		"label":     `{"metadata":{"labels":{"cleanup.example.org/ttl":"1s"}}}`, "annotation": `{"metadata":{"annotations":{"note":"seen"}}}`,
+		"cancel": `{"spec":{"cancel":true}}`, "suspend": `{"spec":{"suspend":true}}`, "ttl": `{"spec":{"ttlSecondsAfterFinished":0}}`,
 	}
 	for user, want := range map[string]map[string]string{
 		"editor":         {"answer": respond, "decision": approve, "domains": approve},
-		"responder":      {"owner": update, "finalizer": update, "decision": approve, "domains": approve, "retry": update, "cancel": update, "suspend": update, "ttl": update},
-		"approver":       {"owner": update, "finalizer": update, "answer": respond, "domains": update, "retry": update, "cancel": update, "suspend": update, "ttl": update},
-		"of this run":    {"owner": update, "finalizer": update, "decision": approve, "domains": approve, "retry": update, "cancel": update, "suspend": update, "ttl": update},
-		"of another run": {"owner": update, "finalizer": update, "answer": respond, "decision": approve, "domains": approve, "retry": update, "cancel": update, "suspend": update, "ttl": update},
+		"responder":      {"owner": update, "finalizer": update, "label": update, "annotation": update, "decision": approve, "domains": approve, "retry": update, "cancel": update, "suspend": update, "ttl": update},
+		"approver":       {"owner": update, "finalizer": update, "label": update, "annotation": update, "answer": respond, "domains": update, "retry": update, "cancel": update, "suspend": update, "ttl": update},
+		"of this run":    {"owner": update, "finalizer": update, "label": update, "annotation": update, "decision": approve, "domains": approve, "retry": update, "cancel": update, "suspend": update, "ttl": update},
+		"of another run": {"owner": update, "finalizer": update, "label": update, "annotation": update, "answer": respond, "decision": approve, "domains": approve, "retry": update, "cancel": update, "suspend": update, "ttl": update},
 	} {
 		for what, e := range entries {
 			t.Run(user+" "+what, func(t *testing.T) { wantAdmitted(t, add(ctx, dryRun(users[user]), run, e.list, e.entry), want[what]) })
@@ -156,8 +157,6 @@ func TestWhoMayAnswerAndSteer(t *testing.T) {
 			})
 		}
 	}
-	// What only describes the run is whoever's who may patch it.
-	must(t, users["responder"].Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"note":"seen"}}}`)))
 }
 
 func dryRun(c client.WithWatch) client.Client { return client.NewDryRunClient(c) }
@@ -308,7 +307,7 @@ func TestRunWithSkillHasARequester(t *testing.T) {
 	user := "alice@" + ns
 	alice := person(ctx, t, ns, user, editor)
 	run := newRun(ns, func(run *v1alpha1.MotorRun) { run.Spec.SkillRef = &v1alpha1.SkillRef{Name: "weather"} })
-	wantRefused(t, alice.Create(ctx, run.DeepCopy(), client.DryRunAll), "a run with credentials or skillRef says who wants to use them", `requester: {username: "`+user+`"`)
+	wantRefused(t, alice.Create(ctx, run.DeepCopy(), client.DryRunAll), "a run with credentials, skillRef or files from ConfigMaps and artifacts says who wants to use them", `requester: {username: "`+user+`"`)
 	run.Spec.Requester = &v1alpha1.Requester{Username: user}
 	must(t, alice.Create(ctx, run, client.DryRunAll))
 }
@@ -371,7 +370,7 @@ func TestPoliciesAffordTheLargestRun(t *testing.T) {
 	c := person(ctx, t, ns, "c@"+ns, with(editor, credentialUser, approver, responder))
 	run := credentialRun(ns, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
 	run.Spec.Credentials[0].ExposeToSandbox, run.Spec.Credentials[0].Hosts = true, nil
-	for i := range 63 {
+	for i := range 255 {
 		run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: fmt.Sprintf("%064d", i), Answer: "a"})
 	}
 	for i := range 9 {

@@ -122,7 +122,7 @@ func TestSelfTestReadsThePolicies(t *testing.T) {
 			o.(*admissionregistrationv1.ValidatingAdmissionPolicy).Spec.FailurePolicy = nil
 		}), managerUser))
 	}
-	if found != 14 {
+	if found != 16 {
 		t.Errorf("%d policies of the operator", found)
 	}
 

@@ -19,7 +19,7 @@ func TestRetriesAreOnlyAdded(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
-	one := `{"attempt":1,"guidance":"use port 8080"}`
+	one := `{"attempt":1,"guidance":"use port 8080","requestedBy":"admin"}`
 	tests := map[string]struct {
 		json, merge string
 		refused     string
@@ -79,7 +79,7 @@ func TestRetriesByApply(t *testing.T) {
 
 	var run v1alpha1.MotorRun
 	must(t, admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "run"}, &run))
-	want := []v1alpha1.Retry{{Attempt: 1, Guidance: "one"}, {Attempt: 2}}
+	want := []v1alpha1.Retry{{Attempt: 1, Guidance: "one", RequestedBy: "admin"}, {Attempt: 2, RequestedBy: "admin"}}
 	if diff := cmp.Diff(want, run.Spec.Retries); diff != "" || run.Spec.Suspend {
 		t.Errorf("suspend %t, retries (-want +got):\n%s", run.Spec.Suspend, diff)
 	}

@@ -138,7 +138,7 @@ func manyDomains(n int) string {
 func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
-	ns := newNamespace(ctx, t, withoutStamping, "true")
+	ns := newNamespace(ctx, t, withoutStamping, "true", withoutChecks, "true")
 	limits := map[string]any{"maxIterations": int64(20), "timeoutSeconds": int64(600), "awaitingInputSeconds": int64(1800), "retryWindowSeconds": int64(1800), "approvalSeconds": int64(900)}
 	// What is stored is what was written, and these.
 	defaults := map[string]any{

@@ -97,7 +97,9 @@ func prepare(cfg *rest.Config) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if err := admin.Create(ctx, namespace(managerNamespace)); err != nil {
+	operators := namespace(managerNamespace)
+	metav1.SetMetaDataLabel(&operators.ObjectMeta, withQuestions, "true")
+	if err := admin.Create(ctx, operators); err != nil {
 		return err
 	}
 	for _, file := range []string{"rbac/service_account.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/user_roles.yaml", "egressproxy/rbac.yaml"} {

@@ -53,7 +53,7 @@ func TestSuspendAndResume(t *testing.T) {
 	r.patchSpec(`{"suspend":true}`)
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "Suspended True Suspended", "SandboxReady True SandboxReady")
-	if m := r.run().Status.Message; !strings.HasPrefix(m, "The run is suspended.") {
+	if m := r.run().Status.Message; !strings.HasPrefix(m, "The run is suspended, by admin. It goes on when") {
 		t.Errorf("message %q", m)
 	}
 	r.now = r.now.Add(24 * time.Hour)

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// asking writes into a run's status what the operator would.
+func asking(ctx context.Context, t *testing.T, run *v1alpha1.MotorRun, attempts int, p *v1alpha1.PendingInput) {
+	t.Helper()
+	must(t, admin.Get(ctx, client.ObjectKeyFromObject(run), run))
+	before := run.DeepCopy()
+	run.Status.PendingInput = p
+	run.Status.Attempts = nil
+	for i := range attempts {
+		run.Status.Attempts = append(run.Status.Attempts, v1alpha1.AttemptStatus{Index: int32(i), Cause: v1alpha1.CauseFirst})
+	}
+	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(before)))
+}
+
+func TestAnswersToWhatIsNotAsked(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t, withQuestions, "true")
+	wantRefused(t, admin.Create(ctx, newRun(ns, func(run *v1alpha1.MotorRun) {
+		run.Spec.Responses = []v1alpha1.Response{{ID: "q1", Answer: "yes"}}
+	})), "it has asked nothing yet")
+	run := createRun(ctx, t, ns)
+	try := func(list, entry, want string) {
+		t.Helper()
+		wantAdmitted(t, add(ctx, dryRun(admin), run, list, entry), want)
+	}
+	try("responses", answerOf, "the run asks nothing now")
+	try("retries", `{"attempt":1}`, "")
+	try("retries", `{"attempt":2}`, "the next attempt of this run is 1")
+
+	asking(ctx, t, run, 1, &v1alpha1.PendingInput{ID: "q1", Kind: v1alpha1.InputQuestion, Question: "Well?"})
+	try("responses", answerOf, "")
+	try("responses", `{"id":"q2","answer":"yes"}`, "asks nothing under the id q2: answer with the id in status.pendingInput.id, which is q1")
+	try("responses", decisionOf, "under the id d1")
+	must(t, add(ctx, admin, run, "responses", answerOf))
+
+	// What was answered stays, and may be written again beside the next answer.
+	asking(ctx, t, run, 1, &v1alpha1.PendingInput{ID: "q2", Kind: v1alpha1.InputQuestion, Question: "And?"})
+	try("responses", `{"id":"q2","answer":"yes"}`, "")
+	must(t, admin.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"team":"a"}}}`)))
+
+	asking(ctx, t, run, 1, &v1alpha1.PendingInput{ID: "retry-1", Kind: v1alpha1.InputRetry, Attempt: new(int32(1)), Question: "Again?"})
+	try("responses", `{"id":"retry-1","answer":"yes"}`, `Add one to spec.retries: {"attempt": 1, "guidance"`)
+	try("retries", `{"attempt":2}`, "the next attempt of this run is 1")
+	must(t, add(ctx, admin, run, "retries", `{"attempt":1}`))
+
+	asking(ctx, t, run, 3, nil)
+	try("retries", `{"attempt":2}`, "the next attempt of this run is 3")
+	try("retries", `{"attempt":4}`, "the next attempt of this run is 3")
+	try("retries", `{"attempt":3}`, "")
+	try("responses", `{"id":"q3","answer":"late"}`, "the run asks nothing now")
+}
+
+// Where four eyes are asked for, the requester decides nothing, with every right that there is.
+func TestFourEyes(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	all := rights{"create,get,list,watch,update,patch,respond,approve motorruns", "use secrets"}
+	alice, bob := person(ctx, t, ns, "alice@"+ns, all), person(ctx, t, ns, "bob@"+ns, all)
+	exposed := func() *v1alpha1.MotorRun {
+		return newRun(ns, named("exposed"), func(run *v1alpha1.MotorRun) {
+			run.Spec.Credentials = []v1alpha1.Credential{{Name: "key", SecretRef: v1alpha1.SecretKeyRef{Name: "s", Key: "k"}, ExposeToSandbox: true}}
+		})
+	}
+	run := newRun(ns)
+	must(t, alice.Create(ctx, run))
+	const domains = `{"attempt":1,"addDomains":["example.org"]}`
+	for _, cortex := range []bool{false, true} {
+		if cortex {
+			must(t, admin.Create(ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(ns, "default"), Spec: v1alpha1.MotorCortexSpec{}}))
+		}
+		must(t, add(ctx, dryRun(alice), run, "responses", decisionOf))
+		must(t, add(ctx, dryRun(alice), run, "retries", domains))
+		must(t, alice.Create(ctx, exposed(), client.DryRunAll))
+	}
+	must(t, admin.Patch(ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(ns, "default")}, mergePatchOf(`{"spec":{"approval":{"fourEyes":true}}}`)))
+	// The API server hears of a changed parameter after a moment.
+	must(t, wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		return add(ctx, dryRun(alice), run, "responses", decisionOf) != nil, nil
+	}))
+	const otherwise = "decisions in this namespace come from somebody else"
+	wantRefused(t, add(ctx, alice, run, "responses", decisionOf), "alice@"+ns+" created this run", otherwise)
+	wantRefused(t, add(ctx, alice, run, "responses", `{"id":"d1","decision":"Deny"}`), otherwise)
+	wantRefused(t, add(ctx, alice, run, "retries", domains), otherwise)
+	wantRefused(t, alice.Create(ctx, exposed(), client.DryRunAll), "exposeToSandbox is decided by who creates the run", otherwise)
+	// What is no decision stays theirs, and others decide.
+	must(t, add(ctx, dryRun(alice), run, "responses", answerOf))
+	must(t, add(ctx, dryRun(alice), run, "retries", `{"attempt":1}`))
+	must(t, add(ctx, dryRun(bob), run, "retries", domains))
+	must(t, add(ctx, bob, run, "responses", decisionOf))
+	// A decision that is there is not taken for one of whoever writes next.
+	must(t, alice.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{"suspend":true}}`)))
+
+	// Nobody is somebody else than nobody knows.
+	bare := newNamespace(ctx, t, withoutStamping, "true")
+	must(t, admin.Create(ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(bare, "default"), Spec: v1alpha1.MotorCortexSpec{Approval: &v1alpha1.CortexApproval{FourEyes: true}}}))
+	unknown := createRun(ctx, t, bare)
+	must(t, wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		err := add(ctx, dryRun(admin), unknown, "responses", `{"id":"d1","decision":"Deny","respondedBy":"kubernetes-admin"}`)
+		return err != nil && strings.Contains(err.Error(), "does not say who that was"), nil
+	}))
+}
+
+// Who cancels, suspends and asks for another attempt is written by the API server, over whatever the client wrote.
+func TestWhoSteersIsStamped(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	all := rights{"create,get,update,patch motorruns"}
+	alice, bob := person(ctx, t, ns, "alice@"+ns, all), person(ctx, t, ns, "bob@"+ns, all)
+	run := newRun(ns, func(run *v1alpha1.MotorRun) {
+		run.Spec.Suspend, run.Spec.SuspendedBy, run.Spec.CancelledBy = true, "root", "root"
+	})
+	must(t, alice.Create(ctx, run))
+	want := func(suspended, cancelled string) {
+		t.Helper()
+		must(t, admin.Get(ctx, client.ObjectKeyFromObject(run), run))
+		if run.Spec.SuspendedBy != suspended || run.Spec.CancelledBy != cancelled {
+			t.Errorf("suspended by %q, cancelled by %q, want %q and %q", run.Spec.SuspendedBy, run.Spec.CancelledBy, suspended, cancelled)
+		}
+	}
+	patch := func(c client.Client, spec string) {
+		t.Helper()
+		must(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":%s}`, spec)))
+	}
+	a, b := "alice@"+ns, "bob@"+ns
+	want(a, "")
+	patch(bob, `{"suspend":true,"suspendedBy":"root","cancelledBy":"root"}`)
+	want(a, "")
+	patch(bob, `{"suspendedBy":null}`)
+	want(a, "")
+	patch(bob, `{"suspend":false}`)
+	want("", "")
+	patch(bob, `{"suspend":true}`)
+	want(b, "")
+	must(t, add(ctx, bob, run, "retries", `{"attempt":1,"requestedBy":"root"}`))
+	patch(alice, `{"cancel":true,"cancelledBy":"root"}`)
+	want(b, a)
+	if r := run.Spec.Retries; len(r) != 1 || r[0].RequestedBy != b {
+		t.Errorf("retries %+v", r)
+	}
+	patch(bob, `{"ttlSecondsAfterFinished":5}`)
+	want(b, a)
+}
+
+func TestWhoSteersWithoutStamping(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t, withoutStamping, "true")
+	user := "alice@" + ns
+	alice := person(ctx, t, ns, user, rights{"create,get,update,patch motorruns"})
+	run := newRun(ns)
+	must(t, alice.Create(ctx, run))
+	c := dryRun(alice)
+	for _, what := range []struct{ does, by string }{{"cancel", "cancelledBy"}, {"suspend", "suspendedBy"}} {
+		must(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{%q:true}}`, what.does)))
+		must(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{%q:true,%q:%q}}`, what.does, what.by, user)))
+		wantRefused(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{%q:true,%q:"root"}}`, what.does, what.by)), "spec."+what.by+" is who sets spec."+what.does+": "+user)
+		wantRefused(t, c.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{%q:%q}}`, what.by, user)), "spec."+what.by)
+	}
+	must(t, add(ctx, c, run, "retries", `{"attempt":1,"requestedBy":"`+user+`"}`))
+	wantRefused(t, add(ctx, c, run, "retries", `{"attempt":1,"requestedBy":"root"}`), "requestedBy of a new entry in spec.retries is who writes it: "+user)
+}
+
+func TestLabelsOfTheOperator(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	labelled := func(run *v1alpha1.MotorRun) { run.Labels = map[string]string{v1alpha1.LabelSkill: "weather"} }
+	wantRefused(t, admin.Create(ctx, newRun(ns, labelled)), "labels motorcortex.dev/… of runs are the operator's")
+	run := createRun(ctx, t, ns, func(run *v1alpha1.MotorRun) { run.Labels = map[string]string{"team": "a"} })
+	wantRefused(t, admin.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{%q:"x"}}}`, v1alpha1.LabelRunUID)), "the operator's")
+}
+
+// The largest texts that are admitted leave room for the largest status: a run that has begun can be ended.
+func TestLargestRunCanBeEnded(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	// Three bytes each.
+	text := func(bytes int) string { return strings.Repeat("字", bytes/3) + strings.Repeat("x", bytes%3) }
+	files := func(last int) func(*v1alpha1.MotorRun) {
+		return func(run *v1alpha1.MotorRun) {
+			for i, n := range []int{256 << 10, 128 << 10, 127 << 10, last} {
+				run.Spec.Files = append(run.Spec.Files, v1alpha1.InputFile{Path: fmt.Sprintf("f%d", i), Content: new(text(n))})
+			}
+		}
+	}
+	wantRefused(t, admin.Create(ctx, newRun(ns, files(1<<10+1))), "spec.files have 524289 bytes together, and may have 524288", "configMapKeyRef")
+	run := createRun(ctx, t, ns, files(1<<10), func(run *v1alpha1.MotorRun) { run.Spec.Task = text(32768) })
+	answer := func(i, bytes int) error {
+		return add(ctx, admin, run, "responses", fmt.Sprintf(`{"id":"q%d","answer":%q}`, i, text(bytes)))
+	}
+	const each = 16384
+	for i := range 16 {
+		must(t, answer(i, each))
+	}
+	wantRefused(t, answer(16, 1), "have 262145 bytes together, and may have 262144")
+	wantRefused(t, add(ctx, admin, run, "retries", `{"attempt":1,"guidance":"g"}`), "262145 bytes")
+	must(t, admin.Get(ctx, client.ObjectKeyFromObject(run), run))
+	before := run.DeepCopy()
+	run.Status.Phase = v1alpha1.PhaseFailed
+	run.Status.Message = text(1000)
+	for i := range 200 {
+		run.Status.Attempts = nil
+		run.Status.Egress = &v1alpha1.EgressStatus{Domains: append(domainsOf(run), v1alpha1.Domain(fmt.Sprintf("%s.%s.%s.d%d.example.org", strings.Repeat("a", 60), strings.Repeat("b", 60), strings.Repeat("c", 60), i)))}
+	}
+	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(before)))
+	must(t, admin.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{"cancel":true}}`)))
+}
+
+func domainsOf(run *v1alpha1.MotorRun) []v1alpha1.Domain {
+	if run.Status.Egress == nil {
+		return nil
+	}
+	return run.Status.Egress.Domains
+}
