@@ -28,6 +28,9 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 	}
 	endpoint, err := r.Models.Resolve(ctx, s.run)
 	if err == nil {
+		err = r.reviewFiles(ctx, s.run)
+	}
+	if err == nil {
 		err = CheckFiles(ctx, r.Live, s.run, r.Config.Archive)
 	}
 	if err == nil {

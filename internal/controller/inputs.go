@@ -6,12 +6,14 @@ import (
 	"context"
 	"fmt"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -44,6 +46,59 @@ func CheckFiles(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRu
 	return &modelref.Problem{Reason: v1alpha1.ReasonInputFileNotFound, Message: fmt.Sprintf(
 		"spec.files have %d MiB from the bucket, and a run is given %d MiB at most: give fewer, or split the run.",
 		(fromBucket+mib-1)/mib, runpolicy.MaxBucketBytes/mib)}
+}
+
+// reviewFiles fails with a *modelref.Problem unless who created the run may themselves get what its files are taken from: a
+// ConfigMap, or that of an artifact. An artifact in the bucket has no object, so the right to get its run counts. It comes before
+// anything is said of what there is.
+func (r *MotorRunReconciler) reviewFiles(ctx context.Context, run *v1alpha1.MotorRun) error {
+	asked := map[authorizationv1.ResourceAttributes]bool{}
+	for i := range run.Spec.Files {
+		right, err := r.rightToFile(ctx, run, &run.Spec.Files[i])
+		if err != nil {
+			return err
+		}
+		if right == nil || asked[*right] {
+			continue
+		}
+		asked[*right] = true
+		if run.Spec.Requester == nil {
+			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileForbidden, Message: fmt.Sprintf(
+				"spec.files[%d]: the run does not say who created it, so it is given no ConfigMap and no artifact. Create it again with your name in spec.requester.username.", i)}
+		}
+		may, err := credential.May(ctx, r.Client, run, *right)
+		if err != nil {
+			return err
+		}
+		if !may {
+			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileForbidden, Message: fmt.Sprintf(
+				"spec.files[%d]: %s, who created the run, may not get the %s %s in namespace %s, so neither may the run. Give them the verb get on it.",
+				i, run.Spec.Requester.Username, right.Resource, right.Name, run.Namespace)}
+		}
+	}
+	return nil
+}
+
+// rightToFile is what the requester needs for a file, nil if nothing.
+func (r *MotorRunReconciler) rightToFile(ctx context.Context, run *v1alpha1.MotorRun, f *v1alpha1.InputFile) (*authorizationv1.ResourceAttributes, error) {
+	switch {
+	case f.ConfigMapKeyRef != nil:
+		return &authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "configmaps", Name: f.ConfigMapKeyRef.Name}, nil
+	case f.ArtifactRef == nil:
+		return nil, nil
+	}
+	of := &authorizationv1.ResourceAttributes{
+		Verb: "get", Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "motorruns", Name: f.ArtifactRef.Run,
+	}
+	var from v1alpha1.MotorRun
+	err := r.Live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: f.ArtifactRef.Run}, &from)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get MotorRun %s: %w", f.ArtifactRef.Run, err)
+	}
+	if a, _ := runpolicy.ArtifactInput(&from, f.ArtifactRef.Path, r.Config.Archive); err == nil && a != nil && a.ConfigMap != "" {
+		return &authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "configmaps", Name: a.ConfigMap}, nil
+	}
+	return of, nil
 }
 
 func checkConfigMap(ctx context.Context, reader client.Reader, namespace string, ref *v1alpha1.ConfigMapKeyRef) (problem string, err error) {

@@ -13,7 +13,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -157,7 +156,7 @@ func (s Source) Allowed(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1
 			"nobody knows who created the run, so nobody can say whether they may use the Secret %s. Create the run again with your name in spec.requester.username.",
 			c.SecretRef.Name)
 	}
-	may, err := s.may(ctx, run, &authorizationv1.ResourceAttributes{Verb: useVerb, Version: "v1", Resource: "secrets", Name: c.SecretRef.Name})
+	may, err := May(ctx, s.Reviews, run, authorizationv1.ResourceAttributes{Verb: useVerb, Version: "v1", Resource: "secrets", Name: c.SecretRef.Name})
 	if err != nil {
 		return err
 	}
@@ -172,32 +171,15 @@ func (s Source) Allowed(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1
 // MayChoose reports whether who created the run may have its Secrets used for any hosts: whoever may read the Secret can send it
 // anywhere without a run, and whoever may approve the run decides what it reaches.
 func (s Source) MayChoose(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.Credential) (bool, error) {
-	for _, right := range []*authorizationv1.ResourceAttributes{
+	for _, right := range []authorizationv1.ResourceAttributes{
 		{Verb: "get", Version: "v1", Resource: "secrets", Name: c.SecretRef.Name},
 		{Verb: approveVerb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "motorruns", Name: run.Name},
 	} {
-		if may, err := s.may(ctx, run, right); may || err != nil {
+		if may, err := May(ctx, s.Reviews, run, right); may || err != nil {
 			return may, err
 		}
 	}
 	return false, nil
-}
-
-// may reports whether who created the run has a right in its namespace.
-func (s Source) may(ctx context.Context, run *v1alpha1.MotorRun, right *authorizationv1.ResourceAttributes) (bool, error) {
-	who := run.Spec.Requester
-	if who == nil {
-		return false, nil
-	}
-	right.Namespace = run.Namespace
-	review := &authorizationv1.LocalSubjectAccessReview{
-		ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace},
-		Spec:       authorizationv1.SubjectAccessReviewSpec{User: who.Username, Groups: who.Groups, ResourceAttributes: right},
-	}
-	if err := s.Reviews.Create(ctx, review); err != nil {
-		return false, fmt.Errorf("ask whether %s may %s %s %s: %w", who.Username, right.Verb, right.Resource, right.Name, err)
-	}
-	return review.Status.Allowed && !review.Status.Denied, nil
 }
 
 // problem names the credential first.

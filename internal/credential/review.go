@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package credential
+
+import (
+	"context"
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// May reports whether who created the run has a right in its namespace. A run that does not say who that was has none.
+func May(ctx context.Context, reviews client.Client, run *v1alpha1.MotorRun, right authorizationv1.ResourceAttributes) (bool, error) {
+	who := run.Spec.Requester
+	if who == nil {
+		return false, nil
+	}
+	right.Namespace = run.Namespace
+	review := &authorizationv1.LocalSubjectAccessReview{
+		ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace},
+		Spec:       authorizationv1.SubjectAccessReviewSpec{User: who.Username, Groups: who.Groups, ResourceAttributes: &right},
+	}
+	if err := reviews.Create(ctx, review); err != nil {
+		return false, fmt.Errorf("ask whether %s may %s %s %s: %w", who.Username, right.Verb, right.Resource, right.Name, err)
+	}
+	return review.Status.Allowed && !review.Status.Denied, nil
+}
