@@ -15,6 +15,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -207,14 +209,17 @@ func (a *artifacts) plain(listed toolapi.Artifacts) (files []toolapi.ArtifactFil
 
 // isPlainPath says whether a path is one of the workspace that can be shown and asked for as it is.
 func isPlainPath(p string) bool {
-	return p != "" && p != "." && len(p) <= toolapi.MaxArtifactPath && filepath.IsLocal(p) && path.Clean(p) == p && !strings.ContainsFunc(p, isOdd)
+	return p != "" && p != "." && len(p) <= toolapi.MaxArtifactPath && filepath.IsLocal(p) && path.Clean(p) == p && !strings.ContainsFunc(p, isOdd) &&
+		norm.NFC.IsNormalString(p)
 }
 
 func isOdd(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
+// cleanPath is what of a path is shown. Of one that is not normalized only ASCII is: é in one character and é in two look the same.
 func cleanPath(p string) string {
+	normal := norm.NFC.IsNormalString(p)
 	p = strings.Map(func(r rune) rune {
-		if isOdd(r) {
+		if isOdd(r) || !normal && r >= utf8.RuneSelf {
 			return utf8.RuneError
 		}
 		return r

@@ -88,7 +88,7 @@ func TestListedPathsAreMadePlain(t *testing.T) {
 	long := strings.Repeat("a", toolapi.MaxArtifactPath)
 	listed := toolapi.Artifacts{Omitted: -5}
 	for _, p := range []string{
-		"z", "artifacts/a", "artifacts/a", "../x", "/etc/passwd", "a/../b", "a//b", "a/", "", ".", "..", "a\nb", "a\x1b[2Jb", "a\u202eb", long, long + "a", "漢字/é", "a\uFFFDb",
+		"z", "artifacts/a", "artifacts/a", "../x", "/etc/passwd", "a/../b", "a//b", "a/", "", ".", "..", "a\nb", "a\x1b[2Jb", "a\u202eb", long, long + "a", "漢字/é", "cafe\u0301", "\u212b", "a\uFFFDb",
 	} {
 		listed.Files = append(listed.Files, toolapi.ArtifactFile{Path: p, Size: -1})
 	}
@@ -99,7 +99,7 @@ func TestListedPathsAreMadePlain(t *testing.T) {
 	}
 	want := []string{
 		".:unreadable", "..:unreadable", "../x:unreadable", "/etc/passwd:unreadable", "a/:unreadable", "a/../b:unreadable", "a//b:unreadable",
-		strings.Repeat("a", 20) + ":", "artifacts/a:", "a\uFFFD[2Jb:unreadable", "a\uFFFDb:unreadable", "z:", "漢字/é:",
+		strings.Repeat("a", 20) + ":", "artifacts/a:", "a\uFFFD[2Jb:unreadable", "a\uFFFDb:unreadable", "cafe\uFFFD:unreadable", "z:", "漢字/é:", "\uFFFD:unreadable",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -28,6 +28,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -312,15 +314,17 @@ func (s *survey) add(local, problem string) {
 
 // plainPath says whether a path can be shown and asked for as it is, and has no more bytes than most.
 func plainPath(local string, most int) bool {
-	return len(local) <= most && !strings.ContainsFunc(local, oddInPath)
+	return len(local) <= most && !strings.ContainsFunc(local, oddInPath) && norm.NFC.IsNormalString(local)
 }
 
 // oddInPath finds what is invisible, changes the direction of the text, or stands for bytes that are no UTF-8.
 func oddInPath(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
+// cleanPath is what of a path is shown. Of one that is not normalized only ASCII is: é in one character and é in two look the same.
 func cleanPath(local string, most int) string {
+	normal := norm.NFC.IsNormalString(local)
 	clean := strings.Map(func(r rune) rune {
-		if oddInPath(r) {
+		if oddInPath(r) || !normal && r >= utf8.RuneSelf {
 			return utf8.RuneError
 		}
 		return r

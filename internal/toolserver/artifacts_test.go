@@ -64,6 +64,7 @@ func TestArtifactsOfAHostileWorkspace(t *testing.T) {
 	s.write("artifacts/a\nb", "odd")
 	s.write("artifacts/a\xffb", "odd")
 	s.write("artifacts/\u202egpj.exe", "odd")
+	s.write("artifacts/cafe\u0301", "looks like another name")
 	s.write("inner/file", "inner")
 	s.write("saved.csv", "a,b\n")
 	s.write("gone.txt", "x")
@@ -100,6 +101,7 @@ func TestArtifactsOfAHostileWorkspace(t *testing.T) {
 		Files: []toolapi.ArtifactFile{
 			{Path: "artifacts/a.txt", Size: 4, MediaType: "text/plain", SHA256: sumOf("one\n"), Provenance: "internal"},
 			odd("artifacts/a\uFFFDb", toolapi.ProblemUnreadable),
+			odd("artifacts/cafe\uFFFD", toolapi.ProblemUnreadable),
 			odd("artifacts/link", toolapi.ProblemNotRegular),
 			odd("artifacts/linked folder", toolapi.ProblemNotRegular),
 			odd("artifacts/loop", toolapi.ProblemNotRegular),
