@@ -19,6 +19,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
@@ -155,6 +156,7 @@ type watchedBody struct {
 	// stream says that the body is a stream: then lines and the whole are bounded here.
 	stream      bool
 	total, line int
+	events      eventBounds
 }
 
 var (
@@ -184,7 +186,38 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	case b.total > maxStreamBytes:
 		return 0, errLongStream
 	}
+	if many := b.events.add(p[:n]); many != nil {
+		return 0, malformed("streamed what is not read: " + many.Error())
+	}
 	return n, err
+}
+
+// eventBounds bounds the JSON of each event of a stream. All lines up to an empty one are one event, and read as one text.
+type eventBounds struct {
+	counter jsonbound.Counter
+	// filled says that there is something in the line.
+	filled bool
+}
+
+func (e *eventBounds) add(part []byte) error {
+	if e.counter.Limits == (jsonbound.Limits{}) {
+		e.counter.Limits = answerLimits
+	}
+	for len(part) > 0 {
+		line, rest, ended := bytes.Cut(part, []byte("\n"))
+		if err := e.counter.Add(line); err != nil {
+			return err
+		}
+		e.filled = e.filled || len(bytes.TrimRight(line, "\r")) > 0
+		if ended {
+			if !e.filled {
+				e.counter = jsonbound.Counter{Limits: answerLimits}
+			}
+			e.filled = false
+		}
+		part = rest
+	}
+	return nil
 }
 
 // collect puts an answer together from its parts.

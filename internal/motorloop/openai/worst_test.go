@@ -3,6 +3,8 @@
 package openai
 
 import (
+	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +36,28 @@ func TestWorst(t *testing.T) {
 		worst.Within(t, "as an error: "+body[:min(len(body), 40)], worst.Cost{Stack: worst.Race * 2 << 20, Heap: worst.Race * 4 << 20, Time: 20 * time.Second}, func() {
 			errorBody([]byte(body[:maxErrorBytes]))
 		})
+	}
+}
+
+// TestEventsAreBounded has no event of a stream be read that would take much more memory than it has bytes, in however many lines it comes.
+func TestEventsAreBounded(t *testing.T) {
+	t.Parallel()
+	read := func(text string) error {
+		b := &watchedBody{ReadCloser: io.NopCloser(strings.NewReader(text)), exchange: &exchange{silent: time.NewTimer(time.Hour), idle: time.Hour}, stream: true}
+		_, err := io.Copy(io.Discard, io.LimitReader(b, int64(len(text))+1))
+		return err
+	}
+	for name, text := range map[string]string{
+		"one line": "data: {\"choices\":[" + strings.Repeat("{},", 300_000) + "{}]}\n\n", "many lines": "data: {\"choices\":[\n" + strings.Repeat("data: {},{},\n", 10_000), "deep": "data: " + strings.Repeat("[", 100) + "\n\n",
+	} {
+		if _, ok := errors.AsType[*tryError](read(text)); !ok {
+			t.Errorf("%s: it is read", name)
+		}
+	}
+	chunk := "data: {\"choices\":[{\"delta\":{\"content\":\"[[[,,,\\\"{\"}}]}\n\n"
+	for _, end := range []string{"\n", "\r\n"} {
+		if err := read(strings.Repeat(strings.ReplaceAll(chunk, "\n", end), 10_000)); err != nil {
+			t.Errorf("a long answer ends with %v", err)
+		}
 	}
 }
