@@ -111,7 +111,7 @@ func TestFactsFindings(t *testing.T) {
 		{"scripts/b.sh", "echo hi", "Script scripts/b.sh:0 A file below scripts. Runs no other program."},
 		{"scripts/c.sh", "#!/bin/sh\n$(curl x)", "Script scripts/c.sh:0 #!/bin/sh Not all that it runs can be told. Runs curl."},
 		{"scripts/d.sh", "#!/bin/sh\nif (", "Script scripts/d.sh:0 #!/bin/sh What it runs cannot be told: it cannot be parsed: 2:4: `(` must be followed by a statement list."},
-		{"scripts/e.sh", "#!/bin/sh\x00\nrm -rf / # https://a.service.dev", "Binary scripts/e.sh:0 The file is no text.\nScript scripts/e.sh:0 #!/bin/sh What it runs cannot be told: it has a NUL byte in it."},
+		{"scripts/e.sh", "#!/bin/sh\x00\nrm -rf / # https://a.service.dev", "Binary scripts/e.sh:0 The file is no text.\nScript scripts/e.sh:0 #!/bin/sh\uFFFD What it runs cannot be told: it has a NUL byte in it."},
 		{"a.txt", "aws_key = \"AKIA" + "Q3EGRIZ5V6KXW2ND\"\n", "Secret a.txt:1 This looks like a secret, by the rule aws-access-token."},
 	} {
 		s := Facts([]File{{Path: tt.path, Content: []byte(tt.text)}}, nil)
