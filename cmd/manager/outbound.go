@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/outbound"
 )
 
@@ -49,13 +50,13 @@ func newOutside(o options, reader client.Reader) outside {
 		own, inner, err := facts.Cluster(ctx)
 		return outbound.Networks{Own: own, Inner: inner}, err
 	}
-	guard := func(r reach, cluster bool, headers time.Duration) http.RoundTripper {
-		return (&outbound.Guard{Cluster: cluster, Allowed: r.networks, Networks: networks, HeaderTimeout: headers}).Transport()
+	guard := func(r reach, cluster bool, headers time.Duration) *outbound.Guard {
+		return &outbound.Guard{Cluster: cluster, Allowed: r.networks, Networks: networks, HeaderTimeout: headers}
 	}
 	return outside{
-		models:  guard(o.models, o.models.cluster, 0),
-		sources: guard(o.sources, o.sources.cluster, sourceHeaderTimeout),
-		flux:    guard(o.sources, true, sourceHeaderTimeout),
+		models:  guard(o.models, o.models.cluster, 0).Guarded(openai.Transport()),
+		sources: guard(o.sources, o.sources.cluster, sourceHeaderTimeout).Transport(),
+		flux:    guard(o.sources, true, sourceHeaderTimeout).Transport(),
 	}
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"net/http"
 	"net/netip"
 	"slices"
 	"testing"
@@ -32,5 +33,8 @@ func TestModelClient(t *testing.T) {
 	}
 	if c := o.modelClient("http://127.0.0.1:8080", "http://model.svc"); c == nil || c.Transport != o.models {
 		t.Errorf("the client is %v", c)
+	}
+	if transport, ok := o.models.(*http.Transport); !ok || transport.HTTP2 == nil || transport.HTTP2.SendPingTimeout == 0 {
+		t.Error("a dead connection to a model is not found out")
 	}
 }

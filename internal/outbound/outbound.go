@@ -120,30 +120,34 @@ func (g *Guard) networks(ctx context.Context) (Networks, error) {
 	return now, nil
 }
 
-// Transport is one whose connections g judges, those that redirects and token realms lead to among them. A proxy that the manager's
-// environment names is the installation's: it is reached wherever it is, and decides where requests go from there.
+// Transport is a new one that is Guarded.
 func (g *Guard) Transport() *http.Transport {
+	return g.Guarded(&http.Transport{
+		ForceAttemptHTTP2: true, MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: tlsTimeout,
+		ExpectContinueTimeout: time.Second, MaxResponseHeaderBytes: maxHeaderBytes,
+	})
+}
+
+// Guarded has the transport make only connections that g lets it, those that redirects and token realms lead to among them. A proxy that
+// the manager's environment names is the installation's: it is reached wherever it is, and decides where requests go from there.
+func (g *Guard) Guarded(t *http.Transport) *http.Transport {
 	plain := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	var proxies sync.Map
-	return &http.Transport{
-		Proxy: func(r *http.Request) (*url.URL, error) {
-			u, err := http.ProxyFromEnvironment(r)
-			if u != nil {
-				proxies.Store(hostPort(u), true)
-			}
-			return u, err
-		},
-		DialContext: func(ctx context.Context, network, to string) (net.Conn, error) {
-			if _, isProxy := proxies.Load(to); isProxy {
-				return plain.DialContext(ctx, network, to)
-			}
-			return g.DialContext(ctx, network, to)
-		},
-		// A connection that something on the way has forgotten would take every request until its streams are used up.
-		HTTP2:             &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
-		ForceAttemptHTTP2: true, MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: tlsTimeout,
-		ExpectContinueTimeout: time.Second, ResponseHeaderTimeout: g.HeaderTimeout, MaxResponseHeaderBytes: maxHeaderBytes,
+	t.Proxy = func(r *http.Request) (*url.URL, error) {
+		u, err := http.ProxyFromEnvironment(r)
+		if u != nil {
+			proxies.Store(hostPort(u), true)
+		}
+		return u, err
 	}
+	t.DialContext = func(ctx context.Context, network, to string) (net.Conn, error) {
+		if _, isProxy := proxies.Load(to); isProxy {
+			return plain.DialContext(ctx, network, to)
+		}
+		return g.DialContext(ctx, network, to)
+	}
+	t.ResponseHeaderTimeout = g.HeaderTimeout
+	return t
 }
 
 // hostPort is what a transport dials for a proxy.

@@ -149,6 +149,9 @@ const deadAfter = 15 * time.Second
 // defaultClient is shared, so that the loops of an endpoint share its connections.
 var defaultClient = sync.OnceValue(func() *http.Client { return &http.Client{Transport: newTransport(deadAfter)} })
 
+// Transport is a new one of the kind that requests are made with by default: a connection that is dead is found out.
+func Transport() *http.Transport { return newTransport(deadAfter) }
+
 func newTransport(dead time.Duration) *http.Transport {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
