@@ -25,10 +25,13 @@ func Install(f Families) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(filter)
-	if errno != 0 {
+	switch {
+	case errno != 0:
 		return fmt.Errorf("put the filter of system calls on (the kernel needs CONFIG_SECCOMP_FILTER): %w", errno)
+	case thread != 0: // The kernel names a thread that has another filter, and puts none on.
+		return fmt.Errorf("put the filter of system calls on: thread %d has another one", thread)
 	}
 	return f.verify()
 }
