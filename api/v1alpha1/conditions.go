@@ -141,8 +141,8 @@ const (
 
 // Further reasons of IsolationVerified.
 const (
-	// ReasonIsolationLost: a NetworkPolicy of the sandbox was changed or deleted. It was restored, and the sandbox is tried again
-	// before anything more runs in it.
+	// ReasonIsolationLost: a NetworkPolicy of the sandbox was changed or deleted. It was restored, everything in
+	// the sandbox is ended, and the sandbox is tried again before anything more runs in it.
 	ReasonIsolationLost = "IsolationLost"
 	// ReasonUnenforcedAllowed: an address could be reached, and the manager runs with --allow-unenforced-isolation.
 	ReasonUnenforcedAllowed = "UnenforcedAllowed"

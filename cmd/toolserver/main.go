@@ -15,6 +15,7 @@
 //	MOTOR_WORKSPACE    the folder that tools work in: default /workspace
 //	MOTOR_STATE        the folder of the server's own records: default /motor
 //	MOTOR_PACKAGES     the folder with the packages of the run's skill: default none
+//	MOTOR_NET_TABLES   the folder with the kernel's tables of connections: default /proc/self/net
 //	TMPDIR             the folder for temporary files of tools: default /tmp
 //	PATH               where bash, node and python3 are
 package main
@@ -99,6 +100,7 @@ func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, stri
 		Workspace:   cmp.Or(os.Getenv("MOTOR_WORKSPACE"), "/workspace"),
 		State:       cmp.Or(os.Getenv("MOTOR_STATE"), "/motor"),
 		Packages:    os.Getenv("MOTOR_PACKAGES"),
+		NetTables:   os.Getenv("MOTOR_NET_TABLES"),
 		TempDir:     cmp.Or(os.Getenv("TMPDIR"), "/tmp"),
 		SearchPath:  cmp.Or(os.Getenv("PATH"), defaultPath),
 		PodUID:      os.Getenv("MOTOR_POD_UID"),

@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-const lostMessage = "A NetworkPolicy of the sandbox was changed or deleted. It is put right, and nothing more runs in the sandbox before its isolation is proved again."
+const lostMessage = "A NetworkPolicy of the sandbox was changed or deleted. It is put right, everything in the sandbox is ended, and nothing more runs in it before no connection is left and its isolation is proved again."
 
 // showIsolation says what the last proof of the sandbox's isolation came to.
 func showIsolation(s *scope) {

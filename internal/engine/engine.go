@@ -94,6 +94,8 @@ type Engine struct {
 	ended   chan event.TypedGenericEvent[*v1alpha1.MotorRun]
 	// stopping is closed when the manager ends: no loop starts any more.
 	stopping chan struct{}
+	// halts are the sandboxes that had a hole.
+	halts map[types.NamespacedName]*halting
 	// heldUntil is when this replica's Lease runs out, zero while it has none.
 	heldUntil time.Time
 	// seeding and collecting bound how many loops hold files of skills, newSkills has them make Skills one after the other.
@@ -103,6 +105,7 @@ type Engine struct {
 // SetupWithManager registers the engine as a watcher of runs and as the owner of its loops.
 func (e *Engine) SetupWithManager(mgr ctrl.Manager) error {
 	e.loops = map[types.NamespacedName]*loop{}
+	e.halts = map[types.NamespacedName]*halting{}
 	e.ended = make(chan event.TypedGenericEvent[*v1alpha1.MotorRun])
 	e.stopping = make(chan struct{})
 	if err := mgr.Add(e); err != nil {
@@ -156,11 +159,17 @@ func (e *Engine) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	if err := e.Client.Get(ctx, req.NamespacedName, run); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			e.stop(req.NamespacedName)
+			e.forgetHalt(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	// From here on the run has what its skill's policy gives it: every loop is started with this run.
 	run = runpolicy.Effective(run)
+	if e.mustHalt(run) {
+		if again, waits := e.halt(run); waits { //nolint:contextcheck // as below
+			return ctrl.Result{RequeueAfter: again}, nil
+		}
+	}
 	if !e.shouldRun(run) {
 		if e.onlyAsks(run) {
 			e.rest(req.NamespacedName)

@@ -46,9 +46,9 @@ type proof struct {
 // proveIsolation waits until the sandbox reaches none of the forbidden addresses, several times in a row. A CNI closes
 // a new Pod only some time after it runs; until then nothing hostile may be in it.
 //
-// A sandbox in which calls have run is tried again when one of its policies was away. That shows that the policies hold
-// again. It cannot show what the programs in the sandbox reached meanwhile, and it is the tool server that tries: against
-// a program that had it in its hands it would show nothing.
+// A sandbox in which calls have run is tried again when one of its policies was away, after everything in it was ended; see
+// halt.go. That shows that the policies hold again. It cannot show what the programs in the sandbox sent meanwhile, and it is the
+// tool server that tries: against a program that had it in its hands it would show nothing.
 func (s *sandboxTools) proveIsolation(ctx context.Context) (proof, error) {
 	start := s.engine.Now()
 	request := toolapi.ProbeRequest{

@@ -137,6 +137,14 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 		box = v1alpha1.StepSandbox{}
 	}
 	box.PodUID, box.ServerKey = s.run.Status.Sandbox.PodUID, s.client.ServerKey()
+	if s.isolationLost {
+		if err := s.halt(ctx); err != nil {
+			return err
+		}
+		if hello, err = s.client.Hello(ctx); err != nil {
+			return s.classify(ctx, err)
+		}
+	}
 	if fresh || !hello.Used || s.isolationLost {
 		// A tool server that was restarted can be in a new network, which its node has to close first.
 		proof, err := s.proveIsolation(ctx)

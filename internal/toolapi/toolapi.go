@@ -13,6 +13,7 @@
 //	PUT  /v1/files/{path...}?offset=N&size=N&sha256=HEX   bytes → File   puts a part of a larger one there; see Part
 //	GET  /v1/files/{path...}    → FileContent   reads one small file of the workspace
 //	POST /v1/probe              ProbeRequest → ProbeResponse
+//	POST /v1/halt               → HaltResponse   ends all that runs in the sandbox, and says which connections are left
 //	PUT  /v1/egress             EgressRequest → EgressResponse   the way out, for all calls that start from now on
 //	PUT  /v1/mcp                MCPRequest → MCPResponse   starts MCP servers, or connects to them, and lists their tools
 //	GET  /v1/artifacts          → Artifacts     lists the files that belong to the run's result

@@ -175,7 +175,7 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 			return interrupted(ctx, "before it started")
 		}
 		if s.processes.supervisors.isFrozen() {
-			return failure(toolapi.CodeCancelled, "The call was cancelled before it started: the files of the workspace are read as they are.")
+			return failure(toolapi.CodeCancelled, "The call was cancelled before it started: everything in the sandbox was ended.")
 		}
 		began = time.Now() // Waiting for another call is not this call's work.
 	}
@@ -235,6 +235,8 @@ func success(output string) toolapi.Result {
 // interrupted is the envelope of a call whose context ended; when says how far it had come.
 func interrupted(ctx context.Context, when string) toolapi.Result {
 	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errHalted):
+		return failure(toolapi.CodeCancelled, "The call was cancelled %s: %s.", when, haltedText)
 	case errors.Is(cause, errCancelled):
 		return failure(toolapi.CodeCancelled, "The call was cancelled %s.", when)
 	case errors.Is(cause, context.DeadlineExceeded):

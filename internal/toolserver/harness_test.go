@@ -58,6 +58,7 @@ type sandbox struct {
 	systemCAs string
 	keyring   string // of apt
 	packages  string
+	netTables string
 
 	server  *Server
 	address string
@@ -98,7 +99,7 @@ func (s *sandbox) config() Config {
 	return Config{
 		Workspace: s.workspace, State: s.state, TempDir: s.temp, SearchPath: s.path,
 		PodUID: podUID, ManagerKeys: keys, MaxCalls: s.maxCalls, SystemCAs: s.systemCAs,
-		AptKeyring: s.keyring, Packages: s.packages, Address: netip.MustParseAddr("127.0.0.1"),
+		AptKeyring: s.keyring, Packages: s.packages, Address: netip.MustParseAddr("127.0.0.1"), NetTables: s.netTables,
 	}
 }
 

@@ -82,6 +82,9 @@ func (s *Server) route(r *http.Request) (func(*request) (any, error), error) {
 	if path == toolapi.PathProbe {
 		return s.probe, checkMethod(r, http.MethodPost)
 	}
+	if path == toolapi.PathHalt {
+		return s.halt, checkMethod(r, http.MethodPost)
+	}
 	if path == toolapi.PathEgress {
 		return s.putEgress, checkMethod(r, http.MethodPut)
 	}

@@ -213,6 +213,17 @@ func (l *ledger) save(c *call) error {
 	return err
 }
 
+// cancelAll ends every call that runs.
+func (l *ledger) cancelAll(cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.calls {
+		if c.phase == toolapi.CallRunning && c.cancel != nil {
+			c.cancel(cause)
+		}
+	}
+}
+
 // find gives a call, or nil.
 func (l *ledger) find(id string) *call {
 	l.mu.Lock()

@@ -208,6 +208,9 @@ func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
 	case status.Exited():
 		result.ErrorCode = fmt.Sprintf("exit_%d", status.ExitStatus())
 		return result, fmt.Sprintf("[exit status %d]\n", status.ExitStatus())
+	case errors.Is(cause, errHalted):
+		result.ErrorCode = toolapi.CodeCancelled
+		return result, "[the call was cancelled: " + haltedText + "]\n"
 	case errors.Is(cause, errCancelled):
 		result.ErrorCode = toolapi.CodeCancelled
 		return result, "[the call was cancelled: the program and everything it started was killed]\n"

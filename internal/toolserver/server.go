@@ -33,9 +33,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/connections"
 )
 
 const (
@@ -78,6 +80,8 @@ type Config struct {
 	Packages string
 	// SearchPath is PATH for tool processes, and where bash, node and python3 are looked for.
 	SearchPath string
+	// NetTables is the folder with the kernel's tables of the network namespace; "" means connections.DefaultTables.
+	NetTables string
 	// PodUID is told to clients in Hello.
 	PodUID string
 	// Address is the Pod's own. Programs get sockets of its family; without an address they get none of IP.
@@ -122,6 +126,9 @@ type Server struct {
 	tls       *tls.Config
 	tools     map[string]tool
 	fault     func(FaultPoint, string)
+	netTables string
+	// listen is the address, a string, that Serve listens on.
+	listen atomic.Value
 
 	// lane is held by the one call at a time that may start processes or change files.
 	lane chan struct{}
@@ -187,6 +194,7 @@ func New(cfg Config) (*Server, error) {
 		artifacts: kept,
 		tls:       tlsConfig,
 		fault:     cfg.Fault,
+		netTables: cfg.NetTables,
 		lane:      procs.lane,
 	}
 	s.mcp = newMCPServers(cfg.Logger, procs, s.taint)
@@ -208,6 +216,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.MaxLedgerBytes <= 0 {
 		c.MaxLedgerBytes = DefaultMaxLedgerBytes
+	}
+	if c.NetTables == "" {
+		c.NetTables = connections.DefaultTables
 	}
 	if c.AptKeyring == "" {
 		c.AptKeyring = DefaultAptKeyring
@@ -250,6 +261,7 @@ func (s *Server) ServerKey() string { return pinOf(s.tls.Certificates[0].Leaf.Ra
 // Serve answers requests on ln until ctx ends or the ledger cannot be kept any more, then kills what still runs, records
 // it, and returns within a second.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	s.listen.Store(ln.Addr().String())
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	srv := &http.Server{

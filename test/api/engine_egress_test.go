@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -18,6 +19,7 @@ import (
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 func mayReach(domains ...v1alpha1.Domain) func(*v1alpha1.MotorRun) {
@@ -156,8 +158,11 @@ func TestEngineProvesAgainWhatWasLost(t *testing.T) {
 	waitForFile(r.ctx, t, filepath.Join(r.workspace, "effects"))
 	lost := metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second))
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Sandbox.IsolationLostAt = &lost })
-	must(t, os.WriteFile(filepath.Join(r.workspace, "go-on"), nil, 0o600))
+	// Nothing lets the call go on: what ends it is the hole.
 	steps := r.steps(journalEnded)
+	if res := steps[0].Status.Results; len(res) != 1 || res[0].ErrorCode != toolapi.CodeCancelled {
+		t.Errorf("the call that ran when the walls fell has %+v", res)
+	}
 	first, second := steps[0].Spec.Sandbox, steps[1].Spec.Sandbox
 	if first.ProvedAt == nil || first.ProvedAt.After(lost.Time) {
 		t.Errorf("the first proof is of %v", first.ProvedAt)
@@ -168,6 +173,44 @@ func TestEngineProvesAgainWhatWasLost(t *testing.T) {
 	}
 	if got, _ := os.ReadFile(filepath.Join(r.workspace, "effects")); string(got) != "effect\n" {
 		t.Errorf("the side effects are %q", got)
+	}
+}
+
+// A hole is no smaller because the run waits for a person: what runs in the background is ended at once, and not with the answer.
+func TestEngineHaltsASandboxWhoseRunWaits(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+		says("", call("bash", `{"background":true,"command":"while :; do echo alive >> beats; sleep 0.02; done"}`)),
+		says("", call("ask_user", `{"question":"Go on?"}`)), says("done"),
+	}})
+	r.startEgressEngine("worker-1")
+	waitForFile(r.ctx, t, filepath.Join(r.workspace, "beats"))
+	asked := r.pending()
+	lost := metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second))
+	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
+		st.Sandbox.IsolationLostAt, st.PendingInput = &lost, asked
+		apimeta.SetStatusCondition(&st.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionIsolationVerified, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonIsolationLost, Message: "lost",
+		})
+	})
+	beats := func() int64 {
+		info, err := os.Stat(filepath.Join(r.workspace, "beats"))
+		must(t, err)
+		return info.Size()
+	}
+	// It beats every 20 ms. Two looks half a second apart that see the same size are those of a program that has ended.
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		before := beats()
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-r.ctx.Done():
+			t.Fatal(r.ctx.Err())
+		}
+		if beats() == before {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the program in the background goes on although the sandbox had a hole")
+		}
 	}
 }
 

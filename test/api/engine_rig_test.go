@@ -135,7 +135,13 @@ func (r *engineRig) restartSandbox() {
 	binary, err := toolserverBinary()
 	must(r.t, err)
 	cmd := exec.CommandContext(r.t.Context(), binary, "-listen", net.JoinHostPort(r.ip, strconv.Itoa(toolapi.Port)))
+	// The tables of this machine have the connections of every process on it.
+	tables := r.t.TempDir()
+	for _, name := range []string{"tcp", "udp"} {
+		must(r.t, os.WriteFile(filepath.Join(tables, name), []byte("  sl  local_address rem_address   st\n"), 0o600))
+	}
 	cmd.Env = []string{
+		"MOTOR_NET_TABLES=" + tables,
 		"MOTOR_WORKSPACE=" + r.workspace, "MOTOR_STATE=" + r.state, "TMPDIR=" + r.temp,
 		"MOTOR_POD_UID=" + r.podUID, "MOTOR_POD_IP=127.0.0.1", "MOTOR_MANAGER_KEY=" + r.pin, "PATH=" + r.path + ":" + os.Getenv("PATH"),
 	}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// A wall of a sandbox that was open lets a program make a connection that the wall does not end when it is closed again: firewalls
+// let packets of a connection pass that they know. So everything in the sandbox is ended, and the kernel is asked which
+// connections are left:
+//
+//	wall open ─► IsolationLost ─► halt: calls, background, MCP servers ─► no connection left ─► proof ─► the run goes on
+//	                                                                  └─► connections left ───────────► another Pod
+//
+// The halt comes at once, also for a run that waits for a person, is suspended, or has no place among the loops. It comes again
+// before the proof, so that no run goes on without it.
+
+const (
+	// haltLimit bounds one try to halt a sandbox from outside of a loop.
+	haltLimit = 45 * time.Second
+	// haltTries is how many tries there are. The loop that goes on makes its own, and fails without it.
+	haltTries = 10
+)
+
+// halting is what this replica knows of the halt of a sandbox.
+type halting struct {
+	task task
+	// running says that a goroutine is at it, done that there is nothing left to do.
+	running, done bool
+	tries         int
+	retryAt       time.Time
+}
+
+// mustHalt reports whether the sandbox of the run had a hole, and is this replica's to halt.
+func (e *Engine) mustHalt(run *v1alpha1.MotorRun) bool {
+	st := &run.Status
+	c := apimeta.FindStatusCondition(st.Conditions, v1alpha1.ConditionIsolationVerified)
+	return run.DeletionTimestamp.IsZero() && st.Worker == e.Config.Worker &&
+		!apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished) &&
+		st.Sandbox != nil && st.Sandbox.PodIP != "" && st.Sandbox.IsolationLostAt != nil &&
+		apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady) &&
+		c != nil && c.Reason == v1alpha1.ReasonIsolationLost
+}
+
+// halt begins to halt the run's sandbox, unless that is done for this hole. It reports whether the run has to wait for that, and
+// when to look again if nothing else wakes it.
+func (e *Engine) halt(run *v1alpha1.MotorRun) (again time.Duration, waits bool) {
+	key := client.ObjectKeyFromObject(run)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.isStopping() {
+		return 0, true
+	}
+	if l := e.loops[key]; l != nil && l.running {
+		if l.task == taskOf(run) {
+			return 0, false // It knows of the hole, and halts the sandbox before it does anything else.
+		}
+		// When it has ended, the run is looked at again.
+		e.dequeue(key)
+		l.stop(true)
+		return 0, true
+	}
+	h := e.halts[key]
+	if h == nil || h.task != taskOf(run) && !h.running {
+		h = &halting{task: taskOf(run)}
+		e.halts[key] = h
+	}
+	switch wait := h.retryAt.Sub(e.Now()); {
+	case h.done:
+		return 0, false
+	case h.running:
+		return 0, true
+	case wait > 0:
+		return wait, true
+	case !e.held():
+		return time.Second, true
+	}
+	h.running = true
+	e.wg.Go(func() { e.haltNow(run, h) })
+	return 0, true
+}
+
+// haltNow halts the sandbox once, and notes what came of it.
+func (e *Engine) haltNow(run *v1alpha1.MotorRun, h *halting) {
+	ctx, cancel := context.WithTimeout(context.Background(), haltLimit)
+	defer cancel()
+	go func() {
+		select {
+		case <-e.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	log := e.Logger.With("namespace", run.Namespace, "run", run.Name, "epoch", h.task.epoch)
+	err := e.haltOnce(ctx, run, h)
+	e.mu.Lock()
+	h.running = false
+	h.tries++
+	h.done = err == nil || h.tries >= haltTries
+	h.retryAt = e.Now().Add(backoff(h.tries))
+	e.mu.Unlock()
+	if err != nil {
+		log.Warn("a sandbox with a hole could not be halted", "error", err, "tries", h.tries)
+	} else {
+		log.Info("everything in a sandbox with a hole was ended")
+	}
+	e.notify([]*v1alpha1.MotorRun{run})
+}
+
+func (e *Engine) haltOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halting) error {
+	claim := journal.Claim{Epoch: h.task.epoch, Worker: e.Config.Worker}
+	entries, err := journal.Load(ctx, e.Client, e.Live, run, h.task.attempt, claim, e.Now)
+	if err != nil {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	box, err := e.openSandbox(&loop{task: h.task}, run, entries, e.Logger)
+	if err != nil {
+		return err
+	}
+	defer box.close()
+	_, err = box.client.Halt(ctx)
+	return err
+}
+
+// forgetHalt is for a run that is gone.
+func (e *Engine) forgetHalt(key types.NamespacedName) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.halts, key)
+}
+
+// halt ends everything in the sandbox, and returns when no connection is left but the manager's and the proxy's. A sandbox that
+// keeps one is given up: its Pod takes the connection along.
+func (s *sandboxTools) halt(ctx context.Context) error {
+	for start := s.engine.Now(); ; {
+		resp, err := s.client.Halt(ctx)
+		switch {
+		case err != nil:
+			return s.classify(ctx, err)
+		case resp.All == 0:
+			return nil
+		case s.engine.Now().Sub(start) > s.engine.Config.IsolationTimeout:
+			return stillConnected(resp)
+		}
+		select {
+		case <-time.After(probePause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func stillConnected(resp toolapi.HaltResponse) error {
+	var names []string
+	for _, c := range resp.Connections[:min(len(resp.Connections), maxOpen)] {
+		names = append(names, strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Network, c.Remote, c.State)))
+	}
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure,
+		Reason:   motorloop.ReasonSandboxLost,
+		Message: fmt.Sprintf("A wall of the sandbox was open, and %d connections that were made meanwhile do not end: %s. "+
+			"The sandbox is given up with them.", resp.All, strings.Join(names, ", ")),
+	}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const tableHeader = "  sl  local_address rem_address   st\n"
+
+// netTables makes tables of a network namespace with the given lines of TCP.
+func netTables(t *testing.T, tcp string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, lines := range map[string]string{"tcp": tcp, "udp": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(tableHeader+lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// sandboxWithTables is one in whose network namespace only what the tables say is connected.
+func sandboxWithTables(t *testing.T, tcp string) *sandbox {
+	s := stoppedSandbox(t)
+	s.netTables = netTables(t, tcp)
+	s.start()
+	return s
+}
+
+func TestHaltEndsTheCall(t *testing.T) {
+	s := sandboxWithTables(t, "")
+	call := waitingCall(t, "cut")
+	answer := make(chan toolapi.Result, 1)
+	go func() {
+		r, _ := s.client(1).Call(testContext(t), call)
+		answer <- r
+	}()
+	s.awaitBegun()
+	resp, err := s.client(1).Halt(testContext(t))
+	if err != nil || resp.All != 0 {
+		t.Fatalf("%+v %v", resp, err)
+	}
+	if r := <-answer; r.ErrorCode != toolapi.CodeCancelled || !strings.Contains(r.Output, "hole") {
+		t.Errorf("%+v", r)
+	}
+	if r := s.bash("echo well"); r.Output != "well\n" {
+		t.Errorf("the next call: %+v", r)
+	}
+}
+
+func TestHaltNamesTheConnectionsThatAreLeft(t *testing.T) {
+	s := sandboxWithTables(t, strings.Repeat("   0: 0200000A:C001 0300000A:2328 04\n", 20))
+	resp, err := s.client(1).Halt(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := toolapi.Connection{Network: "tcp", Local: "10.0.0.2:49153", Remote: "10.0.0.3:9000", State: "fin-wait-1"}
+	if resp.All != 20 || len(resp.Connections) != toolapi.MaxConnections || resp.Connections[0] != want {
+		t.Errorf("%+v", resp)
+	}
+}
+
+// The server's own connections, and those to the proxy, are no sign of a hole.
+func TestHaltKnowsItsOwnConnections(t *testing.T) {
+	s := sandboxWithTables(t, "")
+	s.setEgress(toolapi.EgressRequest{Proxy: "10.0.0.5:3128", Token: "token", TimeoutMs: 1})
+	lines := fmt.Sprintf("   0: 0100007F:%04X 0100007F:C000 01\n   1: 0200000A:C001 0500000A:0C38 01\n", s.server.listens().Port())
+	if err := os.WriteFile(filepath.Join(s.netTables, "tcp"), []byte(tableHeader+lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := s.client(1).Halt(testContext(t)); err != nil || resp.All != 0 {
+		t.Errorf("%+v %v", resp, err)
+	}
+}
+
+func TestHaltFailsClosed(t *testing.T) {
+	s := sandboxWithTables(t, "what is that\n")
+	_, err := s.client(1).Halt(testContext(t))
+	wantRemote(t, "tables that nobody understands", err, 500, toolapi.ErrInternal)
+}
+
+func TestHaltOfAnOldWorkerIsRefused(t *testing.T) {
+	s := sandboxWithTables(t, "")
+	if _, err := s.client(2).Hello(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.client(1).Halt(testContext(t)); err == nil {
+		t.Error("a worker that lost the run can still end what its successor has started")
+	}
+}
