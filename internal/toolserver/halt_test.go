@@ -57,6 +57,28 @@ func TestHaltEndsTheCall(t *testing.T) {
 	}
 }
 
+// What outlives the call that started it does not outlive the walls.
+func TestHaltEndsTheBackground(t *testing.T) {
+	s := sandboxWithTables(t, "")
+	word := fmt.Sprintf("halted-%d", os.Getpid())
+	r := s.run(toolapi.ToolBash, toolapi.BashArgs{Background: true, Command: "exec -a " + word + " sleep 1000"})
+	if !r.OK {
+		t.Fatalf("%+v", r)
+	}
+	await(t, "the command in the background", func() bool { return len(marked(t, word)) > 0 })
+	for range 2 { // It can be repeated.
+		if resp, err := s.client(1).Halt(testContext(t)); err != nil || resp.All != 0 {
+			t.Fatalf("%+v %v", resp, err)
+		}
+		if left := marked(t, word); len(left) > 0 {
+			t.Fatalf("%v still run", left)
+		}
+	}
+	if r := s.bash("true"); !strings.Contains(r.Output, "was killed") {
+		t.Errorf("the model is not told: %+v", r)
+	}
+}
+
 func TestHaltNamesTheConnectionsThatAreLeft(t *testing.T) {
 	s := sandboxWithTables(t, strings.Repeat("   0: 0200000A:C001 0300000A:2328 04\n", 20))
 	resp, err := s.client(1).Halt(testContext(t))
