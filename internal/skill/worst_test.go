@@ -27,7 +27,7 @@ func TestWorstManifest(t *testing.T) {
 		fmt.Fprintf(&indented, "%s- \n", strings.Repeat(" ", min(i, 400)))
 	}
 	worst.Within(t, "indented front matter", worst.Cost{Stack: worst.Race * 16 << 20, Heap: worst.Race * 192 << 20, Time: 30 * time.Second}, func() {
-		_, _ = ParseManifest([]byte("---\n"+indented.String()+"\n---\n"))
+		_, _ = ParseManifest([]byte("---\n" + indented.String() + "\n---\n"))
 	})
 }
 

@@ -72,7 +72,7 @@ func TestEncodeForAnotherRelease(t *testing.T) {
 			`{"arguments":["<"],"id":"a","tool":"b"}`, nil,
 		},
 		"a field that may be left out": {Hello{}.Peer(), ListSkills{Own: []string{"a"}}, `{}`, nil},
-		"a field of an item": {peerWithout("MCPServer.command"), servers, "", []string{"MCPServer.command"}},
+		"a field of an item":           {peerWithout("MCPServer.command"), servers, "", []string{"MCPServer.command"}},
 		"a zero of an item": {
 			peerWithout("MCPServer.authorization"), servers,
 			`{"servers":[{"name":"a","tools":["<t>"],"url":"https://x"},{"command":["c"],"name":"b","tools":null}],"timeoutMs":5}`, nil,
