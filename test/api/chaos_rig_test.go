@@ -66,7 +66,7 @@ func newChaosRig(t *testing.T, settings chaos.Settings) *chaosRig {
 	model.answers = append(model.answers, says("All done."))
 	r := &chaosRig{engineRig: &engineRig{
 		t: t, ctx: ctx, model: model, workspace: t.TempDir(),
-		ip:        sandboxAddress(),
+		ip:        sandboxAddress(t),
 		cert:      engine.Config{ClientCert: cert},
 		forbidden: []toolapi.ProbeTarget{{Name: "nobody", Network: "tcp", Address: "127.0.0.1:1"}},
 	}}

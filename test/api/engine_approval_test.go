@@ -82,7 +82,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 				r.decideCall(p, tt.decision)
 			}
 			// Of what expires nobody tells the engine: it has to wake by itself.
-			st := r.steps(journalEnded)[0].Status
+			st := r.ended(1)[0].Status
 			if res := st.Results[1]; res.OK != (tt.code == "") || res.ErrorCode != tt.code {
 				t.Errorf("the result is %+v", res)
 			}
@@ -121,7 +121,7 @@ func TestEngineUsesADecisionWhenItIsBack(t *testing.T) {
 			r.skipped.Store(int64(tt.away))
 			r.giveTo("worker-2", 2)
 			r.startEngine("worker-2", nil)
-			if a := r.steps(journalEnded)[0].Status.Approvals; len(a) != 1 || a[0].Outcome != tt.outcome {
+			if a := r.ended(1)[0].Status.Approvals; len(a) != 1 || a[0].Outcome != tt.outcome {
 				t.Errorf("recorded %+v", a)
 			}
 			if r.effects() != tt.effects {
@@ -141,7 +141,7 @@ func TestEngineTakesAWaitingRunOver(t *testing.T) {
 	stop()
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
-	if st := r.steps(journalEnded)[0].Status; st.Results[0].ErrorCode != toolapi.CodeApprovalExpired || r.effects() != "" {
+	if st := r.ended(1)[0].Status; st.Results[0].ErrorCode != toolapi.CodeApprovalExpired || r.effects() != "" {
 		t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 	}
 }
@@ -156,7 +156,7 @@ func TestEngineFindsOutWhatExpiredInASuspension(t *testing.T) {
 	r.skipped.Store(int64(901 * time.Second))
 	never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return s[0].Status.Approvals[0].Outcome != "" })
 	must(t, mergePatch(r.ctx, r.run.DeepCopy(), `{"spec":{"suspend":false}}`))
-	if st := r.steps(journalEnded)[0].Status; st.Approvals[0].Outcome != v1alpha1.ApprovalExpired || r.effects() != "" {
+	if st := r.ended(1)[0].Status; st.Approvals[0].Outcome != v1alpha1.ApprovalExpired || r.effects() != "" {
 		t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 	}
 }
@@ -207,7 +207,7 @@ func (r *engineRig) wantDecision(d v1alpha1.Decision) {
 	if d == v1alpha1.DecisionDeny {
 		outcome, effects = v1alpha1.ApprovalDenied, ""
 	}
-	st := r.steps(journalEnded)[0].Status
+	st := r.ended(1)[0].Status
 	if len(st.Approvals) != 1 || st.Approvals[0].Outcome != outcome || st.Results[0].OK != (d == v1alpha1.DecisionApprove) || r.effects() != effects {
 		r.t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 	}
@@ -228,7 +228,7 @@ func TestEngineAsksAgain(t *testing.T) {
 		respond(r.ctx, t, r.run, lost.ID, v1alpha1.UnknownRetry)
 		r.steps(func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Approvals) == 2 })
 		r.decideCall(r.pendingApproval("a0-s1-c0-r1"), v1alpha1.DecisionDeny)
-		st := r.steps(journalEnded)[0].Status
+		st := r.ended(1)[0].Status
 		if st.Results[0].ErrorCode != toolapi.CodeSkipped || r.effects() != "effect\n" || len(st.Approvals) != 2 {
 			t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 		}
@@ -244,7 +244,7 @@ func TestEngineAsksAgain(t *testing.T) {
 		second := r.pendingApproval("a0-s2-c0")
 		wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(second.ID, v1alpha1.DecisionApprove, first.Action.ArgsDigest)), "argsDigest")
 		r.decideCall(second, v1alpha1.DecisionDeny)
-		if st := r.steps(journalEnded)[1].Status; st.Results[0].ErrorCode != toolapi.CodeApprovalDenied || r.effects() != "effect\n" {
+		if st := r.ended(2)[1].Status; st.Results[0].ErrorCode != toolapi.CodeApprovalDenied || r.effects() != "effect\n" {
 			t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 		}
 	})
@@ -270,7 +270,7 @@ func TestEngineAsksForTheModel(t *testing.T) {
 			r.decideCall(p, d)
 			r.steps(func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Results) == 2 })
 			respond(r.ctx, t, r.run, r.pending().ID, "this")
-			st := r.steps(journalEnded)[0].Status
+			st := r.ended(1)[0].Status
 			if st.Results[0].OK != (code == "") || st.Results[0].ErrorCode != code || !st.Results[2].OK {
 				t.Errorf("the results are %+v", st.Results)
 			}
@@ -286,7 +286,7 @@ func TestEngineRefusesCommands(t *testing.T) {
 		run.Spec.Bash = &v1alpha1.BashRules{AllowedCommands: []v1alpha1.CommandPattern{"touch *"}}
 	})
 	r.startEngine("worker-1", nil)
-	st := r.steps(journalEnded)[0].Status
+	st := r.ended(1)[0].Status
 	for i, want := range []string{toolapi.CodeCommandNotAllowed, toolapi.CodeCommandNotAllowed, ""} {
 		if res := st.Results[i]; res.ErrorCode != want || res.OK != (want == "") {
 			t.Errorf("call %d: %+v", i, res)
@@ -305,7 +305,7 @@ func TestEngineDoesNothingTwice(t *testing.T) {
 		retry:   []motorloop.Answer{says("", call("bash", once)), says("done")},
 	}, func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 3 })
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	if res := steps[1].Status.Results[0]; res.ErrorCode != toolapi.CodeAlreadyDone || !strings.HasPrefix(res.Output, toolapi.AlreadyDoneText("a0-s1-c0")) {
 		t.Errorf("the second call: %+v", res)
 	}

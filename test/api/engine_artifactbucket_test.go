@@ -68,7 +68,7 @@ func TestEngineGivesLargeArtifactsOfTheBucket(t *testing.T) {
 			}}, wantsArtifact("a"))
 			r.inBucket(store, largeContent, tt.provenance)
 			r.startEngineWith("worker-1", func(e *engine.Engine) { e.Artifacts = measured })
-			steps := r.steps(journalEnded)
+			steps := r.ended(2)
 			if got := steps[0].Status.Results[0]; got.Output != hexSum(largeContent)+"  in.txt\n" || got.Provenance != tt.want {
 				t.Errorf("the run finds %+v, want it of %s", got, tt.want)
 			}
@@ -106,7 +106,7 @@ func TestEngineRefusesOtherContentsOfTheBucket(t *testing.T) {
 			// It may come back, for a minute.
 			r.waitFor(func() bool { return looked.Load() >= 2 })
 			r.skipped.Store(int64(2 * time.Minute))
-			steps := r.steps(journalEnded)
+			steps := r.ended(1)
 			if o := steps[0].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonInputFile || !strings.Contains(o.Message, "is not what MotorRun earlier left behind") {
 				t.Errorf("the journal is %+v", steps[0].Spec)
 			}

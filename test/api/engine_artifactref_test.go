@@ -56,7 +56,7 @@ func TestEngineGivesArtifactsToALaterRun(t *testing.T) {
 			r.kept("x", content)
 			r.earlier(v1alpha1.Artifact{Path: "a/b.bin", Size: int64(len(content)), SHA256: hexSum(content), ConfigMap: "x", Provenance: tt.provenance})
 			r.startEngine("worker-1", nil)
-			steps := r.steps(journalEnded)
+			steps := r.ended(2)
 			if got, err := os.ReadFile(filepath.Join(r.workspace, "in.txt")); err != nil || string(got) != content {
 				t.Fatalf("the file has %q (%v)", got, err)
 			}
@@ -114,7 +114,7 @@ func TestEngineRefusesArtifactsThatAreNotThere(t *testing.T) {
 			// It may come back, for a minute.
 			r.waitFor(func() bool { return looked.Load() >= 2 })
 			r.skipped.Store(int64(2 * time.Minute))
-			steps := r.steps(journalEnded)
+			steps := r.ended(1)
 			if o := steps[0].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonInputFile || !strings.Contains(o.Message, tt.want) {
 				t.Errorf("the journal is %+v", steps[0].Spec)
 			}

@@ -110,7 +110,7 @@ func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.PendingInput = p.Pending })
 	respond(r.ctx, t, r.run, p.Pending.ID, "yes")
 
-	steps = r.steps(journalEnded)
+	steps = r.ended(4)
 	if diff := cmp.Diff(atPause, steps[1].Status.Artifacts); diff != "" || steps[1].Status.Results[0].Output != "yes" {
 		t.Errorf("the answer changed what was noted: %s", diff)
 	}
@@ -127,7 +127,7 @@ func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
 func TestEngineCollectsNothingWhereThereIsNothing(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("echo x > file")), says("done")}})
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	if steps[1].Spec.Artifacts != nil || runpolicy.ReadJournal(r.run, steps).Artifacts != nil {
 		t.Errorf("the step has %+v", steps[1].Spec.Artifacts)
 	}
@@ -181,7 +181,7 @@ func TestEngineKeepsNoSecrets(t *testing.T) {
 		says("done"),
 	}}, withSaveArtifact)
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	refused := steps[0].Status.Results[1]
 	if refused.OK || refused.ErrorCode != toolapi.CodeSecretFound || !strings.Contains(refused.Output, "aws-access-token, line 3") || strings.Contains(refused.Output, leak) {
 		t.Errorf("saving a secret gives %+v", refused)
@@ -211,7 +211,7 @@ func TestEngineKeepsNoCredentials(t *testing.T) {
 	}
 	must(t, admin.Create(r.ctx, cortex))
 	r.startEngine("worker-1", nil)
-	list := r.steps(journalEnded)[1].Spec.Artifacts
+	list := r.ended(2)[1].Spec.Artifacts
 	r.wantKept(list, "artifacts/<credential:model-api-key>!SecretFound", "artifacts/key!SecretFound")
 	if m := list.Files[1].Message; m != "credential" {
 		t.Errorf("it says %q", m)
@@ -225,7 +225,7 @@ func TestEngineLimitsArtifacts(t *testing.T) {
 		says("done"),
 	}}, withSaveArtifact)
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	if res := steps[0].Status.Results[1]; res.ErrorCode != toolapi.CodeTooLarge || !strings.Contains(res.Output, "no bucket") {
 		t.Errorf("saving what is too large gives %+v", res)
 	}
@@ -259,7 +259,7 @@ func TestEngineKeepsLargeArtifactsInTheBucket(t *testing.T) {
 		says("done"),
 	}})
 	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Artifacts = store })
-	list := r.steps(journalEnded)[1].Spec.Artifacts
+	list := r.ended(2)[1].Spec.Artifacts
 	if len(list.Files) != 3 {
 		t.Fatalf("%+v", list)
 	}
@@ -289,7 +289,7 @@ func TestEngineCollectsAgainAfterARestart(t *testing.T) {
 	}
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	r.wantKept(steps[1].Spec.Artifacts, "artifacts/a=x\n")
 	if diff := cmp.Diff(kept, r.configMaps()); diff != "" {
 		t.Errorf("it was kept twice:\n%s", diff)
@@ -309,7 +309,7 @@ func TestEngineGoesOnWhereTheClusterTakesNothing(t *testing.T) {
 			return admin.Create(r.ctx, foreign)
 		}}
 	})
-	list := r.steps(journalEnded)[1].Spec.Artifacts
+	list := r.ended(2)[1].Spec.Artifacts
 	r.wantKept(list, "artifacts/a!NotStored", "artifacts/b!NotStored")
 	if !strings.Contains(list.Files[0].Message, "exceeded quota") || !strings.Contains(list.Files[1].Message, "there is another ConfigMap") {
 		t.Errorf("%+v", list.Files)

@@ -84,7 +84,7 @@ func TestEngineStartsAnewInAnotherSandbox(t *testing.T) {
 		st.Attempts = append(st.Attempts, v1alpha1.AttemptStatus{Index: 1, Cause: v1alpha1.CauseInfrastructure, RecoveryContext: "The workspace was lost."})
 	})
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	first := steps[1]
 	if sb := first.Spec.Sandbox; first.Name != "run-a1-s1" || sb == nil || sb.PodUID != r.podUID || sb.ServerKey == "sha256:lost" || sb.IsolationTries < 3 {
 		t.Errorf("step %s names the sandbox %+v", first.Name, first.Spec.Sandbox)

@@ -42,7 +42,7 @@ func TestEngineGoesOnWhenTheDomainIsGranted(t *testing.T) {
 			never(r, 700*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Results) > 0 })
 			r.writeGrant(r.grantOf(0))
 			r.showEgress(proxy.address, 0, "example.org")
-			steps := r.steps(journalEnded)
+			steps := r.ended(2)
 			if res := steps[0].Status.Results[0]; !res.OK || !strings.Contains(res.Output, "example.org") {
 				t.Errorf("the request's result is %+v", res)
 			}
@@ -60,7 +60,7 @@ func TestEngineTellsTheModelThatAPersonSaidNo(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("request_domain", askExample)), says("done")}}, mayAsk)
 	r.startEgressEngine("worker-1")
 	r.decide(r.pending().ID, v1alpha1.DecisionDeny)
-	res := r.steps(journalEnded)[0].Status.Results[0]
+	res := r.ended(1)[0].Status.Results[0]
 	if res.OK || res.ErrorCode != toolapi.CodeDomainDenied {
 		t.Errorf("the request's result is %+v", res)
 	}
@@ -82,7 +82,7 @@ func TestEngineAsksNobodyInVain(t *testing.T) {
 	r.writeGrant(r.grantOf(0))
 	r.showEgress(proxy.address, 0, "*.example.org")
 	r.startEgressEngine("worker-1")
-	res := r.steps(journalEnded)[0].Status.Results
+	res := r.ended(1)[0].Status.Results
 	if !res[0].OK || res[1].ErrorCode != toolapi.CodeDomainNotAllowed || res[2].ErrorCode != toolapi.CodeInvalidArguments {
 		t.Errorf("the results are %+v", res)
 	}

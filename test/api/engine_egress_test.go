@@ -43,7 +43,7 @@ func TestEngineOpensTheWayBeforeTheFirstCall(t *testing.T) {
 		t.Fatalf("a step was taken before: %+v", steps)
 	}
 	proxy.closed.Store(false)
-	steps := r.steps(journalEnded)
+	steps := r.ended(1)
 	if steps[0].Status.OK != "1/1" {
 		t.Errorf("the first step is %+v", steps[0].Status)
 	}
@@ -90,7 +90,7 @@ func TestEngineGivesUpWithoutAGrant(t *testing.T) {
 		return strings.Contains(log.String(), "was not told of it yet"), nil
 	}))
 	r.skipped.Store(int64(2 * time.Minute))
-	steps := r.steps(journalEnded)
+	steps := r.ended(1)
 	if o := steps[0].Spec.Outcome; o == nil || o.Reason != v1alpha1.ReasonEgressUnavailable || o.Category != v1alpha1.CategoryInfraFailure {
 		t.Errorf("the journal is %+v", steps)
 	}
@@ -159,7 +159,7 @@ func TestEngineProvesAgainWhatWasLost(t *testing.T) {
 	lost := metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second))
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Sandbox.IsolationLostAt = &lost })
 	// Nothing lets the call go on: what ends it is the hole.
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	if res := steps[0].Status.Results; len(res) != 1 || res[0].ErrorCode != toolapi.CodeCancelled {
 		t.Errorf("the call that ran when the walls fell has %+v", res)
 	}
@@ -222,7 +222,7 @@ func TestEngineGoesOnUnenforcedIfToldTo(t *testing.T) {
 		r.forbidden = append(r.forbidden, target("the bank", open))
 	}
 	r.startEgressEngine("worker-1", func(e *engine.Engine) { e.Config.AllowUnenforced = true })
-	steps := r.steps(journalEnded)
+	steps := r.ended(1)
 	sb := steps[0].Spec.Sandbox
 	if sb == nil || len(sb.Open) != 16 || sb.Open[0] != strings.Repeat("é", 64) || sb.IsolationTries != 0 || steps[0].Status.OK != "1/1" {
 		t.Errorf("the first step is %+v in %+v", steps[0].Status, sb)
@@ -246,7 +246,7 @@ func TestEngineResolvesCredentials(t *testing.T) {
 		egressgrant.Credential{Name: "db_password", Value: egressgrant.NewValue([]byte(exposed))}))
 	r.showEgress(proxy.address, 0, "example.org")
 	r.startEgressEngine("worker-1")
-	steps := r.steps(journalEnded)
+	steps := r.ended(1)
 	want := r.handle("api_key") + " " + exposed + " <credential:other>\n"
 	if got, err := os.ReadFile(filepath.Join(r.workspace, "got")); err != nil || string(got) != want {
 		t.Errorf("the tool was given other arguments (%v)", err)

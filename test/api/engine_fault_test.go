@@ -53,7 +53,7 @@ func TestEngineEndsARunWhoseJournalHasAGap(t *testing.T) {
 	must(t, l.Append(r.ctx, turn(2, "", "bash:{}")))
 	must(t, admin.Delete(r.ctx, &l.Steps()[0]))
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	o := steps[1].Spec.Outcome
 	if o == nil || o.Reason != v1alpha1.ReasonInternalError || o.Category != v1alpha1.CategoryInfraFailure || !strings.Contains(o.Message, "run-a0-s1") {
 		t.Errorf("the journal is %+v", steps)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,12 +54,19 @@ var toolserverBinary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-var sandboxAddresses atomic.Int32
-
-// sandboxAddress gives an address of the loopback network, another one per sandbox: the tool server's port is always the same.
-func sandboxAddress() string {
-	n := sandboxAddresses.Add(1) - 1
-	return fmt.Sprintf("127.0.%d.%d", 1+n/250, 1+n%250)
+// sandboxAddress gives an address of the loopback network on which nothing listens, another one per sandbox: the tool server's port
+// is always the same. It is drawn from many, so that another run of these tests on the machine has others.
+func sandboxAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		ip := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(256), 1+rand.IntN(250))
+		if ln, err := net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(toolapi.Port))); err == nil {
+			must(t, ln.Close())
+			return ip
+		}
+	}
+	t.Fatal("there is no free address for a sandbox")
+	return ""
 }
 
 // engineRig is one run with a real tool server as its sandbox, and engines that carry it on.
@@ -110,7 +119,7 @@ func newEngineRig(t *testing.T, model *stubModel, change ...func(*v1alpha1.Motor
 	must(t, err)
 	r := &engineRig{
 		t: t, ctx: ctx, model: model, workspace: t.TempDir(),
-		ip:     sandboxAddress(),
+		ip:     sandboxAddress(t),
 		podUID: string(uuid.NewUUID()),
 		cert:   engine.Config{ClientCert: cert},
 		// Nothing listens there.
@@ -147,6 +156,8 @@ func (r *engineRig) restartSandbox() {
 	}
 	var log bytes.Buffer
 	cmd.Stderr = &log
+	// The kernel ends it if this process is killed, with what its tools have started.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	must(r.t, cmd.Start())
@@ -265,6 +276,16 @@ func (r *engineRig) steps(until func([]v1alpha1.MotorStep) bool) []v1alpha1.Moto
 		r.t.Fatalf("%v", err)
 	}
 	return own
+}
+
+// ended waits until the attempt has ended, and gives its steps. With fewer of them than the test looks at, it ended early.
+func (r *engineRig) ended(least int) []v1alpha1.MotorStep {
+	r.t.Helper()
+	steps := r.steps(journalEnded)
+	if len(steps) < least {
+		r.t.Fatalf("the attempt ended after %d steps, and not %d: %+v", len(steps), least, steps[len(steps)-1].Spec.Outcome)
+	}
+	return steps
 }
 
 func journalEnded(steps []v1alpha1.MotorStep) bool {

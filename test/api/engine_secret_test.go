@@ -132,7 +132,7 @@ func newSavingRig(t *testing.T, arguments string, change ...func(*v1alpha1.Motor
 func TestEngineSavesACredential(t *testing.T) {
 	r := newSavingRig(t, saveToken, maySave)
 	log, _ := r.startEgressEngine("worker-1")
-	steps := r.steps(journalEnded)
+	steps := r.ended(3)
 	if res := steps[1].Status.Results[0]; !res.OK || !strings.Contains(res.Output, "motorcortex-credential-site-token") {
 		t.Fatalf("the result is %+v", res)
 	}
@@ -170,7 +170,7 @@ func TestEngineSavesOverItsOwnOnly(t *testing.T) {
 			}
 			must(t, admin.Create(r.ctx, s))
 			r.startEgressEngine("worker-1")
-			steps := r.steps(journalEnded)
+			steps := r.ended(2)
 			want, code := "tok-0123456789", ""
 			if !own {
 				want, code = "before", toolapi.CodeCredentialRefused
@@ -216,7 +216,7 @@ func TestEngineSavesNoOther(t *testing.T) {
 				Name: "api_key", Hosts: []string{"api.example.org"}, Slot: "bearer", Value: egressgrant.NewValue([]byte("sk-0123456789")),
 			}))
 			r.startEgressEngine("worker-1")
-			steps := r.steps(journalEnded)
+			steps := r.ended(2)
 			if res := steps[1].Status.Results[0]; res.OK || res.ErrorCode != tt.code || res.Output == "" {
 				t.Errorf("the result is %+v", res)
 			}
@@ -249,7 +249,7 @@ func TestEngineSavesAgainAfterACrash(t *testing.T) {
 	r.giveTo("worker-2", 2)
 	r.writeGrant(r.grantOf(0))
 	r.startEgressEngine("worker-2")
-	steps := r.steps(journalEnded)
+	steps := r.ended(3)
 	if res := steps[1].Status.Results[0]; !res.OK {
 		t.Errorf("the result is %+v", res)
 	}
@@ -275,7 +275,7 @@ func TestEngineKnowsWhatTheRunHasSaved(t *testing.T) {
 	stop()
 	r.giveTo("worker-2", 2)
 	r.startEgressEngine("worker-2")
-	steps := r.steps(journalEnded)
+	steps := r.ended(3)
 	if res := steps[2].Status.Results[0]; res.Output != "<credential:site_token>\n" {
 		t.Error("the value is shown")
 	}

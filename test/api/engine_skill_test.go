@@ -65,7 +65,7 @@ func TestEngineUsesSkill(t *testing.T) {
 		run.Spec.Files = []v1alpha1.InputFile{{Path: "data.csv", Content: new("a,b\n")}}
 	})
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(1)
 	res := steps[0].Status.Results[0]
 	if res.Output != "sent by the script\na,b\nGET /v1\n" || res.Provenance != "internal" {
 		t.Errorf("%+v", res)
@@ -84,7 +84,7 @@ func TestEngineUsesSkill(t *testing.T) {
 func TestEngineUsesUnapprovedSkill(t *testing.T) {
 	r, _ := newSkillEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("read", `{"path":"SKILL.md"}`)), says("Read.")}}, false)
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(1)
 	if res := steps[0].Status.Results[0]; !res.OK || res.Provenance != "web" {
 		t.Errorf("%+v", res)
 	}
@@ -96,7 +96,7 @@ func TestEngineReviewsSkill(t *testing.T) {
 		says("", call("ask_user", `{"question":"Is it approved?"}`), call("bash", `{"command":"scripts/send.sh"}`), call("read", `{"path":"scripts/send.sh"}`)), says("One script."),
 	}}, true, func(run *v1alpha1.MotorRun) { run.Spec.SkillReview, run.Spec.Inputs = true, nil })
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(1)
 	results := steps[0].Status.Results
 	if results[0].ErrorCode != "tool_not_granted" || results[1].ErrorCode != "tool_not_granted" || !results[2].OK || results[2].Provenance != "web" {
 		t.Errorf("%+v", results)
@@ -118,7 +118,7 @@ func TestEngineHasTheSameSkillInAnotherSandbox(t *testing.T) {
 	})
 	must(t, admin.Delete(r.ctx, &v1alpha1.Skill{ObjectMeta: meta(r.run.Namespace, "mail")}))
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	if res := steps[1].Status.Results[0]; res.Output != "sent by the script\n" {
 		t.Errorf("%+v", res)
 	}

@@ -193,7 +193,7 @@ func TestEngineProposesOnceAcrossARestart(t *testing.T) {
 	}
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	got := steps[1].Spec.Skills
 	if got == nil || len(got.Created) != 1 || len(got.Updated) != 0 || r.revisions() != 1 {
 		t.Errorf("the step has %+v, and there are %d revisions", got, r.revisions())

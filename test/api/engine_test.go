@@ -68,7 +68,7 @@ func TestEngineWaitsForAPersonWithoutALoop(t *testing.T) {
 	}
 	respond(r.ctx, t, r.run, pending.ID, "blue")
 
-	steps = r.steps(journalEnded)
+	steps = r.ended(1)
 	if res := steps[0].Status.Results; len(res) != 1 || res[0].Output != "blue" || res[0].Provenance != "user" {
 		t.Errorf("the question's result is %+v", res)
 	}
@@ -82,7 +82,7 @@ func TestEngineLeavesOtherRunsAlone(t *testing.T) {
 	r.giveTo("worker-2", 1)
 	r.startEngine("worker-1", nil)
 	stopOther := r.startEngine("worker-2", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(1)
 	stopOther()
 	if steps[0].Spec.Worker != "worker-2" || r.model.asked.Load() != 1 {
 		t.Errorf("the step is %s's, the model was asked %d times", steps[0].Spec.Worker, r.model.asked.Load())
@@ -110,7 +110,7 @@ func TestEngineThatFollowsAnotherRepeatsNothing(t *testing.T) {
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
 	must(t, os.WriteFile(filepath.Join(r.workspace, "go-on"), nil, 0o600))
-	steps := r.steps(journalEnded)
+	steps := r.ended(2)
 	if got, err := os.ReadFile(effects); err != nil || string(got) != "effect\n" {
 		t.Errorf("the side effects are %q (%v)", got, err)
 	}
@@ -178,7 +178,7 @@ func (c createsThrough) Create(ctx context.Context, o client.Object, opts ...cli
 }
 
 func TestEngineRefusesASandboxThatIsNotClosed(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"touch ran"}`))}})
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"touch ran"}`)), says("done")}})
 	open, err := (&net.ListenConfig{}).Listen(r.ctx, "tcp", "127.0.0.1:0")
 	must(t, err)
 	defer open.Close()
@@ -198,7 +198,7 @@ func TestEngineNoticesAnotherPodAtTheAddress(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("done")}})
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Sandbox.PodUID = "another" })
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(1)
 	if o := steps[0].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonSandboxLost {
 		t.Errorf("the journal is %+v", steps)
 	}
@@ -271,7 +271,7 @@ func TestEngineReportsAFileThatCannotBePut(t *testing.T) {
 		run.Spec.Files = []v1alpha1.InputFile{{Path: "a", Content: new("")}, {Path: "a/b", Content: new("")}}
 	})
 	r.startEngine("worker-1", nil)
-	steps := r.steps(journalEnded)
+	steps := r.ended(1)
 	if o := steps[0].Spec.Outcome; o == nil || o.Reason != motorloop.ReasonInputFile || !strings.Contains(o.Message, "spec.files[1]") {
 		t.Errorf("the journal is %+v", steps)
 	}

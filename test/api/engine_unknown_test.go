@@ -78,7 +78,7 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 			}
 			respond(r.ctx, t, r.run, pending.ID, tt.answer)
 
-			first := r.steps(journalEnded)[0].Status
+			first := r.ended(1)[0].Status
 			got := first.Results[0]
 			if got.OK != tt.result.OK || got.ErrorCode != tt.result.ErrorCode || got.Provenance != tt.result.Provenance || tt.result.Output != "" && got.Output != tt.result.Output {
 				t.Errorf("the call's result is %+v", got)
@@ -102,7 +102,7 @@ func TestEngineTellsTheModelOfAnUnknownOutcome(t *testing.T) {
 	})
 	r.startEngine("worker-1", nil)
 	r.crashSandbox()
-	st := r.steps(journalEnded)[0].Status
+	st := r.ended(1)[0].Status
 	if len(st.Unknown) != 1 || st.Unknown[0].Policy != "Model" || st.Results[0].ErrorCode != toolapi.CodeOutcomeUnknown || r.effects() != "effect\n" {
 		t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 	}
@@ -111,7 +111,7 @@ func TestEngineTellsTheModelOfAnUnknownOutcome(t *testing.T) {
 // A tool server that is started again, before anybody has seen that it was gone, runs nothing before it is proved to be
 // closed: not even the next call of the same turn.
 func TestEngineProvesARestartedSandboxAgain(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect), call("bash", `{"command":"touch ran"}`))}}, func(run *v1alpha1.MotorRun) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect), call("bash", `{"command":"touch ran"}`)), says("done")}}, func(run *v1alpha1.MotorRun) {
 		run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
 	})
 	bank, err := (&net.ListenConfig{}).Listen(r.ctx, "tcp", r.ip+":0")
@@ -169,7 +169,7 @@ func TestEngineReadsAgain(t *testing.T) {
 	must(t, ledger.Close())
 	r.restartSandbox()
 	r.startEngine("worker-1", nil)
-	st := r.steps(journalEnded)[0].Status
+	st := r.ended(1)[0].Status
 	if len(st.Unknown) != 1 || st.Unknown[0].Policy != "Redo" || !st.Results[0].OK || !strings.Contains(st.Results[0].Output, "content") {
 		t.Errorf("the step's status is %+v", st)
 	}

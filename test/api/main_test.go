@@ -48,6 +48,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if isControlPlane() {
+		os.Exit(becomeControlPlane())
+	}
 	os.Exit(run(m))
 }
 
@@ -57,7 +60,17 @@ func run(m *testing.M) int {
 		return 1
 	}
 	ctrl.SetLogger(logr.Discard())
+	programs, err := controlPlanePrograms()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "find the programs of the control plane:", err)
+		return 1
+	}
+	defer os.RemoveAll(programs)
 	env := &envtest.Environment{
+		ControlPlane: envtest.ControlPlane{
+			Etcd:      &envtest.Etcd{Path: filepath.Join(programs, "etcd")},
+			APIServer: &envtest.APIServer{Path: filepath.Join(programs, "kube-apiserver")},
+		},
 		CRDDirectoryPaths:        []string{filepath.Join("..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 5 * time.Minute,
