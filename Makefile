@@ -49,12 +49,16 @@ test: ## Everything: generated code, lint, unit, API-server, end-to-end, securit
 
 .PHONY: test-unit
 test-unit: ## Unit tests, with the race detector.
-	CGO_ENABLED=1 go test -race -timeout 20m $$(go list ./... | grep -v -E '/test/(e2e|api)$$')
+	CGO_ENABLED=1 go test -race -timeout 20m $$(go list ./... | grep -v -E '/test/(e2e|api|skew)$$')
 	go vet -tags e2e,faults,security,figures ./cmd/manager ./test/e2e
 
 .PHONY: test-api
 test-api: ## Tests against a real API server.
 	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" CGO_ENABLED=1 go test -race -timeout 40m ./test/api/...
+
+.PHONY: test-skew
+test-skew: ## The last release beside this one: managers and tool servers of both, in the middle of a run.
+	go test -timeout 15m ./test/skew
 
 .PHONY: test-e2e
 test-e2e: ## End-to-end tests on the development cluster (started if it is not up), or on DEMO_CLUSTER.

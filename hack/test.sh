@@ -19,6 +19,7 @@ part "generated files" make --no-print-directory verify
 part "unit tests" make --no-print-directory test-unit
 part "unit tests of the development cluster" make --no-print-directory test-devcluster
 part "API-server tests" make --no-print-directory test-api
+part "tests beside the last release" make --no-print-directory test-skew
 part "lint" make --no-print-directory lint
 borrow_cluster # The parts below find it up and leave it so.
 part "end-to-end tests" make --no-print-directory test-e2e

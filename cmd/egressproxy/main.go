@@ -27,6 +27,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/kube"
 	"motorcortex.dev/motorcortex/internal/egress/terminate"
@@ -38,7 +39,12 @@ func main() {
 	stdlog.SetOutput(io.Discard)
 	o := options{}
 	o.bind(flag.CommandLine)
+	version := flag.Bool("version", false, "print the version and end")
 	flag.Parse()
+	if *version {
+		fmt.Println(motorcortex.Version())
+		return
+	}
 	handler := slog.NewJSONHandler(os.Stderr, nil)
 	log := slog.New(handler)
 	klog.SetLogger(logr.FromSlogHandler(handler))

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"time"
 
+	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/internal/cli/archive"
 	"motorcortex.dev/motorcortex/internal/cli/cluster"
 	"motorcortex.dev/motorcortex/internal/cli/skill"
@@ -28,6 +29,7 @@ Usage:
   kubectl motor skill diff …       compare a skill with what is approved of it
   kubectl motor skill approve …    approve a skill; reject and revoke are the other decisions
   kubectl motor skill hash …       compute the hashes of an approval from files
+  kubectl motor version            print the version
 `
 
 func main() {
@@ -47,6 +49,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		return archive.Command{In: in, Out: out, Err: errs, ReadRun: archive.ReadRun}.Run(ctx, args[1:])
 	case "skill":
 		return skill.Command{Out: out, Err: errs, Connect: cluster.Connect, Wait: decisionTimeout}.Run(ctx, args[1:])
+	case "version", "--version":
+		fmt.Fprintln(out, motorcortex.Version())
+		return verb.ExitOK
 	case "help", "-h", "--help":
 		fmt.Fprint(out, usage)
 		return verb.ExitOK

@@ -24,15 +24,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
 func main() {
 	o := options{}
 	o.bind(flag.CommandLine)
+	version := flag.Bool("version", false, "print the version and end")
 	flag.Parse()
+	if *version {
+		fmt.Println(motorcortex.Version())
+		return
+	}
 	handler := slog.NewJSONHandler(os.Stderr, nil)
 	ctrl.SetLogger(logr.FromSlogHandler(handler))
+	slog.New(handler).Info("the manager starts", "version", motorcortex.Version())
 	if err := run(ctrl.SetupSignalHandler(), o, slog.New(handler)); err != nil {
 		slog.New(handler).Error("the manager cannot go on", "error", err)
 		os.Exit(1)
