@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -84,11 +85,19 @@ func TestEveryReasonIsDocumented(t *testing.T) {
 			}
 		}
 	}
-	for name, value := range constants(t, "internal/motorloop", "Reason") {
-		if !strings.Contains(trouble, "`"+value+"`") {
-			t.Errorf("docs/troubleshooting.md does not say what to do about `%s` (%s)", value, name)
+	for _, dir := range []string{"api/v1alpha1", "internal/motorloop"} {
+		for name, value := range constants(t, dir, "Reason") {
+			if strings.Contains(trouble, "`"+value+"`") == slices.Contains(nothingToDo, value) {
+				t.Errorf("docs/troubleshooting.md must say what to do about `%s` (%s of %s), or nothingToDo have it, and not both", value, name, dir)
+			}
 		}
 	}
+}
+
+// nothingToDo are the reasons of conditions that say that all is well, or that something is under way.
+var nothingToDo = []string{
+	"SandboxRemoved", "InUse", "Confined", "AllBlocked", "NotTriedYet", "Granted", "Answered", "NothingAsked", "RunEnded", "AllAsked", "AllUsable", "Resumed",
+	"Running", "Completed", "SourceRead", "NoSource", "FactsGathered", "NoRevision", "Reviewing", "PackagesInstalled", "PackagesInstalling", "SkillReady",
 }
 
 // What the egress proxy answers, writes and counts.
