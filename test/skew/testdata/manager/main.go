@@ -119,9 +119,6 @@ func goOn(ctx context.Context, c *toolclient.Client) error {
 	if _, err := c.ReadArtifact(ctx, "artifacts/out.txt", &content, 100); err != nil || content.String() != "whole\n" {
 		return fmt.Errorf("read an artifact: %q, %w", &content, err)
 	}
-	if skills, err := c.Skills(ctx); err != nil || len(skills.Folders) != 0 {
-		return fmt.Errorf("skills: %+v, %w", skills, err)
-	}
 	_, err = c.GetFile(ctx, "nothing")
 	if remote := (*toolclient.RemoteError)(nil); !errors.As(err, &remote) || remote.Code != toolapi.ErrNotFound {
 		return fmt.Errorf("a file that is not there: %w", err)
