@@ -168,7 +168,7 @@ func (s *sandbox) manager(r release, epoch, verb string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	s.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, r.manager, s.address, podUID, epoch, verb)
-	cmd.Env = []string{"SKEW_KEY=" + s.key}
+	cmd.Env = []string{"SKEW_KEY=" + s.key, "SKEW_GO=" + filepath.Join(s.workspace, "go")}
 	return cmd
 }
 
