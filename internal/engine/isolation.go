@@ -197,7 +197,7 @@ func reached(resp toolapi.ProbeResponse) []string {
 		}
 	}
 	for _, r := range resp.Nearby {
-		if r.Reached && !(resp.Confinement != nil && slices.Contains(resp.Confinement.Denied, r.Family)) {
+		if r.Reached && (resp.Confinement == nil || !slices.Contains(resp.Confinement.Denied, r.Family)) {
 			open = append(open, r.Name)
 		}
 	}
@@ -211,7 +211,7 @@ func reached(resp toolapi.ProbeResponse) []string {
 
 // confined fails a sandbox whose programs the kernel does not hold. Other tries would come to nothing else.
 func confined(c *toolapi.Confinement) error {
-	why := ""
+	var why string
 	switch {
 	case c == nil:
 		why = "the tool server of its image does not filter system calls: use a sandbox image of this version"

@@ -58,5 +58,5 @@ func ownUsers() bool {
 // mapsUsers reads the map of users: the node's own has one line, which maps each to itself.
 func mapsUsers(uidMap string) bool {
 	fields := strings.Fields(uidMap)
-	return len(fields) > 0 && !(len(fields) == 3 && fields[0] == "0" && fields[1] == "0")
+	return len(fields) > 0 && (len(fields) != 3 || fields[0] != "0" || fields[1] != "0")
 }

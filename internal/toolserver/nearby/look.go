@@ -167,12 +167,12 @@ func call(ctx context.Context, l link, to netip.Addr, question []byte) []Try {
 		network = "udp6"
 	}
 	nothing := Try{Name: name, IPv6: to.Is6()}
-	conn, err := net.ListenPacket(network, "")
+	conn, err := new(net.ListenConfig).ListenPacket(ctx, network, "")
 	if err != nil {
 		nothing.Detail = err.Error()
 		return []Try{nothing}
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	end, _ := ctx.Deadline()
 	if err := conn.SetDeadline(end); err != nil {
 		nothing.Detail = err.Error()
