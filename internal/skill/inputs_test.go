@@ -88,7 +88,7 @@ func TestCheckInputsRefuses(t *testing.T) {
 func TestMissingInputIsDescribed(t *testing.T) {
 	t.Parallel()
 	_, err := CheckInputs([]v1alpha1.SkillInput{{Name: "to", Type: v1alpha1.InputString, Required: true, Description: "who gets the \x1b[8mmessage"}}, nil)
-	if want := "the input to is missing: add it to spec.inputs. The policy says of it: who gets the [8mmessage"; err == nil || err.Error() != want {
+	if want := "the input to is missing: add it to spec.inputs. The policy says of it: who gets the \uFFFD[8mmessage"; err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
 }
