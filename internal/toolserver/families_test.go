@@ -68,7 +68,11 @@ what("raw", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
 what("packet", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
 what("netlink", lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW))
 what("sctp", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132))
-what("broadcast", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1))
+def broadcast():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+    s.sendto(b"x", ("127.255.255.255", 9))
+what("broadcast", broadcast)
 what("limit", lambda: resource.prlimit(int(sys.argv[1]), resource.RLIMIT_FSIZE, (16, 16)))
 what("priority", lambda: os.setpriority(os.PRIO_PROCESS, int(sys.argv[1]), 19))
 what("scheduler", lambda: os.sched_setscheduler(int(sys.argv[1]), os.SCHED_IDLE, os.sched_param(0)))
@@ -76,7 +80,7 @@ what("processors", lambda: os.sched_setaffinity(int(sys.argv[1]), {0}))
 `)
 	const want = "tcp4 ok\ntcp6 Address family not supported by protocol\nraw Operation not permitted\n" +
 		"packet Address family not supported by protocol\nnetlink Address family not supported by protocol\nsctp Operation not permitted\n" +
-		"broadcast Operation not permitted\nlimit Operation not permitted\npriority Operation not permitted\n" +
+		"broadcast Permission denied\nlimit Operation not permitted\npriority Operation not permitted\n" +
 		"scheduler Operation not permitted\nprocessors Operation not permitted\n"
 	pid := os.Getpid()
 	if r := s.bash(fmt.Sprintf("python3 try.py %d", pid)); r.Output != want {

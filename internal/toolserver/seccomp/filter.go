@@ -29,6 +29,9 @@ const (
 	notPermitted = retError | 1
 	noSuchCall   = retError | 38
 	noSuchFamily = retError | 97
+
+	// ignored is the error 0: the call succeeds, and the kernel does nothing.
+	ignored = retError
 )
 
 // Offsets in the kernel's struct seccomp_data. Both architectures are little-endian: the low half of an argument is first.
@@ -180,17 +183,18 @@ func sockets(f Families) []pattern {
 	return patterns
 }
 
-// toMany refuses what a program needs to speak to, or to hear, all of a network at once.
+// toMany refuses what a program needs to speak to, or to hear, all of a network at once. The leave to send broadcasts is ignored
+// instead: a program in Go asks for it on each socket of UDP, and gets no socket if that fails. A broadcast without it is refused
+// by the kernel when it is sent.
 func toMany() []pattern {
 	options := []struct {
 		level   uint32
 		options []uint32
 	}{
-		{solSocket, []uint32{soBroadcast}},
 		{solIP, []uint32{ipAddMembership, ipAddSourceMember, mcastJoinGroup, mcastJoinSourceGroup}},
 		{solIPv6, []uint32{ipv6JoinGroup, ipv6JoinAnycast, mcastJoinGroup, mcastJoinSourceGroup}},
 	}
-	var patterns []pattern
+	patterns := []pattern{{[]check{low(1, solSocket), low(2, soBroadcast)}, ignored}}
 	for _, l := range options {
 		for _, o := range l.options {
 			patterns = append(patterns, pattern{[]check{low(1, l.level), low(2, o)}, notPermitted})

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -64,6 +65,7 @@ func tryAll() {
 		try("option", unix.SetsockoptInt(pair[0], unix.SOL_SOCKET, unix.SO_SNDBUF, 1<<16))
 		try("broadcast", unix.SetsockoptInt(pair[0], unix.SOL_SOCKET, unix.SO_BROADCAST, 1))
 	}
+	tryUDP(try)
 	parent := os.Getppid()
 	limit := unix.Rlimit{}
 	try("read limit", unix.Prlimit(parent, unix.RLIMIT_NOFILE, nil, &limit))
@@ -86,6 +88,20 @@ func tryAll() {
 	}
 }
 
+// tryUDP uses UDP as every program in Go does, and sends a broadcast on the loopback device with leave to do so.
+func tryUDP(try func(string, error)) {
+	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	try("go udp4", err)
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	_, err = conn.WriteTo([]byte("x"), conn.LocalAddr())
+	try("send", err)
+	_, err = conn.WriteTo([]byte("x"), &net.UDPAddr{IP: net.IPv4(127, 255, 255, 255), Port: 9})
+	try("send to all", err)
+}
+
 func TestInstall(t *testing.T) {
 	for families, ip := range map[string][3]string{
 		// TCP of IPv4, a call for raw IPv4, TCP of IPv6.
@@ -105,10 +121,16 @@ func TestInstall(t *testing.T) {
 			}
 			want := []string{
 				"unix ok", "tcp4 " + ip[0], "udp4 " + ip[0], "tcp6 " + ip[2], "raw4 " + ip[1], "lite4 " + ip[1], "mptcp " + ip[1],
-				"netlink EAFNOSUPPORT", "packet EAFNOSUPPORT", "vsock EAFNOSUPPORT", "pair ok", "option ok", "broadcast EPERM",
+				"netlink EAFNOSUPPORT", "packet EAFNOSUPPORT", "vsock EAFNOSUPPORT", "pair ok", "option ok", "broadcast ok",
+				"go udp4 " + ip[0],
+			}
+			if ip[0] == "ok" {
+				want = append(want, "send ok", "send to all EACCES")
+			}
+			want = append(want,
 				"read limit ok", "limit EPERM", "own limit ok", "priority EPERM", "own priority ok", "processors EPERM", "own processors ok",
 				"scheduler EPERM", "ring EPERM",
-			}
+			)
 			if got := string(bytes.TrimSpace(got)); got != strings.Join(want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 			}
