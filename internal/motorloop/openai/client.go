@@ -233,6 +233,10 @@ type asking struct {
 	wasted motorloop.Usage
 	// last is why the last try failed.
 	last *tryError
+	// sent are the facts that the last try was made with.
+	sent breaker.Facts
+	// noUsage and noStream say that this request was refused for its stream_options or for its stream.
+	noUsage, noStream bool
 }
 
 func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParams) (motorloop.Answer, error) {
@@ -240,7 +244,8 @@ func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParam
 		report, wait, last := a.shared.Enter()
 		if report != nil {
 			a.tries++
-			answer, err := a.try(ctx, params)
+			a.sent = a.facts()
+			answer, err := a.try(ctx, params, a.sent)
 			report(verdict(err))
 			if err == nil {
 				answer.Failed = a.wasted
@@ -252,7 +257,7 @@ func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParam
 			}
 			a.wasted = a.wasted.Add(e.usage)
 			switch {
-			case e.again:
+			case a.without(e.refuses):
 				// It is asked in another way at once.
 				a.tries--
 				continue

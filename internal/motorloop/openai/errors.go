@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -18,7 +19,6 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
 
 const (
@@ -47,8 +47,9 @@ type tryError struct {
 	transient, mustAct bool
 	// tooLong says that the request does not fit into the model's window.
 	tooLong bool
-	// again says that it is to be sent in another way at once.
-	again bool
+	// refuses is the field of the request that the endpoint does not take, as far as its answer shows. The request is then made
+	// again without it.
+	refuses field
 	// usage is what the try cost, as far as the endpoint told.
 	usage motorloop.Usage
 	// retryAfter is how long the endpoint asks us to wait, already bounded; 0 if it does not say.
@@ -138,14 +139,14 @@ func (c *Client) statusError(res *http.Response, body []byte) *tryError {
 }
 
 func (c *Client) statusClass(status int, body []byte) *tryError {
-	code, text := errorBody(body)
+	r := errorBody(body)
 	said := ""
-	if text != "" {
-		said = ": " + c.detail(text)
+	if r.text != "" {
+		said = ": " + c.detail(r.text)
 	}
 	e := &tryError{what: fmt.Sprintf("answered %d%s", status, said)}
 	switch {
-	case status == http.StatusPaymentRequired || isQuota(code):
+	case status == http.StatusPaymentRequired || isQuota(r.code):
 		e.reason, e.mustAct = motorloop.ReasonModelQuota, true
 		e.advice = "The account of the API key needs credit or a higher quota."
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
@@ -172,48 +173,22 @@ func (c *Client) statusClass(status int, body []byte) *tryError {
 		e.what = fmt.Sprintf("answered %d: it redirects to another address", status)
 		e.advice = "Redirects are not followed: baseURL must name the final address."
 	default:
-		c.refused(e, code, text)
+		c.refused(e, r)
 	}
 	return e
 }
 
 // refused classifies an answer that is about the request itself: its length, its form, or what it says.
-func (c *Client) refused(e *tryError, code, text string) {
+func (c *Client) refused(e *tryError, r apiError) {
 	e.reason = motorloop.ReasonModelRefused
 	e.advice = "Another attempt has another conversation: say in a retry what it is to avoid."
-	facts := c.shared.Facts()
-	switch {
-	case isTooLong(code, text):
+	if r.isTooLong() {
 		e.tooLong, e.reason = true, motorloop.ReasonModelWindow
 		e.advice = "Split the task, or use a model with a larger window."
-		if window := windowIn(text); window > 0 {
-			c.shared.Learn(func(f *breaker.Facts) { f.Window = window })
-		}
-	case !facts.NoUsage && noUsage.MatchString(text):
-		e.again = true
-		c.shared.Learn(func(f *breaker.Facts) { f.NoUsage = true })
-	case !facts.NoStream && noStream.MatchString(text):
-		e.again = true
-		c.shared.Learn(func(f *breaker.Facts) { f.NoStream = true })
+	} else {
+		e.refuses = r.refuses()
 	}
-}
-
-var (
-	noUsage  = regexp.MustCompile(`(?i)stream_options|include_usage`)
-	noStream = regexp.MustCompile(`(?i)\bstream(ing)?\b`)
-	tooLong  = regexp.MustCompile(`(?i)context[ _](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|` +
-		`reduce the length|input token count|exceeds? the (model'?s? )?max(imum)?[a-z ]* tokens|max_model_len`)
-	// windows are how endpoints say how much fits.
-	windows = []*regexp.Regexp{
-		regexp.MustCompile(`(?i)context (?:length|window|size)[^0-9]{0,40}([0-9]{3,9})`),
-		regexp.MustCompile(`(?i)tokens? > ([0-9]{3,9})`),
-		regexp.MustCompile(`(?i)maximum (?:number of )?(?:input )?tokens[^0-9]{0,40}([0-9]{3,9})`),
-		regexp.MustCompile(`(?i)max_model_len[^0-9]{0,20}([0-9]{3,9})`),
-	}
-)
-
-func isTooLong(code, text string) bool {
-	return code == "context_length_exceeded" || tooLong.MatchString(text)
+	c.shared.Learn(r.teach)
 }
 
 // isQuota says whether the account has nothing left, which is no matter of seconds.
@@ -225,17 +200,6 @@ func isQuota(code string) bool {
 	return false
 }
 
-// windowIn finds the number of tokens that an endpoint says fit, 0 if it says none.
-func windowIn(text string) int64 {
-	for _, re := range windows {
-		if m := re.FindStringSubmatch(text); m != nil {
-			n, _ := strconv.ParseInt(m[1], 10, 64) // The expression matched digits.
-			return n
-		}
-	}
-	return 0
-}
-
 func malformed(what string) *tryError {
 	return &tryError{
 		reason:    motorloop.ReasonModelMalformed,
@@ -245,11 +209,11 @@ func malformed(what string) *tryError {
 	}
 }
 
-// errorBody finds an error's code and text in the shapes in which endpoints give them. A body that is no JSON, such
-// as a page of HTML, gives none.
-func errorBody(body []byte) (code, text string) {
+// errorBody finds an error in the shapes in which endpoints give them. A body that is no JSON, such as a page of HTML,
+// gives none.
+func errorBody(body []byte) apiError {
 	if jsonbound.Check(body, answerLimits) != nil {
-		return "", ""
+		return apiError{}
 	}
 	var v struct {
 		Error   json.RawMessage `json:"error"`
@@ -262,21 +226,18 @@ func errorBody(body []byte) (code, text string) {
 		Message string `json:"message"`
 		Code    any    `json:"code"`
 		Type    string `json:"type"`
+		Param   any    `json:"param"`
 	}
 	if json.Unmarshal(v.Error, &inner) == nil {
-		code, _ = inner.Code.(string)
-		if code == "" {
-			code = inner.Type
-		}
-		return code, inner.Message
+		code, _ := inner.Code.(string)
+		param, _ := inner.Param.(string)
+		return apiError{code: cmp.Or(code, inner.Type), param: param, text: inner.Message}
 	}
+	var text string
 	if json.Unmarshal(v.Error, &text) == nil && text != "" {
-		return "", text
+		return apiError{text: text}
 	}
-	if v.Message != "" {
-		return "", v.Message
-	}
-	return "", v.Detail
+	return apiError{text: cmp.Or(v.Message, v.Detail)}
 }
 
 // retryAfter reads how long the endpoint asks us to wait, 0 if it does not say. It is bounded by limit, because a

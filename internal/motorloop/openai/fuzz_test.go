@@ -21,7 +21,7 @@ func FuzzParseAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		_, err := c.parseAnswer(body)
-		_, text := errorBody(body)
+		text := errorBody(body).text
 		if err != nil && (len(err.Error()) > 4<<10 || !utf8.ValidString(err.Error())) || len(c.detail(text)) > maxDetail+len("…") {
 			t.Errorf("%v, %q", err, c.detail(text))
 		}

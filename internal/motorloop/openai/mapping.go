@@ -94,8 +94,8 @@ func (c *Client) parseAnswer(body []byte) (motorloop.Answer, error) {
 	}
 	if len(completion.Choices) == 0 {
 		what := "answered without any choices"
-		if _, text := errorBody(body); text != "" {
-			what += ": " + c.detail(text)
+		if r := errorBody(body); r.text != "" {
+			what += ": " + c.detail(r.text)
 		}
 		return motorloop.Answer{}, malformed(what)
 	}

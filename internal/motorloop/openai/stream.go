@@ -25,14 +25,13 @@ import (
 )
 
 // try sends the request once and takes the answer as it comes: as a stream, or whole from an endpoint that does not stream.
-func (c *Client) try(parent context.Context, params openaigo.ChatCompletionNewParams) (motorloop.Answer, error) {
+func (c *Client) try(parent context.Context, params openaigo.ChatCompletionNewParams, facts breaker.Facts) (motorloop.Answer, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	whole := time.AfterFunc(c.opts.RequestTimeout, func() {
 		cancel(c.tooSlow(fmt.Sprintf("was not done with its answer within %s", c.opts.RequestTimeout)))
 	})
 	defer whole.Stop()
-	facts := c.shared.Facts()
 	silence := c.firstByte(facts)
 	x := &exchange{client: c, first: silence, idle: c.opts.IdleTimeout}
 	x.silent = time.AfterFunc(silence, func() {
@@ -254,13 +253,13 @@ func (c *Client) broken(err error, usage motorloop.Usage) error {
 		return withUsage(malformed("broke off in the middle of its answer"), usage)
 	}
 	// An endpoint that has begun to answer has sent its status already.
-	code, text := errorBody(said.Event.Data)
-	e := malformed("broke off its answer: " + cmp.Or(c.detail(text), "an error"))
+	r := errorBody(said.Event.Data)
+	e := malformed("broke off its answer: " + cmp.Or(c.detail(r.text), "an error"))
 	switch {
-	case isTooLong(code, text):
-		c.refused(e, code, text)
+	case r.isTooLong():
+		c.refused(e, r)
 		e.transient = false
-	case isQuota(code):
+	case isQuota(r.code):
 		e.reason, e.transient, e.mustAct = motorloop.ReasonModelQuota, false, true
 	default:
 		e.reason, e.advice = motorloop.ReasonModelUnavailable, ""

@@ -119,56 +119,6 @@ func TestErrorsInAStream(t *testing.T) {
 	}
 }
 
-// Endpoints that refuse a field are asked without it, and from then on at once.
-func TestEndpointsThatDoNotTakeAStream(t *testing.T) {
-	t.Parallel()
-	for name, refuses := range map[string][]string{"stream_options": {"stream_options"}, "stream": {"stream_options", "stream"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var asked atomic.Int32
-			c, _ := serve(t, quick(), func(w http.ResponseWriter, r *http.Request) {
-				asked.Add(1)
-				body, _ := io.ReadAll(r.Body)
-				for _, field := range refuses {
-					if strings.Contains(string(body), `"`+field+`"`) {
-						reply(w, 400, fmt.Sprintf(`{"error":{"message":"Unknown field: %s"}}`, field))
-						return
-					}
-				}
-				reply(w, 200, okBody)
-			})
-			for n := range 2 {
-				if a, err := ask(t.Context(), c); err != nil || a.Content != "done" {
-					t.Fatalf("got %+v, %v", a, err)
-				}
-				if got, want := int(asked.Load()), len(refuses)+1+n; got != want {
-					t.Errorf("asked %d times, want %d", got, want)
-				}
-			}
-		})
-	}
-}
-
-func TestWindowsInErrors(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int64{
-		"This model's maximum context length is 16385 tokens. However, your messages resulted in 20012 tokens.": 16385,
-		"prompt is too long: 210000 tokens > 200000 maximum":                                                    200000,
-		"the request exceeds the available context size (4096 tokens), try increasing it":                       4096,
-		"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).":               1048576,
-		"Please reduce the length of the messages.":                                                             0,
-	} {
-		if !isTooLong("", text) || windowIn(text) != want {
-			t.Errorf("%q: too long %t, window %d, want %d", text, isTooLong("", text), windowIn(text), want)
-		}
-	}
-	for _, text := range []string{"content filter", "Unknown field: stream", "temperature is too high"} {
-		if isTooLong("", text) {
-			t.Errorf("%q is not about the length", text)
-		}
-	}
-}
-
 // slowBody gives its parts with a pause before each but the first.
 type slowBody struct {
 	ctx   context.Context

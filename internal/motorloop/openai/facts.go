@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"regexp"
+	"strconv"
+
+	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+)
+
+// minWindow is the fewest tokens that an endpoint is believed to take. The system prompt and the tools alone need about as much, so
+// that a smaller number would end every run of the endpoint, and is more likely misread.
+const minWindow = 4000
+
+// field is a part of a request that some endpoints do not take.
+type field string
+
+const (
+	fieldStream field = "stream"
+	fieldUsage  field = "stream_options"
+)
+
+// apiError is an endpoint's error. Its text may quote the request, and so anything that a model, a tool's schema or a task says: what
+// a text merely contains may change how this one request is made again, and never what all loops of the endpoint know of it.
+type apiError struct {
+	// code is the error's code, or its type where it has none, param the field of the request that it is about.
+	code, param, text string
+}
+
+var (
+	mentionsUsage  = regexp.MustCompile(`(?i)stream_options|include_usage`)
+	mentionsStream = regexp.MustCompile(`(?i)\bstream(ing)?\b`)
+	mentionsLength = regexp.MustCompile(`(?i)context[ _](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|` +
+		`reduce the length|input token count|exceeds? the (model'?s? )?max(imum)?[a-z ]* tokens|max_model_len`)
+	// lengthFirst is how endpoints begin to say that a request is too long. None of them quotes anything before it.
+	lengthFirst = regexp.MustCompile(`(?i)^(this (model|endpoint)'s maximum (context|prompt) length is|prompt is too long|(the )?input token count|` +
+		`(the )?(request|prompt|input)( \([0-9]+ tokens\))? exceeds the (available )?context|your input exceeds the context|prompt contains [0-9]+ tokens)`)
+	// windows are how endpoints say how much fits.
+	windows = []*regexp.Regexp{
+		regexp.MustCompile(`(?i)(?:context|prompt) (?:length|window|size)[^0-9]{0,40}([0-9]{3,9})`),
+		regexp.MustCompile(`(?i)tokens? > ([0-9]{3,9})`),
+		regexp.MustCompile(`(?i)maximum (?:number of )?(?:input )?tokens[^0-9]{0,40}([0-9]{3,9})`),
+		regexp.MustCompile(`(?i)max_model_len[^0-9]{0,20}([0-9]{3,9})`),
+	}
+)
+
+// isTooLong reports whether the request seems to be too long. The run then makes it shorter, which does no harm if it is not so.
+func (r apiError) isTooLong() bool { return r.saysTooLong() || mentionsLength.MatchString(r.text) }
+
+// saysTooLong reports whether the endpoint itself says that the request is too long.
+func (r apiError) saysTooLong() bool {
+	switch r.code {
+	case "context_length_exceeded", "exceed_context_size_error":
+		return true
+	}
+	return lengthFirst.MatchString(r.text)
+}
+
+// refuses gives the field that the request may have to do without, "" if the refusal is about something else.
+func (r apiError) refuses() field {
+	switch {
+	case r.param == "stream_options" || r.param == "stream_options.include_usage" || mentionsUsage.MatchString(r.text):
+		return fieldUsage
+	case r.param == "stream" || mentionsStream.MatchString(r.text):
+		return fieldStream
+	}
+	return ""
+}
+
+// teach adds what the refusal proves of the endpoint, whatever request it is about.
+func (r apiError) teach(f *breaker.Facts) {
+	switch {
+	case r.saysTooLong():
+		if n := r.window(); n >= minWindow {
+			f.Window = n
+		}
+	case r.param == "stream_options" || r.param == "stream_options.include_usage":
+		f.NoUsage = true
+	case r.param == "stream":
+		f.NoStream = true
+	}
+}
+
+// window finds the number of tokens that the text says fit, 0 if it says none.
+func (r apiError) window() int64 {
+	for _, re := range windows {
+		if m := re.FindStringSubmatch(r.text); m != nil {
+			n, _ := strconv.ParseInt(m[1], 10, 64) // The expression matched digits.
+			return n
+		}
+	}
+	return 0
+}
+
+// without has the request made without a field that the endpoint refused. It reports whether that was not tried yet.
+func (a *asking) without(refused field) bool {
+	switch {
+	case refused == fieldUsage && !a.sent.NoUsage:
+		a.noUsage = true
+	case refused == fieldStream && !a.sent.NoStream:
+		a.noStream = true
+	default:
+		return false
+	}
+	return true
+}
+
+// facts are what is known of the endpoint, with what this request was refused for.
+func (a *asking) facts() breaker.Facts {
+	f := a.shared.Facts()
+	f.NoUsage, f.NoStream = f.NoUsage || a.noUsage, f.NoStream || a.noStream
+	return f
+}
