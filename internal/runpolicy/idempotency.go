@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"iter"
+	"maps"
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -56,30 +57,40 @@ func plainKey(key string) string {
 
 // AlreadyDone gives a result for a call that is not made: because one under the same key has succeeded before it, in any
 // attempt, or because one with the same effect may have brought it about, and nobody knows; nil if the call is to be made. The
-// effect is the same if the tool is, and the key that the model gave, or without one the arguments. The steps are in their
-// order; what comes after the call does not count.
+// effect is the same if the tool is, and the key that the model gave. For a call of unknown outcome it is also the same if both do
+// the same under whatever key, and may do what cannot be undone: a key does not show that the effect is another one. The steps are
+// in their order; what comes after the call does not count.
 func AlreadyDone(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, tool, arguments string) *toolapi.Result {
-	effect, keyed := IdempotencyKey, true
-	if IdempotencyKey(tool, arguments) == "" {
-		if !hasUnknown(run, steps, callID, tool) || !isRisky(run, tool, arguments) {
-			return nil
-		}
-		effect, keyed = ArgsDigest, false
+	key, digest := IdempotencyKey(tool, arguments), ""
+	if hasUnknown(run, steps, callID, tool) && isRisky(run, tool, arguments) {
+		digest = effectDigest(tool, arguments)
 	}
-	want, current := effect(tool, arguments), attemptOf(steps, callID)
+	if key == "" && digest == "" {
+		return nil
+	}
+	current := attemptOf(steps, callID)
 	var done, unknown *earlier
 	for e := range before(steps, callID, tool) {
-		if effect(tool, e.call.Arguments) != want {
-			continue
-		}
+		sameKey := key != "" && IdempotencyKey(tool, e.call.Arguments) == key
 		switch {
-		case keyed && done == nil && e.succeeded():
+		case sameKey && done == nil && e.succeeded():
 			done = e
-		case unknown == nil && e.isUnknown(run, current):
+		case unknown == nil && e.isUnknown(run, current) && (sameKey || digest != "" && effectDigest(tool, e.call.Arguments) == digest):
 			unknown = e
 		}
 	}
 	return alreadyResult(done, unknown, current)
+}
+
+// effectDigest is the digest of a call without the key of its effect. Arguments that cannot be read are their own effect.
+func effectDigest(tool, arguments string) string {
+	object, err := parseArguments(arguments)
+	if err != nil || tool != toolapi.ToolBash && tool != toolapi.ToolFetch {
+		return ArgsDigest(tool, arguments)
+	}
+	// The tools do not tell upper and lower case in the name of an argument apart.
+	maps.DeleteFunc(object, func(name string, _ any) bool { return strings.EqualFold(name, argIdempotencyKey) })
+	return ArgsDigest(tool, text.JSON(object))
 }
 
 // hasUnknown says whether there is a call of the tool before this one whose outcome nobody knows. Mostly there is none, and
@@ -180,8 +191,8 @@ func alreadyResult(done, unknown *earlier, current int32) *toolapi.Result {
 		return &toolapi.Result{
 			ErrorCode: toolapi.CodeOutcomeUnknown,
 			Output: fmt.Sprintf("The call %s was to have the same effect, and nobody saw its end: it may have done all of its work, a part, or nothing. "+
-				"This call was not made. Find out what became of that one. If it did nothing, make this call with another idempotencyKey, or other "+
-				"arguments.", unknown.call.ID),
+				"This call was not made. Find out what became of that one. If it did nothing, make a call with other arguments, and with another "+
+				"idempotencyKey if it has one.", unknown.call.ID),
 			Provenance: toolapi.ProvenanceInternal,
 		}
 	}

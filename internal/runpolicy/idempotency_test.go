@@ -67,7 +67,7 @@ func TestAlreadyDone(t *testing.T) {
 		return &toolapi.Result{
 			ErrorCode: "outcome_unknown",
 			Output: "The call " + id + " was to have the same effect, and nobody saw its end: it may have done all of its work, a part, or nothing. This call was not " +
-				"made. Find out what became of that one. If it did nothing, make this call with another idempotencyKey, or other arguments.",
+				"made. Find out what became of that one. If it did nothing, make a call with other arguments, and with another idempotencyKey if it has one.",
 			Provenance: toolapi.ProvenanceInternal,
 		}
 	}
@@ -146,6 +146,45 @@ func TestAlreadyDoneByKey(t *testing.T) {
 	got := AlreadyDone(testRun(), []v1alpha1.MotorStep{testStep(0, 1, k, lost)}, "a0-s2-c0", "bash", with("git push a", "k"))
 	if got == nil || got.ErrorCode != toolapi.CodeOutcomeUnknown || !strings.Contains(got.Output, "a0-s1-c0") {
 		t.Errorf("unknown: %+v", got)
+	}
+}
+
+// TestUnknownUnderAnotherKey has a call that may have done what cannot be undone not be made again because its key was added, changed
+// or left out. What can be done twice without harm is made.
+func TestUnknownUnderAnotherKey(t *testing.T) {
+	t.Parallel()
+	lost := finished(v1alpha1.ToolResult{ErrorCode: "outcome_unknown", Provenance: "internal"})
+	good := finished(v1alpha1.ToolResult{OK: true, Output: "pushed"})
+	bash := func(command, key string) string {
+		return fmt.Sprintf(`{"command":%q%s}`, command, key)
+	}
+	fetch := func(method, key string) string {
+		return fmt.Sprintf(`{"url":"https://example.org/","method":%q%s}`, method, key)
+	}
+	const none, one, other = "", `,"idempotencyKey":"k"`, ` , "idempotencyKey":"k2"`
+	for _, c := range []struct {
+		tool, before, after string
+		result              stepOption
+		made                bool
+	}{
+		{"bash", bash("git push", none), bash("git push", one), lost, false},
+		{"bash", bash("git push", one), bash("git push", other), lost, false},
+		{"bash", bash("git push", one), bash("git push", none), lost, false},
+		{"bash", bash("git push", one), bash("git push", `,"idempotencykey":"k2"`), lost, false},
+		{"fetch", fetch("POST", none), fetch("POST", one), lost, false},
+		{"fetch", fetch("POST", one), fetch("POST", other), lost, false},
+		{"fetch", fetch("POST", one), fetch("POST", none), lost, false},
+		{"bash", bash("git push", one), bash("git push x", other), lost, true},
+		{"bash", bash("git push", one), bash("git push", other), good, true},
+		{"bash", bash("ls", one), bash("ls", other), lost, true},
+		{"bash", bash("ls", one), bash("ls", none), lost, true},
+		{"mcp__mail__send", `{"idempotencyKey":"a"}`, `{"idempotencyKey":"b"}`, lost, true},
+	} {
+		steps := []v1alpha1.MotorStep{testStep(0, 1, call(c.tool, c.before), c.result)}
+		got := AlreadyDone(plainRun(v1alpha1.ApprovalNever, "example.org"), steps, "a0-s2-c0", c.tool, c.after)
+		if made := got == nil; made != c.made || !made && got.ErrorCode != toolapi.CodeOutcomeUnknown {
+			t.Errorf("%s %s after %s: %+v", c.tool, c.after, c.before, got)
+		}
 	}
 }
 
