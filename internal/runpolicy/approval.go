@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -113,14 +113,14 @@ func shown(s string) string { return Cut(visible(oneLine(s, maxHead)), maxHead) 
 // namedMethod says so if the method of a fetch call is one of the rule.
 func namedMethod(methods []string, arguments string) string {
 	const rule = "spec.approval.fetch.methods"
-	method, url, err := requestLine(arguments)
+	method, address, err := requestLine(arguments)
 	if err != nil {
 		return fmt.Sprintf("%s: the request cannot be told: %s", rule, shown(err.Error()))
 	}
 	if !slices.ContainsFunc(methods, func(m string) bool { return strings.EqualFold(m, method) }) {
 		return ""
 	}
-	return fmt.Sprintf("%s %s: %s", rule, shown(method), shown(url))
+	return fmt.Sprintf("%s %s: %s", rule, shown(method), shown(address))
 }
 
 var (
@@ -128,19 +128,45 @@ var (
 	errBody        = errors.New("a request that only reads has no body")
 )
 
-// otherMethod finds a parameter of an address by which frameworks take a request for one of another method.
-var otherMethod = regexp.MustCompile(`(?i)[?&;]((_|%5f)+method|(_|%5f)*(x[-_])?(http[-_])?method[-_]override|x[-_]http[-_]method)=`)
+// methodNames are the parameters by which frameworks take a request for one of another method: in small letters, with "-" for "_" and
+// without what stands before them.
+var methodNames = []string{"method-override", "http-method-override", "x-method-override", "x-http-method-override", "x-http-method"}
+
+// namesOtherMethod reports whether the query of an address may have a server take the request for one of another method. A server
+// unescapes the names of parameters before it looks at them, so each is unescaped here. One that cannot be is not told.
+func namesOtherMethod(address string) bool {
+	_, query, _ := strings.Cut(address, "?")
+	for param := range strings.FieldsFuncSeq(query, func(r rune) bool { return strings.ContainsRune("?&;#", r) }) {
+		name, _, _ := strings.Cut(param, "=")
+		name, err := url.QueryUnescape(name)
+		if err != nil {
+			return true
+		}
+		name = strings.ToLower(strings.Map(func(r rune) rune {
+			switch r {
+			case '_', '.', ' ': // PHP makes "_" of the others.
+				return '-'
+			}
+			return r
+		}, strings.TrimSpace(name)))
+		bare := strings.TrimLeft(name, "-")
+		if name != bare && bare == "method" || slices.Contains(methodNames, bare) {
+			return true
+		}
+	}
+	return false
+}
 
 // requestLine is the method of a fetch call, in capitals, and its address. It is an error if the server may take the request for
 // another one.
-func requestLine(arguments string) (method, url string, err error) {
-	if method, url, err = givenLine(arguments); err != nil {
+func requestLine(arguments string) (method, address string, err error) {
+	if method, address, err = givenLine(arguments); err != nil {
 		return "", "", err
 	}
 	if !isSafeMethod(method) {
-		return method, url, nil
+		return method, address, nil
 	}
-	if otherMethod.MatchString(url) {
+	if namesOtherMethod(address) {
 		return "", "", errOtherMethod
 	}
 	for _, name := range []string{argBody, argBodyFile} {
@@ -148,20 +174,20 @@ func requestLine(arguments string) (method, url string, err error) {
 			return "", "", cmp.Or(err, errBody)
 		}
 	}
-	return method, url, nil
+	return method, address, nil
 }
 
-func givenLine(arguments string) (method, url string, err error) {
+func givenLine(arguments string) (method, address string, err error) {
 	if method, err = textArgument(arguments, argMethod); err != nil {
 		return "", "", err
 	}
-	if url, err = textArgument(arguments, argURL); err != nil {
+	if address, err = textArgument(arguments, argURL); err != nil {
 		return "", "", err
 	}
 	if method == "" {
 		method = "GET"
 	}
-	return strings.ToUpper(method), url, nil
+	return strings.ToUpper(method), address, nil
 }
 
 func isSafeMethod(method string) bool {
@@ -183,12 +209,12 @@ func readsOnly(tool string) bool {
 func Irreversible(run *v1alpha1.MotorRun, tool, arguments string) string {
 	switch {
 	case tool == toolapi.ToolFetch:
-		method, url, err := requestLine(arguments)
+		method, address, err := requestLine(arguments)
 		switch {
 		case err != nil:
 			return "the request cannot be told: " + shown(err.Error())
 		case !isSafeMethod(method):
-			return fmt.Sprintf("%s %s", shown(method), shown(url))
+			return fmt.Sprintf("%s %s", shown(method), shown(address))
 		}
 	case tool == toolapi.ToolSaveCredential:
 		return "a credential is stored"

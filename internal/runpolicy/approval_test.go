@@ -85,6 +85,7 @@ func TestApprovalReason(t *testing.T) {
 		{run: plainRun(irrev), tool: "fetch", args: `{"url":"u","method":"OPTIONS"}`},
 		{run: plainRun(irrev), tool: "fetch", args: `{"url":"https://a.example/?a=1&method=flickr.x"}`},
 		{run: plainRun(irrev), tool: "fetch", args: `{"url":"https://a.example/?a=1&_method=DELETE"}`, want: `spec.approval.required Irreversible: the request cannot be told: its address may stand for another method`},
+		{run: plainRun(irrev), tool: "fetch", args: `{"url":"https://a.example/?_%6Dethod=DELETE"}`, want: `spec.approval.required Irreversible: the request cannot be told: its address may stand for another method`},
 		{run: plainRun(irrev), tool: "fetch", args: `{"url":"u?X-HTTP-Method-Override=PUT"}`, want: `spec.approval.required Irreversible: the request cannot be told: its address may stand for another method`},
 		{run: plainRun(irrev), tool: "fetch", args: `{"url":"u","body":"x"}`, want: `spec.approval.required Irreversible: the request cannot be told: a request that only reads has no body`},
 		{run: plainRun(irrev), tool: "fetch", args: `{"url":"u","method":"HEAD","bodyFile":"x"}`, want: `spec.approval.required Irreversible: the request cannot be told: a request that only reads has no body`},
@@ -110,6 +111,22 @@ func TestApprovalReason(t *testing.T) {
 	} {
 		if got := ApprovalReason(c.run, c.tool, c.args); got != c.want {
 			t.Errorf("%s %s\n got %q\nwant %q", c.tool, c.args, got, c.want)
+		}
+	}
+}
+
+// TestNamesOtherMethod has the name of a parameter be read as a server reads it.
+func TestNamesOtherMethod(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"https://a.example/": false, "https://a.example/_method=DELETE": false, "u?method=flickr.x": false, "u?a=_method=DELETE": false, "u?q=%zz": false, "u?payment_method=x": false,
+		"u?_method=DELETE": true, "u?_METHOD": true, "u?__method=PUT": true, "u?a=1;_method=PUT": true, "u?a=1&_method=PUT": true, "u?a?_method=PUT": true, "u#?_method=PUT": true,
+		"u?_%6Dethod=DELETE": true, "u?%5fmethod=DELETE": true, "u?%5F%6d%65%74%68%6f%64=DELETE": true, "u?_method%3D=x": false, "u?+_method=PUT": true, "u?.method=PUT": true,
+		"u?X-HTTP-%4Dethod-Override=PUT": true, "u?x_http_method_override=PUT": true, "u?_X-Http-Method=PUT": true, "u?http.method.override=PUT": true, "u?method_override": true,
+		"u?%zz=1": true, "u?a=1&%6": true,
+	} {
+		if got := namesOtherMethod(address); got != want {
+			t.Errorf("%s: %t", address, got)
 		}
 	}
 }
