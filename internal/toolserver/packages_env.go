@@ -13,7 +13,8 @@ import (
 )
 
 // withPackages adds to the variables of programs where the packages of the run's skill are, in a folder that is there
-// before the server starts. What was installed comes before what the image has; the server's own programs are the image's.
+// before the server starts. Programs of the image come before those of packages: a command that runs without an approval must be
+// the system's, and not what a package calls by its name. Modules of packages come before those of the image.
 // Node.js finds packages by require so; for import it takes no variable, and the image has a link /node_modules.
 func withPackages(env []string, dir, workspace, searchPath string) []string {
 	if dir == "" {
@@ -25,7 +26,7 @@ func withPackages(env []string, dir, workspace, searchPath string) []string {
 		filepath.Join(root, "usr/local/bin"), filepath.Join(root, "usr/bin"), filepath.Join(root, "usr/sbin"), filepath.Join(root, "bin"), filepath.Join(root, "sbin"),
 	)
 	env = append(env,
-		"PATH="+strings.Join(append(folders, searchPath), ":"),
+		"PATH="+strings.Join(append([]string{searchPath}, folders...), ":"),
 		"PYTHONPATH="+strings.Join(append([]string{workspace}, existing(python, filepath.Join(root, "usr/lib/python3/dist-packages"))...), ":"),
 		"NODE_PATH="+strings.Join(existing(node, filepath.Join(root, "usr/share/nodejs")), ":"),
 	)

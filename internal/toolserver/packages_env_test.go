@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// TestProgramsOfPackagesComeLast lets a package of each kind bring a program of its own and one with the name of a system's.
+func TestProgramsOfPackagesComeLast(t *testing.T) {
+	for kind, folder := range map[string]string{
+		"npm": toolapi.PackagesNPM + "/.bin", "pip": toolapi.PackagesPip + "/bin", "apt": toolapi.PackagesApt + "/usr/bin", "apt, sbin": toolapi.PackagesApt + "/sbin",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			s := stoppedSandbox(t)
+			s.packages = t.TempDir()
+			dir := filepath.Join(s.packages, folder)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"uname", "of-the-package"} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho the package\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.start()
+			if r := s.bash("uname; of-the-package"); r.Output != "Linux\nthe package\n" {
+				t.Errorf("got %q", r.Output)
+			}
+		})
+	}
+}
+
+func TestWithPackages(t *testing.T) {
+	env := []string{"PATH=/bin"}
+	if got := withPackages(env, "", "/workspace", "/bin"); !slices.Equal(got, env) {
+		t.Errorf("without packages: %q", got)
+	}
+	dir := t.TempDir()
+	for _, folder := range []string{toolapi.PackagesPip + "/bin", toolapi.PackagesNPM, toolapi.PackagesApt + "/usr/lib/x86_64-linux-gnu"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	python, node, root := filepath.Join(dir, toolapi.PackagesPip), filepath.Join(dir, toolapi.PackagesNPM), filepath.Join(dir, toolapi.PackagesApt)
+	want := []string{
+		"PATH=/bin", "PATH=/bin:" + python + "/bin", "PYTHONPATH=/workspace:" + python, "NODE_PATH=" + node,
+		"LD_LIBRARY_PATH=" + root + "/usr/lib/x86_64-linux-gnu:" + root + "/usr/lib",
+	}
+	if got := withPackages(env, dir, "/workspace", "/bin"); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
