@@ -114,7 +114,7 @@ func (f *NetworkFacts) prefixes(ctx context.Context) ([]netip.Prefix, error) {
 }
 
 // Cluster gives the addresses that are the cluster's own, which are those of its nodes and of the API server and those that nobody may
-// reach, and the networks of Pods and Services.
+// reach, and the networks of Pods and Services, with the addresses at which Services are reached from outside.
 func (f *NetworkFacts) Cluster(ctx context.Context) (own, inner []netip.Prefix, err error) {
 	ownList, innerList := networks{}, networks{}
 	for _, p := range f.Forbidden {
@@ -123,6 +123,7 @@ func (f *NetworkFacts) Cluster(ctx context.Context) (own, inner []netip.Prefix, 
 	err = f.read(ctx, []factSource{
 		{"nodes", ownList, f.nodes(innerList)}, {"the API server's Service", ownList, f.service},
 		{"the API server's endpoints", ownList, f.endpoints}, {"ServiceCIDRs", innerList, f.serviceCIDRs},
+		{"the external addresses of Services", innerList, f.external},
 	})
 	return ownList.sorted(), innerList.sorted(), err
 }
@@ -141,10 +142,7 @@ func (f *NetworkFacts) read(ctx context.Context, sources []factSource) error {
 		switch {
 		case err == nil:
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
-			if _, told := f.unread.LoadOrStore(source.name, true); !told {
-				ctrl.LoggerFrom(ctx).Info("the egress proxy is not told of these networks: name them in --forbidden-cidrs",
-					"networks", source.name, "because", err.Error())
-			}
+			f.tell(ctx, source.name, err.Error())
 		default:
 			return fmt.Errorf("read %s: %w", source.name, err)
 		}
@@ -152,10 +150,19 @@ func (f *NetworkFacts) read(ctx context.Context, sources []factSource) error {
 	return nil
 }
 
+// tell logs once that networks of the cluster are not known: the egress proxy and the manager do not refuse them.
+func (f *NetworkFacts) tell(ctx context.Context, networks, because string) {
+	if _, told := f.unread.LoadOrStore(networks, true); !told {
+		ctrl.LoggerFrom(ctx).Info("these networks of the cluster are not known, and connections with them are not refused: name them in --forbidden-cidrs",
+			"networks", networks, "because", because)
+	}
+}
+
 // nodes reads the addresses of nodes, and the networks of the Pods on them into a list of their own.
 func (f *NetworkFacts) nodes(pods networks) func(context.Context, networks) error {
 	return func(ctx context.Context, list networks) error {
 		if f.WithoutNodes {
+			f.tell(ctx, "nodes", "the manager is installed for named namespaces and may not read nodes")
 			return nil
 		}
 		for next := ""; ; {
@@ -213,6 +220,7 @@ func (f *NetworkFacts) serviceCIDRs(ctx context.Context, list networks) error {
 }
 
 // external reads the addresses at which Services are reached from outside. From within the cluster they lead to the same Pods.
+// An address that a Service asks for leads nowhere until its status has it: one alone must not close the address for everyone.
 func (f *NetworkFacts) external(ctx context.Context, list networks) error {
 	for next := ""; ; {
 		var page corev1.ServiceList
@@ -221,7 +229,7 @@ func (f *NetworkFacts) external(ctx context.Context, list networks) error {
 		}
 		for i := range page.Items {
 			s := &page.Items[i]
-			for _, ip := range append(slices.Clone(s.Spec.ExternalIPs), s.Spec.LoadBalancerIP) {
+			for _, ip := range s.Spec.ExternalIPs {
 				list.address(ip)
 			}
 			for _, ingress := range s.Status.LoadBalancer.Ingress {

@@ -37,7 +37,7 @@ var ErrRefused = errors.New("the address is none that the manager connects with 
 type Networks struct {
 	// Own are the addresses of nodes and of the API server, and what the installation forbids.
 	Own []netip.Prefix
-	// Inner are those of Pods and Services.
+	// Inner are those of Pods and Services, and the addresses at which Services are reached from outside.
 	Inner []netip.Prefix
 }
 

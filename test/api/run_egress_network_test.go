@@ -64,7 +64,7 @@ func TestNetworkFacts(t *testing.T) {
 	own, inner, err := f.Cluster(ctx)
 	must(t, err)
 	for list, wants := range map[*[]netip.Prefix][]string{
-		&own: {"198.51.100.7/32", "203.0.113.0/24", service.Spec.ClusterIP + "/32"}, &inner: {"198.18.3.0/24", "2001:db8:3::/64", "10.0.0.0/24"},
+		&own: {"198.51.100.7/32", "203.0.113.0/24", service.Spec.ClusterIP + "/32"}, &inner: {"198.18.3.0/24", "2001:db8:3::/64", "10.0.0.0/24", "8.8.8.77/32", "198.51.100.9/32"},
 	} {
 		for _, want := range wants {
 			if !slices.Contains(*list, netip.MustParsePrefix(want)) {
