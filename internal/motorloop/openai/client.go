@@ -58,7 +58,8 @@ type Options struct {
 	// RequestTimeout bounds one try, from connecting to the last byte of the answer; 30 minutes by default.
 	RequestTimeout time.Duration
 	// IdleTimeout is how long the endpoint may send nothing at all; 90 s by default. Before the first byte of an answer it
-	// doubles with each answer that was given up for that: an endpoint that does not stream is silent until it has all of it.
+	// doubles when answers were given up for that, up to three times and to 10 minutes, until one begins: an endpoint that does not
+	// stream is silent until it has all of it.
 	IdleTimeout time.Duration
 	// Patience is for how long Complete tries again by itself; 10 s by default. What lasts longer is an Outage.
 	Patience time.Duration

@@ -33,10 +33,10 @@ func (c *Client) try(parent context.Context, params openaigo.ChatCompletionNewPa
 	})
 	defer whole.Stop()
 	silence := c.firstByte(facts)
-	x := &exchange{client: c, first: silence, idle: c.opts.IdleTimeout}
+	x := &exchange{client: c, sent: time.Now(), first: silence, idle: c.opts.IdleTimeout}
 	x.silent = time.AfterFunc(silence, func() {
 		if !x.begun.Load() {
-			c.shared.Learn(func(f *breaker.Facts) { f.SilentFor = min(f.SilentFor+1, 20) })
+			c.shared.Learn(func(f *breaker.Facts) { f.WasSilent(facts) })
 			cancel(c.tooSlow(fmt.Sprintf("sent nothing for %s", silence)))
 			return
 		}
@@ -44,18 +44,35 @@ func (c *Client) try(parent context.Context, params openaigo.ChatCompletionNewPa
 	})
 	defer x.silent.Stop()
 	answer, err := c.send(ctx, x, params, facts)
+	if x.begun.Load() && !facts.NoStream {
+		c.shared.Learn(func(f *breaker.Facts) { f.Began(c.doublings(x.took), x.body == nil) })
+	}
 	if err != nil {
 		return motorloop.Answer{}, c.classify(parent, ctx, err)
 	}
 	return answer, nil
 }
 
+// maxFirstByte bounds how long a stream may take to begin, unless IdleTimeout is longer. A loop must find out that an endpoint hangs long
+// before the time for an outage is over.
+const maxFirstByte = 10 * time.Minute
+
 // firstByte is how long an answer may take to begin.
 func (c *Client) firstByte(f breaker.Facts) time.Duration {
 	if f.NoStream {
 		return c.opts.RequestTimeout
 	}
-	return min(c.opts.IdleTimeout<<f.SilentFor, max(c.opts.RequestTimeout, c.opts.IdleTimeout))
+	idle := c.opts.IdleTimeout
+	return min(idle<<f.SilentFor, max(maxFirstByte, idle), max(c.opts.RequestTimeout, idle))
+}
+
+// doublings is how often IdleTimeout must be doubled to be as long as an answer took to begin.
+func (c *Client) doublings(took time.Duration) int {
+	n := 0
+	for n < breaker.MaxDoublings && c.opts.IdleTimeout<<n < took {
+		n++
+	}
+	return n
 }
 
 func (c *Client) send(
@@ -88,6 +105,9 @@ type exchange struct {
 	// silent ends the try. It starts anew with the headers, for as long as the body may take to begin, and with each byte.
 	silent      *time.Timer
 	first, idle time.Duration
+	// sent is when the request was made, took how long its first byte took, once begun says that it came.
+	sent time.Time
+	took time.Duration
 	// begun says that a byte of the answer has come.
 	begun atomic.Bool
 	// body is the whole answer of an endpoint that did not stream.
@@ -167,7 +187,10 @@ var (
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.exchange.begun.Store(true)
+		if !b.exchange.begun.Load() {
+			b.exchange.took = time.Since(b.exchange.sent)
+			b.exchange.begun.Store(true)
+		}
 		b.exchange.silent.Reset(b.exchange.idle)
 	}
 	if !b.stream {

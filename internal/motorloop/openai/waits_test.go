@@ -112,3 +112,48 @@ func response(status int, h http.Header, body string) *http.Response {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 }
+
+// An endpoint that hangs for hours is found out within minutes each time, and within idleSeconds again once it answered.
+func TestHangingEndpointIsFoundOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hangs := true
+		c, err := New(Endpoint{BaseURL: "http://model.test", Model: "m"}, Options{HTTPClient: &http.Client{
+			Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if hangs {
+					<-r.Context().Done()
+					return nil, r.Context().Err()
+				}
+				res := response(200, http.Header{}, events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"))
+				res.Header.Set("Content-Type", "text/event-stream")
+				return res, nil
+			}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hang := func() time.Duration {
+			start := time.Now()
+			_, err := ask(t.Context(), c)
+			failureOf(t, err, away)
+			time.Sleep(2 * maxFirstByte) // The next try is let through.
+			return time.Since(start) - 2*maxFirstByte
+		}
+		for range 10 {
+			if took := hang(); took > maxFirstByte+10*time.Second {
+				t.Errorf("found out after %s", took)
+			}
+		}
+		if took := hang(); took > 100*time.Second {
+			t.Errorf("seems to be away, and was found out again after %s", took)
+		}
+		hangs = false
+		if _, err := ask(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		hangs = true
+		if took := hang(); took > 100*time.Second {
+			t.Errorf("answered before, and was found out after %s", took)
+		}
+	})
+}

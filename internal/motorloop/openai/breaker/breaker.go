@@ -103,9 +103,31 @@ type Facts struct {
 	Window int64
 	// NoUsage says that it does not take stream_options, NoStream that it does not stream.
 	NoUsage, NoStream bool
-	// SilentFor is how often an answer was given up before its first byte. An endpoint that does not stream is silent until it
-	// has the whole answer.
+	// SilentFor is how often the time for the first byte is doubled, up to MaxDoublings, because answers were given up before theirs. An
+	// endpoint that does not stream is silent until it has the whole answer.
 	SilentFor int
+	// ProvenFor is how much of SilentFor an answer has needed. More than that is a guess, and not made while the endpoint seems to be away.
+	ProvenFor int
+}
+
+// MaxDoublings bounds Facts.SilentFor.
+const MaxDoublings = 3
+
+// WasSilent notes a request that was given up before its first byte. Those that were sent with the same time for it count once: they hang
+// for the same reason.
+func (f *Facts) WasSilent(sent Facts) {
+	if f.SilentFor == sent.SilentFor {
+		f.SilentFor = min(f.SilentFor+1, MaxDoublings)
+	}
+}
+
+// Began notes an answer whose first byte needed that many doublings. A stream begins about as fast each time; a whole answer that was
+// short does not say how long the next one takes.
+func (f *Facts) Began(doublings int, stream bool) {
+	if !stream {
+		doublings = max(doublings, f.ProvenFor)
+	}
+	f.SilentFor, f.ProvenFor = doublings, doublings
 }
 
 // Verdict is what became of a request.
@@ -192,11 +214,16 @@ func (e *Endpoint) report(v Verdict, probe bool) {
 	}
 }
 
-// Facts gives what is known of the endpoint.
+// Facts gives what is known of the endpoint. While it seems to be away, no more silence is borne than it has ever needed: whoever tries
+// keeps all others waiting.
 func (e *Endpoint) Facts() Facts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.facts
+	f := e.facts
+	if e.isOpen() {
+		f.SilentFor = f.ProvenFor
+	}
+	return f
 }
 
 // Learn changes what is known of the endpoint.

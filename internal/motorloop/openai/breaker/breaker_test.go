@@ -143,3 +143,39 @@ func TestRegistryIsBounded(t *testing.T) {
 		t.Errorf("%d endpoints", len(r.byKey))
 	}
 }
+
+// However many requests hang at once, and however often, the time for a first byte stays within bounds, and an answer brings it back.
+func TestSilenceIsBounded(t *testing.T) {
+	t.Parallel()
+	_, e := endpoint()
+	for wave, want := range []int{1, 2, 3, 3, 3} {
+		sent := e.Facts()
+		for range 20 {
+			e.Learn(func(f *Facts) { f.WasSilent(sent) })
+		}
+		if got := e.Facts().SilentFor; got != want {
+			t.Errorf("wave %d: doubled %d times, want %d", wave, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		doublings int
+		stream    bool
+		want      int
+	}{{0, true, 0}, {2, false, 2}, {0, false, 2}, {0, true, 0}} {
+		e.Learn(func(f *Facts) { f.Began(tt.doublings, tt.stream) })
+		if got := e.Facts().SilentFor; got != tt.want {
+			t.Errorf("%+v: doubled %d times", tt, got)
+		}
+	}
+}
+
+// While an endpoint seems to be away it may be silent no longer than it has proven to be.
+func TestProbesBearLessSilence(t *testing.T) {
+	t.Parallel()
+	_, e := endpoint()
+	e.Learn(func(f *Facts) { f.SilentFor, f.ProvenFor = 3, 1 })
+	mustEnter(t, e)(Verdict{Err: errAway, MustAct: true})
+	if got := e.Facts().SilentFor; got != 1 {
+		t.Errorf("doubled %d times", got)
+	}
+}
