@@ -87,8 +87,11 @@ type Endpoint struct {
 	visit int64
 
 	mu sync.Mutex
-	// failures in a row, and until when nobody asks because of them.
-	failures  int
+	// failures in a row, and until when nobody asks because of them. Requests that were on their way together and failed count as one:
+	// they failed of the same thing.
+	failures int
+	// counted is how many failures were ever counted. A request that was sent when it was less is not counted any more.
+	counted   int
 	openUntil time.Time
 	probing   bool
 	// asking is how many ask now, limit how many may at the same time, 0 for any number.
@@ -159,7 +162,8 @@ func (e *Endpoint) Enter() (report func(Verdict), wait time.Duration, last error
 	e.asking++
 	probe := e.isOpen()
 	e.probing = e.probing || probe
-	return func(v Verdict) { e.report(v, probe) }, 0, nil
+	sent := e.counted
+	return func(v Verdict) { e.report(v, probe, sent) }, 0, nil
 }
 
 // Closed says for how long the endpoint is not to be asked, and why, without asking for leave. It gives 0 if it may be.
@@ -174,7 +178,7 @@ func (e *Endpoint) Closed() (wait time.Duration, last error) {
 
 func (e *Endpoint) isOpen() bool { return !e.openUntil.IsZero() }
 
-func (e *Endpoint) report(v Verdict, probe bool) {
+func (e *Endpoint) report(v Verdict, probe bool, sent int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.asking--
@@ -197,12 +201,16 @@ func (e *Endpoint) report(v Verdict, probe bool) {
 		}
 		return
 	}
-	e.failures++
 	e.last = v.Err
-	if v.Busy {
-		e.limit = max(1, e.asking/2)
+	counts := sent == e.counted
+	if counts {
+		e.failures++
+		e.counted++
+		if v.Busy {
+			e.limit = max(1, e.asking/2)
+		}
 	}
-	if v.MustAct || v.RetryAfter > 0 || e.failures >= opensAfter || probe {
+	if v.MustAct || v.RetryAfter > 0 || counts && e.failures >= opensAfter || probe {
 		pause := v.RetryAfter
 		if pause <= 0 || e.failures >= opensAfter {
 			pause = max(pause, Pause(e.failures, v.MustAct))

@@ -179,3 +179,43 @@ func TestProbesBearLessSilence(t *testing.T) {
 		t.Errorf("doubled %d times", got)
 	}
 }
+
+// Requests that fail together are one failure: a second of an outage must not keep all loops from asking for a minute.
+func TestRequestsThatFailTogetherCountOnce(t *testing.T) {
+	t.Parallel()
+	c, e := endpoint()
+	wave := func(v Verdict) {
+		reports := make([]func(Verdict), 20)
+		for i := range reports {
+			reports[i] = mustEnter(t, e)
+		}
+		for _, report := range reports {
+			report(v)
+		}
+	}
+	for range opensAfter - 1 {
+		wave(Verdict{Err: errAway})
+	}
+	wave(Verdict{Err: errAway})
+	mustWait(t, e, 4*time.Second, 6*time.Second)
+	c.now = c.now.Add(time.Minute)
+	mustEnter(t, e)(Verdict{})
+
+	// One that says that it has too much to do is asked by half as many, however many are told so.
+	_, e = endpoint()
+	wave(Verdict{Err: errAway, Busy: true})
+	for range 9 {
+		mustEnter(t, e)
+	}
+	mustWait(t, e, turnPause, turnPause*3/2)
+}
+
+// What a late failure says for all is heard, also if it is not counted.
+func TestLateFailureThatIsForAll(t *testing.T) {
+	t.Parallel()
+	_, e := endpoint()
+	first, late := mustEnter(t, e), mustEnter(t, e)
+	first(Verdict{Err: errAway})
+	late(Verdict{Err: errAway, MustAct: true})
+	mustWait(t, e, time.Second, 3*time.Second/2)
+}
