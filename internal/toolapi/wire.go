@@ -33,7 +33,7 @@ var arguments = map[string]reflect.Type{
 // paths are where requests go. Each is a feature: "PUT /v1/egress".
 var paths = []string{
 	"GET " + PathHello, "PUT " + PathCalls, "GET " + PathCalls, "POST " + PathCalls, "PUT " + PathFiles, "GET " + PathFiles, "POST " + PathProbe,
-	"PUT " + PathEgress, "PUT " + PathMCP, "GET " + PathArtifacts, "POST " + PathSkills, "GET " + PathSkills,
+	"PUT " + PathEgress, "PUT " + PathMCP, "GET " + PathArtifacts, "POST " + PathSkills, "GET " + PathSkills, "POST " + PathHalt,
 }
 
 // Features are what this build knows of the format, as Hello lists them: requests ("PUT /v1/egress"), their fields

@@ -158,7 +158,7 @@ func TestRequestThatPanicsIsAnError(t *testing.T) {
 func TestHello(t *testing.T) {
 	s := newSandbox(t)
 	h, err := s.client(7).Hello(testContext(t))
-	if err != nil || h.PodUID != podUID || h.Epoch != 7 || strings.Join(h.Tools, " ") != "bash code edit fetch glob grep install list oneshot patch read save_artifact write" {
+	if err != nil || h.PodUID != podUID || h.Epoch != 7 || strings.Join(h.Tools, " ") != "bash code edit fetch glob grep install list oneshot oneshot_network patch read save_artifact write" {
 		t.Errorf("%+v %v", h, err)
 	}
 }

@@ -48,7 +48,7 @@ func TestParseErrors(t *testing.T) {
 		"number as key":   {"turns:\n- toolCalls:\n  - {name: a, arguments: {b: {1: 2}}}\n", []string{`x.yaml:3: turns[0].toolCalls[0].arguments.b: has a key that is not a string; JSON has no such thing`}},
 		"finish reason":   {"turns:\n- {content: a, finishReason: done}\n", []string{`x.yaml:2: turns[0].finishReason: "done" is not one of stop length tool_calls content_filter function_call`}},
 		"usage":           {"turns:\n- {content: a, usage: {promptTokens: -1}}\n", []string{`x.yaml:2: turns[0].usage: is negative`}},
-		"fault kind":      {"turns:\n- {content: a, fault: {kind: slowly}}\n", []string{`x.yaml:2: turns[0].fault.kind: "slowly" is not one of cutBody cutStream disconnect empty endStream hang late malformedJSON noChoices slow status truncatedJSON`}},
+		"fault kind":      {"turns:\n- {content: a, fault: {kind: slowly}}\n", []string{`x.yaml:2: turns[0].fault.kind: "slowly" is not one of cutBody cutStream disconnect empty endStream hang late malformedJSON noChoices slow stall status truncatedJSON`}},
 		"no delay":        {"turns:\n- {content: a, fault: {kind: slow}}\n", []string{`x.yaml:2: turns[0].fault.delay: is missing`}},
 		"late at once":    {"turns:\n- {content: a, fault: {kind: late}}\n", []string{`x.yaml:2: turns[0].fault.delay: is missing`}},
 		"odd aside":       {"turns: [{content: a}]\nasides:\n  joke: {content: a}\n", []string{`x.yaml:3: asides.joke: is neither summary nor partial nor hint`}},
