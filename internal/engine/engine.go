@@ -187,6 +187,10 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	switch {
 	case !run.DeletionTimestamp.IsZero(), run.Spec.Cancel, run.Spec.Suspend:
 		return false
+	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSuspended):
+		// When the run was resumed is known from this condition alone. A loop that began before would count the time of the suspension
+		// as time without the model, and fail the attempt with its first try.
+		return false
 	case st.Worker != e.Config.Worker:
 		return false
 	case len(st.Attempts) == 0:

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -57,6 +59,44 @@ func testRun(namespace, name string) *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{}
 	run.Namespace, run.Name, run.UID = namespace, name, types.UID(namespace+name)
 	return run
+}
+
+// ready is a run that the worker "w" has something to do for.
+func ready() *v1alpha1.MotorRun {
+	run := testRun("ns", "run")
+	run.Status.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{}}
+	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.2"}
+	apimeta.SetStatusCondition(&run.Status.Conditions,
+		metav1.Condition{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionTrue, Reason: "SandboxReady"})
+	return run
+}
+
+// A run that is resumed waits until its status says when that was: the time of the suspension is not time without the model.
+func TestAResumedRunWaitsForItsStatus(t *testing.T) {
+	t.Parallel()
+	e := &Engine{Config: Config{Worker: "w"}, Now: time.Now}
+	for _, tt := range []struct {
+		name      string
+		spec      bool
+		condition metav1.ConditionStatus
+		want      bool
+	}{
+		{"never suspended", false, "", true},
+		{"about to be suspended", true, "", false},
+		{"suspended", true, metav1.ConditionTrue, false},
+		{"resumed, and the status does not say so yet", false, metav1.ConditionTrue, false},
+		{"resumed", false, metav1.ConditionFalse, true},
+	} {
+		run := ready()
+		run.Spec.Suspend = tt.spec
+		if tt.condition != "" {
+			apimeta.SetStatusCondition(&run.Status.Conditions,
+				metav1.Condition{Type: v1alpha1.ConditionSuspended, Status: tt.condition, Reason: v1alpha1.ReasonSuspended})
+		}
+		if got := e.shouldRun(run); got != tt.want {
+			t.Errorf("%s: the loop runs: %t, want %t", tt.name, got, tt.want)
+		}
+	}
 }
 
 func hang(ctx context.Context) error {
