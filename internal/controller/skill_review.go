@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,10 +42,14 @@ func (r *SkillReconciler) review(ctx context.Context, s *skillScope) error {
 	return nil
 }
 
+// lastWrites is how long the writes of a review that has begun may go on when the manager stops. It waits 10 s for all that it does.
+const lastWrites = 8 * time.Second
+
 // gather writes into the status of a revision what its files have.
 //
 // Whoever wrote the files knows how they are looked through. Each parser is bounded, and yet one may have a defect that ends the
-// process: that the review begins is written first, so that the process after it does not do the same for ever.
+// process: that the review begins is written first, so that the process after it does not do the same for ever. A review that ends
+// in any other way is not counted: an orderly restart of the manager, or an API server that refuses the facts, says nothing of the files.
 func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alpha1.SkillRevision) error {
 	begun := s.memory.begun[rev.UID]
 	if skill.IsSetAside(rev) && !begun {
@@ -56,24 +61,54 @@ func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alph
 	}
 	done := r.reviewing(rev.Status.ReviewStarts > 0)
 	defer done()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("review the revision %s: %w", rev.Name, err)
+	}
+	ctx, cancel := outlasting(ctx, lastWrites)
+	defer cancel()
 	if !begun {
 		if err := r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) { st.ReviewStarts++ }); err != nil {
 			return err
 		}
-		// As long as this process lives, the review did not end it, whatever else went wrong.
+		// As long as this process lives, the review did not end it, also when the mark cannot be taken back.
 		s.memory.begun[rev.UID] = true
 	}
-	return r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) {
-		first, latest := st.Advice, st.LatestAdvice
-		m := manifestOf(files)
-		*st = skill.Facts(files, m.Warnings)
-		for _, tool := range skill.Tools(m.AllowedTools) {
-			if !slices.Contains(st.Tools, tool) {
-				st.Tools = append(st.Tools, tool)
-			}
+	marked := rev.DeepCopy()
+	err = r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) { facts(st, files, s.now) })
+	if err != nil {
+		return errors.Join(err, r.unmark(ctx, s, marked))
+	}
+	return nil
+}
+
+// outlasting gives a context that ends a while after its parent. The mark of a review that a stopping manager could not take back would
+// count as the end of a process.
+func outlasting(parent context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() { time.AfterFunc(by, cancel) })
+	return ctx, func() { stop(); cancel() }
+}
+
+// unmark takes the mark of a review back that ended without its facts, but did not end the process.
+func (r *SkillReconciler) unmark(ctx context.Context, s *skillScope, marked *v1alpha1.SkillRevision) error {
+	err := r.patchRevision(ctx, marked, func(st *v1alpha1.SkillRevisionStatus) { st.ReviewStarts = max(0, st.ReviewStarts-1) })
+	if err == nil {
+		delete(s.memory.begun, marked.UID)
+	}
+	return err
+}
+
+// facts puts into the status of a revision what its files have.
+func facts(st *v1alpha1.SkillRevisionStatus, files []skill.File, now time.Time) {
+	first, latest := st.Advice, st.LatestAdvice
+	m := manifestOf(files)
+	*st = skill.Facts(files, m.Warnings)
+	for _, tool := range skill.Tools(m.AllowedTools) {
+		if !slices.Contains(st.Tools, tool) {
+			st.Tools = append(st.Tools, tool)
 		}
-		st.Advice, st.LatestAdvice, st.ReviewedAt = first, latest, &metav1.Time{Time: s.now}
-	})
+	}
+	st.Advice, st.LatestAdvice, st.ReviewedAt = first, latest, &metav1.Time{Time: now}
 }
 
 // reviewing waits for its turn, and gives what ends it. A second try is made alone: what was looked at beside the files that end the

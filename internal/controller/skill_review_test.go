@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,59 +20,129 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
 
-// TestReviewIsMarkedFirst has processes end after the mark and before the facts: the third one leaves the files alone.
-func TestReviewIsMarkedFirst(t *testing.T) {
+// reviewRig has a revision whose facts are written as write says.
+type reviewRig struct {
+	t      *testing.T
+	client client.Client
+	store  *skillstore.Store
+	skill  *v1alpha1.Skill
+	stored *v1alpha1.SkillRevision
+	write  func() error
+}
+
+func newReviewRig(t *testing.T) *reviewRig {
+	t.Helper()
 	scheme := apiruntime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	errEnded := errors.New("the process has ended")
-	ends := true
-	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.SkillRevision{}).WithInterceptorFuncs(interceptor.Funcs{
+	g := &reviewRig{t: t, skill: &v1alpha1.Skill{}, write: func() error { return nil }}
+	g.client = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.SkillRevision{}).WithInterceptorFuncs(interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-			if rev, ok := o.(*v1alpha1.SkillRevision); ok && rev.Status.ReviewedAt != nil && ends {
-				return errEnded
+			if rev, ok := o.(*v1alpha1.SkillRevision); ok && rev.Status.ReviewedAt != nil {
+				if err := g.write(); err != nil {
+					return err
+				}
+			}
+			// A client sends nothing for who has gone.
+			if err := ctx.Err(); err != nil {
+				return err
 			}
 			return c.SubResource(sub).Patch(ctx, o, p, opts...)
 		},
 	}).Build()
-	sk := &v1alpha1.Skill{}
-	sk.Name, sk.Namespace, sk.UID = "send", "default", "u"
-	store := &skillstore.Store{Client: c, Live: c}
+	g.skill.Name, g.skill.Namespace, g.skill.UID = "send", "default", "u"
+	g.store = &skillstore.Store{Client: g.client, Live: g.client}
 	_, files, err := skill.Check("send", []skill.File{{Path: "SKILL.md", Content: []byte("---\nname: send\ndescription: Sends.\n---\n")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := store.Put(t.Context(), sk, v1alpha1.SkillRevisionSpec{Skill: "send", Description: "Sends."}, files)
+	g.stored, err = g.store.Put(t.Context(), g.skill, v1alpha1.SkillRevisionSpec{Skill: "send", Description: "Sends."}, files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(r *SkillReconciler) (v1alpha1.SkillRevisionStatus, error) {
-		t.Helper()
-		rev := &v1alpha1.SkillRevision{}
-		if err := c.Get(t.Context(), client.ObjectKeyFromObject(stored), rev); err != nil {
-			t.Fatal(err)
-		}
-		err := r.gather(t.Context(), newSkillScope(sk, r.memories.of(sk), time.Now()), rev)
-		if getErr := c.Get(t.Context(), client.ObjectKeyFromObject(stored), rev); getErr != nil {
-			t.Fatal(getErr)
-		}
-		return rev.Status, err
+	return g
+}
+
+// process is one that has looked at nothing so far.
+func (g *reviewRig) process() *SkillReconciler {
+	return &SkillReconciler{Client: g.client, Store: g.store}
+}
+
+// look has a process look at the revision, and gives the status after that. A panic stands for the end of the process.
+func (g *reviewRig) look(ctx context.Context, r *SkillReconciler) (st v1alpha1.SkillRevisionStatus, ended any, err error) {
+	g.t.Helper()
+	rev := &v1alpha1.SkillRevision{}
+	if err := g.client.Get(g.t.Context(), client.ObjectKeyFromObject(g.stored), rev); err != nil {
+		g.t.Fatal(err)
 	}
+	func() {
+		defer func() { ended = recover() }()
+		err = r.gather(ctx, newSkillScope(g.skill, r.memories.of(g.skill), time.Now()), rev)
+	}()
+	if getErr := g.client.Get(g.t.Context(), client.ObjectKeyFromObject(g.stored), rev); getErr != nil {
+		g.t.Fatal(getErr)
+	}
+	return rev.Status, ended, err
+}
+
+// TestReviewIsMarkedFirst has processes end after the mark and before the facts: the third one leaves the files alone.
+func TestReviewIsMarkedFirst(t *testing.T) {
+	g := newReviewRig(t)
+	g.write = func() error { panic("the process has ended") }
 	for process := range int32(2) {
-		r := &SkillReconciler{Client: c, Store: store}
-		// A process that lives on counts once, however often it fails to write.
+		r := g.process()
+		// A panic that the controller recovers from is counted once, however often it comes.
 		for range 3 {
-			if st, err := look(r); !errors.Is(err, errEnded) || st.ReviewStarts != process+1 {
-				t.Fatalf("process %d: %v, %+v", process, err, st)
+			if st, ended, err := g.look(t.Context(), r); ended == nil || st.ReviewStarts != process+1 {
+				t.Fatalf("process %d: %v, %v, %+v", process, ended, err, st)
 			}
 		}
 	}
-	if st, err := look(&SkillReconciler{Client: c, Store: store}); err != nil || st.ReviewStarts != 2 || st.ReviewedAt != nil {
-		t.Errorf("the third process: %v, %+v", err, st)
+	if st, ended, err := g.look(t.Context(), g.process()); err != nil || ended != nil || st.ReviewStarts != 2 || st.ReviewedAt != nil {
+		t.Errorf("the third process: %v, %v, %+v", ended, err, st)
 	}
-	ends = false
-	if st, err := look(&SkillReconciler{Client: c, Store: store}); err != nil || st.ReviewedAt != nil {
-		t.Errorf("it is not looked at again: %v, %+v", err, st)
+}
+
+// TestOrderlyEndsOfAReviewAreNotCounted has reviews end without their facts, in ways that say nothing of the files.
+func TestOrderlyEndsOfAReviewAreNotCounted(t *testing.T) {
+	g := newReviewRig(t)
+	errRefused := errors.New("the API server has a bad minute")
+	g.write = func() error { return errRefused }
+	for range 3 {
+		if st, _, err := g.look(t.Context(), g.process()); !errors.Is(err, errRefused) || st.ReviewStarts != 0 {
+			t.Fatalf("refused: %v, %+v", err, st)
+		}
 	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if st, _, err := g.look(stopped, g.process()); !errors.Is(err, context.Canceled) || st.ReviewStarts != 0 || st.ReviewedAt != nil {
+		t.Errorf("begun after the manager was told to stop: %v, %+v", err, st)
+	}
+	// Told to stop in the middle of a review, the manager writes what it has.
+	stopped, stop = context.WithCancel(t.Context())
+	defer stop()
+	g.write = func() error { stop(); return nil }
+	if st, _, err := g.look(stopped, g.process()); err != nil || st.ReviewStarts != 0 || st.ReviewedAt == nil {
+		t.Errorf("stopped in the middle: %v, %+v", err, st)
+	}
+}
+
+func TestOutlasting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		parent, stop := context.WithCancel(t.Context())
+		ctx, cancel := outlasting(parent, 8*time.Second)
+		defer cancel()
+		stop()
+		time.Sleep(8*time.Second - 1)
+		synctest.Wait()
+		if ctx.Err() != nil {
+			t.Error("it ends too early")
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if ctx.Err() == nil {
+			t.Error("it does not end")
+		}
+	})
 }
