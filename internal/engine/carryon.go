@@ -38,16 +38,20 @@ func (e *Engine) carryOn(
 		return question{}, nil
 	}
 	var out motorloop.Outcome
+	// aboutOutage is how many writes only say that the model cannot be had, with which the loop gets no further.
+	var aboutOutage int
 	if err == nil {
 		defer func() {
-			if entries.Writes() > 0 {
+			if entries.Writes() > aboutOutage {
 				l.gotFurther()
 			}
 		}()
 		out, err = e.runLoop(ctx, l, run, entries, known, log)
 	}
 	if o, ok := errors.AsType[*motorloop.Outage](err); ok {
+		before := entries.Writes()
 		err = e.awayUntil(ctx, l, run, entries, known, o)
+		aboutOutage = entries.Writes() - before
 	}
 	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
 		out, err = motorloop.Outcome{Kind: motorloop.Failed, Failure: f}, nil

@@ -233,6 +233,7 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	panicked, failed := fmt.Errorf("run: %w", motorloop.NewPanic("x")), errors.New("no answer")
 	missing := fmt.Errorf("read: %w", errMissing)
+	away := fmt.Errorf("ask: %w", &motorloop.Outage{Reason: motorloop.ReasonModelUnavailable})
 	now := time.Now()
 	for name, tt := range map[string]struct {
 		errs           []error
@@ -243,6 +244,7 @@ func TestHistory(t *testing.T) {
 		"nothing":                          {nil, 0, 0, false},
 		"panics":                           {[]error{panicked, panicked}, 2, 2, false},
 		"panics, not in a row":             {[]error{panicked, failed, panicked}, 3, 1, false},
+		"panics, and an outage between":    {[]error{panicked, panicked, away, panicked}, 1, 3, false},
 		"the end after panics fails":       {[]error{panicked, panicked, panicked, failed}, 4, 3, false},
 		"success":                          {[]error{panicked, missing, nil}, 0, 0, false},
 		"missing":                          {[]error{missing, missing}, 2, 0, true},

@@ -158,8 +158,11 @@ func (h *history) note(err error) {
 		return
 	}
 	if _, ok := errors.AsType[*motorloop.Outage](err); ok {
-		// It is no failure of the loop, and it got as far as it could.
+		// It is no failure of the loop, and it got as far as it could. It does not end a row of panics: the loop that meets an outage
+		// did not come to where the others panicked.
+		panics := h.panics
 		h.gotFurther()
+		h.panics = panics
 		return
 	}
 	h.failures++

@@ -246,8 +246,7 @@ func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParam
 		if report != nil {
 			a.tries++
 			a.sent = a.facts()
-			answer, err := a.try(ctx, params, a.sent)
-			report(verdict(err))
+			answer, err := a.reported(ctx, params, report)
 			if err == nil {
 				answer.Failed = a.wasted
 				return answer, nil
@@ -277,6 +276,17 @@ func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParam
 			return motorloop.Answer{}, err
 		}
 	}
+}
+
+// reported tries once and reports what became of it, also if the try panics: a place that is never given back keeps all others from asking.
+func (a *asking) reported(
+	ctx context.Context, params openaigo.ChatCompletionNewParams, report func(breaker.Verdict),
+) (motorloop.Answer, error) {
+	v := verdict(malformed("sent an answer that the manager failed to read"))
+	defer func() { report(v) }()
+	answer, err := a.try(ctx, params, a.sent)
+	v = verdict(err)
+	return answer, err
 }
 
 // backoff is how long to wait after the tries so far.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
 
 const (
@@ -359,5 +360,39 @@ func TestContextEndsAtOnce(t *testing.T) {
 	})
 	if _, err := ask(ctx, c); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A try that panics gives its place back: others can ask the endpoint afterwards.
+func TestTryThatPanicsKeepsNobodyOut(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	panics := true
+	o.HTTPClient = &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		if panics {
+			panic("a test")
+		}
+		return response(200, http.Header{}, okBody), nil
+	})}
+	c, err := New(Endpoint{BaseURL: "http://model.test", Model: "m"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The one that finds out whether the endpoint is back panics.
+	report, _, _ := c.shared.Enter()
+	report(breaker.Verdict{Err: errors.New("away"), RetryAfter: time.Nanosecond})
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		_, _ = ask(t.Context(), c)
+	}()
+	panics = false
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := ask(ctx, c); err != nil {
+		t.Error(err)
 	}
 }
