@@ -286,6 +286,9 @@ func (a *asking) reported(
 	defer func() { report(v) }()
 	answer, err := a.try(ctx, params, a.sent)
 	v = verdict(err)
+	if err == nil {
+		a.shared.Learn(func(f *breaker.Facts) { f.TakesKey = true })
+	}
 	return answer, err
 }
 
@@ -340,5 +343,7 @@ func verdict(err error) breaker.Verdict {
 		// It answered, and does not take this very request.
 		return breaker.Verdict{}
 	}
-	return breaker.Verdict{Err: e, MustAct: e.mustAct, Busy: e.status == http.StatusTooManyRequests && !e.mustAct, RetryAfter: e.retryAfter}
+	// A 403 may be about this very request. That it is about the key shows when there is nothing else.
+	mustAct := e.mustAct && e.status != http.StatusForbidden
+	return breaker.Verdict{Err: e, MustAct: mustAct, Busy: e.status == http.StatusTooManyRequests && !e.mustAct, RetryAfter: e.retryAfter}
 }

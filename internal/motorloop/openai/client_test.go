@@ -396,3 +396,52 @@ func TestTryThatPanicsKeepsNobodyOut(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A 403 after an answer with the same key is about the request, and keeps no other loop from asking. A second one in a row is about the key.
+func TestForbiddenRequest(t *testing.T) {
+	t.Parallel()
+	var status atomic.Int32
+	c, _ := serve(t, quick(), func(w http.ResponseWriter, _ *http.Request) {
+		if s := int(status.Load()); s != 200 {
+			reply(w, s, `{"error":{"message":"Your input was flagged. Key `+testKey+`"}}`)
+			return
+		}
+		reply(w, 200, okBody)
+	})
+	answered := func() {
+		t.Helper()
+		status.Store(200)
+		if _, err := ask(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The key has not been taken yet.
+	status.Store(403)
+	_, err := ask(t.Context(), c)
+	if f := failureOf(t, err, act); f.Reason != motorloop.ReasonModelUnauthorized {
+		t.Errorf("got %+v", f)
+	}
+	if c.Away() != nil {
+		t.Error("one request that was refused keeps the others from asking")
+	}
+	for range 5 {
+		answered()
+		status.Store(403)
+		_, err = ask(t.Context(), c)
+		f := failureOf(t, err, refusal)
+		if f.Reason != motorloop.ReasonModelRefused || !strings.Contains(f.Message, "Your input was flagged") {
+			t.Errorf("got %+v", f)
+		}
+		checkNoKey(t, f.Message)
+		if c.Away() != nil {
+			t.Error("one request that was refused keeps the others from asking")
+		}
+	}
+	for range 3 {
+		_, err = ask(t.Context(), c)
+		failureOf(t, err, act)
+	}
+	if c.Away() == nil {
+		t.Error("a key that is refused all the time does not keep the others from asking")
+	}
+}

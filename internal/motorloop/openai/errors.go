@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
 
 const (
@@ -131,6 +132,9 @@ func innermost(err error) error {
 // statusError classifies an HTTP answer that is not a success.
 func (c *Client) statusError(res *http.Response, body []byte) *tryError {
 	e := c.statusClass(res.StatusCode, body)
+	if res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden {
+		c.shared.Learn(func(f *breaker.Facts) { f.TakesKey = false })
+	}
 	e.status = res.StatusCode
 	if e.transient {
 		e.retryAfter = retryAfter(res.Header, time.Now(), c.opts.MaxRetryAfter)
@@ -149,6 +153,8 @@ func (c *Client) statusClass(status int, body []byte) *tryError {
 	case status == http.StatusPaymentRequired || isQuota(r.code):
 		e.reason, e.mustAct = motorloop.ReasonModelQuota, true
 		e.advice = "The account of the API key needs credit or a higher quota."
+	case status == http.StatusForbidden && c.shared.Facts().TakesKey:
+		c.refused(e, r)
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		e.reason, e.mustAct = motorloop.ReasonModelUnauthorized, true
 		// Endpoints repeat parts of the key in this answer, so none of it is passed on.

@@ -106,6 +106,8 @@ type Facts struct {
 	Window int64
 	// NoUsage says that it does not take stream_options, NoStream that it does not stream.
 	NoUsage, NoStream bool
+	// TakesKey says that the last that is known of the API key is that a request with it was answered, and not refused for it.
+	TakesKey bool
 	// SilentFor is how often the time for the first byte is doubled, up to MaxDoublings, because answers were given up before theirs. An
 	// endpoint that does not stream is silent until it has the whole answer.
 	SilentFor int
