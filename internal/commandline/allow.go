@@ -4,6 +4,7 @@ package commandline
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -21,33 +22,38 @@ import (
 // allowed, except for variables that may change what a name stands for. A file that a shell is to run must be named by the
 // pattern, without a star: bash * does not allow bash x.sh.
 func (l *List) Disallowed(patterns []string) string {
-	why, told := l.unmatched(patterns)
-	if told {
-		return "the command is not allowed: " + why
+	for why, told := range l.unmatched(patterns) {
+		if told {
+			return "the command is not allowed: " + why
+		}
+		return why
 	}
-	return why
+	return ""
 }
 
-// unmatched is the first command that matches none of the patterns, "" if there is none. It is not told if nobody can tell
-// what runs: then it is the reason for that, with the command.
-func (l *List) unmatched(patterns []string) (why string, told bool) {
-	if l.Unsure != "" {
-		return "which programs its names stand for cannot be told: " + l.Unsure, false
-	}
+// unmatched gives the commands that match none of the patterns. One is not told if what runs cannot be told: then it is the reason for
+// that, with the command.
+func (l *List) unmatched(patterns []string) iter.Seq2[string, bool] {
 	split := make([][]string, 0, len(patterns))
 	for _, p := range patterns {
 		split = append(split, strings.Split(p, " "))
 	}
-	for i := range l.Commands {
-		c := &l.Commands[i]
-		if c.Unknown != "" {
-			return fmt.Sprintf("%s: %s", c.Unknown, c.Text), false
+	return func(yield func(why string, told bool) bool) {
+		if l.Unsure != "" && !yield("which programs its names stand for cannot be told: "+l.Unsure, false) {
+			return
 		}
-		if !c.allowed(split) {
-			return c.Text, true
+		for i := range l.Commands {
+			c := &l.Commands[i]
+			switch {
+			case c.Unknown != "":
+				if !yield(fmt.Sprintf("%s: %s", c.Unknown, c.Text), false) {
+					return
+				}
+			case !c.allowed(split) && !yield(c.Text, true):
+				return
+			}
 		}
 	}
-	return "", false
 }
 
 func (c *Command) allowed(patterns [][]string) bool {

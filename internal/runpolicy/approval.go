@@ -228,13 +228,35 @@ func Irreversible(run *v1alpha1.MotorRun, tool, arguments string) string {
 	return ""
 }
 
-// irreversibleCommand says which command of a bash call may do something outside of the sandbox.
+const (
+	// maxCommands is how many commands a reason names, maxCommand how many characters of each where there are several.
+	maxCommands = 3
+	maxCommand  = 60
+)
+
+// irreversibleCommand says which commands of a bash call may do something outside of the sandbox: the first few of them, and how many
+// more there are. Of a long line a person sees the beginning and the end only, and must learn that more is in between.
 func irreversibleCommand(arguments string) string {
 	list, err := parseCommand(arguments)
 	if err != nil {
 		return "what the line runs cannot be told: " + shown(err.Error())
 	}
-	return shown(list.NotHarmless())
+	all := list.NotHarmless()
+	if len(all) == 0 {
+		return ""
+	}
+	if len(all) == 1 {
+		return shown(all[0])
+	}
+	named := make([]string, 0, maxCommands)
+	for _, c := range all[:min(len(all), maxCommands)] {
+		named = append(named, Cut(shown(strings.TrimSuffix(c, ";")), maxCommand))
+	}
+	why := strings.Join(named, ", ")
+	if more := len(all) - len(named); more > 0 {
+		why += fmt.Sprintf(", and %d more", more)
+	}
+	return why
 }
 
 // ApprovalID is the id of the question whether an execution of a call of the step may be made.

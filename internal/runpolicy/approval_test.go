@@ -93,7 +93,10 @@ func TestApprovalReason(t *testing.T) {
 		{run: plainRun(irrev), tool: "bash", args: `{"command":"$x"}`},
 		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"git push"}`, want: `spec.approval.required Irreversible: git push`},
 		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"$x"}`, want: `spec.approval.required Irreversible: the name of the command cannot be told: $x`},
-		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"ls && npm test && python3 x.py"}`, want: `spec.approval.required Irreversible: npm test`},
+		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"ls && npm test && python3 x.py"}`, want: `spec.approval.required Irreversible: npm test, python3 x.py`},
+		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"git status; ls; curl -X POST https://a.example/; make; make; make"}`, want: `spec.approval.required Irreversible: git status, curl -X POST https://a.example/, make, and 2 more`},
+		{run: plainRun(irrev, "example.org"), tool: "bash", args: bashCall(t, "git status # "+strings.Repeat("x", 5000)+"\ncurl -X DELETE u\n: "+strings.Repeat("y", 5000)), want: `spec.approval.required Irreversible: git status, curl -X DELETE u`},
+		{run: plainRun(irrev, "example.org"), tool: "bash", args: bashCall(t, "git "+strings.Repeat("x", 500)+"; git push"), want: `spec.approval.required Irreversible: git ` + strings.Repeat("x", 55) + `…, git push`},
 		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"ls -l | grep x > y && rm -rf z"}`},
 		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"unheard-of"}`, want: `spec.approval.required Irreversible: unheard-of`},
 		{run: plainRun(irrev, "example.org"), tool: "bash", args: bashCall(t, strings.Repeat("a|", 40000)+"a"), want: `spec.approval.required Irreversible: what the line runs cannot be told: it is longer than 32768 bytes`},
@@ -162,6 +165,10 @@ func TestWayOut(t *testing.T) {
 func TestReasonIsSafe(t *testing.T) {
 	t.Parallel()
 	run := ruledRun(v1alpha1.ApprovalAlways, "a.example")
+	args := bashCall(t, strings.Repeat("git \u202e"+strings.Repeat("\U0001F600", 500)+"\n", 10))
+	if why := ApprovalReason(plainRun(v1alpha1.ApprovalIrreversible, "a.example"), "bash", args); !strings.HasSuffix(why, "…, and 7 more") || utf8.RuneCountInString(why) > 512 || strings.Contains(why, "\u202e") {
+		t.Errorf("many commands: reason %q", why)
+	}
 	for _, command := range []string{
 		"git push \x1b[2J\u202e\u200b '\n'" + strings.Repeat("\U0001F600", 5000), "$x" + strings.Repeat("\u202e", 5000), strings.Repeat("(", 10000), "git push 'а\u0000b'", "git push \xff",
 	} {
