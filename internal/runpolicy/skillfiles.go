@@ -10,7 +10,7 @@ import (
 )
 
 // RefuseFiles says why the run cannot have its own files beside those of its skill, nil if it can. Files of the run come after
-// those of the skill, and would take the place of what a person has approved. Where nothing was approved, that is the run's own
+// those of the skill, and would take the place of what a person has approved, or be loaded by it. Where nothing was approved, that is the run's own
 // affair.
 func RefuseFiles(run *v1alpha1.MotorRun, pin *v1alpha1.RunSkill, rev *v1alpha1.SkillRevision) *Refusal {
 	if !pin.Approved {
@@ -22,6 +22,10 @@ func RefuseFiles(run *v1alpha1.MotorRun, pin *v1alpha1.RunSkill, rev *v1alpha1.S
 			// Beside an approved program, another file can be what it imports.
 			return finalRefusal(v1alpha1.ReasonSkillPolicyExceeded,
 				"spec.files[%d]: %s is where files of the skill %s are, which was approved as it is. Give it another path.", i, path, pin.Name)
+		}
+		if why := places.Steers(run.Spec.Files[i].Path); why != "" {
+			return finalRefusal(v1alpha1.ReasonSkillPolicyExceeded,
+				"spec.files[%d]: %s can change what the skill %s does, which was approved as it is. %s", i, run.Spec.Files[i].Path, pin.Name, why)
 		}
 		for j := range rev.Spec.Files {
 			own, theirs := run.Spec.Files[i].Path, rev.Spec.Files[j].Path

@@ -14,6 +14,8 @@ func TestRefuseFiles(t *testing.T) {
 	rev := &v1alpha1.SkillRevision{Spec: v1alpha1.SkillRevisionSpec{Files: []v1alpha1.RevisionFile{{Path: "SKILL.md"}, {Path: "scripts/send.py"}}}}
 	for path, refused := range map[string]bool{
 		"data.csv": false, "SKILL.md.txt": false, "skill.md": false, "scripts/other.py": true, "assets/a.csv": true, "scripts/send.py.bak": true,
+		"sitecustomize.py": true, "requests/__init__.py": true, ".gitconfig": true, "in/.curlrc": true, "core/__pycache__/x.pyc": true, "node_modules/a/x": true,
+		"inputs/module.py": false, "data/run.sh": false, "inputs/.npmrc": true,
 		"SKILL.md": true, "scripts/send.py": true, "scripts": true, "SKILL.md/x": true, "scripts/send.py/x/y": true,
 	} {
 		run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Files: []v1alpha1.InputFile{{Path: "first"}, {Path: path}}}}
