@@ -178,9 +178,13 @@ func decodeBasic(encoded string) string {
 // steers tells whether a header makes some servers take a request for one to another path or host, from another client, or by
 // another method, than the line of the request says. With a credential in it, it would do more than the audit line tells.
 func steers(plain string) bool {
-	return strings.HasPrefix(plain, "x-forwarded") || slices.Contains([]string{
-		"forwarded", "x-original-url", "x-original-uri", "x-original-host", "x-rewrite-url", "x-real-ip", "x-client-ip", "x-host", "x-http-host-override",
-		"x-http-method-override", "x-http-method", "x-method-override",
+	for _, prefix := range []string{"x-forwarded", "x-original-", "x-rewrite-", "x-envoy-", "x-override-"} {
+		if strings.HasPrefix(plain, prefix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(plain, "x-") && strings.Contains(plain, "-override") || strings.Contains(plain, "client-ip") || slices.Contains([]string{
+		"forwarded", "x-real-ip", "x-host", "x-http-method", "x-method", "x-proxyuser-ip",
 	}, plain)
 }
 

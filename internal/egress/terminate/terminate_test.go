@@ -94,7 +94,8 @@ func TestOwnCredentialsAreStripped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, echo, credentials("header X-Special", "query sig"))
 	header := http.Header{"Accept": {"text/plain"}, "X-Other": {"passed"}}
-	for _, name := range []string{"Authorization", "Cookie", "X-Api-Key", "x_api_key", "Forwarded", "X-Forwarded-Host", "x_forwarded_for", "X-Original-URL", "X_Rewrite_URL", "X-Real-Ip", "X_HTTP_Method_Override", "Api-Key", "X-Auth-Token", "X-Access-Token",
+	for _, name := range []string{"Authorization", "Cookie", "X-Api-Key", "x_api_key", "Forwarded", "X-Forwarded-Host", "x_forwarded_for", "X-Original-URL", "X_Rewrite_URL", "X-Real-Ip", "X_HTTP_Method_Override",
+		"X-Original-Method", "X-Original-Path", "X-Override-URL", "X-Path-Override", "X_HTTP_Path_Override", "X-Method", "X-Rewrite-Path", "X-Envoy-Original-Path", "True-Client-Ip", "X-Cluster-Client-Ip", "client_ip", "X-ProxyUser-Ip", "Api-Key", "X-Auth-Token", "X-Access-Token",
 		"Private-Token", "X-Goog-Api-Key", "X-Special", "x_special"} {
 		header[name] = []string{"own-key"}
 	}
