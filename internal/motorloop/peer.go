@@ -16,11 +16,12 @@ func (r *run) learnPeer(ctx context.Context) {
 	if r.askPeer == nil || r.cfg.Peer != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	// The sandbox gets ready beyond the question, so its context is not the one that ends with it.
 	r.gate.start(ctx)
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
 	defer r.gate.onFailure(cancel)()
-	r.cfg.Peer = r.askPeer(ctx)
+	r.cfg.Peer = r.askPeer(asking)
 }
 
 // narrow leaves out the tools that the sandbox does not have, and of the others the arguments that it does not know.

@@ -3,6 +3,7 @@
 package motorloop
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -42,5 +43,25 @@ func TestOffersWhatTheSandboxHas(t *testing.T) {
 		return d.Name == toolapi.ToolBash && strings.Contains(string(d.Parameters), `"background"`)
 	}) {
 		t.Error("the catalog of all runs was changed")
+	}
+}
+
+// The sandbox says what it has long before it is ready, and gets ready beyond that.
+func TestTheSandboxGetsReadyAfterItSaidWhatItHas(t *testing.T) {
+	w := newWorld(t, Config{}, nil, says("done"))
+	w.loop.Peer = func(context.Context) *toolapi.Peer { return toolapi.Hello{}.Peer() }
+	asked := make(chan struct{})
+	w.model.fault = func(_ context.Context, where string) error {
+		if where == "model: before" {
+			close(asked)
+		}
+		return nil
+	}
+	w.loop.Ready = func(ctx context.Context) error {
+		<-asked // The question to the sandbox is over by now.
+		return ctx.Err()
+	}
+	if out := mustRun(t, w, nil); out.Kind != Completed {
+		t.Errorf("%+v", out)
 	}
 }
