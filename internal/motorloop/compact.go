@@ -21,7 +21,7 @@ import (
 const (
 	// compactAbove is the most iterations of an attempt whose conversation is left as it is.
 	compactAbove = 20
-	// summaryEvery is how many iterations lie between two summaries.
+	// summaryEvery is the most iterations between two summaries. A conversation that is still crowded has one after keptTurns+1: see stillCrowded.
 	summaryEvery = 10
 	// keptTurns is how many of the newest turns a summary leaves out.
 	keptTurns = 3
