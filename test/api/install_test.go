@@ -57,7 +57,7 @@ func TestInstallRun(t *testing.T) {
 		"installed": {okResult(done, 7), v1alpha1.PhaseCompleted, "Completed", archive, "The packages are installed."},
 		"failed": {
 			failed(toolapi.CodeInstallFailed, "npm ended with status 1:\nnpm error \x1b[31m404"), v1alpha1.PhaseFailed, "InstallFailed", nil,
-			"The packages could not be installed: npm ended with status 1: npm error [31m404",
+			"The packages could not be installed: npm ended with status 1: npm error \uFFFD[31m404",
 		},
 		"too large": {failed(toolapi.CodeInstallTooLarge, "more than 20 MiB"), v1alpha1.PhaseFailed, "InstallFailed", nil, "more than 20 MiB"},
 		"unknown":   {failed(toolapi.CodeOutcomeUnknown, ""), v1alpha1.PhaseFailed, "InstallFailed", nil, "more memory"},
