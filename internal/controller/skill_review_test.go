@@ -73,14 +73,14 @@ func (g *reviewRig) process() *SkillReconciler {
 func (g *reviewRig) look(ctx context.Context, r *SkillReconciler) (st v1alpha1.SkillRevisionStatus, ended any, err error) {
 	g.t.Helper()
 	rev := &v1alpha1.SkillRevision{}
-	if err := g.client.Get(g.t.Context(), client.ObjectKeyFromObject(g.stored), rev); err != nil {
+	if err := g.client.Get(context.WithoutCancel(ctx), client.ObjectKeyFromObject(g.stored), rev); err != nil {
 		g.t.Fatal(err)
 	}
 	func() {
 		defer func() { ended = recover() }()
 		err = r.gather(ctx, newSkillScope(g.skill, r.memories.of(g.skill), time.Now()), rev)
 	}()
-	if getErr := g.client.Get(g.t.Context(), client.ObjectKeyFromObject(g.stored), rev); getErr != nil {
+	if getErr := g.client.Get(context.WithoutCancel(ctx), client.ObjectKeyFromObject(g.stored), rev); getErr != nil {
 		g.t.Fatal(getErr)
 	}
 	return rev.Status, ended, err
@@ -134,12 +134,12 @@ func TestOutlasting(t *testing.T) {
 		ctx, cancel := outlasting(parent, 8*time.Second)
 		defer cancel()
 		stop()
-		time.Sleep(8*time.Second - 1)
+		<-time.After(8*time.Second - 1)
 		synctest.Wait()
 		if ctx.Err() != nil {
 			t.Error("it ends too early")
 		}
-		time.Sleep(1)
+		<-time.After(1)
 		synctest.Wait()
 		if ctx.Err() == nil {
 			t.Error("it does not end")

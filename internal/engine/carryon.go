@@ -93,16 +93,21 @@ func asked(run *v1alpha1.MotorRun, step *v1alpha1.MotorStep, out motorloop.Outco
 	return q
 }
 
+// panicked ends an attempt whose loop panics whenever it is started.
+func (e *Engine) panicked(times int) *motorloop.Failure {
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure, Reason: motorloop.ReasonInternalError,
+		Message: fmt.Sprintf("The loop of the run panicked %d times in a row, which is a fault of the manager and not of the task. "+
+			"The log of the manager %s says where; please report it.", times, e.Config.Worker),
+	}
+}
+
 // runLoop runs the loop from where the journal ends. A *motorloop.Failure says that the attempt cannot be carried on.
 func (e *Engine) runLoop(
 	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, log *slog.Logger,
 ) (motorloop.Outcome, error) {
 	if l.panics >= maxPanics {
-		return motorloop.Outcome{}, &motorloop.Failure{
-			Category: motorloop.InfraFailure, Reason: motorloop.ReasonInternalError,
-			Message: fmt.Sprintf("The loop of the run panicked %d times in a row, which is a fault of the manager and not of the task. "+
-				"The log of the manager %s says where; please report it.", l.panics, e.Config.Worker),
-		}
+		return motorloop.Outcome{}, e.panicked(l.panics)
 	}
 	switch run.Spec.Mode {
 	case v1alpha1.ModeOneshot:
@@ -111,10 +116,7 @@ func (e *Engine) runLoop(
 		return e.runInstall(ctx, l, run, entries, known, log)
 	case v1alpha1.ModeAgentic:
 	}
-	model, endpoint, err := e.openModel(ctx, l, run, known)
-	if err == nil {
-		err = knownAway(model, entries.Turns())
-	}
+	model, endpoint, err := e.openModel(ctx, l, run, entries, known)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}

@@ -9,12 +9,15 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
 // openModel makes the model of the run's loop. A *motorloop.Outage says that there is none before something is configured.
-func (e *Engine) openModel(ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets) (motorloop.Model, modelref.Endpoint, error) {
+func (e *Engine) openModel(
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets,
+) (motorloop.Model, modelref.Endpoint, error) {
 	endpoint, err := e.Models.Resolve(ctx, run)
 	l.awaySeconds = endpoint.WaitSeconds()
 	if p, ok := modelref.AsProblem(err); ok {
@@ -31,7 +34,7 @@ func (e *Engine) openModel(ctx context.Context, l *loop, run *v1alpha1.MotorRun,
 			Message: fmt.Sprintf("The model's endpoint cannot be used: %v. Correct spec.models of the MotorCortex.", err),
 		})
 	}
-	return model, endpoint, nil
+	return model, endpoint, knownAway(model, entries.Turns())
 }
 
 // patientModel is a model that is asked for no step before the sandbox is ready.

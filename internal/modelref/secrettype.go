@@ -19,6 +19,8 @@ func HoldsOtherThings(t corev1.SecretType) bool {
 	case corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken, corev1.SecretTypeTLS, corev1.SecretTypeDockercfg,
 		corev1.SecretTypeDockerConfigJson:
 		return true
+	case corev1.SecretTypeOpaque, corev1.SecretTypeBasicAuth, corev1.SecretTypeSSHAuth:
+		return false
 	}
 	return strings.HasPrefix(string(t), helmTypes)
 }

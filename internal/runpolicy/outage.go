@@ -55,7 +55,7 @@ func (p *Progress) addOutage(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 }
 
 // endOutage ends the outage that the step waited for.
-func (p *Progress) endOutage(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
+func (p *Progress) endOutage(s *v1alpha1.MotorStep) {
 	if o := p.Outage; o != nil && o.attempt == s.Spec.Attempt && s.Spec.Index >= o.index {
 		p.closeOutage(s.CreationTimestamp.Time)
 	}

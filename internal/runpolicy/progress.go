@@ -127,7 +127,7 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 		p.addOutage(run, s)
 		return
 	}
-	p.endOutage(run, s)
+	p.endOutage(s)
 	addUsage(&p.Usage, s.Spec.Usage)
 	addUsage(&p.Usage, s.Spec.FailedUsage)
 	p.Model += time.Duration(s.Spec.ModelMs) * time.Millisecond

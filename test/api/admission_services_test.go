@@ -49,10 +49,10 @@ func sliceFor(namespace, name string, pods ...string) *discoveryv1.EndpointSlice
 }
 
 func endpointsFor(namespace, name string, ready, notReady []string) *corev1.Endpoints { //nolint:staticcheck // The API server serves it still, and proxies by it.
-	addresses := func(pods []string) []corev1.EndpointAddress { //nolint:staticcheck // As above.
-		var list []corev1.EndpointAddress //nolint:staticcheck // As above.
+	addresses := func(pods []string) []corev1.EndpointAddress {
+		var list []corev1.EndpointAddress
 		for i, pod := range pods {
-			list = append(list, corev1.EndpointAddress{IP: fmt.Sprintf("10.244.0.%d", 10+i), TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: pod}}) //nolint:staticcheck // As above.
+			list = append(list, corev1.EndpointAddress{IP: fmt.Sprintf("10.244.0.%d", 10+i), TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: pod}})
 		}
 		return list
 	}

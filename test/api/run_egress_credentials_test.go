@@ -165,7 +165,7 @@ func TestSecretsThatNoRunMayUse(t *testing.T) {
 			r.allowUse()
 			tt.secret.Namespace, tt.secret.Name = r.ns, "keys"
 			if tt.secret.Type != credential.SecretType {
-				tt.secret.ObjectMeta.Annotations = savedFor("example.org").Annotations
+				tt.secret.Annotations = savedFor("example.org").Annotations
 			}
 			must(t, admin.Create(r.ctx, &tt.secret))
 			r.createAsRequester(reaching("example.org"), using("service_key", "example.org"))

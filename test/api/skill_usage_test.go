@@ -104,7 +104,7 @@ func TestReviewIsKeptAsAdvice(t *testing.T) {
 	r.used("first", start, true, reviews("It is \x1b[31mfine.\u202e"), unapproved)
 	r.step()
 	a := r.revision(rev).Status.Advice
-	if a == nil || a.Run != "first" || a.Text != "It is [31mfine." || !a.At.Time.Equal(start) {
+	if a == nil || a.Run != "first" || a.Text != "It is \uFFFD[31mfine.\uFFFD" || !a.At.Time.Equal(start) {
 		t.Errorf("the advice is %+v", a)
 	}
 	r.used("failed", start.Add(time.Second), false, reviews("no"), unapproved)
@@ -120,7 +120,7 @@ func TestReviewIsKeptAsAdvice(t *testing.T) {
 	if a := r.revision(rev).Status.LatestAdvice; a == nil || a.Run != "second" || a.RequestedBy != "admin" || len(a.Text) > 8<<10 || !strings.HasSuffix(a.Text, "…") {
 		t.Errorf("the newest advice is %+v", a)
 	}
-	if a := r.revision(rev).Status.Advice; a.Run != "first" || a.Text != "It is [31mfine." {
+	if a := r.revision(rev).Status.Advice; a.Run != "first" || a.Text != "It is \uFFFD[31mfine.\uFFFD" {
 		t.Errorf("the first advice is %+v", a)
 	}
 	// It decides nothing.

@@ -25,7 +25,7 @@ func TestFinishedRunsAreRemovedInTime(t *testing.T) {
 		then   func(*testing.T, *v1alpha1.MotorRun)
 	}{
 		"one that says so": {"answer", v1alpha1.PhaseCompleted, func(r *v1alpha1.MotorRun) { r.Spec.TTLSecondsAfterFinished = &seconds }, nil},
-		"one that failed":  {"nonesuch", v1alpha1.PhaseFailed, func(r *v1alpha1.MotorRun) { r.Spec.TTLSecondsAfterFinished = &seconds }, nil},
+		"one that failed":  {"fails", v1alpha1.PhaseFailed, func(r *v1alpha1.MotorRun) { r.Spec.TTLSecondsAfterFinished = &seconds }, nil},
 		"one that is told so when it has ended": {"answer", v1alpha1.PhaseCompleted, func(*v1alpha1.MotorRun) {}, func(t *testing.T, r *v1alpha1.MotorRun) {
 			patch(t, r, types.MergePatchType, `{"spec":{"ttlSecondsAfterFinished":0}}`)
 		}},
@@ -61,7 +61,7 @@ func TestANamespaceKeepsTheNewestRuns(t *testing.T) {
 			Concurrency: &v1alpha1.Concurrency{MaxActive: 100},
 		},
 	}))
-	failed := startRun(t, "nonesuch", inNamespace(ns))
+	failed := startRun(t, "fails", inNamespace(ns))
 	awaitEnd(t, failed, soon)
 	var last *v1alpha1.MotorRun
 	for range 3 {

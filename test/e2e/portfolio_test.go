@@ -101,7 +101,7 @@ func wantColumns(t *testing.T, ns, phase string) {
 		{[]string{"motorrun", "portfolio"}, []string{"NAME", "PHASE", "STEPS", "TOKENS", "QUESTION", "AGE"}, []string{`portfolio +` + phase + ` +\d+ +\d+`}},
 		{
 			[]string{"mrun", "portfolio", "-o", "wide"},
-			[]string{"NAME", "PHASE", "STEPS", "TOKENS", "QUESTION", "AGE", "ATTEMPT", "POD", "MODEL", "MESSAGE"},
+			[]string{"NAME", "PHASE", "STEPS", "TOKENS", "QUESTION", "AGE", "ATTEMPT", "POD", "MODEL", "PURPOSE", "MESSAGE"},
 			[]string{`portfolio +` + phase + ` .* 0 +portfolio-motor-sandbox +scripted/portfolio +\S`},
 		},
 		{

@@ -136,7 +136,7 @@ func TestHangingEndpointIsFoundOut(t *testing.T) {
 			start := time.Now()
 			_, err := ask(t.Context(), c)
 			failureOf(t, err, away)
-			time.Sleep(2 * maxFirstByte) // The next try is let through.
+			<-time.After(2 * maxFirstByte) // The next try is let through.
 			return time.Since(start) - 2*maxFirstByte
 		}
 		for range 10 {
