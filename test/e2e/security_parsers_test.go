@@ -47,7 +47,10 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
 	for kind, content := range hostileFiles() {
 		s := &v1alpha1.Skill{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Skill"}, ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "deep-" + kind}}
 		files := []v1alpha1.SkillFile{{Path: "SKILL.md", Content: "---\nname: " + s.Name + "\ndescription: x\n---\n"}}
-		for i := range 3 {
+		// The cluster stores an object with < and & written as six bytes each, and takes none of more than 1.5 MiB.
+		stored, err := json.Marshal(content)
+		must(t, err)
+		for i := range min(3, 1<<20/len(stored)) {
 			files = append(files, v1alpha1.SkillFile{Path: fmt.Sprintf("scripts/%d.sh", i), Content: content})
 		}
 		s.Spec.Source = &v1alpha1.SkillSource{Files: files}
