@@ -113,7 +113,7 @@ func TestFourEyes(t *testing.T) {
 	must(t, admin.Create(ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(bare, "default"), Spec: v1alpha1.MotorCortexSpec{Approval: &v1alpha1.CortexApproval{FourEyes: true}}}))
 	unknown := createRun(ctx, t, bare)
 	must(t, wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		err := add(ctx, dryRun(admin), unknown, "responses", `{"id":"d1","decision":"Deny","respondedBy":"kubernetes-admin"}`)
+		err := add(ctx, dryRun(admin), unknown, "responses", `{"id":"d1","decision":"Deny","respondedBy":"admin"}`)
 		return err != nil && strings.Contains(err.Error(), "does not say who that was"), nil
 	}))
 }
