@@ -287,7 +287,7 @@ func (a *asking) reported(
 	answer, err := a.try(ctx, params, a.sent)
 	v = verdict(err)
 	if err == nil {
-		a.shared.Learn(func(f *breaker.Facts) { f.TakesKey = true })
+		a.shared.Learn(func(f *breaker.Facts) { f.TakesKey, f.Fitted = true, max(f.Fitted, answer.Usage.Total()) })
 	}
 	return answer, err
 }

@@ -5,6 +5,7 @@ package openai
 import (
 	"regexp"
 	"strconv"
+	"strings"
 
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
@@ -12,6 +13,12 @@ import (
 // minWindow is the fewest tokens that an endpoint is believed to take. The system prompt and the tools alone need about as much, so
 // that a smaller number would end every run of the endpoint, and is more likely misread.
 const minWindow = 4000
+
+// maxWindow is the largest number that is read as one.
+const maxWindow = 999_999_999
+
+// number is how endpoints write one: 131072, 131,072 or 128k.
+const number = `([0-9]{1,3}(?:[,._][0-9]{3})+\b|[0-9]{1,9})(k\b)?`
 
 // field is a part of a request that some endpoints do not take.
 type field string
@@ -35,13 +42,13 @@ var (
 		`reduce the length|input token count|exceeds? the (model'?s? )?max(imum)?[a-z ]* tokens|max_model_len`)
 	// lengthFirst is how endpoints begin to say that a request is too long. None of them quotes anything before it.
 	lengthFirst = regexp.MustCompile(`(?i)^(this (model|endpoint)'s maximum (context|prompt) length is|prompt is too long|(the )?input token count|` +
-		`(the )?(request|prompt|input)( \([0-9]+ tokens\))? exceeds the (available )?context|your input exceeds the context|prompt contains [0-9]+ tokens)`)
+		`(the )?(request|prompt|input)( \([0-9,._]+k? tokens\))? exceeds the (available )?context|your input exceeds the context|prompt contains [0-9,._]+k? tokens)`)
 	// windows are how endpoints say how much fits.
 	windows = []*regexp.Regexp{
-		regexp.MustCompile(`(?i)(?:context|prompt) (?:length|window|size)[^0-9]{0,40}([0-9]{3,9})`),
-		regexp.MustCompile(`(?i)tokens? > ([0-9]{3,9})`),
-		regexp.MustCompile(`(?i)maximum (?:number of )?(?:input )?tokens[^0-9]{0,40}([0-9]{3,9})`),
-		regexp.MustCompile(`(?i)max_model_len[^0-9]{0,20}([0-9]{3,9})`),
+		regexp.MustCompile(`(?i)(?:context|prompt) (?:length|window|size)[^0-9]{0,40}` + number),
+		regexp.MustCompile(`(?i)tokens? > ` + number),
+		regexp.MustCompile(`(?i)maximum (?:number of )?(?:input )?tokens[^0-9]{0,40}` + number),
+		regexp.MustCompile(`(?i)max_model_len[^0-9]{0,20}` + number),
 	}
 )
 
@@ -72,7 +79,7 @@ func (r apiError) refuses() field {
 func (r apiError) teach(f *breaker.Facts) {
 	switch {
 	case r.saysTooLong():
-		if n := r.window(); n >= minWindow {
+		if n := r.window(); n >= max(minWindow, f.Fitted) {
 			f.Window = n
 		}
 	case r.param == "stream_options" || r.param == "stream_options.include_usage":
@@ -85,10 +92,18 @@ func (r apiError) teach(f *breaker.Facts) {
 // window finds the number of tokens that the text says fit, 0 if it says none.
 func (r apiError) window() int64 {
 	for _, re := range windows {
-		if m := re.FindStringSubmatch(r.text); m != nil {
-			n, _ := strconv.ParseInt(m[1], 10, 64) // The expression matched digits.
-			return n
+		m := re.FindStringSubmatch(r.text)
+		if m == nil {
+			continue
 		}
+		n, err := strconv.ParseInt(strings.NewReplacer(",", "", ".", "", "_", "").Replace(m[1]), 10, 64)
+		if err != nil || n > maxWindow {
+			return 0
+		}
+		if m[2] != "" {
+			n *= 1000
+		}
+		return n
 	}
 	return 0
 }

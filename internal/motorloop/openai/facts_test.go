@@ -76,12 +76,25 @@ func TestWindowsInErrors(t *testing.T) {
 		"prompt is too long: 210000 tokens > 200000 maximum":                                                    200000,
 		"the request exceeds the available context size (4096 tokens), try increasing it":                       4096,
 		"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).":               1048576,
+		"This model's maximum context length is 131,072 tokens, and 1,000 more is not possible.":                131072,
+		"This model's maximum context length is 1.048.576 tokens.":                                              1048576,
+		"This model's maximum context length is 200k tokens.":                                                   200000,
+		"This model's maximum context length is 16385,20012 were requested.":                                    16385,
+		"This model's maximum context length is 999,999,999,999,999,999,999 tokens.":                            0,
+		"The prompt (140,000 tokens) exceeds the context window of 131_072 tokens.":                             131072,
 		"This model's maximum context length is 100 tokens.":                                                    0,
 		"Please reduce the length of the messages.":                                                             0,
 	} {
 		r, f := apiError{text: text}, breaker.Facts{}
 		if r.teach(&f); !r.isTooLong() || f.Window != want {
 			t.Errorf("%q: too long %t, window %d, want %d", text, r.isTooLong(), f.Window, want)
+		}
+	}
+	f := breaker.Facts{Fitted: 20_000}
+	for _, tt := range []struct{ says, want int64 }{{16385, 0}, {20_000, 20_000}} {
+		(apiError{text: fmt.Sprintf("This model's maximum context length is %d tokens.", tt.says)}).teach(&f)
+		if f.Window != tt.want {
+			t.Errorf("20000 tokens were answered, %d are said to fit, %d are learnt", tt.says, f.Window)
 		}
 	}
 	for _, text := range []string{"content filter", "Unknown field: stream", "temperature is too high"} {

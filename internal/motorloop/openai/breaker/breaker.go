@@ -104,6 +104,8 @@ type Endpoint struct {
 type Facts struct {
 	// Window is how many tokens a request and its answer may have together, 0 if the endpoint did not say.
 	Window int64
+	// Fitted is how many tokens a request and its answer have had together at most.
+	Fitted int64
 	// NoUsage says that it does not take stream_options, NoStream that it does not stream.
 	NoUsage, NoStream bool
 	// TakesKey says that the last that is known of the API key is that a request with it was answered, and not refused for it.
