@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -96,7 +97,28 @@ func (c *Client) send(
 	if x.body != nil {
 		return c.parseAnswer(x.body)
 	}
-	return c.collect(stream)
+	return c.collect(ssestream.NewStream[openaigo.ChatCompletionChunk](noErrors{ssestream.NewDecoder(x.stream)}, nil))
+}
+
+// noErrors are the events of a stream without a field "error" that is null. Some endpoints have it in every part of an answer, and
+// openai-go takes any field of that name for the end of the stream.
+type noErrors struct{ ssestream.Decoder }
+
+// Event gives the event that was read last.
+func (d noErrors) Event() ssestream.Event {
+	e := d.Decoder.Event()
+	if !bytes.Contains(e.Data, []byte(`"error"`)) {
+		return e
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(e.Data, &fields) != nil || string(fields["error"]) != "null" {
+		return e
+	}
+	delete(fields, "error")
+	if data, err := json.Marshal(fields); err == nil {
+		e.Data = data
+	}
+	return e
 }
 
 // exchange is one request and what comes back.
@@ -110,6 +132,8 @@ type exchange struct {
 	took time.Duration
 	// begun says that a byte of the answer has come.
 	begun atomic.Bool
+	// stream is the answer of an endpoint that streams.
+	stream *http.Response
 	// body is the whole answer of an endpoint that did not stream.
 	body []byte
 }
@@ -136,6 +160,7 @@ func (x *exchange) carry(
 	if isStream(res.Header, head) {
 		watched.stream = true
 		res.Body = readCloser{head, watched}
+		x.stream = res
 		return res, nil
 	}
 	defer func() { _ = watched.Close() }()

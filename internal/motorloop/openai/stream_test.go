@@ -66,6 +66,7 @@ func TestStreams(t *testing.T) {
 		"called something else":           {"text/plain", events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"), answered(), "", motorloop.Usage{}},
 		"comments keep it alive":          {"text/event-stream", ": ping\n\n" + events(deltaText, deltaMore, deltaEnd, deltaCost), answered(), "", motorloop.Usage{}},
 		"at the output limit":             {"text/event-stream", events(deltaText, deltaMore, strings.Replace(deltaEnd, "stop", "length", 1), deltaCost), cut, "", motorloop.Usage{}},
+		"errors that are none":            {"text/event-stream", strings.ReplaceAll(events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]"), `{"id"`, `{"error": null, "id"`), answered(), "", motorloop.Usage{}},
 		"no stream at all":                {"application/json", okBody, answered(), "", motorloop.Usage{}},
 		"calls":                           {"text/event-stream", fmt.Sprintf(calls, 1), twoCalls, "", motorloop.Usage{}},
 		"calls that have all one index":   {"text/event-stream", fmt.Sprintf(calls, 0), twoCalls, "", motorloop.Usage{}},
