@@ -80,7 +80,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 		Leases: leases,
 		Models: models,
 		NewModel: func(e modelref.Endpoint) (motorloop.Model, error) {
-			return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model}, openai.Options{
+			return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model, Tenant: e.Namespace}, openai.Options{
 				Logger: log, Endpoints: endpoints, HTTPClient: out.modelClient(e.BaseURL, o.builtIn.BaseURL),
 				IdleTimeout: time.Duration(e.IdleSeconds) * time.Second, RequestTimeout: time.Duration(e.RequestSeconds) * time.Second,
 			})

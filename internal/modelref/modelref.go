@@ -20,9 +20,11 @@ import (
 
 // Endpoint is a model at an address. It does not print its key.
 type Endpoint struct {
-	BaseURL string
-	Model   string
-	APIKey  Secret
+	// Namespace is that of the runs which ask.
+	Namespace string
+	BaseURL   string
+	Model     string
+	APIKey    Secret
 	// ContextTokens is how many tokens a request and its answer may have together, 0 if that is not known.
 	ContextTokens int32
 	// IdleSeconds, RequestSeconds and OutageSeconds are those of v1alpha1.ModelEndpoint, 0 for their defaults.
@@ -114,10 +116,14 @@ func (r Resolver) resolve(ctx context.Context, namespace string, choose func(v1a
 		return Endpoint{}, fmt.Errorf("get MotorCortex: %w", err)
 	}
 	chosen := choose(cortex.Spec.Models)
-	if chosen == nil {
-		return r.Default, nil
+	e := r.Default
+	if chosen != nil {
+		if e, err = r.endpoint(ctx, namespace, chosen); err != nil {
+			return e, err
+		}
 	}
-	return r.endpoint(ctx, namespace, chosen)
+	e.Namespace = namespace
+	return e, nil
 }
 
 // Choose follows the fallback chain of the loop's role: motor, fast, default. Nil means the manager's own.

@@ -131,6 +131,9 @@ func TestResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if e.Namespace != "ns" {
+				t.Errorf("it is asked for namespace %q", e.Namespace)
+			}
 			if diff := cmp.Diff(tt.want, plain{e.BaseURL, e.Model, e.APIKey.Reveal()}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

@@ -36,6 +36,9 @@ type Endpoint struct {
 	// APIKey is sent as a bearer token; white space around it is not part of it. Empty sends none.
 	APIKey string
 	Model  string
+	// Tenant is for whom it is asked. What is known of the endpoint is shared among the clients of one tenant only: another's
+	// requests may be what it fails of.
+	Tenant string
 }
 
 // String leaves the key out, so that an Endpoint that is printed by mistake gives nothing away.
@@ -119,9 +122,10 @@ func New(e Endpoint, o Options) (*Client, error) {
 }
 
 // key names everything that an endpoint's answers depend on. The API key is in it as a digest: a key that was replaced is
-// asked with at once, and one tenant's wrong key keeps nobody else from asking.
+// asked with at once, and a wrong key keeps no other from being asked with. The tenant is in it, because an endpoint without keys,
+// or with a key that namespaces share, can be made to fail by requests that it does not bear.
 func (e Endpoint) key() string {
-	sum := sha256.Sum256([]byte(e.BaseURL + "\x00" + e.Model + "\x00" + e.APIKey))
+	sum := sha256.Sum256([]byte(e.Tenant + "\x00" + e.BaseURL + "\x00" + e.Model + "\x00" + e.APIKey))
 	return string(sum[:])
 }
 
@@ -342,6 +346,9 @@ func verdict(err error) breaker.Verdict {
 	case !e.transient && !e.mustAct:
 		// It answered, and does not take this very request.
 		return breaker.Verdict{}
+	case e.reason == motorloop.ReasonModelMalformed:
+		// What it answered is about this very request, and says neither that others are answered nor that they are not.
+		return breaker.Verdict{Unknown: true}
 	}
 	// A 403 may be about this very request. That it is about the key shows when there is nothing else.
 	mustAct := e.mustAct && e.status != http.StatusForbidden

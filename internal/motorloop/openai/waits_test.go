@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -156,4 +157,59 @@ func TestHangingEndpointIsFoundOut(t *testing.T) {
 			t.Errorf("answered before, and was found out after %s", took)
 		}
 	})
+}
+
+// Whatever one tenant makes an endpoint answer, and whatever key it has, another one's requests are sent.
+func TestFailuresOfOneTenantHoldUpNoOther(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		other  Endpoint
+		// shares says that the other asks with the same key in the same namespace.
+		shares bool
+	}{
+		"server errors, another namespace":    {status: 500, other: Endpoint{Tenant: "b"}},
+		"server errors, same namespace":       {status: 500, other: Endpoint{Tenant: "a"}, shares: true},
+		"too many requests, another key":      {status: 429, other: Endpoint{Tenant: "a", APIKey: "theirs"}},
+		"a wrong key":                         {status: 401, other: Endpoint{Tenant: "a", APIKey: "theirs"}},
+		"no money, another namespace":         {status: 402, other: Endpoint{Tenant: "b"}},
+		"not allowed, another namespace":      {status: 403, other: Endpoint{Tenant: "b"}},
+		"no such model, another namespace":    {status: 404, other: Endpoint{Tenant: "b"}},
+		"a bad request, same namespace":       {status: 400, other: Endpoint{Tenant: "a"}},
+		"a malformed answer, same namespace":  {status: 200, body: `{"choices":[]}`, other: Endpoint{Tenant: "a"}},
+		"a malformed answer, other namespace": {status: 200, body: `<html>`, other: Endpoint{Tenant: "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := Options{Endpoints: &breaker.Registry{}, Patience: time.Nanosecond, HTTPClient: &http.Client{
+				Transport: roundTripper(func(*http.Request) (*http.Response, error) { return response(tt.status, http.Header{}, tt.body), nil }),
+			}}
+			first := Endpoint{BaseURL: "http://model.test/v1", Model: "m", Tenant: "a"}
+			other := tt.other
+			other.BaseURL, other.Model = first.BaseURL, first.Model
+			failing, err := New(first, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answered := *o.HTTPClient
+			answered.Transport = roundTripper(func(*http.Request) (*http.Response, error) { return response(200, http.Header{}, okBody), nil })
+			o.HTTPClient = &answered
+			well, err := New(other, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 4 {
+				if _, err := ask(t.Context(), failing); err == nil {
+					t.Fatal("no error")
+				}
+			}
+			if _, err := ask(t.Context(), well); (err != nil) != tt.shares {
+				t.Errorf("the other one's request ends with %v", err)
+			}
+			if away := well.Away(); (away != nil) != tt.shares {
+				t.Errorf("the other one is told of %v", away)
+			}
+		})
+	}
 }

@@ -39,7 +39,7 @@ type Registry struct {
 	visits int64
 }
 
-// Of gives the state of an endpoint. The key names everything on which its answers depend: address, model, API key.
+// Of gives the state of an endpoint. The key names everything on which its answers depend: who asks, address, model, API key.
 func (r *Registry) Of(key string) *Endpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
