@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -246,8 +245,14 @@ type asking struct {
 
 func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParams) (motorloop.Answer, error) {
 	for {
-		report, wait, last := a.shared.Enter()
-		if report != nil {
+		report, err := a.enter(ctx)
+		var wait time.Duration
+		if away, ok := errors.AsType[*breaker.Away](err); ok {
+			a.last, _ = errors.AsType[*tryError](away.Last)
+			wait = away.Wait
+		} else if err != nil {
+			return motorloop.Answer{}, err
+		} else {
 			a.tries++
 			a.sent = a.facts()
 			answer, err := a.reported(ctx, params, report)
@@ -273,13 +278,18 @@ func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParam
 			a.last = e
 			wait = breaker.Jittered(max(e.retryAfter, a.backoff()))
 			a.log.LogAttrs(ctx, slog.LevelInfo, "model request came to nothing", a.attrs(wait)...)
-		} else if e, ok := errors.AsType[*tryError](last); ok {
-			a.last = e
 		}
 		if err := a.pause(ctx, wait); err != nil {
 			return motorloop.Answer{}, err
 		}
 	}
+}
+
+// enter waits for a place among those who may ask at the same time. That takes nothing from the time for tries.
+func (a *asking) enter(ctx context.Context) (report func(breaker.Verdict), err error) {
+	began := time.Now()
+	defer func() { a.until = a.until.Add(time.Since(began)) }()
+	return a.shared.Enter(ctx)
 }
 
 // reported tries once and reports what became of it, also if the try panics: a place that is never given back keeps all others from asking.
@@ -325,14 +335,9 @@ func (a *asking) attrs(wait time.Duration) []slog.Attr {
 
 // outage is what Complete returns for what does not pass within its patience.
 func (a *asking) outage(wait time.Duration) *motorloop.Outage {
-	o := &motorloop.Outage{RetryAfter: wait, Usage: a.wasted}
-	if a.last == nil {
-		o.Reason = motorloop.ReasonModelRateLimited
-		o.Message = fmt.Sprintf("The model endpoint %s takes few requests at a time, and others are first.", a.host)
-		return o
+	return &motorloop.Outage{
+		Reason: a.last.reason, Message: a.message(a.last, 1), MustAct: a.last.mustAct, RetryAfter: wait, Usage: a.wasted,
 	}
-	o.Reason, o.Message, o.MustAct = a.last.reason, a.message(a.last, 1), a.last.mustAct
-	return o
 }
 
 // verdict is what a try tells everybody who asks the same endpoint.

@@ -379,7 +379,10 @@ func TestTryThatPanicsKeepsNobodyOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The one that finds out whether the endpoint is back panics.
-	report, _, _ := c.shared.Enter()
+	report, err := c.shared.Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	report(breaker.Verdict{Err: errors.New("away"), RetryAfter: time.Nanosecond})
 	func() {
 		defer func() {

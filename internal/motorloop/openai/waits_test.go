@@ -213,3 +213,35 @@ func TestFailuresOfOneTenantHoldUpNoOther(t *testing.T) {
 		})
 	}
 }
+
+// However long others are first at an endpoint that takes few requests at a time, that is no outage.
+func TestWaitForAPlaceIsNoOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		c, err := New(Endpoint{BaseURL: "http://model.test", Model: "m"}, Options{HTTPClient: &http.Client{
+			Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				if asked++; asked == 1 {
+					return response(429, http.Header{}, ""), nil
+				}
+				<-time.After(time.Minute)
+				return response(200, http.Header{}, okBody), nil
+			}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		for range 5 {
+			go func() {
+				_, err := ask(t.Context(), c)
+				done <- err
+			}()
+		}
+		for range 5 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -23,8 +23,6 @@ const (
 	maxActPause = 2 * time.Minute
 	// probePause is how soon to look again while somebody else finds out whether the endpoint answers.
 	probePause = 2 * time.Second
-	// turnPause is how soon to look again for a place among those who may ask at the same time.
-	turnPause = 500 * time.Millisecond
 	// unlimited is how many may ask at the same time when there is no bound any more.
 	unlimited = 64
 )
@@ -96,8 +94,10 @@ type Endpoint struct {
 	probing   bool
 	// asking is how many ask now, limit how many may at the same time, 0 for any number.
 	asking, limit int
-	last          error
-	facts         Facts
+	// waiting are those who wait for one of these places.
+	waiting []*waiter
+	last    error
+	facts   Facts
 }
 
 // Facts are what an endpoint's own answers taught about it.
@@ -149,27 +149,6 @@ type Verdict struct {
 	Unknown bool
 }
 
-// Enter asks for leave to send a request. With leave it gives the function to report what became of it, which must be called once. Without,
-// it gives how long to wait before asking again, and the last failure of the endpoint, which is nil if others only are first.
-func (e *Endpoint) Enter() (report func(Verdict), wait time.Duration, last error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	now := e.now()
-	switch {
-	case now.Before(e.openUntil):
-		return nil, Jittered(e.openUntil.Sub(now)), e.last
-	case e.isOpen() && e.probing:
-		return nil, Jittered(probePause), e.last
-	case e.limit > 0 && e.asking >= e.limit:
-		return nil, Jittered(turnPause), e.last
-	}
-	e.asking++
-	probe := e.isOpen()
-	e.probing = e.probing || probe
-	sent := e.counted
-	return func(v Verdict) { e.report(v, probe, sent) }, 0, nil
-}
-
 // Closed says for how long the endpoint is not to be asked, and why, without asking for leave. It gives 0 if it may be.
 func (e *Endpoint) Closed() (wait time.Duration, last error) {
 	e.mu.Lock()
@@ -182,9 +161,8 @@ func (e *Endpoint) Closed() (wait time.Duration, last error) {
 
 func (e *Endpoint) isOpen() bool { return !e.openUntil.IsZero() }
 
+// report takes what became of a request into account. probe and sent are of when it was sent.
 func (e *Endpoint) report(v Verdict, probe bool, sent int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.asking--
 	if probe {
 		e.probing = false

@@ -3,6 +3,7 @@
 package breaker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -23,18 +24,28 @@ var errAway = errors.New("away")
 
 func mustEnter(t *testing.T, e *Endpoint) func(Verdict) {
 	t.Helper()
-	report, wait, _ := e.Enter()
-	if report == nil {
-		t.Fatalf("no leave for %s", wait)
+	report, err := e.Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
 	return report
 }
 
 func mustWait(t *testing.T, e *Endpoint, least, most time.Duration) {
 	t.Helper()
-	report, wait, _ := e.Enter()
-	if report != nil || wait < least || wait > most {
-		t.Fatalf("leave %t, wait %s, want %s to %s", report != nil, wait, least, most)
+	_, err := e.Enter(t.Context())
+	if away, ok := errors.AsType[*Away](err); !ok || away.Wait < least || away.Wait > most || !errors.Is(err, errAway) {
+		t.Fatalf("got %v, want to be sent away for %s to %s", err, least, most)
+	}
+}
+
+// mustQueue wants all places to be taken.
+func mustQueue(t *testing.T, e *Endpoint) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if report, err := e.Enter(ctx); report != nil || !errors.Is(err, context.Canceled) || len(e.waiting) > 0 {
+		t.Fatalf("leave %t, %v, %d wait", report != nil, err, len(e.waiting))
 	}
 }
 
@@ -47,9 +58,6 @@ func TestFailuresOpenAndAnAnswerCloses(t *testing.T) {
 	}
 	mustEnter(t, e)(Verdict{Err: errAway})
 	mustWait(t, e, 4*time.Second, 6*time.Second)
-	if _, _, last := e.Enter(); !errors.Is(last, errAway) {
-		t.Errorf("the last failure is %v", last)
-	}
 	c.now = c.now.Add(4 * time.Second)
 	probe := mustEnter(t, e)
 	mustWait(t, e, probePause, probePause*3/2)
@@ -59,13 +67,13 @@ func TestFailuresOpenAndAnAnswerCloses(t *testing.T) {
 	mustEnter(t, e)(Verdict{})
 	// Two at the same time, then four.
 	first, second := mustEnter(t, e), mustEnter(t, e)
-	mustWait(t, e, turnPause, turnPause*3/2)
+	mustQueue(t, e)
 	first(Verdict{})
 	second(Verdict{})
 	for range 8 {
 		mustEnter(t, e)
 	}
-	mustWait(t, e, turnPause, turnPause*3/2)
+	mustQueue(t, e)
 }
 
 func TestWhatOpensAtOnce(t *testing.T) {
@@ -95,12 +103,12 @@ func TestBusyEndpointIsAskedByFewer(t *testing.T) {
 		asking[i] = mustEnter(t, e)
 	}
 	asking[0](Verdict{Err: errAway, Busy: true})
-	mustWait(t, e, turnPause, turnPause*3/2)
+	mustQueue(t, e)
 	for _, report := range asking[1:6] {
 		report(Verdict{Unknown: true})
 	}
 	mustEnter(t, e) // The fourth at the same time.
-	mustWait(t, e, turnPause, turnPause*3/2)
+	mustQueue(t, e)
 	asking[6](Verdict{})
 	for range 5 {
 		mustEnter(t, e)
@@ -207,7 +215,7 @@ func TestRequestsThatFailTogetherCountOnce(t *testing.T) {
 	for range 9 {
 		mustEnter(t, e)
 	}
-	mustWait(t, e, turnPause, turnPause*3/2)
+	mustQueue(t, e)
 }
 
 // What a late failure says for all is heard, also if it is not counted.
