@@ -160,6 +160,7 @@ func codeTexts() map[string]string {
 		toolapi.CodeInternal:          "the tool itself failed",
 		toolapi.CodeOutcomeUnknown:    "the outcome of this call is unknown; check before repeating it",
 		toolapi.CodeAlreadyDone:       "not made, because a call with the same idempotencyKey succeeded before",
+		toolapi.CodeStillRunning:      "not made, because a call with the same idempotencyKey still runs in the background",
 		toolapi.CodeDomainDenied:      "the person was asked and said no; do not ask for it again",
 		toolapi.CodeDomainNotAllowed:  "nobody can allow this here, so nobody was asked",
 		toolapi.CodeCredentialRefused: "nothing was stored",

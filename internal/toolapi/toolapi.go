@@ -14,6 +14,8 @@
 //	GET  /v1/files/{path...}    → FileContent   reads one small file of the workspace
 //	POST /v1/probe              ProbeRequest → ProbeResponse
 //	POST /v1/halt               → HaltResponse   ends all that runs in the sandbox, and says which connections are left
+//	GET  /v1/background         → BackgroundResponse   lists what calls left in the background
+//	POST /v1/background         BackgroundRequest → BackgroundResponse   ends what calls left in the background
 //	PUT  /v1/egress             EgressRequest → EgressResponse   the way out, for all calls that start from now on
 //	PUT  /v1/mcp                MCPRequest → MCPResponse   starts MCP servers, or connects to them, and lists their tools
 //	GET  /v1/artifacts          → Artifacts     lists the files that belong to the run's result
@@ -95,7 +97,8 @@ type Call struct {
 	// MaxOutputBytes lowers the output limit of this call; 0 means the tool's own.
 	MaxOutputBytes int32 `json:"maxOutputBytes,omitempty"`
 	// IdempotencyKey names the effect of the call, "" if it needs no name. Programs get it as IDEMPOTENCY_KEY, servers as
-	// Idempotency-Key. A call that succeeded under the same key is not made again: its result is given.
+	// Idempotency-Key. A call that succeeded under the same key is not made again: its result is given. One that left a program in
+	// the background has succeeded when that has.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 }
 
@@ -153,6 +156,8 @@ const (
 	CodeOutcomeUnknown = "outcome_unknown"
 	// CodeAlreadyDone is the result of a call that was not made, because one with the same idempotencyKey has succeeded before.
 	CodeAlreadyDone = "already_done"
+	// CodeStillRunning is the result of a call that was not made, because one with the same idempotencyKey still runs in the background.
+	CodeStillRunning = "still_running"
 	// CodeCommandNotAllowed is the result of a bash call with a command that the run may not run.
 	CodeCommandNotAllowed = "command_not_allowed"
 	// CodeApprovalDenied is the result of a call that a person did not approve.

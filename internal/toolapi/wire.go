@@ -18,7 +18,7 @@ const APIVersion int32 = 1
 // requests are the bodies that a manager sends.
 var requests = []reflect.Type{
 	reflect.TypeFor[Call](), reflect.TypeFor[EgressRequest](), reflect.TypeFor[ProbeRequest](), reflect.TypeFor[MCPRequest](),
-	reflect.TypeFor[ListSkills](),
+	reflect.TypeFor[ListSkills](), reflect.TypeFor[BackgroundRequest](),
 }
 
 // arguments are those of the tools that the tool server carries out.
@@ -34,6 +34,7 @@ var arguments = map[string]reflect.Type{
 var paths = []string{
 	"GET " + PathHello, "PUT " + PathCalls, "GET " + PathCalls, "POST " + PathCalls, "PUT " + PathFiles, "GET " + PathFiles, "POST " + PathProbe,
 	"PUT " + PathEgress, "PUT " + PathMCP, "GET " + PathArtifacts, "POST " + PathSkills, "GET " + PathSkills, "POST " + PathHalt,
+	"GET " + PathBackground, "POST " + PathBackground,
 }
 
 // Features are what this build knows of the format, as Hello lists them: requests ("PUT /v1/egress"), their fields

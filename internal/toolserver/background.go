@@ -34,7 +34,11 @@ type background struct {
 
 	mu   sync.Mutex
 	jobs []*backgroundJob // those that run, and those whose end nobody was told of
-	// pumps counts the jobs whose output is still read.
+	// held is why no call may leave a program behind now, "" if it may.
+	held string
+	// ledger has the beginnings and the ends of the programs.
+	ledger *ledger
+	// pumps counts the jobs whose output is still read, or whose end is not recorded yet.
 	pumps sync.WaitGroup
 }
 
@@ -47,6 +51,11 @@ type backgroundJob struct {
 	ended chan struct{}
 	// overdue says that its time was over.
 	overdue func() bool
+	// noted is closed when its end is recorded; nil as long as its call waits for it. It is guarded by the mutex of background, as are
+	// stopped, which says why it was ended from outside, and cut, which says that its own program was over by then.
+	noted   chan struct{}
+	stopped string
+	cut     bool
 }
 
 // runBackground starts a command and gives its result if it ends at once, else what there is to know of it.
@@ -71,6 +80,17 @@ func (p *processes) runBackground(ctx context.Context, j job, command string, li
 		p.background.forget(job)
 		return interrupted(ctx, "and what it had started in the background was killed")
 	case <-look.C:
+	}
+	if held, err := p.leave(j.id, job); err != nil || held != "" {
+		job.stop()
+		<-job.ended
+		p.background.forget(job)
+		if err != nil {
+			return failure(toolapi.CodeInternal, "The tool server could not record what runs in the background, so that was ended; "+
+				"what it did until then is not undone.")
+		}
+		return failure(toolapi.CodeCancelled, "Nothing may run in the background now (%s), so what was started was ended; "+
+			"what it did until then is not undone.", held)
 	}
 	result := successf("[process %d runs in the background; its output is in %s, read it with the read tool; to end it: kill %d]\n%s%s",
 		job.pid(), job.file, job.pid(), note, p.background.report(j.limit/2, job))
@@ -221,6 +241,8 @@ func (job *backgroundJob) line(over bool) string {
 	state := fmt.Sprintf("runs; to end it: kill %d", job.pid())
 	status := job.status.Load()
 	switch {
+	case over && job.stopped != "" && (job.cut || status == nil || status.Signaled()):
+		state = "was killed from outside of the sandbox: " + job.stopped
 	case over && job.overdue():
 		state = "was killed: its time was over"
 	case over && status == nil:

@@ -115,6 +115,7 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 		return c, err
 	}
 	s.processes.supervisors.thaw()
+	s.processes.background.thaw()
 	go func() {
 		defer s.running.Done()
 		defer cancel(nil)

@@ -85,6 +85,12 @@ func (s *Server) route(r *http.Request) (func(*request) (any, error), error) {
 	if path == toolapi.PathHalt {
 		return s.halt, checkMethod(r, http.MethodPost)
 	}
+	if path == toolapi.PathBackground && r.Method == http.MethodGet {
+		return s.getBackground, nil
+	}
+	if path == toolapi.PathBackground {
+		return s.endBackground, checkMethod(r, http.MethodPost)
+	}
 	if path == toolapi.PathEgress {
 		return s.putEgress, checkMethod(r, http.MethodPut)
 	}

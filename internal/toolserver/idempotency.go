@@ -32,6 +32,10 @@ func (s *Server) once(ctx context.Context, c *call, req toolapi.Call) toolapi.Re
 		case toolapi.CallAbsent:
 			return s.execute(ctx, req)
 		case toolapi.CallUnknown:
+			if s.ledger.leftRunning(before) {
+				return failure(toolapi.CodeStillRunning, "The call %s has the same idempotencyKey, and what it started in the background still runs. "+
+					"So this one was not made. Wait for its end; for another effect give another idempotencyKey.", before)
+			}
 			return failure(toolapi.CodeOutcomeUnknown, "The call %s has the same idempotencyKey, and nobody saw how it went: it may have done all of "+
 				"its work, a part, or nothing. So this one was not made. Find out whether the effect is there before you decide what to do; "+
 				"for another effect give another idempotencyKey.", before)
@@ -58,18 +62,20 @@ func alreadyDone(before string, result toolapi.Result, limit int) toolapi.Result
 
 // before finds the call that decides about the call c: of those of the same tool and key that began before it, the first one
 // that succeeded; otherwise one that still runs; otherwise one whose outcome nobody knows, unless c is such a call made
-// again. There is none if the phase is CallAbsent, and Result is set if it is CallFinished.
+// again. There is none if the phase is CallAbsent, and Result is set if it is CallFinished. What a call left in the background
+// belongs to its effect: as long as that runs, the outcome is not known.
 func (l *ledger) before(c *call) (id string, state toolapi.CallState, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found := map[toolapi.CallPhase]*call{}
 	for _, other := range l.calls {
-		fails := other.phase == toolapi.CallFinished && !other.ok || other.phase == toolapi.CallUnknown && madeAgain.MatchString(c.id)
+		phase, fails := other.effect()
+		fails = fails || phase == toolapi.CallUnknown && !other.isRunning() && madeAgain.MatchString(c.id)
 		if other.order >= c.order || other.tool != c.tool || other.key != c.key || fails {
 			continue
 		}
-		if first := found[other.phase]; first == nil || other.order < first.order {
-			found[other.phase] = other
+		if first := found[phase]; first == nil || other.order < first.order {
+			found[phase] = other
 		}
 	}
 	for _, phase := range []toolapi.CallPhase{toolapi.CallFinished, toolapi.CallRunning, toolapi.CallUnknown} {

@@ -20,7 +20,8 @@ import (
 // The ledger knows every call that this sandbox was ever asked for, and the highest epoch.
 //
 //	(Absent) ──begin──► Running ──finish──► Finished
-//	                       │
+//	                       │                          │
+//	                       │                          └── what it left in the background: see programs.go
 //	                       └── the process ends before finish, or ends the call ──► Unknown
 //
 // begin and finish return after their record is on disk. So a call whose start is not recorded had no effect, a result
@@ -53,6 +54,8 @@ type call struct {
 	result *toolapi.Result
 	// at is where the record of the result is.
 	at span
+	// program is what it left in the background, nil for nothing.
+	program *toolapi.Program
 	// done is closed when the call has a result.
 	done chan struct{}
 	// cancel ends a running call.
@@ -96,6 +99,9 @@ func openLedger(path string, maxCalls int, maxBytes int64) (*ledger, error) {
 			c.phase = toolapi.CallUnknown
 			close(c.done)
 		}
+		if c.program != nil && c.program.State == toolapi.ProgramRunning {
+			c.program.State = toolapi.ProgramLost
+		}
 	}
 	return l, nil
 }
@@ -121,6 +127,7 @@ func (l *ledger) replay(r record, at span) error {
 	case r.Kind == recordFinished && c != nil && c.phase == toolapi.CallRunning && r.Result != nil:
 		c.phase, c.ok, c.at = toolapi.CallFinished, r.Result.OK, at
 		close(c.done)
+	case c != nil && c.replayProgram(r):
 	default:
 		return errors.New("the record does not follow from those before it")
 	}

@@ -24,6 +24,9 @@ const (
 	recordEpoch    = "epoch"
 	recordStarted  = "started"
 	recordFinished = "finished"
+	// recordLeft is of a call that leaves a program in the background, recordEnded of the end of that.
+	recordLeft  = "left"
+	recordEnded = "ended"
 )
 
 // record is one line of the ledger's file.
@@ -36,6 +39,8 @@ type record struct {
 	Tool   string          `json:"tool,omitempty"`
 	Time   time.Time       `json:"time"`
 	Result *toolapi.Result `json:"result,omitempty"`
+	// Program is of recordLeft and recordEnded.
+	Program *toolapi.Program `json:"program,omitempty"`
 }
 
 // span is a part of the ledger's file.

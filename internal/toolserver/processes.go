@@ -95,9 +95,11 @@ func (p *processes) close() {
 	p.reaper.close()
 }
 
-// freeze ends everything that was started, and lets nothing start until the next call. The lane is held.
-func (p *processes) freeze() error {
+// freeze ends everything that was started, and lets nothing start until the next call. The lane is held. The reason is told of what
+// runs in the background.
+func (p *processes) freeze(reason string) error {
 	p.supervisors.freeze()
+	p.background.hold(reason)
 	p.supervisors.stop()
 	left := p.reaper.killAll() + p.reaper.supervised()
 	// What a program printed at last may still be on its way into a file.

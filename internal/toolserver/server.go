@@ -197,6 +197,7 @@ func New(cfg Config) (*Server, error) {
 		netTables: cfg.NetTables,
 		lane:      procs.lane,
 	}
+	procs.background.ledger = led
 	s.mcp = newMCPServers(cfg.Logger, procs, s.taint)
 	s.tools = s.allTools()
 	s.base, s.stop = context.WithCancelCause(context.Background())

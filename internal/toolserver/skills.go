@@ -45,7 +45,7 @@ func (s *Server) listSkills(r *request) (any, error) {
 	if s.ledger.highest() != r.epoch {
 		return nil, errStale
 	}
-	if err := s.processes.freeze(); err != nil {
+	if err := s.processes.freeze(toolapi.StoppedFinished); err != nil {
 		return nil, fmt.Errorf("list the skills: %w", err)
 	}
 	walk := skillSurvey{a: s.artifacts, seen: map[string]bool{}, own: asked.Own}

@@ -287,7 +287,7 @@ func TestACallThatWaitedDoesNotRunOnceSkillsAreListed(t *testing.T) {
 	}()
 	await(t, "the call", func() bool { return s.server.ledger.find("waits") != nil })
 	// As the list does when it has the lane.
-	ok(t, s.server.processes.freeze())
+	ok(t, s.server.processes.freeze(toolapi.StoppedFinished))
 	newer := s.client(2)
 	go func() {
 		_, err := newer.Skills(testContext(t), nil)

@@ -193,6 +193,12 @@ func (v *supervisors) close() {
 	v.running.Wait()
 }
 
+func (v *supervisors) isClosed() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.closed
+}
+
 // freeze lets none start until thaw.
 func (v *supervisors) freeze() { v.setFrozen(true) }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package toolclient
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// Background lists what calls left in the background. ErrUnsupported is a tool server that keeps no record of it.
+func (c *Client) Background(ctx context.Context) ([]toolapi.Program, error) {
+	return c.programs(ctx, exchange{method: http.MethodGet, path: toolapi.PathBackground, timeout: shortTimeout})
+}
+
+// EndBackground ends what calls left in the background, and lists it. The reason is one of the toolapi.Stopped constants. Repeating
+// it is harmless.
+func (c *Client) EndBackground(ctx context.Context, reason string) ([]toolapi.Program, error) {
+	return c.programs(ctx, exchange{
+		method: http.MethodPost, path: toolapi.PathBackground, timeout: cancelTimeout, payload: toolapi.BackgroundRequest{Reason: reason},
+	})
+}
+
+func (c *Client) programs(ctx context.Context, e exchange) ([]toolapi.Program, error) {
+	var resp toolapi.BackgroundResponse
+	e.into = &resp
+	if err := c.request(ctx, e); err != nil {
+		return nil, err
+	}
+	if len(resp.Programs) > toolapi.MaxPrograms {
+		return nil, fmt.Errorf("%w: %d programs in the background", ErrBadAnswer, len(resp.Programs))
+	}
+	for i := range resp.Programs {
+		p := &resp.Programs[i]
+		switch p.State {
+		case toolapi.ProgramRunning, toolapi.ProgramSucceeded, toolapi.ProgramFailed, toolapi.ProgramStopped, toolapi.ProgramLost:
+		default:
+			return nil, fmt.Errorf("%w: a program in the background is %q", ErrBadAnswer, plain(string(p.State), 32))
+		}
+		p.Call, p.Reason = plain(p.Call, 128), plain(p.Reason, toolapi.MaxStopReason)
+	}
+	return resp.Programs, nil
+}
