@@ -14,6 +14,8 @@
 //	MOTOR_MANAGER_KEY  the manager's public keys, base64 of DER, separated by commas
 //	MOTOR_WORKSPACE    the folder that tools work in: default /workspace
 //	MOTOR_STATE        the folder of the server's own records: default /motor
+//	MOTOR_WORKSPACE_BYTES, MOTOR_TMP_BYTES, MOTOR_STATE_BYTES
+//	                   the most that the folders for work, for temporary files and for records may hold: default no bound
 //	MOTOR_PACKAGES     the folder with the packages of the run's skill: default none
 //	MOTOR_NET_TABLES   the folder with the kernel's tables of connections: default /proc/self/net
 //	TMPDIR             the folder for temporary files of tools: default /tmp
@@ -37,6 +39,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver"
+	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 )
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -78,7 +81,11 @@ func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, stri
 		// what it spends on keeping it busy is taken from the programs of the calls.
 		runtime.GOMAXPROCS(1)
 	}
-	if err := toolserver.Prepare(); err != nil {
+	sizes, err := disk.SizesOf(os.Getenv)
+	if err != nil {
+		return err
+	}
+	if err := toolserver.Prepare(sizes); err != nil {
 		return err
 	}
 	keys, err := toolserver.ParseManagerKeys(os.Getenv("MOTOR_MANAGER_KEY"))
@@ -103,6 +110,7 @@ func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, stri
 		NetTables:   os.Getenv("MOTOR_NET_TABLES"),
 		TempDir:     cmp.Or(os.Getenv("TMPDIR"), "/tmp"),
 		SearchPath:  cmp.Or(os.Getenv("PATH"), defaultPath),
+		Disk:        sizes,
 		PodUID:      os.Getenv("MOTOR_POD_UID"),
 		Address:     address,
 		ManagerKeys: keys,

@@ -28,14 +28,14 @@ func notes() map[string]note {
 		toolapi.ToolBash: {
 			Short:   "commands",
 			Limits:  "60 s, at most 300 s; 10 KiB of output shown; 8 processes in the background",
-			Errors:  []string{"exit_N", toolapi.CodeTimeout, toolapi.CodeKilled, toolapi.CodeCommandNotAllowed, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired, toolapi.CodeOutcomeUnknown, toolapi.CodeAlreadyDone, toolapi.CodeStillRunning},
+			Errors:  []string{"exit_N", toolapi.CodeTimeout, toolapi.CodeKilled, toolapi.CodeDiskFull, toolapi.CodeCommandNotAllowed, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired, toolapi.CodeOutcomeUnknown, toolapi.CodeAlreadyDone, toolapi.CodeStillRunning},
 			More:    "Its environment has PATH, HOME, the variables of the way out and of the run's credentials (stand-ins), and nothing of the Pod's. Of a command that fails in a pipeline the status of the last one counts, as in every shell.",
 			Example: `{"command": "npm test 2>&1 | tail -40", "timeoutSeconds": 120}`,
 		},
 		toolapi.ToolCode: {
 			Short:   "programs in JavaScript or Python",
 			Limits:  "30 s, at most 300 s; 32 KiB of output shown",
-			Errors:  []string{"exit_N", toolapi.CodeTimeout, toolapi.CodeKilled, toolapi.CodeInvalidArguments},
+			Errors:  []string{"exit_N", toolapi.CodeTimeout, toolapi.CodeKilled, toolapi.CodeDiskFull, toolapi.CodeInvalidArguments},
 			More:    "What the program prints comes first, the value of its last expression after a line [value]. Modules of the workspace can be imported.",
 			Example: `{"language": "python", "source": "import statistics\nstatistics.mean([1, 2, 4])"}`,
 		},

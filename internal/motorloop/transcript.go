@@ -151,7 +151,7 @@ func codeTexts() map[string]string {
 		toolapi.CodePermission:        "not permitted",
 		toolapi.CodeOutsideWorkspace:  "the path leads out of the workspace",
 		toolapi.CodeTooLarge:          "too large, nothing was done",
-		toolapi.CodeDiskFull:          "the workspace is full",
+		toolapi.CodeDiskFull:          "no room is left on the disk",
 		toolapi.CodeNotText:           "this is not a text file",
 		toolapi.CodeInvalidArguments:  "the arguments do not fit, nothing was done",
 		toolapi.CodeUnknownTool:       "there is no such tool, nothing was done",

@@ -5,6 +5,7 @@ package sandbox
 
 import (
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -145,6 +146,10 @@ func toolserver(s shape, cfg Config) corev1.Container {
 		{Name: "MOTOR_MANAGER_KEY", Value: cfg.ManagerKey},
 		{Name: "MOTOR_WORKSPACE", Value: Workspace},
 		{Name: "MOTOR_STATE", Value: stateDir},
+		// The kubelet looks at sizes once in a while, and the tool server all the time.
+		{Name: "MOTOR_WORKSPACE_BYTES", Value: bytesOf(s.workspace)},
+		{Name: "MOTOR_TMP_BYTES", Value: bytesOf(tmpSize)},
+		{Name: "MOTOR_STATE_BYTES", Value: bytesOf(stateSize)},
 	}
 	c.Ports = []corev1.ContainerPort{{Name: "tools", ContainerPort: toolapi.Port, Protocol: corev1.ProtocolTCP}}
 	c.VolumeMounts = []corev1.VolumeMount{
@@ -154,6 +159,9 @@ func toolserver(s shape, cfg Config) corev1.Container {
 	}
 	return c
 }
+
+// bytesOf is a size as the tool server reads it: a part of a byte counts as one.
+func bytesOf(q resource.Quantity) string { return strconv.FormatInt(q.Value(), 10) }
 
 func resources(s shape, disk resource.Quantity) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{

@@ -162,6 +162,7 @@ func (p *processes) startBackground(j job, command string, env []string, lifetim
 func (p *processes) endedAtOnce(j job, job *backgroundJob, note string) toolapi.Result {
 	p.background.forget(job)
 	result, trailer := verdict(ending{status: job.waitStatus()}, 0)
+	trailer = p.fileLimit(&result, job.waitStatus()) + trailer
 	p.finishOutput(&result, job.out, job.file, trailer+"[the command has ended already, nothing of it runs in the background]\n"+note+
 		p.background.report(j.limit/2, nil))
 	return result

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"unsafe"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 )
 
 // Tool processes have the server's user id, for a container has one. Four things keep them from the server anyway:
@@ -38,19 +40,23 @@ func IsChild() bool {
 func RunChild() int {
 	runtime.LockOSThread() // What is confined is a thread, and so is the parent whose death a child hears of.
 	if os.Args[0] == launcherName {
-		return launch(os.Args[1], familiesOf(os.Args[2:]))
+		return launch(launcherArgs(os.Args[1:]))
 	}
 	return supervise(os.Args[1:])
 }
 
 // modest sets what tools are not to have, in this process and what it starts.
-func modest() error {
+// fileSize bounds each of their files, 0 does not.
+func modest(fileSize int64) error {
 	// A core dump would fill the workspace with the memory of a program.
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("switch core dumps off: %w", err)
 	}
 	if err := limitProcesses(); err != nil {
 		return fmt.Errorf("limit the number of processes: %w", err)
+	}
+	if err := disk.LimitFiles(fileSize); err != nil {
+		return err
 	}
 	// Only a wish: there are systems where the value cannot be changed.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
@@ -66,8 +72,13 @@ func closeMemory() error {
 	return nil
 }
 
-// Prepare protects the server's process. It is called once, before New, by a process that is nothing but a server.
-func Prepare() error {
+// Prepare protects the server's process, and bounds what it writes by the sizes of the volumes. It is called once, before New, by a
+// process that is nothing but a server.
+func Prepare(sizes disk.Sizes) error {
+	disk.Survive()
+	if err := disk.LimitFiles(max(sizes.Workspace, sizes.Temp, sizes.State)); err != nil {
+		return err
+	}
 	if err := closeMemory(); err != nil {
 		return fmt.Errorf("close the server's memory: %w", err)
 	}

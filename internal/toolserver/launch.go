@@ -59,16 +59,22 @@ func decodeStart(content []byte) (start, error) {
 	return start{path: parts[0], dir: parts[1], args: parts[3 : 3+n], env: parts[3+n:]}, nil
 }
 
+// launcherArgs reads the arguments that follow a launcher's name. A size that cannot be read is none: the server wrote it.
+func launcherArgs(args []string) (closed string, fileSize int64, families seccomp.Families) {
+	fileSize, _ = strconv.ParseInt(args[1], 10, 64)
+	return args[0], fileSize, familiesOf(args[2:])
+}
+
 // launch is the launcher: it closes the state folder to itself, puts the filter of system calls on, and with that does both to all
 // that it starts, and starts what the server tells it until the server is gone. What it starts are the server's own children.
-func launch(closed string, families seccomp.Families) int {
+func launch(closed string, fileSize int64, families seccomp.Families) int {
 	// With one processor the runtime gives it back while this process waits, and rests. With more it would look after the
 	// waiting thread for 10 ms after each start, and disturb what was started.
 	runtime.GOMAXPROCS(1)
 	// They belong to the programs that get them. An ignored signal would be ignored by what is started, too.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGXFSZ)
 	syscall.CloseOnExec(linkFile)
-	if err := becomeLauncher(closed, families); err != nil {
+	if err := becomeLauncher(closed, fileSize, families); err != nil {
 		_, _ = syscall.Write(linkFile, []byte(err.Error())) // If that fails, the server sees the end.
 		return 1
 	}
@@ -99,8 +105,8 @@ func launch(closed string, families seccomp.Families) int {
 }
 
 // becomeLauncher sets up what every process that is started inherits.
-func becomeLauncher(closed string, families seccomp.Families) error {
-	if err := modest(); err != nil {
+func becomeLauncher(closed string, fileSize int64, families seccomp.Families) error {
+	if err := modest(fileSize); err != nil {
 		return err
 	}
 	if err := closeMemory(); err != nil { // What is closed cannot be written by this process either.

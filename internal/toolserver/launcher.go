@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -34,6 +35,8 @@ type launcher struct {
 	closed string
 	// families are those of which programs get sockets.
 	families seccomp.Families
+	// fileSize is the most that a file of theirs may have, 0 if there is no bound.
+	fileSize int64
 	// self is this program.
 	self string
 	// null is /dev/null.
@@ -45,7 +48,7 @@ type launcher struct {
 }
 
 const (
-	// launcherName is argument 0 of a launcher; the folder that it closes and the families of programs follow.
+	// launcherName is argument 0 of a launcher; the folder that it closes, the size of files and the families of programs follow.
 	launcherName = "motor-launcher"
 	// launchTimeout is how long one step of a start may take.
 	launchTimeout = 5 * time.Second
@@ -55,17 +58,19 @@ const (
 var errLauncher = errors.New("the launcher ended while it started a program")
 
 // newLauncher starts a launcher. One that cannot be started is tried again for each program: the server lives, and says why.
-func newLauncher(log *slog.Logger, closed, self string, families seccomp.Families) (*launcher, error) {
+func newLauncher(cfg Config, self string) (*launcher, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
-	l := &launcher{log: log, closed: closed, self: self, null: null, families: families}
+	l := &launcher{
+		log: cfg.Logger, closed: cfg.State, self: self, null: null, families: programFamilies(cfg.Address), fileSize: cfg.Disk.File(),
+	}
 	if landlockABI() < minLandlock {
-		log.Warn("this kernel has no Landlock that is new enough: tools can reach the tool server's state")
+		l.log.Warn("this kernel has no Landlock that is new enough: tools can reach the tool server's state")
 	}
 	if err := l.renew(); err != nil {
-		log.Error("no program can be started", "error", err)
+		l.log.Error("no program can be started", "error", err)
 	}
 	return l, nil
 }
@@ -205,7 +210,7 @@ func (l *launcher) renew() error {
 	}
 	defer theirs.Close()
 	cmd := &exec.Cmd{
-		Path: l.self, Args: []string{launcherName, l.closed, nameOf(l.families)}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs},
+		Path: l.self, Args: []string{launcherName, l.closed, strconv.FormatInt(l.fileSize, 10), nameOf(l.families)}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := cmd.Start(); err != nil {

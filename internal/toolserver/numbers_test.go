@@ -34,7 +34,7 @@ func TestMapsUsers(t *testing.T) {
 // The limit is there where the users are no users of the node, and nowhere else.
 func TestProcessesAreLimitedInAUserNamespace(t *testing.T) {
 	if os.Getenv("TEST_LIMIT") != "" {
-		if err := modest(); err != nil {
+		if err := modest(0); err != nil {
 			t.Fatal(err)
 		}
 		out, err := exec.Command("bash", "-c", "ulimit -u").Output()

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 )
 
 const (
@@ -37,6 +38,7 @@ type processes struct {
 	aptKeyring string
 	path       []string // folders of the search path
 	reaper     *reaper
+	sizes      disk.Sizes
 	// lane is held by the one call at a time that may start processes or change files.
 	lane        chan struct{}
 	supervisors supervisors
@@ -51,7 +53,7 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	launch, err := newLauncher(cfg.Logger, cfg.State, self, programFamilies(cfg.Address))
+	launch, err := newLauncher(cfg, self)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +69,7 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 		log:         cfg.Logger,
 		path:        filepath.SplitList(cfg.SearchPath),
 		reaper:      r,
+		sizes:       cfg.Disk,
 		self:        self,
 		git:         &gitSetup{temp: way.temp, self: self},
 		lane:        make(chan struct{}, 1),
@@ -153,7 +156,7 @@ func (p *processes) run(ctx context.Context, j job, prog program) toolapi.Result
 		return startFailure(prog.name, err)
 	}
 	result, trailer := verdict(end, prog.timeout)
-	trailer += note
+	trailer = p.fileLimit(&result, end.status) + trailer + note
 	if end.left > 0 {
 		p.log.Error("processes of a call could not be killed", "id", j.id, "count", end.left)
 		trailer += fmt.Sprintf("[%d processes of this call could not be killed and may go on]\n", end.left)

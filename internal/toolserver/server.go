@@ -38,6 +38,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/connections"
+	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 )
 
 const (
@@ -82,6 +83,8 @@ type Config struct {
 	SearchPath string
 	// NetTables is the folder with the kernel's tables of the network namespace; "" means connections.DefaultTables.
 	NetTables string
+	// Disk has the sizes of the volumes; the zero value bounds nothing.
+	Disk disk.Sizes
 	// PodUID is told to clients in Hello.
 	PodUID string
 	// Address is the Pod's own. Programs get sockets of its family; without an address they get none of IP.

@@ -267,7 +267,7 @@ func (w *workspace) fileFailure(doing, name string, err error) toolapi.Result {
 		return failure(toolapi.CodeInvalidArguments, "Cannot %s %s: it is not a regular file but a pipe, socket or device. Use a file.", doing, name)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return failure(toolapi.CodePermission, "Cannot %s %s: its permissions forbid it. Change them with bash (chmod), or use another path.", doing, name)
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return failure(toolapi.CodeDiskFull, "Cannot %s %s: the workspace is full. Remove files that are no longer needed and try again.", doing, name)
 	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EINVAL):
 		return failure(toolapi.CodeInvalidArguments,

@@ -29,6 +29,8 @@ const (
 	notPermitted = retError | 1
 	noSuchCall   = retError | 38
 	noSuchFamily = retError | 97
+	noSuchIoctl  = retError | 25
+	unsupported  = retError | 95
 
 	// ignored is the error 0: the call succeeds, and the kernel does nothing.
 	ignored = retError
@@ -52,6 +54,7 @@ type arch struct {
 	prlimit64, setpriority, ioprioSet                                uint32
 	schedSetscheduler, schedSetparam, schedSetattr, schedSetaffinity uint32
 	ioUringSetup, ioUringEnter, ioUringRegister                      uint32
+	fallocate, ioctl                                                 uint32
 }
 
 var (
@@ -59,13 +62,13 @@ var (
 		audit: 0xc000003e, secondABI: 0x40000000, // x32
 		socket: 41, socketpair: 53, setsockopt: 54, prlimit64: 302, setpriority: 141, ioprioSet: 251,
 		schedSetscheduler: 144, schedSetparam: 142, schedSetattr: 314, schedSetaffinity: 203,
-		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427,
+		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427, fallocate: 285, ioctl: 16,
 	}
 	arm64 = arch{
 		audit:  0xc00000b7,
 		socket: 198, socketpair: 199, setsockopt: 208, prlimit64: 261, setpriority: 140, ioprioSet: 30,
 		schedSetscheduler: 119, schedSetparam: 118, schedSetattr: 274, schedSetaffinity: 122,
-		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427,
+		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427, fallocate: 47, ioctl: 29,
 	}
 )
 
@@ -86,6 +89,13 @@ const (
 	ipv6JoinAnycast      = 27
 	mcastJoinGroup       = 42
 	mcastJoinSourceGroup = 46
+
+	// punchHole is the mode of fallocate that frees a part of a file and keeps its size.
+	punchHole = 3
+	// fsSetAttributes sets the least that a file takes at once, which may be gigabytes.
+	fsReserve, fsReserve64, fsZeroRange = 0x40305828, 0x4030582a, 0x40305839
+	fsSetAttributes                     = 0x401c5820
+	xfsAllocate, xfsAllocate64          = 0x4030580a, 0x40305824
 
 	prioProcess, prioGroup     = 0, 1
 	ioprioProcess, ioprioGroup = 1, 2
@@ -159,7 +169,19 @@ func (a arch) rules(f Families) []rule {
 		{a.ioUringSetup, nil, notPermitted},
 		{a.ioUringEnter, nil, notPermitted},
 		{a.ioUringRegister, nil, notPermitted},
+		// A hole frees room. Whatever else it does can take a disk in no time; programs write zeros instead.
+		{a.fallocate, []pattern{allow(low(1, punchHole))}, unsupported},
+		{a.ioctl, reservations(), retAllow},
 	}
+}
+
+// reservations refuses the ways in which a program can take room of a disk without writing.
+func reservations() []pattern {
+	var patterns []pattern
+	for _, command := range []uint32{fsReserve, fsReserve64, fsZeroRange, fsSetAttributes, xfsAllocate, xfsAllocate64} {
+		patterns = append(patterns, pattern{[]check{low(1, command)}, noSuchIoctl})
+	}
+	return patterns
 }
 
 // sockets lets TCP and UDP through. Firewalls pass over what else there is (raw packets, SCTP, UDP-Lite, DCCP, multipath TCP),

@@ -146,6 +146,7 @@ func TestNumbersOfCalls(t *testing.T) {
 		schedSetscheduler: unix.SYS_SCHED_SETSCHEDULER, schedSetparam: unix.SYS_SCHED_SETPARAM,
 		schedSetattr: unix.SYS_SCHED_SETATTR, schedSetaffinity: unix.SYS_SCHED_SETAFFINITY,
 		ioUringSetup: unix.SYS_IO_URING_SETUP, ioUringEnter: unix.SYS_IO_URING_ENTER, ioUringRegister: unix.SYS_IO_URING_REGISTER,
+		fallocate: unix.SYS_FALLOCATE, ioctl: unix.SYS_IOCTL,
 	}
 	if native != want {
 		t.Errorf("%+v, want %+v", native, want)
