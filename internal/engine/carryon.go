@@ -147,6 +147,9 @@ func (e *Engine) runLoop(
 	box.egress, box.skill, store.box = way, skill, box
 	box.mcp = newMCPServers(run, entries.AllSteps(), known)
 	box.isolationLost = runpolicy.IsolationLost(run, progress)
+	if err := box.reviewPrograms(ctx); err != nil {
+		return motorloop.Outcome{}, err
+	}
 	tainted, err := e.tainted(ctx, run, entries.AllSteps())
 	if err != nil {
 		return motorloop.Outcome{}, err
@@ -184,9 +187,13 @@ func (e *Engine) runLoop(
 	skills := e.newSkillCollector(box, known)
 	loop.Journal = collectingJournal{loop.Journal, l.artifacts, skills}
 	loop.Tools = discreetTools{collectingTools{loop.Tools, l.artifacts}, known, way.refresh}
+	loop.Journal = endingJournal{loop.Journal, box}
 	out, err := loop.Run(ctx, turns, answers(run, entries, known))
 	if err != nil {
 		return motorloop.Outcome{}, err
+	}
+	if out.Kind == motorloop.Failed {
+		box.endPrograms(ctx)
 	}
 	if err := l.artifacts.afterLoop(ctx, out); err != nil {
 		return motorloop.Outcome{}, err

@@ -34,6 +34,8 @@ type sandboxTools struct {
 	greeted, prepared chan struct{}
 	// used says that the tool server has started a call, restarted that it has ended since.
 	used, restarted bool
+	// left says that there was something in the background.
+	left bool
 }
 
 func (s *sandboxTools) close() { s.client.Close() }
@@ -70,7 +72,10 @@ func (s *sandboxTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result
 		return s.found(ctx, c.ID)
 	}
 	s.restarted = err == nil && r.ErrorCode == toolapi.CodeOutcomeUnknown
-	return r, s.classify(ctx, err)
+	if err != nil {
+		return r, s.classify(ctx, err)
+	}
+	return r, s.lookAtPrograms(ctx, c, r)
 }
 
 // found gives the result of a call that was made before with other arguments: a credential that the run exposes has

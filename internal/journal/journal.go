@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // ErrNotYetGone says that the steps of a deleted run of the same name are still there. It passes by itself.
@@ -49,6 +50,8 @@ type Log struct {
 	artifacts *v1alpha1.ArtifactList
 	// skills are what the same step says of the skills in the workspace.
 	skills *v1alpha1.SkillsResult
+	// programs are what the sandbox last said of those in the background, nil if it was not asked.
+	programs []toolapi.Program
 	// before are the steps of the attempts before this one.
 	before []v1alpha1.MotorStep
 	// steps of the attempt in order of their index, which is their place + 1 unless a step was deleted.
@@ -175,7 +178,9 @@ func (l *Log) Turns() []*motorloop.Turn {
 	turns := make([]*motorloop.Turn, 0, len(l.steps))
 	for i := range l.steps {
 		if l.steps[i].Spec.Type != v1alpha1.StepEnd {
-			turns = append(turns, turnOf(&l.steps[i]))
+			t := turnOf(&l.steps[i])
+			t.Notes = l.notes(t.Index)
+			turns = append(turns, t)
 		}
 	}
 	return turns

@@ -23,7 +23,7 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn, now time.Time) {
 	}
 	st := v1alpha1.MotorStepStatus{
 		Phase: v1alpha1.StepSettled, Unknown: unknown(s.Status.Unknown, t.Unknown), Approvals: approvals(s.Status.Approvals, t.Approvals),
-		Artifacts: s.Status.Artifacts,
+		Artifacts: s.Status.Artifacts, Background: s.Status.Background,
 	}
 	times := timesOf(s, t, recorded, st, now)
 	ok := 0

@@ -94,10 +94,20 @@ func (l *Log) Settle(ctx context.Context, t *motorloop.Turn) error {
 		return fmt.Errorf("step %d was never appended", t.Index)
 	}
 	s := &l.steps[t.Index-1]
-	if err := l.update(ctx, s, func() { settle(s, t, l.now()) }); err != nil {
+	if err := l.notePrograms(ctx, t.Index, s.Name); err != nil {
+		return err
+	}
+	if err := l.update(ctx, s, func() {
+		settle(s, t, l.now())
+		if l.programs != nil {
+			s.Status.Background = programsOf(s, l.programs, t.Index)
+		}
+	}); err != nil {
 		return fmt.Errorf("settle step %s: %w", s.Name, refused(s, err))
 	}
+	l.programs = nil
 	adoptStatus(t, s)
+	t.Notes = l.notes(t.Index)
 	return nil
 }
 

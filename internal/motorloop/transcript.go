@@ -48,7 +48,10 @@ const (
 		"If not, go on with tool calls; write long texts to a file in parts."
 )
 
-func turnMessages(t *Turn) []Message {
+// turnMessages are what was said in a turn, what came of it, and what else there is to tell.
+func turnMessages(t *Turn) []Message { return withNotes(t, answerMessages(t)) }
+
+func answerMessages(t *Turn) []Message {
 	said := Message{Role: RoleAssistant, Content: t.Content}
 	if t.unusable() {
 		if t.Content == "" {

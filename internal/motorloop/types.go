@@ -39,6 +39,8 @@ type Turn struct {
 	Results []*toolapi.Result
 	// Approvals are the requests to approve executions of its calls. Entries are only added, and get their outcome once.
 	Approvals []Approval
+	// Notes are what the model is told beside the results: see ProgramNote.
+	Notes []string
 	// Unknown has an entry for each execution of a call that was started and whose end nobody saw, in the order in which
 	// they were found. Entries are only added.
 	Unknown []Unknown

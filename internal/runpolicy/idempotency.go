@@ -75,11 +75,17 @@ func AlreadyDone(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, too
 		switch {
 		case sameKey && done == nil && e.succeeded():
 			done = e
-		case unknown == nil && e.isUnknown(run, current) && (sameKey || digest != "" && effectDigest(tool, e.call.Arguments) == digest):
+		case unknown == nil && e.isUnknown(run, current) && (sameKey || digest != "" && e.sameEffect(tool, digest)):
 			unknown = e
 		}
 	}
 	return alreadyResult(done, unknown, current)
+}
+
+// sameEffect says whether the call does what the digest stands for. What was lost in the background is not counted: the model was told of
+// it, and what it starts there, a server mostly, it starts again with the same words.
+func (e *earlier) sameEffect(tool, digest string) bool {
+	return programOf(e.step, e.call.ID) == nil && effectDigest(tool, e.call.Arguments) == digest
 }
 
 // effectDigest is the digest of a call without the key of its effect. Arguments that cannot be read are their own effect.
@@ -141,10 +147,21 @@ type earlier struct {
 	result *v1alpha1.ToolResult
 }
 
-func (e *earlier) succeeded() bool { return e.result != nil && e.result.OK }
+// succeeded says whether the call has brought its effect about, together with what it left in the background.
+func (e *earlier) succeeded() bool {
+	if e.result == nil || !e.result.OK {
+		return false
+	}
+	p := programOf(e.step, e.call.ID)
+	return p == nil || p.State == v1alpha1.ProgramSucceeded
+}
 
 // isUnknown says whether the call may have brought the effect about, and nobody can tell.
 func (e *earlier) isUnknown(run *v1alpha1.MotorRun, current int32) bool {
+	if p := programOf(e.step, e.call.ID); e.result != nil && p != nil {
+		// Of one that ran when this attempt last looked the sandbox knows more.
+		return p.State == v1alpha1.ProgramLost || p.State == v1alpha1.ProgramRunning && e.step.Spec.Attempt < current
+	}
 	if e.result != nil {
 		return e.result.ErrorCode == toolapi.CodeOutcomeUnknown || e.result.ErrorCode == toolapi.CodeSkipped
 	}

@@ -61,7 +61,8 @@ type Progress struct {
 	// Pending is the question that has no result yet, answered in the spec or not.
 	Pending *v1alpha1.PendingInput
 	// Unknown are the last calls of which nobody can tell whether they took effect: they were recorded as such, have no
-	// result yet, or were broken off in the last turn. Calls that only read are not among them.
+	// result yet, were broken off in the last turn, or left a program in the background whose end was not seen. Calls that only read are
+	// not among them.
 	Unknown []CallRef
 	// Final is the model's closing text, nil until it gave one.
 	Final *string
@@ -79,7 +80,7 @@ type CallRef struct {
 	ID, Tool string
 	// Arguments is their beginning in one line.
 	Arguments string
-	// InFlight says that the call has no result.
+	// InFlight says that the call has no result, or that what it left in the background has not ended.
 	InFlight bool
 	// BrokenOff says that it was ended from outside, and no model was told of that yet.
 	BrokenOff bool
@@ -102,6 +103,7 @@ func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 	if p.Pending != nil && p.give(run, p.Attempt, p.Pending) {
 		p.Pending = nil
 	}
+	p.Unknown = append(p.Unknown, openPrograms(steps, p.Attempt)...)
 	p.LastCalls = lastOf(p.LastCalls, maxLastCalls)
 	p.Unknown = lastOf(p.Unknown, maxUnknownCalls)
 	return p

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// An end is recorded once, and what the sandbox does not know any more is lost.
+func TestProgramsOf(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 1, 1, 12, 0, 0, 5, time.UTC)
+	over := begun.Add(time.Minute)
+	step := func(recorded ...v1alpha1.StepProgram) *v1alpha1.MotorStep {
+		s := &v1alpha1.MotorStep{}
+		s.Spec.ToolCalls = []v1alpha1.ToolCall{{ID: "a0-s1-c0", Tool: "bash"}, {ID: "a0-s1-c1", Tool: "bash"}}
+		s.Status.Background = recorded
+		return s
+	}
+	record := func(state v1alpha1.ProgramState, foundIn int32) v1alpha1.StepProgram {
+		p := v1alpha1.StepProgram{
+			Execution: "a0-s1-c0", CallID: "a0-s1-c0", State: state, StartedAt: metav1.NewTime(begun.Truncate(time.Second)), FoundIn: foundIn,
+		}
+		if foundIn > 0 && state != v1alpha1.ProgramLost {
+			p.EndedAt = new(metav1.NewTime(over.Truncate(time.Second)))
+		}
+		return p
+	}
+	running := toolapi.Program{Call: "a0-s1-c0", State: toolapi.ProgramRunning, StartedAt: begun}
+	ended := func(state toolapi.ProgramState, exit int32) toolapi.Program {
+		return toolapi.Program{Call: "a0-s1-c0", State: state, StartedAt: begun, EndedAt: over, ExitCode: exit}
+	}
+	failed := record(v1alpha1.ProgramFailed, 3)
+	failed.ExitCode = 255
+	again := record(v1alpha1.ProgramRunning, 0)
+	again.Execution, again.CallID = "a0-s1-c1-r1", "a0-s1-c1"
+	for name, tt := range map[string]struct {
+		step *v1alpha1.MotorStep
+		said []toolapi.Program
+		want []v1alpha1.StepProgram
+	}{
+		"nothing":           {step(), nil, nil},
+		"of another step":   {step(), []toolapi.Program{{Call: "a0-s11-c0"}, {Call: "a0-s1-c01"}}, nil},
+		"it begins":         {step(), []toolapi.Program{running}, []v1alpha1.StepProgram{record(v1alpha1.ProgramRunning, 0)}},
+		"it runs":           {step(record(v1alpha1.ProgramRunning, 0)), []toolapi.Program{running}, []v1alpha1.StepProgram{record(v1alpha1.ProgramRunning, 0)}},
+		"it ends":           {step(record(v1alpha1.ProgramRunning, 0)), []toolapi.Program{ended(toolapi.ProgramSucceeded, 0)}, []v1alpha1.StepProgram{record(v1alpha1.ProgramSucceeded, 3)}},
+		"it began and ends": {step(), []toolapi.Program{ended(toolapi.ProgramFailed, 1<<20)}, []v1alpha1.StepProgram{failed}},
+		"its end stays":     {step(record(v1alpha1.ProgramSucceeded, 2)), []toolapi.Program{ended(toolapi.ProgramFailed, 1)}, []v1alpha1.StepProgram{record(v1alpha1.ProgramSucceeded, 2)}},
+		"it is not known":   {step(record(v1alpha1.ProgramRunning, 0)), nil, []v1alpha1.StepProgram{record(v1alpha1.ProgramLost, 3)}},
+		"made again":        {step(), []toolapi.Program{{Call: "a0-s1-c1-r1", State: toolapi.ProgramRunning, StartedAt: begun}}, []v1alpha1.StepProgram{again}},
+	} {
+		if diff := cmp.Diff(tt.want, programsOf(tt.step, tt.said, 3)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

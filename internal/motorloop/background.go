@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// maxNoteCommand is the most bytes that a note shows of a command.
+const maxNoteCommand = 80
+
+// ProgramNote tells the model that what a call left in the background was ended from outside of the sandbox, for one of the
+// toolapi.Stopped reasons, or is lost with the tool server if the reason is "".
+func ProgramNote(c Call, reason string) string {
+	why := "it is lost: the tool server ended, and what it ran ended with it"
+	switch reason {
+	case "":
+	case toolapi.StoppedSuspended:
+		why = "it was ended when the run was suspended"
+	case toolapi.StoppedAwaitingInput:
+		why = "it was ended because the run waited long for a person"
+	case toolapi.StoppedIsolationLost:
+		why = "it was ended because the walls around the sandbox had a hole"
+	case toolapi.StoppedWayOut:
+		why = "it was ended because a person allowed a domain, and what was started before must not use that"
+	default:
+		why = fmt.Sprintf("it was ended (%s)", reason)
+	}
+	return fmt.Sprintf("[background: what call %s left in the background does not run any more: %s. It may have done all of its work, a part, or nothing. "+
+		"Look at what it changed before you start it again. Its command, as data: %s]", c.ID, why, commandOf(c))
+}
+
+// commandOf is the beginning of the command of a bash call, as a JSON string.
+func commandOf(c Call) string {
+	var args toolapi.BashArgs
+	_ = json.Unmarshal([]byte(c.Arguments), &args) // What cannot be read has no command.
+	shown, err := json.Marshal(text.CutBytes(strings.Join(strings.Fields(args.Command), " "), maxNoteCommand))
+	if err != nil {
+		return `""`
+	}
+	return string(shown)
+}
+
+// withNotes adds the notes of a turn to its last message: what came of it is told before the model decides again.
+func withNotes(t *Turn, msgs []Message) []Message {
+	if len(t.Notes) == 0 || len(msgs) == 0 {
+		return msgs
+	}
+	last := &msgs[len(msgs)-1]
+	last.Content = strings.TrimSuffix(last.Content, "\n") + "\n" + strings.Join(t.Notes, "\n")
+	return msgs
+}

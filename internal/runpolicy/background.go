@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"slices"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// openPrograms are the programs in the background of the attempt of which nobody can tell how far they came: those whose end was
+// not seen, and those that were ended from outside or lost. The effect of one goes on after its call, so it is open for as long.
+func openPrograms(steps []v1alpha1.MotorStep, attempt int32) []CallRef {
+	var calls []CallRef
+	var last int32
+	for i := range steps {
+		if s := &steps[i].Spec; s.Attempt == attempt && s.Type == v1alpha1.StepTurn {
+			last = s.Index
+		}
+	}
+	for i := range steps {
+		s := &steps[i]
+		if s.Spec.Attempt != attempt {
+			continue
+		}
+		for _, p := range s.Status.Background {
+			if c := openProgram(s, p, last); c != nil {
+				calls = append(calls, *c)
+			}
+		}
+	}
+	return calls
+}
+
+// openProgram names the call of a program that is open, nil if it is not. The model has read of an end that was seen in the time of a
+// step when it has answered after that.
+func openProgram(s *v1alpha1.MotorStep, p v1alpha1.StepProgram, lastTurn int32) *CallRef {
+	i := slices.IndexFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return c.ID == p.CallID })
+	if i < 0 {
+		return nil
+	}
+	c := &s.Spec.ToolCalls[i]
+	ref := &CallRef{ID: c.ID, Tool: c.Tool, Arguments: oneLine(c.Arguments, maxHead)}
+	told := p.FoundIn < lastTurn
+	switch {
+	case p.State == v1alpha1.ProgramRunning:
+		ref.InFlight = true
+	case p.State == v1alpha1.ProgramLost, p.State == v1alpha1.ProgramStopped && !told:
+		ref.BrokenOff = !told
+	default:
+		return nil
+	}
+	return ref
+}
+
+// programOf is what a call left in the background, nil for nothing: that of its last execution.
+func programOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepProgram {
+	for i := range slices.Backward(s.Status.Background) {
+		if s.Status.Background[i].CallID == callID {
+			return &s.Status.Background[i]
+		}
+	}
+	return nil
+}
