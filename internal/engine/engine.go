@@ -96,6 +96,8 @@ type Engine struct {
 	stopping chan struct{}
 	// halts are the sandboxes that had a hole.
 	halts map[types.NamespacedName]*halting
+	// stills are the runs that stand still, and whose background is ended.
+	stills map[types.NamespacedName]*halting
 	// heldUntil is when this replica's Lease runs out, zero while it has none.
 	heldUntil time.Time
 	// seeding and collecting bound how many loops hold files of skills, newSkills has them make Skills one after the other.
@@ -106,6 +108,7 @@ type Engine struct {
 func (e *Engine) SetupWithManager(mgr ctrl.Manager) error {
 	e.loops = map[types.NamespacedName]*loop{}
 	e.halts = map[types.NamespacedName]*halting{}
+	e.stills = map[types.NamespacedName]*halting{}
 	e.ended = make(chan event.TypedGenericEvent[*v1alpha1.MotorRun])
 	e.stopping = make(chan struct{})
 	if err := mgr.Add(e); err != nil {
@@ -176,9 +179,20 @@ func (e *Engine) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 		} else {
 			e.stop(req.NamespacedName)
 		}
-		return ctrl.Result{RequeueAfter: e.expiry(run)}, nil
+		return ctrl.Result{RequeueAfter: sooner(e.expiry(run), e.still(run))}, nil //nolint:contextcheck // as below
+	}
+	if !e.goesOn(req.NamespacedName) {
+		return ctrl.Result{}, nil // It is looked at again when that has ended.
 	}
 	return e.ensure(run), nil //nolint:contextcheck // a loop outlives the pass that starts it; Start ends it
+}
+
+// sooner is the shorter one of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
 }
 
 // shouldRun says whether this replica has something to do for the run now.

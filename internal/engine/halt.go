@@ -38,6 +38,8 @@ const (
 // halting is what this replica knows of the halt of a sandbox.
 type halting struct {
 	task task
+	// reason is why programs are ended in a run that stands still; see still.
+	reason string
 	// running says that a goroutine is at it, done that there is nothing left to do.
 	running, done bool
 	tries         int
@@ -89,12 +91,12 @@ func (e *Engine) halt(run *v1alpha1.MotorRun) (again time.Duration, waits bool) 
 		return time.Second, true
 	}
 	h.running = true
-	e.wg.Go(func() { e.haltNow(run, h) })
+	e.wg.Go(func() { e.attend(run, h, e.haltOnce, "halt a sandbox with a hole") })
 	return 0, true
 }
 
-// haltNow halts the sandbox once, and notes what came of it.
-func (e *Engine) haltNow(run *v1alpha1.MotorRun, h *halting) {
+// attend does something in the sandbox of a run that no loop carries on, once, and notes what came of it.
+func (e *Engine) attend(run *v1alpha1.MotorRun, h *halting, do func(context.Context, *v1alpha1.MotorRun, *halting) error, what string) {
 	ctx, cancel := context.WithTimeout(context.Background(), haltLimit)
 	defer cancel()
 	go func() {
@@ -105,7 +107,7 @@ func (e *Engine) haltNow(run *v1alpha1.MotorRun, h *halting) {
 		}
 	}()
 	log := e.Logger.With("namespace", run.Namespace, "run", run.Name, "epoch", h.task.epoch)
-	err := e.haltOnce(ctx, run, h)
+	err := do(ctx, run, h)
 	e.mu.Lock()
 	h.running = false
 	h.tries++
@@ -113,9 +115,9 @@ func (e *Engine) haltNow(run *v1alpha1.MotorRun, h *halting) {
 	h.retryAt = e.Now().Add(backoff(h.tries))
 	e.mu.Unlock()
 	if err != nil {
-		log.Warn("a sandbox with a hole could not be halted", "error", err, "tries", h.tries)
+		log.Warn("could not "+what, "error", err, "tries", h.tries)
 	} else {
-		log.Info("everything in a sandbox with a hole was ended")
+		log.Info("done: " + what)
 	}
 	e.notify([]*v1alpha1.MotorRun{run})
 }
@@ -140,6 +142,7 @@ func (e *Engine) forgetHalt(key types.NamespacedName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.halts, key)
+	delete(e.stills, key)
 }
 
 // halt ends everything in the sandbox, and returns when no connection is left but the manager's and the proxy's. A sandbox that

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -155,5 +156,51 @@ func TestEngineKeyOfAProgram(t *testing.T) {
 	}
 	if p := steps[0].Status.Background[0]; p.State != v1alpha1.ProgramSucceeded {
 		t.Errorf("%+v", p)
+	}
+}
+
+// What runs in the background ends when the run is suspended, and when it waits for longer than it may take itself.
+func TestEngineEndsProgramsOfARunThatStandsStill(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reason, told string
+	}{
+		"suspended": {toolapi.StoppedSuspended, "it was ended when the run was suspended"},
+		"waits":     {toolapi.StoppedAwaitingInput, "it was ended because the run waited long for a person"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []string
+			model := &stubModel{}
+			model.reply = func(req motorloop.Request) motorloop.Answer {
+				told = append(told, lastMessage(req))
+				if len(told) == 1 {
+					return says("", call("bash", ticking), call("ask_user", `{"question":"Go on?"}`))
+				}
+				return says("done")
+			}
+			r := newEngineRig(t, model)
+			r.startEngine("worker-1", nil)
+			pending := r.pending()
+			if r.programIn(0, v1alpha1.ProgramRunning); len(r.ticks()) == 0 {
+				t.Error("the program does not run while the run waits")
+			}
+			if tt.reason == toolapi.StoppedSuspended {
+				must(t, jsonPatch(r.ctx, r.run.DeepCopy(), `[{"op":"add","path":"/spec/suspend","value":true}]`))
+			} else {
+				r.skipped.Store(int64(time.Duration(r.run.Spec.Limits.TimeoutSeconds) * time.Second))
+				r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.Message = "The clock was set." })
+			}
+			p := r.programIn(0, v1alpha1.ProgramStopped)
+			if p.Reason != tt.reason || p.FoundIn != 1 || len(r.ticks()) > 0 {
+				t.Errorf("%+v, and the processes %q run", p, r.ticks())
+			}
+			if tt.reason == toolapi.StoppedSuspended {
+				must(t, jsonPatch(r.ctx, r.run.DeepCopy(), `[{"op":"add","path":"/spec/suspend","value":false}]`))
+			}
+			respond(r.ctx, t, r.run, pending.ID, "yes")
+			r.ended(2)
+			if !strings.Contains(told[1], tt.told) {
+				t.Errorf("the model was told %q", told[1])
+			}
+		})
 	}
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"testing"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func TestStandsStill(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(10000, 0)
+	e := &Engine{Config: Config{Worker: "w"}, Now: func() time.Time { return now }}
+	asked := func(kind v1alpha1.InputKind, ago time.Duration) func(*v1alpha1.MotorRun) {
+		return func(r *v1alpha1.MotorRun) {
+			r.Status.PendingInput = &v1alpha1.PendingInput{ID: "q", Kind: kind, AskedAt: metav1.NewTime(now.Add(-ago))}
+		}
+	}
+	suspended := func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }
+	for name, tt := range map[string]struct {
+		change []func(*v1alpha1.MotorRun)
+		reason string
+		again  time.Duration
+	}{
+		"it goes on":              {nil, "", 0},
+		"suspended":               {[]func(*v1alpha1.MotorRun){suspended}, toolapi.StoppedSuspended, 0},
+		"asks since a moment":     {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, time.Minute)}, "", 9 * time.Minute},
+		"asks for long":           {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, 10*time.Minute)}, toolapi.StoppedAwaitingInput, 0},
+		"asks for approval":       {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputApproval, time.Hour)}, toolapi.StoppedAwaitingInput, 0},
+		"waits for a retry":       {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputRetry, time.Second)}, toolapi.StoppedFinished, 0},
+		"asks and is suspended":   {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, 0), suspended}, toolapi.StoppedSuspended, 0},
+		"asks and has its answer": {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, time.Hour), func(r *v1alpha1.MotorRun) { r.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "yes"}} }}, "", 0},
+		"has no bash":             {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Tools = nil }}, "", 0},
+		"has no sandbox":          {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Sandbox = nil }}, "", 0},
+		"another replica's":       {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Worker = "other" }}, "", 0},
+		"is being cancelled":      {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Cancel = true }}, "", 0},
+		"has ended": {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) {
+			apimeta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: "Done"})
+		}}, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := holed()
+			run.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolBash}
+			run.Spec.Limits.TimeoutSeconds = 600
+			for _, change := range tt.change {
+				change(run)
+			}
+			if reason, again := e.standsStill(run); reason != tt.reason || again != tt.again {
+				t.Errorf("%q in %s, want %q in %s", reason, again, tt.reason, tt.again)
+			}
+		})
+	}
+}
+
+func TestSooner(t *testing.T) {
+	t.Parallel()
+	for _, tt := range [][3]time.Duration{{0, 0, 0}, {1, 0, 1}, {0, 2, 2}, {2, 1, 1}, {1, 2, 1}} {
+		if got := sooner(tt[0], tt[1]); got != tt[2] {
+			t.Errorf("%d and %d: %d, want %d", tt[0], tt[1], got, tt[2])
+		}
+	}
+}
