@@ -163,7 +163,7 @@ func (e *Engine) runLoop(
 	turns := entries.Turns()
 	loop := &motorloop.Loop{
 		Config:      loopConfig(run, progress, e.Now()),
-		Model:       discreetModel{thriftyModel{model, &l.history}, known},
+		Model:       discreetModel{thriftyModel{readableModel{model, &l.history}, &l.history}, known},
 		Tools:       box,
 		Journal:     leasedJournal{entries, e},
 		Domains:     domains,

@@ -134,10 +134,12 @@ type history struct {
 	missingTold bool
 	// unrecorded are the last answers of models; see thriftyModel.
 	unrecorded []unrecordedAnswer
+	// malformed is the request that was last answered in a way that cannot be read.
+	malformed stubborn
 }
 
 // gotFurther forgets what ended the loop before: whatever ends it now is something else.
-func (h *history) gotFurther() { *h = history{unrecorded: h.unrecorded} }
+func (h *history) gotFurther() { *h = history{unrecorded: h.unrecorded, malformed: h.malformed} }
 
 // missingFor is how long something that was there when the run was accepted may be missing: a Secret can be changed by
 // deleting it and creating it again, and a tool server that ended is started again.

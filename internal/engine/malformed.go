@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// maxMalformed is how often the loop comes back to a request that is answered in a way that cannot be read. A gateway in trouble answers
+// so for seconds; a model that answers this request so does it for as long as it is asked, and each time costs an answer.
+const maxMalformed = 5
+
+// stubborn counts the outages that are malformed answers to the same request.
+type stubborn struct {
+	requestDigest string
+	times         int
+}
+
+// readableModel is a model whose malformed answers are an outage a few times only for each request.
+type readableModel struct {
+	motorloop.Model
+	history *history
+}
+
+// Complete asks the model.
+func (m readableModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+	a, err := m.Model.Complete(ctx, r)
+	o, ok := errors.AsType[*motorloop.Outage](err)
+	if !ok || o.Reason != motorloop.ReasonModelMalformed {
+		return a, err
+	}
+	digest, known := motorloop.RequestDigest(r), &m.history.malformed
+	if known.requestDigest != digest {
+		*known = stubborn{requestDigest: digest}
+	}
+	if known.times++; known.times < maxMalformed {
+		return a, err
+	}
+	*known = stubborn{}
+	return a, &motorloop.Failure{
+		Category: motorloop.ModelFailure, Reason: o.Reason, Retryable: true,
+		Message: fmt.Sprintf("%s It answered the same request so %d times.", o.Message, maxMalformed),
+	}
+}
