@@ -274,6 +274,10 @@ type Usage struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	TotalTokens int64 `json:"totalTokens,omitempty"`
+	// estimated says that the endpoint did not tell all of these numbers. What it did not tell counts as one token for each four bytes
+	// of the request and of the answer.
+	// +optional
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // StepOutcome is the end of an attempt.

@@ -65,7 +65,7 @@ func endSpec(f *motorloop.Failure, extra motorloop.Outcome) v1alpha1.MotorStepSp
 func usageSpec(u motorloop.Usage) v1alpha1.Usage {
 	return v1alpha1.Usage{
 		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, CachedTokens: u.CachedTokens,
-		TotalTokens: u.PromptTokens + u.CompletionTokens,
+		TotalTokens: u.PromptTokens + u.CompletionTokens, Estimated: u.Estimated,
 	}
 }
 
@@ -77,10 +77,11 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 		Content: s.Spec.Content,
 		Usage: motorloop.Usage{
 			PromptTokens: s.Spec.Usage.PromptTokens, CompletionTokens: s.Spec.Usage.CompletionTokens, CachedTokens: s.Spec.Usage.CachedTokens,
+			Estimated: s.Spec.Usage.Estimated,
 		},
 		Failed: motorloop.Usage{
 			PromptTokens: s.Spec.FailedUsage.PromptTokens, CompletionTokens: s.Spec.FailedUsage.CompletionTokens,
-			CachedTokens: s.Spec.FailedUsage.CachedTokens,
+			CachedTokens: s.Spec.FailedUsage.CachedTokens, Estimated: s.Spec.FailedUsage.Estimated,
 		},
 		ModelDuration: time.Duration(s.Spec.ModelMs) * time.Millisecond,
 		PromptDigest:  s.Spec.PromptDigest,

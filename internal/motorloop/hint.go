@@ -67,9 +67,7 @@ func (r *run) askAside(
 		return "", ctxErr
 	}
 	out.ModelDuration += took
-	out.Usage.PromptTokens += tokens(a.Usage.PromptTokens)
-	out.Usage.CompletionTokens += tokens(a.Usage.CompletionTokens)
-	out.Usage.CachedTokens += tokens(a.Usage.CachedTokens)
+	out.Usage = out.Usage.Add(sane(a.Usage))
 	r.log.LogAttrs(ctx, slog.LevelInfo, "model was asked about a failure",
 		slog.String("for", what), slog.Bool("answered", err == nil && a.Content != ""), slog.Duration("took", took))
 	if err != nil {

@@ -79,7 +79,8 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 func tokens(n int64) int64 { return min(max(n, 0), maxUsage) }
 
 func sane(u Usage) Usage {
-	return Usage{PromptTokens: tokens(u.PromptTokens), CompletionTokens: tokens(u.CompletionTokens), CachedTokens: tokens(u.CachedTokens)}
+	u.PromptTokens, u.CompletionTokens, u.CachedTokens = tokens(u.PromptTokens), tokens(u.CompletionTokens), tokens(u.CachedTokens)
+	return u
 }
 
 func recordedContent(a Answer) string {

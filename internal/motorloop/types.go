@@ -124,11 +124,15 @@ type Usage struct {
 	CompletionTokens int64
 	// CachedTokens is the part of PromptTokens that the endpoint served from its cache.
 	CachedTokens int64
+	// Estimated says that the endpoint did not tell all of them.
+	Estimated bool
 }
 
 // Add gives the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.PromptTokens + v.PromptTokens, u.CompletionTokens + v.CompletionTokens, u.CachedTokens + v.CachedTokens}
+	return Usage{
+		u.PromptTokens + v.PromptTokens, u.CompletionTokens + v.CompletionTokens, u.CachedTokens + v.CachedTokens, u.Estimated || v.Estimated,
+	}
 }
 
 // Total is how many tokens it was.

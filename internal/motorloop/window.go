@@ -49,6 +49,15 @@ func requestTokens(req Request) int64 {
 	return int64(size) / bytesPerToken
 }
 
+// Estimated is about what a request and its answer took, for an endpoint that does not tell.
+func Estimated(req Request, a Answer) Usage {
+	size := len(a.Content)
+	for _, c := range a.Calls {
+		size += len(c.Tool) + len(c.Arguments)
+	}
+	return Usage{PromptTokens: requestTokens(req), CompletionTokens: int64(size) / bytesPerToken, Estimated: true}
+}
+
 // fits says whether a request leaves room in the window for its answer.
 func (c Config) fits(req Request) bool {
 	return c.Window <= 0 || requestTokens(req) <= c.Window*85/100

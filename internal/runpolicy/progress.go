@@ -163,6 +163,7 @@ func addUsage(sum *v1alpha1.Usage, u v1alpha1.Usage) {
 	sum.CompletionTokens += u.CompletionTokens
 	sum.CachedTokens += u.CachedTokens
 	sum.TotalTokens += u.TotalTokens
+	sum.Estimated = sum.Estimated || u.Estimated
 }
 
 func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, current bool) {

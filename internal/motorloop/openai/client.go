@@ -224,7 +224,12 @@ func (c *Client) Complete(ctx context.Context, r motorloop.Request) (motorloop.A
 		return motorloop.Answer{}, err
 	}
 	a := asking{Client: c, until: time.Now().Add(c.opts.Patience)}
-	return a.ask(ctx, params)
+	answer, err := a.ask(ctx, params)
+	if err == nil && answer.Usage.Total() == 0 {
+		// Without a number no bound on the tokens of a run would ever be reached.
+		answer.Usage = motorloop.Estimated(r, answer)
+	}
+	return answer, err
 }
 
 // asking is one call of Complete.

@@ -53,6 +53,7 @@ func TestStreams(t *testing.T) {
 	twoCalls := motorloop.Answer{Model: "m-2026", Calls: []motorloop.Call{
 		{ModelID: "a", Tool: "bash", Arguments: `{"command":"ls"}`}, {ModelID: "b", Tool: "read", Arguments: "{}"},
 	}}
+	twoCalls.Usage = motorloop.Usage{CompletionTokens: 6, Estimated: true}
 	cut := answered()
 	cut.Truncated = true
 	for name, tt := range map[string]struct {
