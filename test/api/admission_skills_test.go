@@ -127,7 +127,7 @@ func TestWhoMayDecideAboutSkills(t *testing.T) {
 	proxy, err := clientAs(egressProxyUser, "system:masters")
 	must(t, err)
 	users["proxy"] = dryRun(proxy)
-	source := `{"configMaps":[{"name":"other"}]}`
+	source := `{"oci":{"reference":"registry.example.org/other:1"}}`
 	patches := map[string]struct {
 		skill *v1alpha1.Skill
 		patch string
@@ -248,6 +248,51 @@ func TestSkillsAreCreatedBeforeTheyAreApproved(t *testing.T) {
 			wantAdmitted(t, tt.as.Create(ctx, skillOf(ns, "new", tt.change...), client.DryRunAll), tt.want)
 		})
 	}
+}
+
+// Who names a ConfigMap as the source of a skill may read it: the manager reads it for them.
+func TestSkillsFromConfigMapsNeedTheRightToThem(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	ns := newNamespace(ctx, t)
+	named := func(names ...string) func(*v1alpha1.Skill) {
+		return func(s *v1alpha1.Skill) {
+			s.Spec.Source = &v1alpha1.SkillSource{}
+			for _, name := range names {
+				s.Spec.Source.ConfigMaps = append(s.Spec.Source.ConfigMaps, v1alpha1.SkillConfigMap{Name: name})
+			}
+		}
+	}
+	var many []string
+	for i := range 17 {
+		many = append(many, fmt.Sprintf("mine-%d", i))
+	}
+	none := person(ctx, t, ns, "none@"+ns, skillEditor)
+	all := person(ctx, t, ns, "all@"+ns, with(skillEditor, rights{"get configmaps"}))
+	mine := person(ctx, t, ns, "mine@"+ns, with(skillEditor, rights{"get configmaps mine also " + strings.Join(many, " ")}))
+	for name, tt := range map[string]struct {
+		as    client.Client
+		names []string
+		want  string
+	}{
+		"nobody's":              {none, []string{"mine"}, "may not get the ConfigMap mine"},
+		"all of them":           {all, append([]string{"mine", "other"}, many...), ""},
+		"some":                  {mine, []string{"mine", "also"}, ""},
+		"some and another":      {mine, []string{"mine", "also", "other"}, "may not get the ConfigMap other"},
+		"as many as are looked": {mine, many[:16], ""},
+		"more than are looked":  {mine, many, "can name 16 new ones at once"},
+		"the last is another's": {mine, append(many[:15:15], "other"), "may not get the ConfigMap other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantAdmitted(t, tt.as.Create(ctx, skillOf(ns, "new", named(tt.names...)), client.DryRunAll), tt.want)
+		})
+	}
+	// What is named already stays, whoever changes something else.
+	kept := skillOf(ns, "kept", named("other"))
+	must(t, admin.Create(ctx, kept))
+	wantAdmitted(t, patchJSON(ctx, dryRun(mine), kept, setting("source/configMaps/0/path", `"references"`)), "")
+	wantAdmitted(t, patchJSON(ctx, dryRun(mine), kept, setting("source/configMaps/-", `{"name":"mine"}`)), "")
+	wantAdmitted(t, patchJSON(ctx, dryRun(mine), kept, setting("source/configMaps/-", `{"name":"others"}`)), "may not get the ConfigMap others")
 }
 
 // Who decided is written by the API server, and whoever changes the rest of the skill leaves it alone.
