@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -281,11 +282,14 @@ func (a *artifacts) failed(ctx context.Context, art v1alpha1.Artifact, room *roo
 func (a *artifacts) notInTime(art v1alpha1.Artifact, room *room) v1alpha1.Artifact {
 	former := a.recordedAs(art.Path)
 	switch {
+	case !room.lists(&former):
 	case former.ConfigMap != "" && room.inObject(former.Size):
 		room.objects += former.Size
+		room.listed += runpolicy.ListedBytes(&former)
 		return former
 	case former.Object != "" && room.inBucket(former.Size):
 		room.blobs += former.Size
+		room.listed += runpolicy.ListedBytes(&former)
 		return former
 	}
 	return skipped(art, v1alpha1.SkippedUnreadable, "it could not be read and kept in time")

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -142,6 +143,40 @@ func TestRoomForArtifacts(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != tt.want {
 			t.Errorf("%s: %s, want %s", name, s, tt.want)
+		}
+	}
+}
+
+// Nothing is kept that the list of the result has no room for, and all that is kept is in it.
+func TestWhatIsKeptIsListed(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.MotorRun{}
+	run.Name, run.Namespace, run.UID = "run", "ns", "uid"
+	for name, path := range map[string]string{"short": "artifacts/%d", "long": "artifacts/" + strings.Repeat("a", 400) + "/%d", "escaped": "artifacts/" + strings.Repeat("<", 60) + "%d"} {
+		room, list := &room{}, &v1alpha1.ArtifactList{}
+		kept := 0
+		for i := range toolapi.MaxArtifacts {
+			art := v1alpha1.Artifact{
+				Path: fmt.Sprintf(path, i), Size: 1, SHA256: strings.Repeat("0", 64), MediaType: "text/plain; charset=utf-8", Provenance: "internal",
+			}
+			art.ConfigMap = artifactName(run, &art)
+			if room.lists(&art) {
+				room.listed += runpolicy.ListedBytes(&art)
+				kept++
+			} else {
+				art = unlisted(art)
+			}
+			list.Files = append(list.Files, art)
+		}
+		shown, omitted := runpolicy.ShowArtifacts(list)
+		named := 0
+		for i := range shown {
+			if shown[i].ConfigMap != "" {
+				named++
+			}
+		}
+		if named != kept || kept == 0 || kept == toolapi.MaxArtifacts || int(omitted)+len(shown) != toolapi.MaxArtifacts {
+			t.Errorf("%s: %d are kept, %d of %d are named", name, kept, named, len(shown))
 		}
 	}
 }

@@ -57,6 +57,8 @@ func (e *notStored) Error() string { return e.reason }
 type room struct {
 	bucket         bool
 	objects, blobs int64
+	// listed is how many bytes what is kept takes in the list of the run's result.
+	listed int
 	// web says that whatever is kept may come from the web.
 	web bool
 }
@@ -130,22 +132,46 @@ func (a *artifacts) readAndStore(ctx context.Context, art v1alpha1.Artifact, web
 
 // store keeps what was read, unless it is kept already.
 func (a *artifacts) store(ctx context.Context, art *v1alpha1.Artifact, r *reading, room *room) (err error) {
-	former := a.former(art)
+	former, entry := a.former(art), *art
+	inObject, inBucket := room.inObject(r.size), room.inBucket(r.size)
+	if inObject {
+		entry.ConfigMap = artifactName(a.box.run, art)
+	} else {
+		entry.Object = bucketKey(a.box.run, art)
+	}
 	switch {
-	case room.inObject(r.size):
+	case (inObject || inBucket) && !room.lists(&entry):
+		*art = unlisted(*art)
+		return nil
+	case inObject:
 		if art.ConfigMap = former.ConfigMap; art.ConfigMap == "" {
 			art.ConfigMap, err = a.create(ctx, art, r)
 		}
 		room.objects += r.size
-	case room.inBucket(r.size):
+	case inBucket:
 		if art.Object = former.Object; art.Object == "" {
 			art.Object, err = a.upload(ctx, art)
 		}
 		room.blobs += r.size
 	default:
 		*art = room.tooLong(*art)
+		return nil
+	}
+	if err == nil {
+		room.listed += runpolicy.ListedBytes(art)
 	}
 	return err
+}
+
+// lists reports whether the list of the run's result has room for the entry: a file that no list names would be found by no reader.
+func (r *room) lists(entry *v1alpha1.Artifact) bool {
+	return r.listed+runpolicy.ListedBytes(entry) <= runpolicy.MaxListedBytes
+}
+
+// unlisted is a file that is not kept because the list of the result is full.
+func unlisted(art v1alpha1.Artifact) v1alpha1.Artifact {
+	return skipped(art, v1alpha1.SkippedLimitReached, fmt.Sprintf(
+		"the list of a run's files has %d KiB, and no room for more: give them shorter names, or put several into one archive", runpolicy.MaxListedBytes>>10))
 }
 
 // former is what is recorded of the file if it is as it was, so that it was looked through and kept before.
@@ -238,7 +264,7 @@ func isArtifactOf(o metav1.Object, run *v1alpha1.MotorRun) bool {
 
 // upload reads a file again, on its way into the bucket. It is not there if anything is wrong with it.
 func (a *artifacts) upload(ctx context.Context, art *v1alpha1.Artifact) (key string, err error) {
-	key = bucketFolder + a.box.run.Namespace + "/" + string(a.box.run.UID) + "/" + art.SHA256
+	key = bucketKey(a.box.run, art)
 	var fault error
 	err = a.box.engine.Artifacts.WriteArtifact(ctx, key, func(w io.Writer) error {
 		sum, out := sha256.New(), &lastError{w: w}
@@ -264,6 +290,11 @@ func (a *artifacts) upload(ctx context.Context, art *v1alpha1.Artifact) (key str
 		return "", fmt.Errorf("keep the artifact %s: %w: %w", art.Path, errMissing, err)
 	}
 	return "", &notStored{fmt.Sprintf("the bucket does not take it: %v", err)}
+}
+
+// bucketKey is the same for the same content.
+func bucketKey(run *v1alpha1.MotorRun, art *v1alpha1.Artifact) string {
+	return bucketFolder + run.Namespace + "/" + string(run.UID) + "/" + art.SHA256
 }
 
 // lastError remembers the error of a writer.

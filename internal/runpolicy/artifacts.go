@@ -15,9 +15,12 @@ const (
 	// MaxBucketBytes is the most that the artifacts of a run take in the bucket, and that a run is given from there. One has
 	// toolapi.MaxArtifactBytes at most.
 	MaxBucketBytes = 256 << 20
-	// maxArtifactsBytes is the most that the artifacts in a status take in JSON. The steps have all of them.
-	maxArtifactsBytes = 6 << 10
+	// MaxListedBytes is the most that the artifacts in a status take in JSON. The steps have all of them.
+	MaxListedBytes = 6 << 10
 )
+
+// ListedBytes is how much of MaxListedBytes an artifact takes.
+func ListedBytes(a *v1alpha1.Artifact) int { return jsonSize(a) + len(",") }
 
 // ShowArtifacts gives as many of the artifacts as a status has room for, in their order, and how many there are beside them.
 // Those that are kept come before those that are not.
@@ -25,7 +28,7 @@ func ShowArtifacts(list *v1alpha1.ArtifactList) (shown []v1alpha1.Artifact, omit
 	if list == nil {
 		return nil, 0
 	}
-	shown = fitArtifacts(list.Files, maxArtifactsBytes)
+	shown = fitArtifacts(list.Files, MaxListedBytes)
 	return shown, list.Omitted + int32(len(list.Files)-len(shown))
 }
 
@@ -37,7 +40,7 @@ func fitArtifacts(files []v1alpha1.Artifact, room int) (shown []v1alpha1.Artifac
 			if (files[i].Skipped != "") != skipped {
 				continue
 			}
-			if n := jsonSize(&files[i]) + len(","); n <= room {
+			if n := ListedBytes(&files[i]); n <= room {
 				take[i], room = true, room-n
 			}
 		}

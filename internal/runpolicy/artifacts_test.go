@@ -28,7 +28,7 @@ func TestShowArtifacts(t *testing.T) {
 	full := fullArtifacts()
 	shown, omitted = ShowArtifacts(full)
 	b, err := json.Marshal(shown)
-	if err != nil || len(b) > maxArtifactsBytes+2 || len(b) < maxArtifactsBytes/2 {
+	if err != nil || len(b) > MaxListedBytes+2 || len(b) < MaxListedBytes/2 {
 		t.Errorf("they take %d bytes (%v)", len(b), err)
 	}
 	if int(omitted-full.Omitted)+len(shown) != len(full.Files) {
