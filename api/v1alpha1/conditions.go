@@ -16,6 +16,9 @@ const (
 	// ConditionConfined is True when the sandbox's node has all walls within a sandbox. It is False, and the run goes on with a wall
 	// less, where the kernel has no Landlock or no limit of the number of processes can be seen.
 	ConditionConfined = "Confined"
+	// ConditionToolsOffered is False when the model is not offered a tool that spec.tools grants. Runs whose tools need nothing
+	// beside the sandbox do not have it.
+	ConditionToolsOffered = "ToolsOffered"
 	// ConditionEgressReady is True while the egress proxy lets the sandbox reach the run's domains. A run with
 	// neither domains nor credentials does not have it.
 	ConditionEgressReady = "EgressReady"
@@ -127,6 +130,14 @@ const (
 	ReasonNoLandlock = "NoLandlock"
 	// ReasonNoProcessLimit: no limit of the number of processes can be seen in the sandbox.
 	ReasonNoProcessLimit = "NoProcessLimit"
+)
+
+// Reasons of ToolsOffered.
+const (
+	// ReasonToolsOffered: the model is offered all tools of spec.tools.
+	ReasonToolsOffered = "AllOffered"
+	// ReasonSearchNotConfigured: spec.tools has search_web, and the MotorCortex has no spec.search.
+	ReasonSearchNotConfigured = "SearchNotConfigured"
 )
 
 // Reasons of IsolationVerified.

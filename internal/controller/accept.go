@@ -16,6 +16,9 @@ import (
 
 // accept checks what admission cannot see, before the run asks for a place. An accepted run stays accepted.
 func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error) {
+	if err := r.showTools(ctx, s); err != nil {
+		return false, err
+	}
 	if isAccepted(s.run) {
 		return true, nil
 	}

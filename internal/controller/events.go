@@ -24,6 +24,7 @@ type transition struct{ kind, reason, action, note string }
 var toldOf = []struct{ conditionType, action string }{
 	{v1alpha1.ConditionAccepted, "Accept"},
 	{v1alpha1.ConditionCredentialsExposed, "Accept"},
+	{v1alpha1.ConditionToolsOffered, "Accept"},
 	{v1alpha1.ConditionSandboxReady, "StartSandbox"},
 	{v1alpha1.ConditionUserNamespace, "StartSandbox"},
 	{v1alpha1.ConditionEgressReady, "GrantEgress"},

@@ -56,6 +56,22 @@ func TestRunWaitsForItsModel(t *testing.T) {
 	r.want(v1alpha1.PhaseFailed, "ModelAvailable False RunEnded")
 }
 
+// A run with search_web says whether its model is offered it, and goes on without.
+func TestToolThatIsNotOffered(t *testing.T) {
+	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Tools = append(run.Spec.Tools, "search_web") })
+	r.ready()
+	r.want(v1alpha1.PhaseRunning, "ToolsOffered False SearchNotConfigured", "Accepted True Accepted")
+	if !slices.Contains(r.events, "Warning SearchNotConfigured") {
+		t.Errorf("events %v", r.events)
+	}
+	must(t, admin.Create(r.ctx, &v1alpha1.MotorCortex{
+		ObjectMeta: meta(r.run().Namespace, v1alpha1.CortexName),
+		Spec:       v1alpha1.MotorCortexSpec{Search: &v1alpha1.SearchProvider{Type: "SearXNG", URL: "https://search.example.org"}},
+	}))
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "ToolsOffered True AllOffered")
+}
+
 // If nobody gives the attempt up, the run ends by its own time all the same.
 func TestOutageThatNobodyEnds(t *testing.T) {
 	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.Limits.TimeoutSeconds = 60 })
