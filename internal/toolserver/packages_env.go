@@ -7,6 +7,7 @@ package toolserver
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -14,7 +15,7 @@ import (
 
 // withPackages adds to the variables of programs where the packages of the run's skill are, in a folder that is there
 // before the server starts. Programs of the image come before those of packages: a command that runs without an approval must be
-// the system's, and not what a package calls by its name. Modules of packages come before those of the image.
+// the system's, and not what a package calls by its name. So must the libraries that it loads. Modules of packages come before those of the image.
 // Node.js finds packages by require so; for import it takes no variable, and the image has a link /node_modules.
 func withPackages(env []string, dir, workspace, searchPath string) []string {
 	if dir == "" {
@@ -30,15 +31,26 @@ func withPackages(env []string, dir, workspace, searchPath string) []string {
 		"PYTHONPATH="+strings.Join(append([]string{workspace}, existing(python, filepath.Join(root, "usr/lib/python3/dist-packages"))...), ":"),
 		"NODE_PATH="+strings.Join(existing(node, filepath.Join(root, "usr/share/nodejs")), ":"),
 	)
-	// Libraries lie in a folder that is named after the machine, as in x86_64-linux-gnu.
-	libraries, err := filepath.Glob(filepath.Join(root, "usr/lib/*-linux-*"))
-	if err != nil {
-		libraries = nil // A path with a star in it.
-	}
-	if libraries = existing(append(libraries, filepath.Join(root, "usr/lib"), filepath.Join(root, "lib"))...); len(libraries) > 0 {
-		env = append(env, "LD_LIBRARY_PATH="+strings.Join(libraries, ":"))
+	if libraries := librariesIn(root); len(libraries) > 0 {
+		// What this variable names comes before the folders that are looked into without it. Those are named first, or a package could
+		// bring a library for bash, git and everything else that runs without being asked about.
+		env = append(env, "LD_LIBRARY_PATH="+strings.Join(slices.Concat(librariesIn("/usr/local"), librariesIn("/"), libraries), ":"))
 	}
 	return env
+}
+
+// librariesIn are the folders of libraries below a root, as the linker of programs looks into them. Libraries lie in a folder that is named
+// after the machine, as in x86_64-linux-gnu.
+func librariesIn(root string) []string {
+	var folders []string
+	for _, lib := range []string{"lib", "usr/lib"} {
+		named, err := filepath.Glob(filepath.Join(root, lib, "*-linux-*"))
+		if err != nil {
+			named = nil // A path with a star in it.
+		}
+		folders = append(folders, named...)
+	}
+	return existing(append(folders, filepath.Join(root, "lib"), filepath.Join(root, "usr/lib"))...)
 }
 
 // existing leaves out what is no folder.

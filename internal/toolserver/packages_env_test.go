@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -38,6 +39,25 @@ func TestProgramsOfPackagesComeLast(t *testing.T) {
 	}
 }
 
+// TestLibrariesOfPackagesComeLast has a package bring a library under the name of one that bash needs. What only the package has is found.
+func TestLibrariesOfPackagesComeLast(t *testing.T) {
+	s := stoppedSandbox(t)
+	s.packages = t.TempDir()
+	dir := filepath.Join(s.packages, toolapi.PackagesApt, "usr/lib")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"libc.so.6", "libtinfo.so.6", "libdl.so.2"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("no library\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.start()
+	if r := s.bash("bash -c 'echo well'; [[ $LD_LIBRARY_PATH == *:" + dir + " ]] && echo last"); r.Output != "well\nlast\n" {
+		t.Errorf("got %q", r.Output)
+	}
+}
+
 func TestWithPackages(t *testing.T) {
 	env := []string{"PATH=/bin"}
 	if got := withPackages(env, "", "/workspace", "/bin"); !slices.Equal(got, env) {
@@ -52,7 +72,8 @@ func TestWithPackages(t *testing.T) {
 	python, node, root := filepath.Join(dir, toolapi.PackagesPip), filepath.Join(dir, toolapi.PackagesNPM), filepath.Join(dir, toolapi.PackagesApt)
 	want := []string{
 		"PATH=/bin", "PATH=/bin:" + python + "/bin", "PYTHONPATH=/workspace:" + python, "NODE_PATH=" + node,
-		"LD_LIBRARY_PATH=" + root + "/usr/lib/x86_64-linux-gnu:" + root + "/usr/lib",
+		"LD_LIBRARY_PATH=" + strings.Join(slices.Concat(librariesIn("/usr/local"), librariesIn("/"),
+			[]string{root + "/usr/lib/x86_64-linux-gnu", root + "/usr/lib"}), ":"),
 	}
 	if got := withPackages(env, dir, "/workspace", "/bin"); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
