@@ -37,8 +37,8 @@ func (s *Server) once(ctx context.Context, c *call, req toolapi.Call) toolapi.Re
 					"So this one was not made. Wait for its end; for another effect give another idempotencyKey.", before)
 			}
 			return failure(toolapi.CodeOutcomeUnknown, "The call %s has the same idempotencyKey, and nobody saw how it went: it may have done all of "+
-				"its work, a part, or nothing. So this one was not made. Find out whether the effect is there before you decide what to do; "+
-				"for another effect give another idempotencyKey.", before)
+				"its work, a part, or nothing. So this one was not made. Find out whether the effect is there before you decide what to do. "+
+				"If it is not, make a call with other arguments and with another idempotencyKey: the key alone makes it no other call.", before)
 		case toolapi.CallFinished:
 			t, _ := s.toolOf(req.Tool)
 			return alreadyDone(before, *state.Result, outputLimit(t, req))
