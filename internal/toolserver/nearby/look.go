@@ -56,8 +56,8 @@ func Look(ctx context.Context, question []byte) []Try {
 		}
 	}
 	for _, link := range links() {
-		for _, to := range link.all() {
-			all.Go(func() { add(call(ctx, link, to, question)...) })
+		for _, s := range link.shouts(question) {
+			all.Go(func() { add(call(ctx, link, s)...) })
 		}
 	}
 	all.Wait()
@@ -151,22 +151,47 @@ func links() []link {
 	return found
 }
 
-// all are the addresses by which a program speaks to everything on the link at once.
-func (l link) all() []netip.Addr {
-	all := append(slices.Clone(l.broadcasts), netip.AddrFrom4([4]byte{255, 255, 255, 255}), netip.AddrFrom4([4]byte{224, 0, 0, 1}))
+// shout is a question to everything that listens to an address.
+type shout struct {
+	to       netip.AddrPort
+	question []byte
+}
+
+var (
+	// mdnsQuery asks all that speak multicast DNS which services they have, and to answer to the asker alone.
+	mdnsQuery = []byte("\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x09_services\x07_dns-sd\x04_udp\x05local\x00\x00\x0c\x80\x01")
+	// ssdpQuery asks all that speak SSDP who they are.
+	ssdpQuery = []byte("M-SEARCH * HTTP/1.1\r\nHOST: 239.255.255.250:1900\r\nMAN: \"ssdp:discover\"\r\nMX: 1\r\nST: ssdp:all\r\n\r\n")
+)
+
+// shouts are the ways by which a program speaks to everything on the link at once. It needs to join no group for that.
+func (l link) shouts(question []byte) []shout {
+	to := func(text string, port uint16, question []byte) shout {
+		ip := netip.MustParseAddr(text)
+		if ip.Is6() {
+			ip = ip.WithZone(l.name)
+		}
+		return shout{netip.AddrPortFrom(ip, port), question}
+	}
+	all := []shout{
+		to("255.255.255.255", 53, question), to("224.0.0.1", 53, question), to("224.0.0.251", 5353, mdnsQuery), to("239.255.255.250", 1900, ssdpQuery),
+	}
+	for _, ip := range l.broadcasts {
+		all = append(all, shout{netip.AddrPortFrom(ip, 53), question})
+	}
 	if l.six {
-		all = append(all, netip.MustParseAddr("ff02::1").WithZone(l.name))
+		all = append(all, to("ff02::1", 53, question), to("ff02::fb", 5353, mdnsQuery))
 	}
 	return all
 }
 
-// call asks the name servers among all, and gives each that answers.
-func call(ctx context.Context, l link, to netip.Addr, question []byte) []Try {
-	network, name := "udp4", "an answer to "+net.JoinHostPort(to.String(), "53")
-	if to.Is6() {
+// call asks all who listen, and gives the first that answers.
+func call(ctx context.Context, l link, s shout) []Try {
+	network, name := "udp4", "an answer to "+s.to.String()
+	if s.to.Addr().Is6() {
 		network = "udp6"
 	}
-	nothing := Try{Name: name, IPv6: to.Is6()}
+	nothing := Try{Name: name, IPv6: s.to.Addr().Is6()}
 	conn, err := new(net.ListenConfig).ListenPacket(ctx, network, "")
 	if err != nil {
 		nothing.Detail = err.Error()
@@ -178,7 +203,7 @@ func call(ctx context.Context, l link, to netip.Addr, question []byte) []Try {
 		nothing.Detail = err.Error()
 		return []Try{nothing}
 	}
-	if _, err := conn.WriteTo(question, net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, 53))); err != nil {
+	if _, err := conn.WriteTo(s.question, net.UDPAddrFromAddrPort(s.to)); err != nil {
 		nothing.Detail = err.Error()
 		return []Try{nothing}
 	}
@@ -189,7 +214,7 @@ func call(ctx context.Context, l link, to netip.Addr, question []byte) []Try {
 			return []Try{nothing}
 		}
 		if a, err := netip.ParseAddrPort(from.String()); err == nil && !l.isOwn(a.Addr()) {
-			return []Try{{Name: name + " from " + a.String(), IPv6: to.Is6(), Reached: true}}
+			return []Try{{Name: name + " from " + a.String(), IPv6: nothing.IPv6, Reached: true}}
 		}
 	}
 }

@@ -44,10 +44,15 @@ n python3 -c '
 import socket, threading
 s = socket.create_server(("::", 6443), family=socket.AF_INET6, dualstack_ipv6=True)
 u = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); u.bind(("::", 53))
-def serve():
+def group(address, port):
+    m = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); m.bind(("", port))
+    m.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(address) + socket.inet_aton("10.9.0.2"))
+    return m
+def serve(u):
     while True:
         d, a = u.recvfrom(512); u.sendto(d, a)
-threading.Thread(target=serve, daemon=True).start()
+for u in u, group("224.0.0.251", 5353), group("239.255.255.250", 1900):
+    threading.Thread(target=serve, args=[u], daemon=True).start()
 print("up", flush=True)
 while True: s.accept()[0].close()
 ' > up 2>/dev/null &
@@ -66,7 +71,7 @@ echo $pid > pid`
 		t.Fatal("something listens at port 1")
 	}
 	want := []string{
-		"an answer to 10.9.0.255:53 from 10.9.0.2:53",
+		"an answer to 10.9.0.255:53 from 10.9.0.2:53", "an answer to 224.0.0.251:5353 from 10.9.0.2:5353", "an answer to 239.255.255.250:1900 from 10.9.0.2:1900",
 		"an answer to 255.255.255.255:53 from 10.9.0.2:53", "an answer to [ff02::1%eth0]:53 from [fe80::ff:fe00:2%eth0]:53",
 		"the gateway at 10.9.0.2:6443", "the gateway at [fe80::ff:fe00:2%eth0]:6443",
 	}
