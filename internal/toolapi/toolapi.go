@@ -308,6 +308,8 @@ const (
 	ErrNotFound = "not_found"
 	// ErrLedgerFull (507): the ledger holds as many calls as it may; the sandbox is used up.
 	ErrLedgerFull = "ledger_full"
+	// ErrDiskFull (507): the volumes of the sandbox hold what they may hold.
+	ErrDiskFull = "disk_full"
 	// ErrInternal (500): the tool server could not keep its ledger or the workspace.
 	ErrInternal = "internal"
 )

@@ -64,6 +64,9 @@ func (p *processes) runBackground(ctx context.Context, j job, command string, li
 		return failure(toolapi.CodeInvalidArguments, "%d commands run in the background already, and no more may. End one of them:\n%s",
 			running, p.background.list(j.limit/2))
 	}
+	if full := p.disk.full(); full != nil {
+		return failure(toolapi.CodeDiskFull, "Nothing was started in the background: %s.", full)
+	}
 	env, note := p.environment(j)
 	job, err := p.startBackground(j, command, env, lifetime)
 	if err != nil {

@@ -183,6 +183,17 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 	if ctx.Err() != nil {
 		return interrupted(ctx, "before it started")
 	}
+	if t.alone {
+		watched, leave := s.processes.disk.enter(ctx)
+		defer func() {
+			leave()
+			s.processes.disk.judge(watched, &result, limit)
+		}()
+		if full := s.processes.disk.refuse(req.Tool); full != nil {
+			return *full
+		}
+		ctx = watched
+	}
 	result = t.run(ctx, job{id: req.ID, args: req.Arguments, key: req.IdempotencyKey, limit: limit})
 	result.Provenance = s.provenanceOf(req.Tool, result)
 	return result
@@ -238,6 +249,8 @@ func interrupted(ctx context.Context, when string) toolapi.Result {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errHalted):
 		return failure(toolapi.CodeCancelled, "The call was cancelled %s: %s.", when, haltedText)
+	case errors.As(cause, new(*diskFullError)):
+		return failure(toolapi.CodeDiskFull, "The call was ended %s: %s%s.", when, diskFullEnded, cause)
 	case errors.Is(cause, errCancelled):
 		return failure(toolapi.CodeCancelled, "The call was cancelled %s.", when)
 	case errors.Is(cause, context.DeadlineExceeded):

@@ -30,10 +30,10 @@ import (
 // Without Landlock (gVisor, kernels before 5.19) the server works all the same, and says so to the manager: what a hostile
 // program gains is to lie about its own sandbox. Without the filter no program is started: it is a wall to the network.
 
-// IsChild says whether this process was started by a server to be a part of it: a launcher, or a supervisor. The main
+// IsChild says whether this process was started by a server to be a part of it: a launcher, a supervisor, or a cleaner. The main
 // function calls RunChild then, and nothing else.
 func IsChild() bool {
-	return len(os.Args) > 1 && (os.Args[0] == launcherName || os.Args[0] == supervisorName)
+	return len(os.Args) > 1 && (os.Args[0] == launcherName || os.Args[0] == supervisorName || os.Args[0] == cleanerName)
 }
 
 // RunChild is such a part, and gives its exit status.
@@ -41,6 +41,9 @@ func RunChild() int {
 	runtime.LockOSThread() // What is confined is a thread, and so is the parent whose death a child hears of.
 	if os.Args[0] == launcherName {
 		return launch(launcherArgs(os.Args[1:]))
+	}
+	if os.Args[0] == cleanerName {
+		return clean(os.Args[1:])
 	}
 	return supervise(os.Args[1:])
 }

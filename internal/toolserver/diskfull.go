@@ -5,19 +5,133 @@
 package toolserver
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
 	"syscall"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 )
 
+// diskGuard ends what runs when a volume is full, and says who may do what until there is room again.
+type diskGuard struct {
+	watch *disk.Watch
+	// end ends what outlives its call. It may wait.
+	end func()
+
+	mu     sync.Mutex
+	cancel context.CancelCauseFunc
+}
+
+// diskFullError is the cause of the end of calls that run when a volume is full.
+type diskFullError struct{ disk.Full }
+
+func (e *diskFullError) Error() string {
+	free := e.Free()
+	what := fmt.Sprintf("%s holds %d bytes in %d files, and may hold %d bytes in %d files",
+		e.Volume.Dir, e.Used.Bytes, e.Used.Inodes, e.Volume.Bytes, e.Volume.Inodes)
+	if e.Volume.Name == stateVolume {
+		return what + ": the sandbox's own records are full, no call is made any more, and nothing in the sandbox can change that; finish with what you have"
+	}
+	how := fmt.Sprintf("%d bytes", free.Bytes)
+	if free.Inodes > 0 {
+		how = fmt.Sprintf("%d bytes and %d files", free.Bytes, free.Inodes)
+	}
+	return fmt.Sprintf("%s; remove %s there with bash (rm, find -delete): until then bash can read and delete and not write, and calls that write are refused",
+		what, how)
+}
+
+const (
+	workspaceVolume = "workspace"
+	tempVolume      = "tmp"
+	stateVolume     = "state"
+	diskFullEnded   = "every program in the sandbox was ended, those in the background too, because the disk is full: "
+)
+
+// newDiskGuard begins to watch. Without sizes there is nothing to watch.
+func newDiskGuard(log *slog.Logger, cfg Config, p *processes) *diskGuard {
+	g := &diskGuard{end: p.supervisors.stop}
+	volume := func(name, dir string, size int64) disk.Volume {
+		return disk.Volume{Name: name, Dir: dir, Bytes: size, Inodes: disk.Inodes(size)}
+	}
+	g.watch = disk.New(log, disk.Hooks{Pause: p.reaper.pause, Full: g.filled, Spare: p.reaper.spares},
+		volume(workspaceVolume, cfg.Workspace, cfg.Disk.Workspace),
+		volume(tempVolume, cfg.TempDir, cfg.Disk.Temp),
+		volume(stateVolume, cfg.State, cfg.Disk.State))
+	return g
+}
+
+// filled ends what runs. Every program is stopped meanwhile, and killed after it.
+func (g *diskGuard) filled(f disk.Full) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cancel != nil {
+		g.cancel(&diskFullError{f})
+	}
+	go g.end() // A supervisor that was just starting its program when it was stopped would do so now.
+}
+
+// enter watches over a call that may write, and gives the context that ends when a volume is full. The lane is held.
+func (g *diskGuard) enter(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	g.set(cancel)
+	leave := g.watch.Enter()
+	return ctx, func() {
+		leave()
+		g.set(nil)
+		cancel(nil)
+	}
+}
+
+func (g *diskGuard) set(cancel context.CancelCauseFunc) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cancel = cancel
+}
+
+// full says why nothing may be written, nil if that is not so.
+func (g *diskGuard) full() error {
+	if f := g.watch.Full(); f != nil {
+		return &diskFullError{*f}
+	}
+	return nil
+}
+
+// refuse gives the result of a call that is not made because it may write, nil if it may be made. What only reads and deletes is.
+func (g *diskGuard) refuse(tool string) *toolapi.Result {
+	full := g.full()
+	if full == nil || (tool == toolapi.ToolBash || tool == toolapi.ToolGrep) && g.watch.Full().Volume.Name != stateVolume {
+		return nil
+	}
+	r := failure(toolapi.CodeDiskFull, "Nothing was done, because the disk of the sandbox is full: %s.", full)
+	return &r
+}
+
+// judge says in a result of at most limit bytes that a full disk ended the call, or that the call filled it.
+func (g *diskGuard) judge(ctx context.Context, result *toolapi.Result, limit int) {
+	full, ended := errors.AsType[*diskFullError](context.Cause(ctx))
+	if !ended || result.ErrorCode == toolapi.CodeDiskFull {
+		return
+	}
+	if !result.OK {
+		result.ErrorCode, result.Retryable = toolapi.CodeDiskFull, false
+	}
+	text := "\n[disk_full: " + diskFullEnded + full.Error() + "]\n"
+	result.Output = bound(result.Output, max(0, limit-len(text))) + text
+}
+
 // fileLimit makes the result of a program that a file at its limit has ended one of disk_full, and says so to the model.
 func (p *processes) fileLimit(result *toolapi.Result, status syscall.WaitStatus) string {
-	if p.sizes.File() <= 0 || !disk.EndedByLimit(status) {
+	if p.sizes.File() <= 0 || result.ErrorCode == toolapi.CodeDiskFull || !disk.EndedByLimit(status) {
 		return ""
 	}
 	result.ErrorCode = toolapi.CodeDiskFull
+	if full := p.disk.full(); full != nil {
+		return "[disk_full: " + full.Error() + "]\n"
+	}
 	return fmt.Sprintf("[disk_full: a file would have grown past %d bytes, the size of the workspace %s, so the program that wrote it was ended; "+
 		"write less, and remove with rm what is no longer needed]\n", p.sizes.File(), p.workspace.dir)
 }

@@ -143,6 +143,12 @@ func (s *Server) enterForInput(r *request, local string) (done func(), err error
 			return nil, r.Context().Err()
 		}
 	}
+	if full := s.processes.disk.full(); full != nil {
+		done()
+		return nil, &refusal{http.StatusInsufficientStorage, toolapi.ErrDiskFull, display(local) + " was not put into the workspace: " + full.Error()}
+	}
+	leave, unlock := s.processes.disk.watch.Enter(), done
+	done = func() { leave(); unlock() }
 	// In the lane no call that changes files runs, so what is true here stays true until the file is there.
 	if s.ledger.used() {
 		err = &refusal{http.StatusConflict, toolapi.ErrFileConflict, fmt.Sprintf(

@@ -56,8 +56,12 @@ func (p *processes) execute(ctx context.Context, exe string, prog program, out i
 		}
 	}
 	text := &cleaner{to: out}
+	path, args := exe, append([]string{exe}, prog.args...)
+	if p.disk.full() != nil {
+		path, args = p.self, append([]string{cleanerName}, args...)
+	}
 	pid, err := p.reaper.start(start{
-		path: exe, args: append([]string{exe}, prog.args...), env: lastOfEach(prog.env), dir: cmp.Or(prog.dir, p.workspace.dir),
+		path: path, args: args, env: lastOfEach(prog.env), dir: cmp.Or(prog.dir, p.workspace.dir),
 		files: append([]*os.File{prog.stdin, console.write, console.write}, values.files()...),
 	}, foreground)
 	console.begin(text)

@@ -39,6 +39,7 @@ type processes struct {
 	path       []string // folders of the search path
 	reaper     *reaper
 	sizes      disk.Sizes
+	disk       *diskGuard
 	// lane is held by the one call at a time that may start processes or change files.
 	lane        chan struct{}
 	supervisors supervisors
@@ -62,7 +63,7 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 		launch.close()
 		return nil, err
 	}
-	return &processes{
+	p := &processes{
 		workspace:   ws,
 		egress:      way,
 		aptKeyring:  cfg.AptKeyring,
@@ -88,13 +89,16 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 			// Programs of the code tool import the modules that lie in the workspace.
 			"PYTHONPATH=" + ws.dir,
 		}, cfg.Packages, ws.dir, cfg.SearchPath),
-	}, nil
+	}
+	p.disk = newDiskGuard(cfg.Logger, cfg, p)
+	return p, nil
 }
 
 // close ends what was started and not waited for. No call runs any more.
 func (p *processes) close() {
 	p.supervisors.close()
 	p.background.pumps.Wait()
+	p.disk.watch.Close()
 	p.reaper.close()
 }
 
@@ -182,6 +186,9 @@ func (p *processes) finishOutput(result *toolapi.Result, out *collector, file, t
 
 // createOutput makes the file for an output.
 func (p *processes) createOutput(file string) (io.WriteCloser, error) {
+	if p.disk.full() != nil {
+		return nil, syscall.ENOSPC
+	}
 	return p.workspace.createOutput(file)
 }
 
@@ -216,6 +223,9 @@ func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
 	case errors.Is(cause, errHalted):
 		result.ErrorCode = toolapi.CodeCancelled
 		return result, "[the call was cancelled: " + haltedText + "]\n"
+	case errors.As(cause, new(*diskFullError)):
+		result.ErrorCode = toolapi.CodeDiskFull
+		return result, "[disk_full: " + diskFullEnded + cause.Error() + "]\n"
 	case errors.Is(cause, errCancelled):
 		result.ErrorCode = toolapi.CodeCancelled
 		return result, "[the call was cancelled: the program and everything it started was killed]\n"

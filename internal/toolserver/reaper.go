@@ -41,6 +41,8 @@ type reaper struct {
 	own     map[int]kind
 	launch  *launcher
 	signals chan os.Signal
+	// paused says that pause holds the lock; only who calls pause reads it.
+	paused bool
 	// stop ends what collects orphans, and stopped is closed when that has ended.
 	stop, stopped chan struct{}
 }

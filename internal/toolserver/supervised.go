@@ -27,6 +27,8 @@ type supervised struct {
 	// status is how the program ended, nil as long as it runs; what it started may go on after it.
 	status atomic.Pointer[syscall.WaitStatus]
 	ended  chan struct{}
+	// leave tells the watch of the disk that it has ended.
+	leave func()
 	// end closes ended and takes it off the list. It comes when nothing is left, or when stop has given up.
 	end func()
 }
@@ -50,6 +52,9 @@ func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *o
 	if err != nil {
 		return nil, err
 	}
+	if err := p.disk.full(); err != nil {
+		return nil, err
+	}
 	link, theirs, err := newLink()
 	if err != nil {
 		return nil, err
@@ -59,15 +64,18 @@ func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *o
 	s.end = sync.OnceFunc(func() {
 		p.supervisors.remove(s)
 		close(s.ended)
+		s.leave()
 	})
 	launch := start{
 		path: p.self, args: append([]string{supervisorName, exe}, argv[1:]...), env: lastOfEach(env), dir: p.workspace.dir,
 		files: []*os.File{stdin, stdout, stderr, theirs},
 	}
+	s.leave = p.disk.watch.Enter()
 	if err := p.supervisors.add(s, func() error {
 		s.number, err = p.reaper.start(launch, supervisor)
 		return err
 	}); err != nil {
+		s.leave()
 		err = errors.Join(err, link.Close())
 		if errors.Is(err, errLauncher) {
 			p.reaper.killLost() // Nobody may know whether it was started.

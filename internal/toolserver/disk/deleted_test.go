@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package disk
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+func TestDeleted(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command("/bin/bash", "-c", `exec 3<>a 4<&3 5<>b; head -c 1M /dev/zero >&3; rm a; echo up; read`)
+	cmd.Dir = dir
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	defer func() { _ = in.Close(); _ = cmd.Wait() }()
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	used, _ := deleted([]string{dir, os.TempDir() + "/another"}, func(int) bool { return false })
+	if got := used[dir]; got != (Usage{megabyte, 1}) {
+		t.Errorf("%+v", used)
+	}
+	used, _ = deleted([]string{dir}, func(pid int) bool { return pid == cmd.Process.Pid })
+	if len(used) > 0 {
+		t.Errorf("a process of the server's own counts: %+v", used)
+	}
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// Tick lies between two looks at the free room of the filesystem while something runs. At 4 GB/s, which is more than memory
+	// takes from one processor, 20 MB are written in it.
+	Tick = 5 * time.Millisecond
+	// share is the part of a bound by which a filesystem must lose room before everything is stopped for a count, if less is left.
+	share = 16
+	// minPause and duty bound what counting costs while nothing happens: a twentieth of one processor.
+	minPause = 250 * time.Millisecond
+	duty     = 20
+)
+
+// Volume is a folder with bounds.
+type Volume struct {
+	// Name is for people.
+	Name, Dir string
+	// Bytes and Inodes are the most that it may hold.
+	Bytes, Inodes int64
+}
+
+// Full says which volume is full.
+type Full struct {
+	Volume Volume
+	Used   Usage
+}
+
+// Hooks are what a Watch does to the sandbox.
+type Hooks struct {
+	// Pause stops every program, calls look, and then kills every program if look reports so, or lets all go on.
+	Pause func(look func() (kill bool))
+	// Full is called once when a volume is found full, while everything is stopped. It must not wait.
+	Full func(Full)
+	// Spare reports whether a process is one of the server's own.
+	Spare func(pid int) bool
+}
+
+// Watch keeps volumes within their bounds. It costs nothing while nothing runs.
+//
+// What a tree takes is known for sure only by a walk, and a walk of a large tree takes longer than a program needs to fill a disk.
+// What a filesystem has left is told in a microsecond, but of all its Pods together. So the fall of free room since the last walk
+// says when to look: the programs are stopped first, so that nothing grows while it is counted, and go on if others wrote.
+// Whatever hides from that, because others give room back at the same time, takes no room of the node, and is found by the next
+// regular walk.
+type Watch struct {
+	log   *slog.Logger
+	hooks Hooks
+	wake  chan struct{}
+	stop  chan struct{}
+	ended chan struct{}
+
+	mu      sync.Mutex
+	volumes []*state
+	// active counts what may write.
+	active int
+	due    time.Time
+	full   *Full
+}
+
+// state is what is known of a volume.
+type state struct {
+	Volume
+	used Usage
+	// then is what the filesystem had when used was counted, corrected by what others did while nothing ran here.
+	then, left room
+	// ceiling is the least that a full volume must hold to be found full again.
+	ceiling Usage
+}
+
+// room is what a filesystem has left, and its inodes in use. Filesystems that do not tell inodes have 0.
+type room struct{ free, inodes int64 }
+
+// New starts a watch; volumes without a bound are left out. Close ends it.
+func New(log *slog.Logger, hooks Hooks, volumes ...Volume) *Watch {
+	w := &Watch{log: log, hooks: hooks, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
+	for _, v := range volumes {
+		if v.Bytes > 0 {
+			now := roomOf(v.Dir, room{})
+			w.volumes = append(w.volumes, &state{Volume: v, then: now, left: now})
+		}
+	}
+	go w.run()
+	return w
+}
+
+// Close ends the watch, and returns when it has ended.
+func (w *Watch) Close() {
+	close(w.stop)
+	<-w.ended
+}
+
+// Enter says that something begins that may write, and leave that it has ended. What is full is counted again before, for somebody
+// may have made room.
+func (w *Watch) Enter() (leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.active == 0 {
+		w.forgetOthers()
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+	if w.full != nil {
+		w.review()
+	} else {
+		w.look(time.Now())
+	}
+	w.active++
+	return sync.OnceFunc(w.leave)
+}
+
+func (w *Watch) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.look(time.Time{})
+	w.active--
+	for _, v := range w.volumes {
+		v.left = roomOf(v.Dir, v.left)
+	}
+}
+
+// Full gives the volume that is full, nil if none is.
+func (w *Watch) Full() *Full {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.full
+}
+
+// forgetOthers takes out of the account what the filesystem gained and lost while nothing ran here.
+func (w *Watch) forgetOthers() {
+	for _, v := range w.volumes {
+		now := roomOf(v.Dir, v.left)
+		v.then.free += now.free - v.left.free
+		v.then.inodes += now.inodes - v.left.inodes
+	}
+}
+
+func (w *Watch) run() {
+	defer close(w.ended)
+	tick := time.NewTicker(Tick)
+	defer tick.Stop()
+	for {
+		w.mu.Lock()
+		idle := w.active == 0
+		w.mu.Unlock()
+		if idle {
+			tick.Stop()
+			select {
+			case <-w.stop:
+				return
+			case <-w.wake:
+			}
+			tick.Reset(Tick)
+		}
+		select {
+		case <-w.stop:
+			return
+		case <-tick.C:
+		}
+		w.mu.Lock()
+		if w.active > 0 {
+			w.look(time.Now())
+		}
+		w.mu.Unlock()
+	}
+}
+
+// look counts if there is a reason to. The zero time is no time for a regular count.
+func (w *Watch) look(now time.Time) {
+	urgent := false
+	for _, v := range w.volumes {
+		urgent = urgent || v.fell(roomOf(v.Dir, v.then))
+	}
+	if !urgent && !now.IsZero() && now.After(w.due) {
+		over, err := w.count()
+		urgent = over != nil || err != nil // It is counted again, with everything stopped.
+	}
+	if !urgent {
+		return
+	}
+	w.hooks.Pause(func() (kill bool) {
+		over, err := w.count()
+		if err != nil {
+			w.log.Error("what the sandbox takes of the disk cannot be counted", "error", err)
+		}
+		if over == nil {
+			return false
+		}
+		w.full = over
+		w.log.Warn("a volume of the sandbox is full: everything that ran was ended", "volume", over.Volume.Name,
+			"bytes", over.Used.Bytes, "most", over.Volume.Bytes, "inodes", over.Used.Inodes, "mostInodes", over.Volume.Inodes)
+		w.hooks.Full(*over)
+		return true
+	})
+}
+
+// fell reports whether the filesystem lost so much that the volume may be over its bounds.
+func (v *state) fell(now room) bool {
+	most := v.bound()
+	return v.then.free-now.free > max(most.Bytes-v.used.Bytes, v.Bytes/share) ||
+		now.inodes-v.then.inodes > max(most.Inodes-v.used.Inodes, v.Inodes/share)
+}
+
+// bound is what the volume may hold now: one that is full already may be looked at, and may not grow.
+func (v *state) bound() Usage {
+	return Usage{max(v.Bytes, v.ceiling.Bytes), max(v.Inodes, v.ceiling.Inodes)}
+}
+
+// count counts every volume, and gives one that is over its bounds.
+func (w *Watch) count() (over *Full, err error) {
+	began := time.Now()
+	dirs := make([]string, 0, len(w.volumes))
+	for _, v := range w.volumes {
+		dirs = append(dirs, v.Dir)
+	}
+	nameless, hidden := deleted(dirs, w.hooks.Spare)
+	for _, v := range w.volumes {
+		now := roomOf(v.Dir, v.then)
+		most := v.bound()
+		used, failed := Count(v.Dir, most.Inodes)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("count %s: %w", v.Dir, failed))
+			continue
+		}
+		used.Bytes += nameless[v.Dir].Bytes
+		used.Inodes += nameless[v.Dir].Inodes
+		// What a process hides can only be told from what others wrote by believing the worst of it.
+		if fall := v.then.free - now.free; hidden && fall > max(v.Bytes/share, most.Bytes-v.used.Bytes) {
+			used.Bytes = max(used.Bytes, v.used.Bytes+fall)
+		}
+		v.used, v.then = used, now
+		if over == nil && (used.Bytes > most.Bytes || used.Inodes > most.Inodes) {
+			over = &Full{v.Volume, used}
+		}
+	}
+	for _, v := range w.volumes {
+		v.ceiling = Usage{}
+		if over != nil || w.full != nil {
+			v.ceiling = Usage{v.used.Bytes + v.Bytes/share, v.used.Inodes + v.Inodes/share}
+		}
+	}
+	w.due = time.Now().Add(max(minPause, duty*time.Since(began)))
+	return over, err
+}
+
+// review finds out whether there is room again: a sixteenth of each bound.
+func (w *Watch) review() {
+	for _, v := range w.volumes {
+		v.ceiling = Usage{}
+	}
+	if _, err := w.count(); err != nil {
+		return
+	}
+	for _, v := range w.volumes {
+		if v.used.Bytes > v.Bytes-v.Bytes/share || v.used.Inodes > v.Inodes-v.Inodes/share {
+			w.full = &Full{v.Volume, v.used}
+			return
+		}
+	}
+	w.full = nil
+	for _, v := range w.volumes {
+		v.ceiling = Usage{}
+	}
+}
+
+// Free is how many bytes and inodes must go before the volume counts as having room again.
+func (f Full) Free() Usage {
+	return Usage{
+		max(0, f.Used.Bytes-f.Volume.Bytes+f.Volume.Bytes/share), max(0, f.Used.Inodes-f.Volume.Inodes+f.Volume.Inodes/share),
+	}
+}
+
+// roomOf is what the filesystem of a folder has left, or otherwise if it does not tell: then the regular counts remain.
+func roomOf(dir string, otherwise room) room {
+	var stat unix.Statfs_t
+	if unix.Statfs(dir, &stat) != nil {
+		return otherwise
+	}
+	return room{int64(stat.Bfree) * stat.Bsize, int64(stat.Files) - int64(stat.Ffree)}
+}

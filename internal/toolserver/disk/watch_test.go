@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package disk
+
+import (
+	"log/slog"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// watched is a Watch of one volume of 8 MB, and what it does.
+type watched struct {
+	*Watch
+	dir           string
+	pauses, kills atomic.Int32
+	filled        chan Full
+}
+
+func newWatched(t *testing.T) *watched {
+	w := &watched{dir: t.TempDir(), filled: make(chan Full, 100)}
+	w.Watch = New(slog.New(slog.DiscardHandler), Hooks{
+		Pause: func(look func() bool) {
+			w.pauses.Add(1)
+			if look() {
+				w.kills.Add(1)
+			}
+		},
+		Full:  func(f Full) { w.filled <- f },
+		Spare: func(int) bool { return false },
+	}, Volume{Name: "unbounded", Dir: "/"}, Volume{Name: "small", Dir: w.dir, Bytes: 8 * megabyte, Inodes: 100})
+	t.Cleanup(w.Close)
+	return w
+}
+
+func (w *watched) wantFull(t *testing.T) {
+	t.Helper()
+	select {
+	case f := <-w.filled:
+		if f.Volume.Name != "small" || w.Full() == nil || w.kills.Load() == 0 {
+			t.Errorf("%+v, %v", f, w.Full())
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("nothing was found")
+	}
+}
+
+func TestWatch(t *testing.T) {
+	for name, fill := range map[string]func(t *testing.T, dir string){
+		"bytes": func(t *testing.T, dir string) { write(t, dir+"/a", 9*megabyte) },
+		"inodes": func(t *testing.T, dir string) {
+			for i := range 101 {
+				write(t, dir+"/"+strconv.Itoa(i), 0)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatched(t)
+			leave := w.Enter()
+			if w.Full() != nil {
+				t.Fatal("an empty volume is full")
+			}
+			fill(t, w.dir)
+			w.wantFull(t)
+			leave()
+			leave() // It does nothing.
+			w.Enter()()
+			if f := w.Full(); f == nil || f.Free() == (Usage{}) {
+				t.Errorf("without room: %+v", f)
+			}
+			entries, _ := os.ReadDir(w.dir)
+			for _, e := range entries {
+				must(t, os.Remove(w.dir+"/"+e.Name()))
+			}
+			w.Enter()()
+			if f := w.Full(); f != nil {
+				t.Errorf("with room: %+v", f)
+			}
+		})
+	}
+}
+
+// A call that is over before the watch looks is seen when it ends, or when the next one begins.
+func TestWatchSeesShortCalls(t *testing.T) {
+	w := newWatched(t)
+	for i := 0; w.Full() == nil; i++ {
+		if i > 20 {
+			t.Fatal("nothing was found")
+		}
+		leave := w.Enter()
+		write(t, w.dir+"/"+strconv.Itoa(i), megabyte)
+		leave()
+	}
+}
+
+func TestFullFree(t *testing.T) {
+	v := Volume{Bytes: 1600, Inodes: 160}
+	if got := (Full{v, Usage{1700, 100}}).Free(); got != (Usage{200, 0}) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"os"
+	"syscall"
+)
+
+// pause stops every program of the sandbox, so that nothing changes while look looks. If that reports so, they are killed, but for
+// supervisors, which end by themselves when nothing is below them; else they go on.
+func (r *reaper) pause(look func() (kill bool)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.paused = true
+	defer func() { r.paused = false }()
+	r.signalBelow(syscall.SIGSTOP)
+	if look() {
+		for range 2 { // A process that was just being made when the signal came is seen by the second look.
+			signalEach(r.programs(), syscall.SIGKILL)
+		}
+	}
+	r.signalBelow(syscall.SIGCONT)
+}
+
+// signalBelow sends a signal to all that is below the server. As process 1 that is everything, which no fork escapes.
+func (r *reaper) signalBelow(sig syscall.Signal) {
+	if os.Getpid() == 1 {
+		_ = syscall.Kill(-1, sig) // It fails only if there is nothing.
+		return
+	}
+	for range 2 { // As in pause.
+		t, _ := r.table()
+		for pid := range t {
+			if t.below(pid, os.Getpid()) {
+				_ = syscall.Kill(pid, sig) // It fails only for what has just ended.
+			}
+		}
+	}
+}
+
+// programs are the processes below this one, but for the launcher and the supervisors.
+func (r *reaper) programs() (pids []int) {
+	t, _ := r.table()
+	for pid := range t {
+		if !r.isServer(pid) && t.below(pid, os.Getpid()) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// spares reports whether a process is the server's own. It is called by what calls pause, within that and without.
+func (r *reaper) spares(pid int) bool {
+	if !r.paused {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+	}
+	return r.isServer(pid)
+}
+
+func (r *reaper) isServer(pid int) bool { return pid == r.launch.pid() || r.own[pid] == supervisor }
