@@ -146,6 +146,7 @@ func (r *MotorRunReconciler) compose(s *scope, st *runState, ips []netip.Addr) *
 		if read := st.credentials[c.Name]; read.problem == nil {
 			g.Credentials = append(g.Credentials, grant.Credential{
 				Name: c.Name, Handle: grant.Handle(r.Config.EgressKey, uid, podUID, c.Name), Hosts: texts(c.Hosts), Slot: c.Slot, Value: read.value,
+				Exposed: c.ExposeToSandbox,
 			})
 		}
 	}

@@ -3,6 +3,7 @@
 package egress
 
 import (
+	"bytes"
 	"context"
 	"crypto/subtle"
 	"crypto/tls"
@@ -46,9 +47,10 @@ type policy struct {
 	rules allowlist.List
 	// bound are the hosts that a credential is for.
 	bound allowlist.List
-	// handles finds the run's handles, however they are encoded, and values what they stand for.
-	handles *redact.Redactor
-	values  *values
+	// held finds what the sandbox has of credentials, however it is encoded: the run's handles, and the values that are exposed to it.
+	held *redact.Redactor
+	// values are what the handles stand for.
+	values *values
 }
 
 // link is an open connection to a host.
@@ -258,16 +260,21 @@ func read(gr *grant.Grant) (policy, error) {
 		return policy{}, fmt.Errorf("domains: %w", err)
 	}
 	p := policy{grant: gr, rules: rules}
-	var handles []redact.Secret
+	var held []redact.Secret
 	for _, c := range gr.Credentials {
 		hosts, err := allowlist.ParseList(c.Hosts)
 		if err != nil {
 			return policy{}, fmt.Errorf("hosts of the credential %q: %w", c.Name, err)
 		}
 		p.bound = append(p.bound, hosts...)
-		handles = append(handles, redact.Secret{Name: c.Name, Value: []byte(c.Handle)})
+		held = append(held, redact.Secret{Name: c.Name, Value: []byte(c.Handle)})
+		if c.Exposed {
+			for _, part := range redact.Parts(c.Slot, c.Value.Reveal()) {
+				held = append(held, redact.Secret{Name: c.Name, Value: bytes.TrimSpace(part)})
+			}
+		}
 	}
-	p.handles = redact.New(handles...)
+	p.held = redact.New(held...)
 	switch {
 	case gr.CA != nil:
 		if _, err := tls.X509KeyPair(gr.CA.Cert, gr.CA.Key); err != nil {

@@ -72,7 +72,8 @@ func (x *exchange) judgePlain(req *request, bound bool) Reason {
 	return ""
 }
 
-// showsCredential finds handles, and values of the run, in the address and the header of a request.
+// showsCredential finds handles, and values that are exposed to the sandbox, in the address and the header of a request. A value that the
+// sandbox does not have is not looked for: a refusal would tell a program in it that it has guessed right.
 func (x *exchange) showsCredential(req *request) bool {
 	texts := []string{req.path}
 	if decoded, err := url.PathUnescape(req.path); err == nil {
@@ -91,9 +92,8 @@ func (x *exchange) showsCredential(req *request) bool {
 			}
 		}
 	}
-	hide := x.session.Redactor()
 	return slices.ContainsFunc(texts, func(t string) bool {
-		return hasHandle(t) || x.session.policy.handles.String(t) != t || hide.String(t) != t
+		return hasHandle(t) || x.session.policy.held.String(t) != t
 	})
 }
 

@@ -278,6 +278,33 @@ func TestPlain(t *testing.T) {
 	})
 }
 
+// A request without TLS is the same to a program whether it holds a value that the sandbox does not have or one that is no value at all.
+func TestPlainTellsNoGuess(t *testing.T) {
+	const value = "s3cr3t-value-of-forge"
+	for name, guess := range map[string]string{"right": value, "wrong": "another-text-of-forge"} {
+		for where, request := range map[string]string{
+			"header":  "GET http://example.org/ HTTP/1.1\r\n" + host + "X-Key: " + guess + "\r\n",
+			"address": "GET http://example.org/" + guess + " HTTP/1.1\r\n" + host,
+			"basic":   "GET http://example.org/ HTTP/1.1\r\n" + host + "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+guess)) + "\r\n",
+		} {
+			t.Run(name+" "+where, func(t *testing.T) {
+				w, got := plainWorld(t)
+				g := w.grantOf("example.org:80")
+				g.CA = testCA(t)
+				g.Credentials = []grant.Credential{{
+					Name: "forge", Handle: grant.Handle(key, runUID, "pod-1", "forge"), Hosts: []string{"example.org"}, Slot: "bearer", Value: grant.NewValue([]byte(value)),
+				}}
+				w.set(g)
+				a := w.raw(request + authorization(token()) + "\r\n")
+				if a.reason != "" {
+					t.Errorf("%s, %s", a.phrase, a.reason)
+				}
+				<-got
+			})
+		}
+	}
+}
+
 func TestCredentialInPlain(t *testing.T) {
 	handle, value := grant.Handle(key, runUID, "pod-1", "forge"), "s3cr3t-value-of-forge"
 	for name, request := range map[string]string{
@@ -297,7 +324,7 @@ func TestCredentialInPlain(t *testing.T) {
 			g := w.grantOf("example.org:80", "example.org:8080")
 			g.CA = testCA(t)
 			g.Credentials = []grant.Credential{{
-				Name: "forge", Handle: handle, Hosts: []string{"example.org:8080"}, Slot: "bearer", Value: grant.NewValue([]byte(value)),
+				Name: "forge", Handle: handle, Hosts: []string{"example.org:8080"}, Slot: "bearer", Exposed: true, Value: grant.NewValue([]byte(value)),
 			}}
 			w.set(g)
 			a := w.raw(request + authorization(token()) + "\r\n")

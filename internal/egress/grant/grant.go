@@ -73,8 +73,10 @@ type Credential struct {
 	// Hosts are rules as allowlist.ParseRule reads them.
 	Hosts []string `json:"hosts"`
 	// Slot is bearer, basic, "header NAME" or "query NAME".
-	Slot  string `json:"slot"`
-	Value Value  `json:"-"`
+	Slot string `json:"slot"`
+	// Exposed says that the sandbox has the value itself.
+	Exposed bool  `json:"exposed,omitempty"`
+	Value   Value `json:"-"`
 }
 
 // CA is a certificate authority, in PEM.
