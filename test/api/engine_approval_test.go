@@ -83,7 +83,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 			}
 			// Of what expires nobody tells the engine: it has to wake by itself.
 			st := r.ended(1)[0].Status
-			if res := st.Results[1]; res.OK != (tt.code == "") || res.ErrorCode != tt.code {
+			if res := resultIn(t, st.Results, 1); res.OK != (tt.code == "") || res.ErrorCode != tt.code {
 				t.Errorf("the result is %+v", res)
 			}
 			if _, err := os.Stat(filepath.Join(r.workspace, "after")); err != nil || r.effects() != tt.effects {
@@ -141,7 +141,7 @@ func TestEngineTakesAWaitingRunOver(t *testing.T) {
 	stop()
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
-	if st := r.ended(1)[0].Status; st.Results[0].ErrorCode != toolapi.CodeApprovalExpired || r.effects() != "" {
+	if st := r.ended(1)[0].Status; resultIn(t, st.Results, 0).ErrorCode != toolapi.CodeApprovalExpired || r.effects() != "" {
 		t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 	}
 }
@@ -208,7 +208,7 @@ func (r *engineRig) wantDecision(d v1alpha1.Decision) {
 		outcome, effects = v1alpha1.ApprovalDenied, ""
 	}
 	st := r.ended(1)[0].Status
-	if len(st.Approvals) != 1 || st.Approvals[0].Outcome != outcome || st.Results[0].OK != (d == v1alpha1.DecisionApprove) || r.effects() != effects {
+	if len(st.Approvals) != 1 || st.Approvals[0].Outcome != outcome || resultIn(r.t, st.Results, 0).OK != (d == v1alpha1.DecisionApprove) || r.effects() != effects {
 		r.t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 	}
 }
@@ -229,7 +229,7 @@ func TestEngineAsksAgain(t *testing.T) {
 		r.steps(func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Approvals) == 2 })
 		r.decideCall(r.pendingApproval("a0-s1-c0-r1"), v1alpha1.DecisionDeny)
 		st := r.ended(1)[0].Status
-		if st.Results[0].ErrorCode != toolapi.CodeSkipped || r.effects() != "effect\n" || len(st.Approvals) != 2 {
+		if resultIn(t, st.Results, 0).ErrorCode != toolapi.CodeSkipped || r.effects() != "effect\n" || len(st.Approvals) != 2 {
 			t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 		}
 	})
@@ -244,7 +244,7 @@ func TestEngineAsksAgain(t *testing.T) {
 		second := r.pendingApproval("a0-s2-c0")
 		wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(second.ID, v1alpha1.DecisionApprove, first.Action.ArgsDigest)), "argsDigest")
 		r.decideCall(second, v1alpha1.DecisionDeny)
-		if st := r.ended(2)[1].Status; st.Results[0].ErrorCode != toolapi.CodeApprovalDenied || r.effects() != "effect\n" {
+		if st := r.ended(2)[1].Status; resultIn(t, st.Results, 0).ErrorCode != toolapi.CodeApprovalDenied || r.effects() != "effect\n" {
 			t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 		}
 	})
@@ -271,7 +271,7 @@ func TestEngineAsksForTheModel(t *testing.T) {
 			r.steps(func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Results) == 2 })
 			respond(r.ctx, t, r.run, r.pending().ID, "this")
 			st := r.ended(1)[0].Status
-			if st.Results[0].OK != (code == "") || st.Results[0].ErrorCode != code || !st.Results[2].OK {
+			if resultIn(t, st.Results, 0).OK != (code == "") || resultIn(t, st.Results, 0).ErrorCode != code || !resultIn(t, st.Results, 2).OK {
 				t.Errorf("the results are %+v", st.Results)
 			}
 		})
@@ -288,7 +288,7 @@ func TestEngineRefusesCommands(t *testing.T) {
 	r.startEngine("worker-1", nil)
 	st := r.ended(1)[0].Status
 	for i, want := range []string{toolapi.CodeCommandNotAllowed, toolapi.CodeCommandNotAllowed, ""} {
-		if res := st.Results[i]; res.ErrorCode != want || res.OK != (want == "") {
+		if res := resultIn(t, st.Results, i); res.ErrorCode != want || res.OK != (want == "") {
 			t.Errorf("call %d: %+v", i, res)
 		}
 	}
@@ -306,7 +306,7 @@ func TestEngineDoesNothingTwice(t *testing.T) {
 	}, func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 3 })
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
-	if res := steps[1].Status.Results[0]; res.ErrorCode != toolapi.CodeAlreadyDone || !strings.HasPrefix(res.Output, toolapi.AlreadyDoneText("a0-s1-c0")) {
+	if res := resultAt(t, steps, 1, 0); res.ErrorCode != toolapi.CodeAlreadyDone || !strings.HasPrefix(res.Output, toolapi.AlreadyDoneText("a0-s1-c0")) {
 		t.Errorf("the second call: %+v", res)
 	}
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
@@ -314,8 +314,8 @@ func TestEngineDoesNothingTwice(t *testing.T) {
 	})
 	steps = r.steps(func(s []v1alpha1.MotorStep) bool { return journalEnded(s) && s[len(s)-1].Spec.Attempt == 1 })
 	for _, s := range steps {
-		if s.Spec.Attempt == 1 && s.Spec.Index == 1 && !strings.HasPrefix(s.Status.Results[0].Output, toolapi.AlreadyDoneText("a0-s1-c0")) {
-			t.Errorf("the call of the next attempt: %+v", s.Status.Results[0])
+		if s.Spec.Attempt == 1 && s.Spec.Index == 1 && !strings.HasPrefix(resultIn(t, s.Status.Results, 0).Output, toolapi.AlreadyDoneText("a0-s1-c0")) {
+			t.Errorf("the call of the next attempt: %+v", resultIn(t, s.Status.Results, 0))
 		}
 	}
 	if got := r.effects(); got != "user\n" {

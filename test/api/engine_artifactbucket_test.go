@@ -69,7 +69,7 @@ func TestEngineGivesLargeArtifactsOfTheBucket(t *testing.T) {
 			r.inBucket(store, largeContent, tt.provenance)
 			r.startEngineWith("worker-1", func(e *engine.Engine) { e.Artifacts = measured })
 			steps := r.ended(2)
-			if got := steps[0].Status.Results[0]; got.Output != hexSum(largeContent)+"  in.txt\n" || got.Provenance != tt.want {
+			if got := resultAt(t, steps, 0, 0); got.Output != hexSum(largeContent)+"  in.txt\n" || got.Provenance != tt.want {
 				t.Errorf("the run finds %+v, want it of %s", got, tt.want)
 			}
 			// What it makes of it can be given on.

@@ -60,7 +60,7 @@ func TestEngineGivesArtifactsToALaterRun(t *testing.T) {
 			if got, err := os.ReadFile(filepath.Join(r.workspace, "in.txt")); err != nil || string(got) != content {
 				t.Fatalf("the file has %q (%v)", got, err)
 			}
-			if got := steps[0].Status.Results[0].Provenance; got != tt.want {
+			if got := resultAt(t, steps, 0, 0).Provenance; got != tt.want {
 				t.Errorf("what a program says then is of %s, want %s", got, tt.want)
 			}
 			if got := steps[1].Spec.Artifacts.Files[0].Provenance; got != tt.want {

@@ -111,7 +111,7 @@ func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
 	respond(r.ctx, t, r.run, p.Pending.ID, "yes")
 
 	steps = r.ended(4)
-	if diff := cmp.Diff(atPause, steps[1].Status.Artifacts); diff != "" || steps[1].Status.Results[0].Output != "yes" {
+	if diff := cmp.Diff(atPause, steps[1].Status.Artifacts); diff != "" || resultAt(t, steps, 1, 0).Output != "yes" {
 		t.Errorf("the answer changed what was noted: %s", diff)
 	}
 	list := steps[3].Spec.Artifacts
@@ -182,11 +182,11 @@ func TestEngineKeepsNoSecrets(t *testing.T) {
 	}}, withSaveArtifact)
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
-	refused := steps[0].Status.Results[1]
+	refused := resultAt(t, steps, 0, 1)
 	if refused.OK || refused.ErrorCode != toolapi.CodeSecretFound || !strings.Contains(refused.Output, "aws-access-token, line 3") || strings.Contains(refused.Output, leak) {
 		t.Errorf("saving a secret gives %+v", refused)
 	}
-	if r := steps[0].Status.Results[2]; !r.OK || !strings.Contains(r.Output, hexSum("fine\n")) {
+	if r := resultAt(t, steps, 0, 2); !r.OK || !strings.Contains(r.Output, hexSum("fine\n")) {
 		t.Errorf("saving another file gives %+v", r)
 	}
 	list := steps[1].Spec.Artifacts
@@ -226,7 +226,7 @@ func TestEngineLimitsArtifacts(t *testing.T) {
 	}}, withSaveArtifact)
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
-	if res := steps[0].Status.Results[1]; res.ErrorCode != toolapi.CodeTooLarge || !strings.Contains(res.Output, "no bucket") {
+	if res := resultAt(t, steps, 0, 1); res.ErrorCode != toolapi.CodeTooLarge || !strings.Contains(res.Output, "no bucket") {
 		t.Errorf("saving what is too large gives %+v", res)
 	}
 	list := steps[1].Spec.Artifacts

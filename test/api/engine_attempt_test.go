@@ -60,7 +60,7 @@ func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
 	if len(steps) != 7 || steps[5].Name != "run-a1-s1" || !steps[6].Spec.Final {
 		t.Fatalf("the journal has %d steps", len(steps))
 	}
-	if got := steps[5].Status.Results[0].Output; strings.Count(got, "a line") != 3 {
+	if got := resultAt(t, steps, 5, 0).Output; strings.Count(got, "a line") != 3 {
 		t.Errorf("the second attempt finds %q", got)
 	}
 	if a, b := steps[0].Spec.Sandbox, steps[5].Spec.Sandbox; !equality.Semantic.DeepEqual(a, b) {
@@ -89,7 +89,7 @@ func TestEngineStartsAnewInAnotherSandbox(t *testing.T) {
 	if sb := first.Spec.Sandbox; first.Name != "run-a1-s1" || sb == nil || sb.PodUID != r.podUID || sb.ServerKey == "sha256:lost" || sb.IsolationTries < 3 {
 		t.Errorf("step %s names the sandbox %+v", first.Name, first.Spec.Sandbox)
 	}
-	if got := first.Status.Results[0].Output; !strings.Contains(got, "from the spec") {
+	if got := resultIn(t, first.Status.Results, 0).Output; !strings.Contains(got, "from the spec") {
 		t.Errorf("the second attempt finds %q", got)
 	}
 	// The step of the lost attempt stays as it was.

@@ -148,10 +148,10 @@ func TestEngineKeyOfAProgram(t *testing.T) {
 	r = newEngineRig(t, model)
 	r.startEngine("worker-1", nil)
 	steps := r.ended(5)
-	if code := steps[1].Status.Results[0].ErrorCode; code != toolapi.CodeStillRunning {
+	if code := resultAt(t, steps, 1, 0).ErrorCode; code != toolapi.CodeStillRunning {
 		t.Errorf("while it ran: %q", code)
 	}
-	if code := steps[3].Status.Results[0].ErrorCode; code != toolapi.CodeAlreadyDone {
+	if code := resultAt(t, steps, 3, 0).ErrorCode; code != toolapi.CodeAlreadyDone {
 		t.Errorf("when it had ended well: %q", code)
 	}
 	if p := steps[0].Status.Background[0]; p.State != v1alpha1.ProgramSucceeded {

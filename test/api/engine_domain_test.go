@@ -43,10 +43,10 @@ func TestEngineGoesOnWhenTheDomainIsGranted(t *testing.T) {
 			r.writeGrant(r.grantOf(0))
 			r.showEgress(proxy.address, 0, "example.org")
 			steps := r.ended(2)
-			if res := steps[0].Status.Results[0]; !res.OK || !strings.Contains(res.Output, "example.org") {
+			if res := resultAt(t, steps, 0, 0); !res.OK || !strings.Contains(res.Output, "example.org") {
 				t.Errorf("the request's result is %+v", res)
 			}
-			if res := steps[1].Status.Results[0]; res.Output != "there is a way\n" {
+			if res := resultAt(t, steps, 1, 0); res.Output != "there is a way\n" {
 				t.Errorf("the call after it found %q", res.Output)
 			}
 			if asked := r.model.asked.Load(); asked != 3 {
@@ -60,7 +60,7 @@ func TestEngineTellsTheModelThatAPersonSaidNo(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("request_domain", askExample)), says("done")}}, mayAsk)
 	r.startEgressEngine("worker-1")
 	r.decide(r.pending().ID, v1alpha1.DecisionDeny)
-	res := r.ended(1)[0].Status.Results[0]
+	res := resultAt(t, r.ended(1), 0, 0)
 	if res.OK || res.ErrorCode != toolapi.CodeDomainDenied {
 		t.Errorf("the request's result is %+v", res)
 	}

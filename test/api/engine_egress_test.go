@@ -261,7 +261,7 @@ func TestEngineResolvesCredentials(t *testing.T) {
 	if c := steps[0].Spec.ToolCalls[0]; !strings.Contains(c.Arguments, "<credential:api_key> <credential:db_password>") {
 		t.Errorf("the journal has the arguments %s", c.Arguments)
 	}
-	if res := steps[0].Status.Results[0]; res.Output != "<credential:api_key> <credential:db_password> <credential:other>\n" {
+	if res := resultAt(t, steps, 0, 0); res.Output != "<credential:api_key> <credential:db_password> <credential:other>\n" {
 		t.Errorf("the journal has the output %q", res.Output)
 	}
 }

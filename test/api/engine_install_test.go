@@ -104,7 +104,7 @@ func TestEngineInstallsPackages(t *testing.T) {
 		t.Errorf("the sandbox is %+v", step.Spec.Sandbox)
 	}
 	var done toolapi.Installed
-	must(t, json.Unmarshal([]byte(step.Status.Results[0].Output), &done))
+	must(t, json.Unmarshal([]byte(resultIn(t, step.Status.Results, 0).Output), &done))
 	want := toolapi.Installed{ConfigMaps: p.Packages.ConfigMaps, SHA256: p.Packages.SHA256, Size: p.Packages.Size}
 	if diff := cmp.Diff(want, done); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)

@@ -87,7 +87,7 @@ func TestEnginePinsTheToolsOfMCPServers(t *testing.T) {
 	if offeredNote(second) != "" || !strings.Contains(second.Messages[0].Content, "- notes: no tool of it can be used") {
 		t.Errorf("it is still offered: %q", second.Messages[0].Content)
 	}
-	noted, refused := steps[0].Status.Results[0], steps[2].Status.Results[0]
+	noted, refused := resultAt(t, steps, 0, 0), resultAt(t, steps, 2, 0)
 	if !noted.OK || noted.Output != "noted\n" || noted.Provenance != string(toolapi.ProvenanceWeb) {
 		t.Errorf("%+v", noted)
 	}
@@ -137,8 +137,8 @@ func TestEngineStartsMCPServersAgain(t *testing.T) {
 	}
 	steps := r.steps(journalEnded)
 	for i, code := range []string{"", "", "", toolapi.CodeMCPChanged} {
-		if got := steps[i].Status.Results[0].ErrorCode; got != code {
-			t.Errorf("step %d: %+v", i+1, steps[i].Status.Results[0])
+		if got := resultAt(t, steps, i, 0).ErrorCode; got != code {
+			t.Errorf("step %d: %+v", i+1, resultAt(t, steps, i, 0))
 		}
 	}
 	wantNotes(t, r, "xx")
@@ -161,7 +161,7 @@ func TestEngineGoesOnWithoutAnMCPServer(t *testing.T) {
 	if want := `- notes: no tool of it can be used ("there is no program`; offeredNote(first) != "" || !strings.Contains(first.Messages[0].Content, want) {
 		t.Errorf("%s", first.Messages[0].Content)
 	}
-	if res := steps[0].Status.Results[0]; res.ErrorCode != toolapi.CodeMCPError || !strings.Contains(res.Output, "no-such-program") {
+	if res := resultAt(t, steps, 0, 0); res.ErrorCode != toolapi.CodeMCPError || !strings.Contains(res.Output, "no-such-program") {
 		t.Errorf("%+v", res)
 	}
 	if last := steps[len(steps)-1].Spec; !last.Final || len(last.Sandbox.MCP) != 0 {

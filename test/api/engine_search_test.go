@@ -35,7 +35,7 @@ func TestEngineSearchesWithoutAKey(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("search_web", `{"query":"cortex"}`)), says("done")}}, searches)
 	must(t, admin.Create(r.ctx, searchProvider(t, r.run.Namespace)))
 	r.startEngine("worker-1", nil)
-	res := r.ended(1)[0].Status.Results[0]
+	res := resultAt(t, r.ended(1), 0, 0)
 	if res.ErrorCode != "search_failed" || !strings.Contains(res.Output, "The Secret search with the search provider's API key does not exist") {
 		t.Errorf("got %+v", res)
 	}
@@ -44,7 +44,7 @@ func TestEngineSearchesWithoutAKey(t *testing.T) {
 func TestEngineOffersNoSearchWithoutAProvider(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("search_web", `{"query":"cortex"}`)), says("done")}}, searches)
 	r.startEngine("worker-1", nil)
-	if res := r.ended(1)[0].Status.Results[0]; res.ErrorCode != "tool_not_granted" {
+	if res := resultAt(t, r.ended(1), 0, 0); res.ErrorCode != "tool_not_granted" {
 		t.Errorf("got %+v", res)
 	}
 	if strings.Contains(r.model.lastPrompt(), "search_web") {

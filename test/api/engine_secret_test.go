@@ -133,7 +133,7 @@ func TestEngineSavesACredential(t *testing.T) {
 	r := newSavingRig(t, saveToken, maySave)
 	log, _ := r.startEgressEngine("worker-1")
 	steps := r.ended(3)
-	if res := steps[1].Status.Results[0]; !res.OK || !strings.Contains(res.Output, "motorcortex-credential-site-token") {
+	if res := resultAt(t, steps, 1, 0); !res.OK || !strings.Contains(res.Output, "motorcortex-credential-site-token") {
 		t.Fatalf("the result is %+v", res)
 	}
 	s, err := r.secretOf("motorcortex-credential-site-token")
@@ -143,7 +143,7 @@ func TestEngineSavesACredential(t *testing.T) {
 		s.Annotations["motorcortex.dev/saved-by-run"] != r.run.Name+"/"+string(r.run.UID) || len(s.OwnerReferences) != 0 {
 		t.Errorf("the Secret has the labels %v and the annotations %v", s.Labels, s.Annotations)
 	}
-	if res := steps[2].Status.Results[0]; res.Output != "<credential:site_token>\n" {
+	if res := resultAt(t, steps, 2, 0); res.Output != "<credential:site_token>\n" {
 		t.Error("the value is shown after it was saved")
 	}
 	if strings.Contains(log.String(), "tok-0123456789") {
@@ -175,7 +175,7 @@ func TestEngineSavesOverItsOwnOnly(t *testing.T) {
 			if !own {
 				want, code = "before", toolapi.CodeCredentialRefused
 			}
-			if res := steps[1].Status.Results[0]; res.ErrorCode != code {
+			if res := resultAt(t, steps, 1, 0); res.ErrorCode != code {
 				t.Errorf("the result is %+v", res)
 			}
 			got, err := r.secretOf(s.Name)
@@ -217,7 +217,7 @@ func TestEngineSavesNoOther(t *testing.T) {
 			}))
 			r.startEgressEngine("worker-1")
 			steps := r.ended(2)
-			if res := steps[1].Status.Results[0]; res.OK || res.ErrorCode != tt.code || res.Output == "" {
+			if res := resultAt(t, steps, 1, 0); res.OK || res.ErrorCode != tt.code || res.Output == "" {
 				t.Errorf("the result is %+v", res)
 			}
 			if _, err := r.secretOf("motorcortex-credential-site-token"); err == nil {
@@ -250,7 +250,7 @@ func TestEngineSavesAgainAfterACrash(t *testing.T) {
 	r.writeGrant(r.grantOf(0))
 	r.startEgressEngine("worker-2")
 	steps := r.ended(3)
-	if res := steps[1].Status.Results[0]; !res.OK {
+	if res := resultAt(t, steps, 1, 0); !res.OK {
 		t.Errorf("the result is %+v", res)
 	}
 	s, err := r.secretOf("motorcortex-credential-site-token")
@@ -258,7 +258,7 @@ func TestEngineSavesAgainAfterACrash(t *testing.T) {
 	if string(s.Data["value"]) != "tok-0123456789" {
 		t.Error("the Secret has another value")
 	}
-	if res := steps[2].Status.Results[0]; res.Output != "<credential:site_token>\n" {
+	if res := resultAt(t, steps, 2, 0); res.Output != "<credential:site_token>\n" {
 		t.Error("the value is shown")
 	}
 }
@@ -276,7 +276,7 @@ func TestEngineKnowsWhatTheRunHasSaved(t *testing.T) {
 	r.giveTo("worker-2", 2)
 	r.startEgressEngine("worker-2")
 	steps := r.ended(3)
-	if res := steps[2].Status.Results[0]; res.Output != "<credential:site_token>\n" {
+	if res := resultAt(t, steps, 2, 0); res.Output != "<credential:site_token>\n" {
 		t.Error("the value is shown")
 	}
 }

@@ -66,7 +66,7 @@ func TestEngineUsesSkill(t *testing.T) {
 	})
 	r.startEngine("worker-1", nil)
 	steps := r.ended(1)
-	res := steps[0].Status.Results[0]
+	res := resultAt(t, steps, 0, 0)
 	if res.Output != "sent by the script\na,b\nGET /v1\n" || res.Provenance != "internal" {
 		t.Errorf("%+v", res)
 	}
@@ -85,7 +85,7 @@ func TestEngineUsesUnapprovedSkill(t *testing.T) {
 	r, _ := newSkillEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("read", `{"path":"SKILL.md"}`)), says("Read.")}}, false)
 	r.startEngine("worker-1", nil)
 	steps := r.ended(1)
-	if res := steps[0].Status.Results[0]; !res.OK || res.Provenance != "web" {
+	if res := resultAt(t, steps, 0, 0); !res.OK || res.Provenance != "web" {
 		t.Errorf("%+v", res)
 	}
 	r.wantPrompt("Your tools are: bash, read, ask_user.", "Nobody has approved it.")
@@ -119,7 +119,7 @@ func TestEngineHasTheSameSkillInAnotherSandbox(t *testing.T) {
 	must(t, admin.Delete(r.ctx, &v1alpha1.Skill{ObjectMeta: meta(r.run.Namespace, "mail")}))
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
-	if res := steps[1].Status.Results[0]; res.Output != "sent by the script\n" {
+	if res := resultAt(t, steps, 1, 0); res.Output != "sent by the script\n" {
 		t.Errorf("%+v", res)
 	}
 }

@@ -79,14 +79,14 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 			respond(r.ctx, t, r.run, pending.ID, tt.answer)
 
 			first := r.ended(1)[0].Status
-			got := first.Results[0]
+			got := resultIn(t, first.Results, 0)
 			if got.OK != tt.result.OK || got.ErrorCode != tt.result.ErrorCode || got.Provenance != tt.result.Provenance || tt.result.Output != "" && got.Output != tt.result.Output {
 				t.Errorf("the call's result is %+v", got)
 			}
 			if r.effects() != tt.effects {
 				t.Errorf("the side effects are %q", r.effects())
 			}
-			if first.Phase != v1alpha1.StepSettled || len(first.Unknown) != 1 || first.Unknown[0].Execution != "a0-s1-c0" || !first.Results[1].OK {
+			if first.Phase != v1alpha1.StepSettled || len(first.Unknown) != 1 || first.Unknown[0].Execution != "a0-s1-c0" || !resultIn(t, first.Results, 1).OK {
 				t.Errorf("the step's status is %+v", first)
 			}
 			if asked := r.model.asked.Load(); asked != 2 {
@@ -103,7 +103,7 @@ func TestEngineTellsTheModelOfAnUnknownOutcome(t *testing.T) {
 	r.startEngine("worker-1", nil)
 	r.crashSandbox()
 	st := r.ended(1)[0].Status
-	if len(st.Unknown) != 1 || st.Unknown[0].Policy != "Model" || st.Results[0].ErrorCode != toolapi.CodeOutcomeUnknown || r.effects() != "effect\n" {
+	if len(st.Unknown) != 1 || st.Unknown[0].Policy != "Model" || resultIn(t, st.Results, 0).ErrorCode != toolapi.CodeOutcomeUnknown || r.effects() != "effect\n" {
 		t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 	}
 }
@@ -170,7 +170,7 @@ func TestEngineReadsAgain(t *testing.T) {
 	r.restartSandbox()
 	r.startEngine("worker-1", nil)
 	st := r.ended(1)[0].Status
-	if len(st.Unknown) != 1 || st.Unknown[0].Policy != "Redo" || !st.Results[0].OK || !strings.Contains(st.Results[0].Output, "content") {
+	if len(st.Unknown) != 1 || st.Unknown[0].Policy != "Redo" || !resultIn(t, st.Results, 0).OK || !strings.Contains(resultIn(t, st.Results, 0).Output, "content") {
 		t.Errorf("the step's status is %+v", st)
 	}
 }

@@ -157,3 +157,21 @@ func turnOf(attempt, index int32, content string, calls ...string) *motorloop.Tu
 func okResult(output string, ms int64) *toolapi.Result {
 	return &toolapi.Result{OK: true, Output: output, Provenance: toolapi.ProvenanceInternal, DurationMs: ms}
 }
+
+// resultAt gives the result of a call of a step, and fails the test if there is none: an index beyond the end would end all tests of the package.
+func resultAt(t *testing.T, steps []v1alpha1.MotorStep, step, call int) v1alpha1.ToolResult {
+	t.Helper()
+	if step >= len(steps) {
+		t.Fatalf("there are %d steps, and none at %d", len(steps), step)
+	}
+	return resultIn(t, steps[step].Status.Results, call)
+}
+
+// resultIn gives one of the results of a step, and fails the test if there is none.
+func resultIn(t *testing.T, results []v1alpha1.ToolResult, call int) v1alpha1.ToolResult {
+	t.Helper()
+	if call >= len(results) {
+		t.Fatalf("there are %d results, and none at %d: %+v", len(results), call, results)
+	}
+	return results[call]
+}
