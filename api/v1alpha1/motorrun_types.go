@@ -302,7 +302,7 @@ type RunLimits struct {
 	// +optional
 	ApprovalSeconds int32 `json:"approvalSeconds,omitempty"`
 	// maxTokens is the most tokens of all model calls of the run together, whatever they are for and in whichever attempt; unset, there
-	// is no such limit. It is looked at before each call.
+	// is no such limit. It is looked at before each call, with what the request has at least; the answer to the last one may go beyond it.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	MaxTokens *int64 `json:"maxTokens,omitempty"`
