@@ -140,7 +140,7 @@ const (
 type Decision string
 
 const (
-	// DecisionAllowOnce allows it for the model's next answer and the tool calls in it.
+	// DecisionAllowOnce allows it for the first tool call of the model's next answer that can use it.
 	DecisionAllowOnce Decision = "AllowOnce"
 	// DecisionAllowRun allows it until the run ends.
 	DecisionAllowRun Decision = "AllowRun"

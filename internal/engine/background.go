@@ -34,7 +34,15 @@ func (s *sandboxTools) reviewPrograms(ctx context.Context) error {
 			return err
 		}
 	}
+	hello, err := s.client.Hello(ctx)
+	if err != nil {
+		return s.classify(ctx, err)
+	}
 	programs, err := s.client.Background(ctx)
+	if err == nil && !hello.Egress && s.egress.request().Proxy != "" {
+		// They were started before there was a way out, and a person gave it to the calls that follow.
+		programs, err = s.client.EndBackground(ctx, toolapi.StoppedWayOut)
+	}
 	if err == nil && s.entries.HasForeignPrograms(programs) {
 		programs, err = s.client.EndBackground(ctx, toolapi.StoppedFinished)
 	}

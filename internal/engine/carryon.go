@@ -146,6 +146,7 @@ func (e *Engine) runLoop(
 	defer box.close()
 	box.egress, box.skill, store.box = way, skill, box
 	box.mcp = newMCPServers(run, entries.AllSteps(), known)
+	box.domains = domains
 	box.isolationLost = runpolicy.IsolationLost(run, progress)
 	if err := box.reviewPrograms(ctx); err != nil {
 		return motorloop.Outcome{}, err
@@ -187,6 +188,7 @@ func (e *Engine) runLoop(
 	skills := e.newSkillCollector(box, known)
 	loop.Journal = collectingJournal{loop.Journal, l.artifacts, skills}
 	loop.Tools = discreetTools{collectingTools{loop.Tools, l.artifacts}, known, way.refresh}
+	loop.Config.SettleEach, _ = runpolicy.Once(run, progress, domains.bounds)
 	loop.Journal = endingJournal{loop.Journal, box}
 	out, err := loop.Run(ctx, turns, answers(run, entries, known))
 	if err != nil {

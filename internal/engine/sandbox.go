@@ -36,12 +36,17 @@ type sandboxTools struct {
 	used, restarted bool
 	// left says that there was something in the background.
 	left bool
+	// domains bound what people allow; nil before a loop runs.
+	domains *domainPolicy
 }
 
 func (s *sandboxTools) close() { s.client.Close() }
 
 // Call runs one tool call, or gives its stored result.
 func (s *sandboxTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
+	if err := s.awaitOnce(ctx, c); err != nil {
+		return toolapi.Result{}, err
+	}
 	if s.restarted || s.egress.exists() || s.mcp != nil {
 		// The tool server can be back before anybody has seen that it was gone.
 		if err := s.prepareAgain(ctx); err != nil {

@@ -47,6 +47,11 @@ func (r *run) carryOut(ctx context.Context) (*waiting, error) {
 		t.Results[i] = res
 		r.unrecorded = true
 		r.tell(ctx, c, res)
+		if r.cfg.SettleEach {
+			if err := r.settle(ctx, t); err != nil {
+				return nil, err
+			}
+		}
 	}
 	call, answered := answerQuestions(t, r.answers)
 	r.unrecorded = r.unrecorded || answered

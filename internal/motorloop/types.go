@@ -300,6 +300,8 @@ type Config struct {
 	Peer *toolapi.Peer
 	// RequestDomain says that request_domain is offered, also if Tools does not name it.
 	RequestDomain bool
+	// SettleEach records the result of each call before the next one is made: something is allowed for one call only.
+	SettleEach bool
 	// Search says that there is somebody who carries out searches: search_web is offered if Tools names it.
 	Search bool
 	// MCPServers are those whose tools are offered beside Tools. What Loop.MCP gives takes their place.

@@ -36,7 +36,8 @@ type DomainRequest struct {
 	Attempt, Step int32
 	// Refused says that its result is an error: whatever anybody decides about it later does not count.
 	Refused bool
-	// Over says that AllowOnce does not count any more: the turn after it has settled, or its attempt is over.
+	// Over says that AllowOnce does not count any more: a call that could use it was made, the turn after it has settled, or its
+	// attempt is over.
 	Over bool
 }
 
@@ -160,7 +161,7 @@ func DomainDecision(arguments string, d v1alpha1.Decision, granted []v1alpha1.Do
 	case !rulesOf(granted).Covers(rule):
 		return false, fmt.Sprintf("a person allowed %s, but runs in this namespace may not be allowed it: do not ask for it again, go on without it", rule)
 	case d == v1alpha1.DecisionAllowOnce:
-		return true, fmt.Sprintf("%s can be reached by the tool calls of your next answer, and not after them", rule)
+		return true, fmt.Sprintf("%s can be reached by the first tool call of your next answer that can use the network, and not after it; nothing in the background keeps it", rule)
 	}
 	return true, fmt.Sprintf("%s can be reached from now on", rule)
 }
@@ -203,7 +204,7 @@ func ToShow(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain, now ti
 		return q, time.Time{}
 	case Answered(run, q):
 		if q.Kind == v1alpha1.InputDomainRequest && allows(decisionOf(run, q.ID)) && !grants(run, q.Domain) &&
-			slices.Contains(Domains(run, p, bounds), q.Domain) {
+			slices.Contains(Domains(awake(run), p, bounds), q.Domain) {
 			return q, time.Time{}
 		}
 		return nil, time.Time{}

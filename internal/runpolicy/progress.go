@@ -220,7 +220,7 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 
 // addRequests notes the requests for domains of a turn, and what the turn means for those before it.
 func (p *Progress) addRequests(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
-	if allSettled(s) {
+	if allSettled(s) || usedOnce(s) {
 		// They were of other turns, and this one comes after.
 		p.endOnce()
 	}

@@ -106,6 +106,15 @@ func AlwaysWeb(tool string) bool {
 	return tool == ToolFetch || tool == ToolSearchWeb || tool == ToolInstall || tool == ToolOneshotNetwork || IsMCPTool(tool)
 }
 
+// ReachesOut says whether a call of the tool can use the sandbox's way out.
+func ReachesOut(tool string) bool {
+	switch tool {
+	case ToolBash, ToolCode, ToolFetch, ToolInstall:
+		return true
+	}
+	return IsOneshot(tool) || IsMCPTool(tool)
+}
+
 // IsOneshot says whether the tool runs the code of a Oneshot run.
 func IsOneshot(tool string) bool { return tool == ToolOneshot || tool == ToolOneshotNetwork }
 

@@ -4,6 +4,8 @@ package api_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -99,4 +101,31 @@ func never(r *engineRig, within time.Duration, bad func([]v1alpha1.MotorStep) bo
 		}
 		return false, nil
 	})
+}
+
+// What was allowed once is for one call: the next one is not made before the proxy has taken it back, and what ran in the background
+// before, or is left there, has no use of it.
+func TestEngineAllowOnceIsForOneCall(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+		says("", call("bash", ticking), call("request_domain", askExample)),
+		says("", call("bash", `{"command":"echo first"}`), call("bash", `{"command":"echo second > second"}`)),
+		says("done"),
+	}}, mayAsk)
+	proxy := newStubProxy(r)
+	r.startEgressEngine("worker-1")
+	r.decide(r.pending().ID, v1alpha1.DecisionAllowOnce)
+	r.writeGrant(r.grantOf(0))
+	r.showEgress(proxy.address, 0, "example.org")
+	r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) > 1 && len(s[1].Status.Results) == 1 })
+	if p := r.programIn(0, v1alpha1.ProgramStopped); p.Reason != toolapi.StoppedWayOut || len(r.ticks()) > 0 {
+		t.Errorf("what ran in the background before: %+v, and %q run", p, r.ticks())
+	}
+	never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return len(s[1].Status.Results) > 1 })
+	if _, err := os.Stat(filepath.Join(r.workspace, "second")); err == nil {
+		t.Error("the second call was made while the proxy let it out")
+	}
+	r.showEgress(proxy.address, 0)
+	if res := r.ended(3)[1].Status.Results; len(res) != 2 || !res[1].OK {
+		t.Errorf("the results are %+v", res)
+	}
 }

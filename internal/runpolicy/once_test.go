@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"strings"
+	"testing"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// onceSteps are a turn that asked for a domain, and one that follows with some calls, of which the first ones have results: "tool",
+// "tool=code" for one that failed, "tool?" for one whose end nobody saw, "tool-" for one without a result.
+func onceSteps(calls ...string) []v1alpha1.MotorStep {
+	asks := v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 1, ToolCalls: []v1alpha1.ToolCall{
+		{ID: "a0-s1-c0", Tool: toolapi.ToolRequestDomain, Arguments: `{"domain":"example.org","reason":"r"}`},
+	}}}
+	asks.Status.Results = []v1alpha1.ToolResult{{CallID: "a0-s1-c0", OK: true}}
+	next := v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 2}}
+	for i, c := range calls {
+		id := "a0-s2-c" + string(rune('0'+i))
+		tool, code, failed := strings.Cut(c, "=")
+		plain := strings.TrimRight(tool, "-?")
+		arguments := "{}"
+		if plain == toolapi.ToolAskUser {
+			arguments = `{"question":"q?"}`
+		}
+		next.Spec.ToolCalls = append(next.Spec.ToolCalls, v1alpha1.ToolCall{ID: id, Tool: plain, Arguments: arguments})
+		switch {
+		case strings.HasSuffix(tool, "?"):
+			next.Status.Unknown = append(next.Status.Unknown, v1alpha1.UnknownExecution{Execution: id, CallID: id, Policy: "Model"})
+		case !strings.HasSuffix(tool, "-"):
+			next.Status.Results = append(next.Status.Results, v1alpha1.ToolResult{CallID: id, OK: !failed, ErrorCode: code})
+		}
+	}
+	return []v1alpha1.MotorStep{asks, next}
+}
+
+// What was allowed once ends with the first call that could use it, and does not count while the run stands still.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		calls   []string
+		suspend bool
+		want    bool
+	}{
+		"no call was made":                     {[]string{"bash-", "bash-"}, false, true},
+		"one was made":                         {[]string{"bash", "bash-"}, false, false},
+		"one failed":                           {[]string{"bash=exit_1", "bash-"}, false, false},
+		"one that cannot use it":               {[]string{"read", "write", "bash-"}, false, true},
+		"one that was refused":                 {[]string{"bash=command_not_allowed", "bash-"}, false, true},
+		"one whose end nobody saw":             {[]string{"bash?", "bash-"}, false, false},
+		"of an MCP server":                     {[]string{"mcp__docs__find", "bash-"}, false, false},
+		"the turn is over":                     {[]string{"read"}, false, false},
+		"beside a question that is asked":      {[]string{"read", "ask_user-"}, false, false},
+		"before a question that is asked next": {[]string{"bash-", "ask_user-"}, false, true},
+		"suspended":                            {[]string{"bash-"}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := &v1alpha1.MotorRun{}
+			run.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolRequestDomain, toolapi.ToolBash}
+			run.Spec.Suspend = tt.suspend
+			steps := onceSteps(tt.calls...)
+			run.Spec.Responses = []v1alpha1.Response{{ID: QuestionID(&steps[0], "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
+			p := ReadJournal(run, steps)
+			if got := Domains(run, p, nil); (len(got) == 1) != tt.want {
+				t.Errorf("the domains are %q", got)
+			}
+			for _, granted := range []bool{false, true} {
+				run.Status.Egress = &v1alpha1.EgressStatus{}
+				if granted {
+					run.Status.Egress.Domains = []v1alpha1.Domain{"example.org"}
+				}
+				if counts, known := Once(run, p, nil); counts != tt.want || known != (granted == tt.want) {
+					t.Errorf("granted %v: it counts %v, and that is known: %v", granted, counts, known)
+				}
+			}
+		})
+	}
+}
+
+// What lasts is not counted as allowed once, whoever asked for it too.
+func TestOnceOfWhatLasts(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.MotorRun{}
+	run.Spec.Domains = []v1alpha1.Domain{"*.example.org", "example.org"}
+	steps := onceSteps("bash", "bash-")
+	run.Spec.Responses = []v1alpha1.Response{{ID: QuestionID(&steps[0], "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
+	if counts, known := Once(run, ReadJournal(run, steps), nil); counts || !known {
+		t.Errorf("it counts %v, and that is known: %v", counts, known)
+	}
+}
