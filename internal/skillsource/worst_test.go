@@ -19,7 +19,7 @@ import (
 )
 
 // TestWorst has an archive that is as hostile as it may be long take no more than the manager has for each of those that it reads at once.
-// That which an archive holds is kept until the skill is stored; that which is in its headers is let go with the next one.
+// The files of an archive are kept until the skill is stored; a header is let go with the next one.
 func TestWorst(t *testing.T) {
 	// More headers cost as much again, and nothing of those before.
 	const headers, headerBytes = 16, 1 << 20

@@ -275,7 +275,7 @@ func TestSkillsFromConfigMapsNeedTheRightToThem(t *testing.T) {
 		names []string
 		want  string
 	}{
-		"nobody's":              {none, []string{"mine"}, "may not get the ConfigMap mine"},
+		"no right":              {none, []string{"mine"}, "may not get the ConfigMap mine"},
 		"all of them":           {all, append([]string{"mine", "other"}, many...), ""},
 		"some":                  {mine, []string{"mine", "also"}, ""},
 		"some and another":      {mine, []string{"mine", "also", "other"}, "may not get the ConfigMap other"},

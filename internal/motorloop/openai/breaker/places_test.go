@@ -84,7 +84,7 @@ func TestAnswersMakePlaces(t *testing.T) {
 	})
 }
 
-// Nobody waits for a place at an endpoint that is not to be asked, and one who gives up takes no place.
+// No place is waited for at an endpoint that is not to be asked, and one who gives up takes no place.
 func TestTheQueueEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
