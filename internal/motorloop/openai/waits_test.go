@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,10 +219,10 @@ func TestFailuresOfOneTenantHoldUpNoOther(t *testing.T) {
 func TestWaitForAPlaceIsNoOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		asked := 0
+		var asked atomic.Int32
 		c, err := New(Endpoint{BaseURL: "http://model.test", Model: "m"}, Options{HTTPClient: &http.Client{
 			Transport: roundTripper(func(*http.Request) (*http.Response, error) {
-				if asked++; asked == 1 {
+				if asked.Add(1) == 1 {
 					return response(429, http.Header{}, ""), nil
 				}
 				<-time.After(time.Minute)
