@@ -116,8 +116,25 @@ func becomeLauncher(closed string, fileSize int64, families seccomp.Families) er
 		if err := confine(abi, closed); err != nil {
 			return fmt.Errorf("close the tool server's state: %w", err)
 		}
+		if err := closeTerminationLog(abi, terminationLog); err != nil {
+			return err
+		}
 	}
 	return seccomp.Install(families) // At last: it takes away what the steps before could need.
+}
+
+// terminationLog is the kubelet's file for last words. It is on the node's disk, in no volume, and everybody may write it.
+const terminationLog = "/dev/termination-log"
+
+// closeTerminationLog closes the file to programs, as the state is.
+func closeTerminationLog(abi int, file string) error {
+	if _, err := os.Lstat(file); err != nil {
+		return nil //nolint:nilerr // There is none outside of Kubernetes.
+	}
+	if err := confine(abi, file); err != nil {
+		return fmt.Errorf("close %s: %w", file, err)
+	}
+	return nil
 }
 
 // receiveStart reads one start, and the files that come with it.

@@ -21,7 +21,7 @@ func TestSecurityDiskIsBounded(t *testing.T) {
 			size := resource.MustParse("128Mi")
 			r.Spec.Sandbox = &v1alpha1.RunSandbox{Resources: v1alpha1.SandboxResources{Workspace: &size}}
 		},
-		withScript("case.sh", "mkdir fill\nfor i in {1..2000}; do head -c 10M /dev/zero > fill/$i; done\n"),
+		withScript("case.sh", "(echo x > /dev/termination-log) 2>/dev/null && echo written to the node\nmkdir fill\nfor i in {1..2000}; do head -c 10M /dev/zero > fill/$i; done\n"),
 		withScript("after.sh", "true"))
 	asked := awaitQuestion(t, run)
 	list, err := steps(t.Context(), asked)
@@ -33,6 +33,9 @@ func TestSecurityDiskIsBounded(t *testing.T) {
 	output := list[0].Status.Results[0].Output
 	if !strings.Contains(output, "may hold 134217728 bytes") {
 		t.Errorf("the output does not name the bound: %s", output)
+	}
+	if strings.Contains(output, "written to the node") {
+		t.Errorf("a program wrote to the kubelet's file: %s", output)
 	}
 	used := kubectl(t, "-n", asked.Namespace, "get", "pod", asked.Name+"-motor-sandbox", "-o", "jsonpath={.status.phase} {.status.reason}")
 	if strings.TrimSpace(used) != "Running" {

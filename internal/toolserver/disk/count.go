@@ -19,6 +19,9 @@ type Usage struct{ Bytes, Inodes int64 }
 // blockSize is the unit in which the kernel tells what a file takes, whatever the filesystem.
 const blockSize = 512
 
+// errHurry says that a count was given up because there was no time for it: what it counts is filled meanwhile.
+var errHurry = errors.New("the volume is filled during the count")
+
 // errMoved says that a folder was moved while it was counted. It cannot happen while every program is stopped.
 var errMoved = errors.New("a folder was moved during the count")
 
@@ -33,6 +36,8 @@ type counter struct {
 	// links are the files with several names, which take their blocks once. There are no more than most.
 	links map[id]bool
 	buf   []byte
+	// hurry is asked again and again whether the count must end; nil means no.
+	hurry func() bool
 }
 
 // level is a folder on the way to the one that is open.
@@ -46,8 +51,11 @@ type level struct {
 
 // Count gives what the tree below dir takes, without other filesystems mounted there. It stops when there are more than most
 // inodes: a tree may be as large as its filesystem, and the count is not.
-func Count(dir string, most int64) (Usage, error) {
-	c := &counter{most: most, links: make(map[id]bool), buf: make([]byte, 64<<10)}
+func Count(dir string, most int64) (Usage, error) { return count(dir, most, nil) }
+
+// count is Count that ends with errHurry when hurry reports so.
+func count(dir string, most int64, hurry func() bool) (Usage, error) {
+	c := &counter{most: most, links: make(map[id]bool), buf: make([]byte, 16<<10), hurry: hurry}
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return Usage{}, fmt.Errorf("open %s: %w", dir, err)
@@ -128,6 +136,9 @@ func up(fd *int, from level, to id) error {
 func (c *counter) read(fd int, l *level) error {
 	var names []string
 	for {
+		if c.hurry != nil && c.hurry() {
+			return errHurry
+		}
 		n, err := unix.ReadDirent(fd, c.buf)
 		if err == unix.EINTR {
 			continue

@@ -5,6 +5,7 @@
 package disk
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -116,5 +117,15 @@ func BenchmarkCount(b *testing.B) {
 		if _, err := Count(dir, 1<<20); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestCountIsGivenUp(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/a/b/c", 0)
+	asked := 0
+	_, err := count(dir, 100, func() bool { asked++; return asked == 3 })
+	if !errors.Is(err, errHurry) || asked != 3 {
+		t.Errorf("asked %d times: %v", asked, err)
 	}
 }

@@ -18,11 +18,14 @@ const maxOpen = 4 << 20
 
 // deleted gives what files take that have no name any more and are still open, by the folder of dirs that they were in. hidden
 // reports whether a process lets nobody see its files, or has too many. spare are processes of the server's own.
-func deleted(dirs []string, spare func(pid int) bool) (used map[string]Usage, hidden bool) {
+func deleted(dirs []string, spare func(pid int) bool, hurry func() bool) (used map[string]Usage, hidden bool) {
 	used = make(map[string]Usage, len(dirs))
 	seen := make(map[id]bool)
 	looked := 0
 	for _, pid := range numbers("/proc") {
+		if hurry != nil && hurry() {
+			return used, hidden // Nor will the count be made to its end.
+		}
 		if pid == os.Getpid() || spare(pid) {
 			continue
 		}

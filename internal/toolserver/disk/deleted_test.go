@@ -24,11 +24,11 @@ func TestDeleted(t *testing.T) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	used, _ := deleted([]string{dir, os.TempDir() + "/another"}, func(int) bool { return false })
+	used, _ := deleted([]string{dir, os.TempDir() + "/another"}, func(int) bool { return false }, nil)
 	if got := used[dir]; got != (Usage{megabyte, 1}) {
 		t.Errorf("%+v", used)
 	}
-	used, _ = deleted([]string{dir}, func(pid int) bool { return pid == cmd.Process.Pid })
+	used, _ = deleted([]string{dir}, func(pid int) bool { return pid == cmd.Process.Pid }, nil)
 	if len(used) > 0 {
 		t.Errorf("a process of the server's own counts: %+v", used)
 	}

@@ -182,19 +182,16 @@ func (w *Watch) run() {
 
 // look counts if there is a reason to. The zero time is no time for a regular count.
 func (w *Watch) look(now time.Time) {
-	urgent := false
-	for _, v := range w.volumes {
-		urgent = urgent || v.fell(roomOf(v.Dir, v.then))
-	}
+	urgent := w.falls()
 	if !urgent && !now.IsZero() && now.After(w.due) {
-		over, err := w.count()
+		over, err := w.count(w.falls)
 		urgent = over != nil || err != nil // It is counted again, with everything stopped.
 	}
 	if !urgent {
 		return
 	}
 	w.hooks.Pause(func() (kill bool) {
-		over, err := w.count()
+		over, err := w.count(nil)
 		if err != nil {
 			w.log.Error("what the sandbox takes of the disk cannot be counted", "error", err)
 		}
@@ -209,6 +206,16 @@ func (w *Watch) look(now time.Time) {
 	})
 }
 
+// falls reports whether a volume may be over its bounds.
+func (w *Watch) falls() bool {
+	for _, v := range w.volumes {
+		if v.fell(roomOf(v.Dir, v.then)) {
+			return true
+		}
+	}
+	return false
+}
+
 // fell reports whether the filesystem lost so much that the volume may be over its bounds.
 func (v *state) fell(now room) bool {
 	most := v.bound()
@@ -221,18 +228,18 @@ func (v *state) bound() Usage {
 	return Usage{max(v.Bytes, v.ceiling.Bytes), max(v.Inodes, v.ceiling.Inodes)}
 }
 
-// count counts every volume, and gives one that is over its bounds.
-func (w *Watch) count() (over *Full, err error) {
+// count counts every volume, and gives one that is over its bounds. It ends with an error when hurry reports that there is no time.
+func (w *Watch) count(hurry func() bool) (over *Full, err error) {
 	began := time.Now()
 	dirs := make([]string, 0, len(w.volumes))
 	for _, v := range w.volumes {
 		dirs = append(dirs, v.Dir)
 	}
-	nameless, hidden := deleted(dirs, w.hooks.Spare)
+	nameless, hidden := deleted(dirs, w.hooks.Spare, hurry)
 	for _, v := range w.volumes {
 		now := roomOf(v.Dir, v.then)
 		most := v.bound()
-		used, failed := Count(v.Dir, most.Inodes)
+		used, failed := count(v.Dir, most.Inodes, hurry)
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("count %s: %w", v.Dir, failed))
 			continue
@@ -263,7 +270,7 @@ func (w *Watch) review() {
 	for _, v := range w.volumes {
 		v.ceiling = Usage{}
 	}
-	if _, err := w.count(); err != nil {
+	if _, err := w.count(nil); err != nil {
 		return
 	}
 	for _, v := range w.volumes {
