@@ -48,6 +48,9 @@ func RunChild() int {
 	return supervise(os.Args[1:])
 }
 
+// programNice is the nice value of programs, relative to nothing but the server: other Pods have weights of their own.
+const programNice = 5
+
 // modest sets what tools are not to have, in this process and what it starts.
 // fileSize bounds each of their files, 0 does not.
 func modest(fileSize int64) error {
@@ -61,6 +64,8 @@ func modest(fileSize int64) error {
 	if err := disk.LimitFiles(fileSize); err != nil {
 		return err
 	}
+	// The server must have a processor when it wants one: a program fills a disk in the time that it waits. Only a wish.
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, programNice)
 	// Only a wish: there are systems where the value cannot be changed.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	return nil
