@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -123,7 +124,7 @@ func counted(t *testing.T, values ...string) func(*v1alpha1.MotorRun) {
 	t.Helper()
 	ns, err := effectsNamespace()
 	must(t, err)
-	address := net.JoinHostPort(modelServerIP(t), "8080")
+	address := net.JoinHostPort(modelServerIP(t), strconv.Itoa(modelServerPort))
 	return func(r *v1alpha1.MotorRun) {
 		r.Namespace = ns
 		r.Spec.Task += " " + strings.Join(append([]string{"counter=" + address}, values...), " ")
@@ -163,7 +164,7 @@ var effectsNamespace = sync.OnceValues(func() (string, error) {
 					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: suite.namespace}},
 					PodSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": modelServer}},
 				}},
-				Ports: []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(8080))}},
+				Ports: []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(modelServerPort))}},
 			}},
 		},
 	}

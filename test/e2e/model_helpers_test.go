@@ -43,6 +43,10 @@ func modelURL(server string) string {
 	return fmt.Sprintf("http://%s.%s.svc:8080/v1", server, suite.namespace)
 }
 
+// modelServerPort is the port of the model server's Pods. A sandbox that may report effects there is proved to be closed after
+// it did so, when the Pod is a neighbour that it knows: the port must be none that the proof tries at neighbours.
+const modelServerPort = 9080
+
 // startModelServers starts the sample's model server twice, with the scripts of the tests beside that of the sample.
 func startModelServers(ctx context.Context) error {
 	config := &corev1.ConfigMap{
@@ -106,7 +110,8 @@ func createModelServer(ctx context.Context, name string, args ...string) error {
 		case *appsv1.Deployment:
 			o.Spec.Selector.MatchLabels, o.Spec.Template.Labels = selector, selector
 			c := &o.Spec.Template.Spec.Containers[0]
-			c.Image, c.Args = suite.modelImage, append(c.Args, args...)
+			c.Image, c.Args = suite.modelImage, append(c.Args, append(args, fmt.Sprintf("--listen=:%d", modelServerPort))...)
+			c.Ports[0].ContainerPort = modelServerPort
 		default:
 			return fmt.Errorf("the sample has a %T, which the tests do not know", o)
 		}

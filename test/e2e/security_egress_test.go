@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -170,7 +171,8 @@ func nodePort(t *testing.T) int32 {
 	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: suite.namespace, GenerateName: "node-port-"},
 		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeNodePort, Selector: map[string]string{"app.kubernetes.io/name": modelServer}, Ports: []corev1.ServicePort{{Port: 8080}},
+			Type: corev1.ServiceTypeNodePort, Selector: map[string]string{"app.kubernetes.io/name": modelServer},
+			Ports: []corev1.ServicePort{{Port: 8080, TargetPort: intstr.FromString("http")}},
 		},
 	}
 	must(t, suite.client.Create(t.Context(), s))
