@@ -59,7 +59,7 @@ func endpointsFor(namespace, name string, ready, notReady []string) *corev1.Endp
 	return &corev1.Endpoints{ //nolint:staticcheck // As above.
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // As above.
-			Addresses: addresses(ready), NotReadyAddresses: addresses(notReady), Ports: []corev1.EndpointPort{{Port: 9000}}, //nolint:staticcheck // As above.
+			Addresses: addresses(ready), NotReadyAddresses: addresses(notReady), Ports: []corev1.EndpointPort{{Port: 9000}},
 		}},
 	}
 }
