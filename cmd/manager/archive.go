@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
@@ -59,4 +61,14 @@ func openBucket(ctx context.Context, url string, log *slog.Logger) (*bucket.Buck
 		log.Warn("the archive's bucket cannot be listed; runs are archived when it can be written", "error", err)
 	}
 	return b, nil
+}
+
+// unarchived counts the runs that were deleted before their steps were archived.
+func unarchived() prometheus.Counter {
+	c := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "motorcortex_runs_deleted_unarchived_total",
+		Help: "Finished runs that were deleted with their steps before these were in the archive.",
+	})
+	metrics.Registry.MustRegister(c)
+	return c
 }

@@ -24,6 +24,7 @@ type options struct {
 	healthAddress       string
 	model               string
 	archiveBucket       string
+	archiveRequired     bool
 	sandboxStartTimeout time.Duration
 	isolationTimeout    time.Duration
 	connectTimeout      time.Duration
@@ -63,6 +64,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of the probes; sandboxes are tried against it")
 	fs.StringVar(&o.model, "model", os.Getenv("OPENAI_MODEL"), "model of namespaces that name none (OPENAI_MODEL); its endpoint is OPENAI_BASE_URL with the key OPENAI_API_KEY")
 	fs.StringVar(&o.archiveBucket, "archive-bucket", os.Getenv("ARCHIVE_BUCKET"), "where the steps of finished runs are kept, s3://NAME or file:///FOLDER; unset, they stay in the cluster (ARCHIVE_BUCKET)")
+	fs.BoolVar(&o.archiveRequired, "archive-required", false, "keep finished runs until their steps are in the archive, however long that takes; needs --archive-bucket")
 	fs.DurationVar(&o.sandboxStartTimeout, "sandbox-start-timeout", 3*time.Minute, "how long a sandbox Pod may take to run")
 	fs.DurationVar(&o.isolationTimeout, "isolation-timeout", 10*time.Second, "how long a new sandbox may take until it reaches nothing")
 	fs.DurationVar(&o.connectTimeout, "connect-timeout", 10*time.Second, "how long a running sandbox's tool server may be unreachable")
@@ -116,6 +118,9 @@ func (o *options) complete() error {
 	o.worker = name + "-" + rand.String(5)
 	o.podIP = os.Getenv("POD_IP")
 	o.archiveBucket = strings.TrimSpace(o.archiveBucket)
+	if o.archiveRequired && o.archiveBucket == "" {
+		return errors.New("--archive-required needs --archive-bucket: without a bucket no run could ever be deleted")
+	}
 	o.builtIn = modelref.Endpoint{
 		BaseURL: strings.TrimSpace(os.Getenv("OPENAI_BASE_URL")),
 		APIKey:  modelref.NewSecret(strings.TrimSpace(os.Getenv("OPENAI_API_KEY"))),

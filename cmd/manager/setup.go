@@ -54,7 +54,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 			CiliumPolicies:      o.ciliumPolicies,
 			// Nodes belong to no namespace, so Roles give no right to them.
 			WithoutNodes: len(o.namespaces) > 0,
-			Archive:      o.archiveBucket != "",
+			Archive:      o.archiveBucket != "", ArchiveRequired: o.archiveRequired,
+			Unarchived: unarchived(),
 		},
 		Now: time.Now,
 	}

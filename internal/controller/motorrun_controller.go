@@ -76,7 +76,14 @@ type Config struct {
 	// Archive says that there is a bucket: the steps of a finished run are archived, which is waited for before the run is
 	// deleted, and artifacts may be in it.
 	Archive bool
+	// ArchiveRequired keeps finished runs until their steps are archived, however long that takes.
+	ArchiveRequired bool
+	// Unarchived counts the runs that were deleted before their steps were archived. Nil counts nothing.
+	Unarchived Counter
 }
+
+// Counter counts events for a monitoring system.
+type Counter interface{ Inc() }
 
 // MotorRunReconciler converges MotorRuns.
 type MotorRunReconciler struct {

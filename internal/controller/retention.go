@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -29,9 +31,19 @@ func (r *MotorRunReconciler) retire(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	at := runpolicy.RemoveAt(s.run, keep, runs, r.Config.Archive)
+	at := runpolicy.RemoveAt(s.run, keep, runs, r.archiving())
 	if at.IsZero() || s.now.Before(at) {
 		s.wake(at)
+		return nil
+	}
+	if runs == nil {
+		if runs, err = r.runsOf(ctx, s.run.Namespace); err != nil {
+			return err
+		}
+	}
+	if runpolicy.NeededBy(s.run, runs) != "" {
+		// Its artifacts would go with it. The end of the other run wakes nobody, and nobody waits for the deletion.
+		s.wake(s.now.Add(maxPause))
 		return nil
 	}
 	// The version: whoever has just asked for it to be kept longer must not find it gone.
@@ -40,7 +52,35 @@ func (r *MotorRunReconciler) retire(ctx context.Context, s *scope) error {
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the run after its end: %w", err)
 	}
+	if err == nil && r.Config.Archive && s.run.Status.Archive == nil {
+		r.tellUnarchived(ctx, s.run)
+	}
 	return nil
+}
+
+func (r *MotorRunReconciler) archiving() runpolicy.Archiving {
+	switch {
+	case !r.Config.Archive:
+		return runpolicy.NoArchive
+	case r.Config.ArchiveRequired:
+		return runpolicy.ArchiveRequired
+	}
+	return runpolicy.ArchiveWanted
+}
+
+// The event of a run that was deleted with its steps before they were archived.
+const reasonUnarchived = "DeletedUnarchived"
+
+// tellUnarchived tells of a record that is lost: the event and the log for people, the counter for an alert.
+func (r *MotorRunReconciler) tellUnarchived(ctx context.Context, run *v1alpha1.MotorRun) {
+	const note = "The run was deleted with its steps although they are not in the archive: they could not be archived in the time that it was kept. " +
+		"Look at the bucket and at the events ArchiveFailed. With --archive-required such runs are kept."
+	r.Recorder.Eventf(run, nil, corev1.EventTypeWarning, reasonUnarchived, actionArchive, "%s", note)
+	ctrl.LoggerFrom(ctx).Error(nil, "a finished run was deleted with its steps before they were archived",
+		"namespace", run.Namespace, "run", run.Name, "steps", run.Status.Steps)
+	if r.Config.Unarchived != nil {
+		r.Config.Unarchived.Inc()
+	}
 }
 
 // hasEnded lets through a run that has just finished.

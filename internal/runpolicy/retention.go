@@ -23,21 +23,47 @@ const (
 	archiveWait = time.Hour
 )
 
-// RemoveAt is when a finished run is to be deleted, zero if that is not known. runs are those of its namespace, archived
-// says that steps are archived, which comes first.
-func RemoveAt(run *v1alpha1.MotorRun, keep v1alpha1.Retention, runs []v1alpha1.MotorRun, archived bool) time.Time {
+// Archiving says whether the steps of finished runs are archived before these are deleted.
+type Archiving int
+
+const (
+	// NoArchive: there is no archive.
+	NoArchive Archiving = iota
+	// ArchiveWanted: a run waits for its archive, for archiveWait at most.
+	ArchiveWanted
+	// ArchiveRequired: a run waits for its archive as long as that takes.
+	ArchiveRequired
+)
+
+// RemoveAt is when a finished run is to be deleted, zero if that is not known. runs are those of its namespace.
+func RemoveAt(run *v1alpha1.MotorRun, keep v1alpha1.Retention, runs []v1alpha1.MotorRun, archiving Archiving) time.Time {
 	finished := finishedAt(run)
-	if finished.IsZero() {
-		return finished
+	if finished.IsZero() || archiving == ArchiveRequired && run.Status.Archive == nil {
+		return time.Time{}
 	}
 	at := finished.Add(kept(run, keep))
 	if slices.ContainsFunc(Surplus(keep, runs), func(r *v1alpha1.MotorRun) bool { return r.UID == run.UID }) {
 		at = finished
 	}
-	if wait := finished.Add(archiveWait); archived && run.Status.Archive == nil && at.Before(wait) {
+	if wait := finished.Add(archiveWait); archiving == ArchiveWanted && run.Status.Archive == nil && at.Before(wait) {
 		at = wait
 	}
 	return at
+}
+
+// NeededBy names a run of the namespace that has not ended and is given an artifact of this one, "" if there is none. Until it has
+// ended, another sandbox may need the artifact again.
+func NeededBy(run *v1alpha1.MotorRun, runs []v1alpha1.MotorRun) string {
+	for i := range runs {
+		r := &runs[i]
+		if hasFinished(r) || !r.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if slices.ContainsFunc(r.Spec.Files, func(f v1alpha1.InputFile) bool { return f.ArtifactRef != nil && f.ArtifactRef.Run == run.Name }) {
+			return r.Name
+		}
+	}
+	return ""
 }
 
 // Surplus are the finished runs that are more than are kept: all but the newest. Runs without a model are none of them, so

@@ -69,7 +69,11 @@ func TestRemoveAt(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := RemoveAt(&tt.run, tt.keep, tt.runs, tt.archive)
+			archiving := NoArchive
+			if tt.archive {
+				archiving = ArchiveWanted
+			}
+			got := RemoveAt(&tt.run, tt.keep, tt.runs, archiving)
 			if tt.want < 0 && !got.IsZero() || tt.want >= 0 && !got.Equal(after(tt.want)) {
 				t.Errorf("got %s, want %s", got, after(tt.want))
 			}
@@ -105,5 +109,45 @@ func TestSurplus(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// Where the archive is required, nothing that is not in it is deleted, however long that takes.
+func TestRemoveAtWhereTheArchiveIsRequired(t *testing.T) {
+	t.Parallel()
+	run := *testRun()
+	run.Status.FinishedAt, run.Spec.TTLSecondsAfterFinished = new(metav1.NewTime(after(0))), new(int32(60))
+	if got := RemoveAt(&run, v1alpha1.Retention{}, nil, ArchiveRequired); !got.IsZero() {
+		t.Errorf("without an archive it goes at %s", got)
+	}
+	run.Status.Archive = &v1alpha1.ArchiveStatus{Key: "k"}
+	if got := RemoveAt(&run, v1alpha1.Retention{}, nil, ArchiveRequired); !got.Equal(after(time.Minute)) {
+		t.Errorf("with its archive it goes at %s", got)
+	}
+}
+
+// A run whose artifact another one is given stays until that one has ended.
+func TestNeededBy(t *testing.T) {
+	t.Parallel()
+	from := endedRun("from", 0)
+	given := func(name string, options ...runOption) v1alpha1.MotorRun {
+		r := queueRun(name, time.Second, options...)
+		r.Spec.Files = []v1alpha1.InputFile{{Path: "in"}, {Path: "a", ArtifactRef: &v1alpha1.ArtifactRef{Run: "from", Path: "a"}}}
+		return r
+	}
+	other := given("other")
+	other.Spec.Files[1].ArtifactRef.Run = "elsewhere"
+	for name, tt := range map[string]struct {
+		runs []v1alpha1.MotorRun
+		want string
+	}{
+		"nobody":                 {[]v1alpha1.MotorRun{from, other}, ""},
+		"a run that goes on":     {[]v1alpha1.MotorRun{from, other, given("b")}, "b"},
+		"one that has ended":     {[]v1alpha1.MotorRun{from, given("b", over)}, ""},
+		"one that waits as well": {[]v1alpha1.MotorRun{given("b", over), given("c")}, "c"},
+	} {
+		if got := NeededBy(&from, tt.runs); got != tt.want {
+			t.Errorf("%s: it is needed by %q, want %q", name, got, tt.want)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -139,12 +140,28 @@ func waitsForItsArchive(t *testing.T, archived bool) {
 			t.Fatal("the run was deleted before it was archived")
 		}
 		r.now = finished.Add(time.Hour)
+		r.rec.Config.ArchiveRequired = true
+		r.step()
+		if r.isGone() {
+			t.Fatal("the run was deleted although its archive is required")
+		}
+		r.rec.Config.ArchiveRequired = false
 	}
+	var lost counter
+	r.rec.Config.Unarchived = &lost
 	r.once()
 	if !r.isGone() {
 		t.Errorf("archived %t: it is still there", archived)
 	}
+	if told := slices.Contains(r.events, "Warning DeletedUnarchived"); told == archived || (lost == 0) != archived {
+		t.Errorf("archived %t: the events are %q, and %d losses are counted", archived, r.events, lost)
+	}
 }
+
+// counter counts in a test.
+type counter int
+
+func (c *counter) Inc() { *c++ }
 
 func TestNewestRunsAreKept(t *testing.T) {
 	r := newRig(t)
