@@ -90,9 +90,12 @@ type CallHead struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +required
 	Tool string `json:"tool"`
-	// ok is false if the tool failed.
+	// ok is false if the tool failed, or has no result.
 	// +required
 	OK bool `json:"ok"`
+	// since is set if the call has no result: when it began. In an attempt that has ended it never got one.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
 	// errorCode is a word for programs.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional

@@ -93,6 +93,9 @@ type MotorRunStatus struct {
 	// +listMapKey=index
 	// +optional
 	Attempts []AttemptStatus `json:"attempts,omitempty"`
+	// ending is set from the moment in which the end of the run was decided until what it leaves behind was collected.
+	// +optional
+	Ending *RunEnding `json:"ending,omitempty"`
 	// result is set when the run has ended.
 	// +optional
 	Result *RunResult `json:"result,omitempty"`
@@ -117,6 +120,25 @@ type MotorRunStatus struct {
 	// finishedAt is when the run ended.
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+}
+
+// RunEnding is the end of a run that was decided and is not complete: its sandbox is looked at once more before it goes.
+type RunEnding struct {
+	// since is when the end was decided.
+	// +required
+	Since metav1.Time `json:"since"`
+	// reason of the conditions Succeeded and Finished that the run will have.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +required
+	Reason string `json:"reason"`
+	// message says what happened, unset where the last step does.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+	// failure is set if the run fails for a reason that no step tells of.
+	// +optional
+	Failure *FailureSummary `json:"failure,omitempty"`
 }
 
 // PauseStatus counts the time in which a run is suspended, waits for its turn, or waits for a retry.
@@ -329,6 +351,10 @@ type RunResult struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	ArtifactsOmitted int32 `json:"artifactsOmitted,omitempty"`
+	// notCollected says why artifacts or skills are missing that no entry of artifacts and skills names, unset if none are.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	NotCollected string `json:"notCollected,omitempty"`
 	// skills are those that the run wrote or changed.
 	// +optional
 	Skills *SkillsResult `json:"skills,omitempty"`

@@ -102,10 +102,10 @@ type MotorStepSpec struct {
 	// outage says why the model could not be had when that was first found. status.outage has what changed since.
 	// +optional
 	Outage *ModelOutage `json:"outage,omitempty"`
-	// artifacts are what the workspace held for the result when the attempt ended.
+	// artifacts is where a manager of an earlier version recorded what is in status.artifacts now.
 	// +optional
 	Artifacts *ArtifactList `json:"artifacts,omitempty"`
-	// skills are what became of the skills that it held then.
+	// skills is where a manager of an earlier version recorded what is in status.skills now.
 	// +optional
 	Skills *SkillsResult `json:"skills,omitempty"`
 }
@@ -325,21 +325,24 @@ type ModelOutage struct {
 }
 
 // StepPhase is how far a step got.
-// +kubebuilder:validation:Enum=InFlight;Settled;OutcomeUnknown
+// +kubebuilder:validation:Enum=InFlight;Settled;OutcomeUnknown;Closed
 type StepPhase string
 
 const (
-	// StepInFlight: at least one tool call has no result yet.
+	// StepInFlight: at least one tool call has no result yet, or what the workspace holds at the end is being collected.
 	StepInFlight StepPhase = "InFlight"
 	// StepSettled: every tool call has a result.
 	StepSettled StepPhase = "Settled"
+	// StepClosed: the attempt ended before every tool call had a result, and none of them gets one any more.
+	StepClosed StepPhase = "Closed"
 	// StepOutcomeUnknown: of at least one tool call that has no result nobody can tell how it ended.
 	StepOutcomeUnknown StepPhase = "OutcomeUnknown"
 )
 
 // MotorStepStatus is what came of the step.
 type MotorStepStatus struct {
-	// phase is InFlight until every tool call has a result.
+	// phase is InFlight from the creation of the step until every tool call has a result.
+	// +kubebuilder:default=InFlight
 	// +optional
 	Phase StepPhase `json:"phase,omitempty"`
 	// results has an entry for each tool call that has ended.
@@ -366,7 +369,8 @@ type MotorStepStatus struct {
 	// +listMapKey=execution
 	// +optional
 	Background []StepProgram `json:"background,omitempty"`
-	// artifacts are what the workspace held for the result when the run last waited for a person in this step.
+	// artifacts are what the workspace held for the result when the run last waited for a person in this step, or when the
+	// attempt ended with it.
 	// +optional
 	Artifacts *ArtifactList `json:"artifacts,omitempty"`
 	// outage is why the model cannot be had by now, if that is not what spec.outage says any more.
@@ -375,6 +379,12 @@ type MotorStepStatus struct {
 	// failedUsage is what tries that came to nothing cost in an Outage, as far as the endpoint tells.
 	// +optional
 	FailedUsage Usage `json:"failedUsage,omitempty,omitzero"`
+	// skills are what became of the skills in the workspace when the attempt ended with this step.
+	// +optional
+	Skills *SkillsResult `json:"skills,omitempty"`
+	// closed is set in the last step of an attempt that has ended, when what the workspace held then was collected.
+	// +optional
+	Closed *StepClosing `json:"closed,omitempty"`
 	// ok is "succeeded/called", for printing.
 	// +kubebuilder:validation:MaxLength=16
 	// +optional
@@ -440,6 +450,17 @@ type StepProgram struct {
 	// +kubebuilder:validation:Maximum=1000
 	// +optional
 	FoundIn int32 `json:"foundIn,omitempty"`
+}
+
+// StepClosing says that nothing more comes of a step, or of the attempt that ended with it.
+type StepClosing struct {
+	// at is when the last look at the workspace was over.
+	// +required
+	At metav1.Time `json:"at"`
+	// problem says why not everything could be collected, unset if all was.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Problem string `json:"problem,omitempty"`
 }
 
 // UnknownExecution is an execution of a tool call of which the sandbox knows the beginning and not the end.
@@ -525,6 +546,8 @@ type MotorStep struct {
 
 	// +required
 	Spec MotorStepSpec `json:"spec"`
+	// The default makes a step InFlight from its creation on: a status is written when there are results.
+	// +kubebuilder:default={}
 	// +optional
 	Status MotorStepStatus `json:"status,omitempty,omitzero"`
 }

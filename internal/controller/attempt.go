@@ -31,6 +31,7 @@ func begin(s *scope, d runpolicy.Decision) {
 		st.Sandbox = &v1alpha1.SandboxStatus{PodName: s.pod.Name, PodUID: string(s.pod.UID)}
 	}
 	runpolicy.Begin(st, d.Next, s.now)
+	st.Ending = nil
 	// The former attempt's question is nobody's any more.
 	s.progress.Pending, s.progress.Outage = nil, nil
 	if d.Next.NewSandbox {

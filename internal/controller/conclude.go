@@ -51,8 +51,7 @@ func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, erro
 	}
 	switch {
 	case d.End != nil:
-		end(s, d.End)
-		return false, nil
+		return false, r.end(ctx, s, d.End)
 	case d.Next != nil:
 		begin(s, d)
 	case d.Failure != nil:
@@ -75,7 +74,29 @@ func isTurningPoint(run *v1alpha1.MotorRun, d runpolicy.Decision) bool {
 	return d.End != nil || d.Next != nil || d.Failure != nil && run.Status.Attempts[len(run.Status.Attempts)-1].Failure == nil
 }
 
+// end ends the run, or keeps its sandbox for a last look before.
+func (r *MotorRunReconciler) end(ctx context.Context, s *scope, e *runpolicy.End) error {
+	o := r.observation(s)
+	until := runpolicy.LookUntil(o, e, s.now)
+	if until.IsZero() {
+		end(s, e)
+		return nil
+	}
+	st := &s.run.Status
+	st.Ending, st.PendingInput = runpolicy.EndingOf(o, e, s.now), nil
+	s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run is ending.")
+	s.note = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
+	s.wake(until)
+	// The replica that had the run may be gone.
+	_, err := r.place(ctx, s)
+	return err
+}
+
 func (r *MotorRunReconciler) decide(s *scope) runpolicy.Decision {
+	return runpolicy.Decide(r.observation(s), s.now)
+}
+
+func (r *MotorRunReconciler) observation(s *scope) runpolicy.Observation {
 	o := runpolicy.Observation{
 		Run: s.run, Progress: s.progress, Sandbox: s.podState, SandboxGone: s.sandboxGone,
 		SandboxStartTimeout: r.Config.SandboxStartTimeout,
@@ -86,7 +107,7 @@ func (r *MotorRunReconciler) decide(s *scope) runpolicy.Decision {
 	if s.former != nil {
 		o.Former = formerMessage(s.former)
 	}
-	return runpolicy.Decide(o, s.now)
+	return o
 }
 
 // end notes the result. The sandbox goes when the result is written and not before: the write is refused if the run
@@ -102,6 +123,7 @@ func end(s *scope, e *runpolicy.End) {
 	st.PendingInput, st.Egress, st.Artifacts = nil, nil, nil
 	runpolicy.CountPause(&st.Paused, false, s.now)
 	st.Result = result(s, e)
+	st.Ending = nil
 	endAttempt(st, e)
 	s.set(v1alpha1.ConditionSucceeded, succeeded, e.Reason, e.Message)
 	s.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, e.Reason, e.Message)
@@ -170,12 +192,20 @@ func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
 		},
 	}
 	r.Artifacts, r.ArtifactsOmitted = runpolicy.ShowArtifacts(p.Artifacts)
-	r.Skills = runpolicy.ShowSkills(p.Skills)
+	r.Skills, r.NotCollected = runpolicy.ShowSkills(p.Skills), notCollected(s)
 	if !r.OK {
 		r.Partial = runpolicy.CutEncoded(p.Partial, maxPartial)
 	}
 	r.Value, r.Packages = p.Value, p.Packages
 	return r
+}
+
+// notCollected says why something is missing that the run may have left behind.
+func notCollected(s *scope) string {
+	if s.run.Status.Ending != nil && !s.progress.Closed {
+		return "the last look at the sandbox was not over in time; what was collected at the last pause is kept"
+	}
+	return s.progress.NotCollected
 }
 
 // ms never goes below zero: creation times have a resolution of a second only.

@@ -57,7 +57,7 @@ func showPendingInput(s *scope, retry *v1alpha1.PendingInput) {
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, reason, pending.Question)
 	case hasExpired(s.progress):
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered, or its time was over.")
-	case len(s.progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
+	case hasAnswers(s) || slices.ContainsFunc(st.Attempts, wasAskedFor):
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, answeredMessage(s.run))
 	default:
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonNothingAsked, "The run has asked nothing.")
@@ -87,6 +87,17 @@ func showRequest(s *scope) {
 	if s.asksDomain && !isFinished(s.run) {
 		showPendingInput(s, nil)
 	}
+}
+
+// hasAnswers says whether a question was asked that is open no more.
+func hasAnswers(s *scope) bool {
+	asked := len(s.progress.Asked)
+	if q := s.progress.Pending; q != nil && !runpolicy.Answered(s.run, q) {
+		if _, ok := s.progress.Asked[q.ID]; ok {
+			asked--
+		}
+	}
+	return asked > 0
 }
 
 // hasExpired says whether the run went on without an answer: only a request to approve a call lets it.

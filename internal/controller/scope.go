@@ -157,7 +157,10 @@ func (s *scope) message() string {
 		return "Installing the packages."
 	case v1alpha1.ModeAgentic:
 	}
-	return fmt.Sprintf("Working on step %d.", s.run.Status.Steps+1)
+	if c := s.progress.Running; c != nil {
+		return fmt.Sprintf("Working on %s.", c)
+	}
+	return fmt.Sprintf("Waiting for the model: step %d.", s.run.Status.Steps+1)
 }
 
 func isFinished(run *v1alpha1.MotorRun) bool {

@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	// collectTimeout bounds how long it takes to read and keep what a run leaves behind, collectFailedTimeout after an attempt
-	// that failed: its end waits for that, and its sandbox may be what failed.
+	// collectTimeout bounds how long it takes to read and keep what a run that succeeded leaves behind, collectFailedTimeout
+	// after any other end: the sandbox may be what failed.
 	collectTimeout       = 2 * time.Minute
 	collectFailedTimeout = 10 * time.Second
 	// collectWaitedForTimeout bounds it where somebody waits for what comes after it: a person for the question that the run has,
@@ -40,7 +40,7 @@ const (
 // errCollectTime is the cause of the end of a collection that took too long.
 var errCollectTime = errors.New("the time to collect artifacts is over")
 
-// artifacts collects what a run leaves behind: before its end is recorded, and whenever it waits for a person. The list comes
+// artifacts collects what a run leaves behind: when its end is recorded, and whenever it waits for a person. The list comes
 // from the sandbox and is not believed: every file is read, and what is recorded of it is what was read.
 //
 //	list ─► for each: read ─► secret? ─► kept before? ─► ConfigMap or bucket ─► recorded with the step ─► what it replaces goes
@@ -51,53 +51,17 @@ type artifacts struct {
 	tainted bool
 	// recorded is what the journal has, nil for nothing.
 	recorded *v1alpha1.ArtifactList
-	// collected is what goes with the step that ends the attempt, nil for nothing.
-	collected *v1alpha1.ArtifactList
 	// stored are names of ConfigMaps that were made and may not be in a recorded list.
 	stored []string
 	// waitedFor is collectWaitedForTimeout, if nothing else is set.
 	waitedFor time.Duration
 }
 
-// beforeEnd collects for the step that ends the attempt well.
-func (a *artifacts) beforeEnd(ctx context.Context) error {
-	list, err := a.collectAll(ctx, collectTimeout)
-	if err == nil {
-		a.use(list)
-	}
-	return err
-}
-
-// use has the step that ends the attempt record the list.
-func (a *artifacts) use(list *v1alpha1.ArtifactList) {
-	a.collected = a.news(list)
-	a.box.entries.UseArtifacts(a.collected)
-}
-
-// recordedEnd says that the step that ends the attempt is recorded.
-func (a *artifacts) recordedEnd(ctx context.Context) {
-	if a != nil {
-		a.sweep(ctx, a.collected)
-	}
-}
-
-// afterLoop collects for what the loop came to, if that is no end that has its step.
+// afterLoop collects for what the loop came to, if it goes on from there. What an end leaves behind is collected after the end is
+// recorded: see lastLook.
 func (a *artifacts) afterLoop(ctx context.Context, out motorloop.Outcome) error {
-	switch out.Kind {
-	case motorloop.Awaiting:
+	if out.Kind == motorloop.Awaiting {
 		return a.atPause(ctx)
-	case motorloop.Failed:
-		if out.Failure.Reason == motorloop.ReasonSandboxLost || !a.reachable() {
-			return nil
-		}
-		list, err := a.collect(ctx, collectFailedTimeout)
-		if err == nil {
-			a.use(list)
-		} else {
-			a.box.log.Warn("the artifacts of the failed attempt were not collected", "error", a.known.hideError(err))
-		}
-		return ctx.Err()
-	case motorloop.Completed:
 	}
 	return nil
 }
@@ -302,32 +266,6 @@ func skipped(art v1alpha1.Artifact, why v1alpha1.ArtifactSkipped, message string
 
 func cutMessage(s string) string {
 	return text.CutBytes(strings.ToValidUTF8(s, "\uFFFD"), maxArtifactMessage)
-}
-
-// collectingJournal has a run's artifacts and skills collected before the step that ends it. For the skills everything that runs in
-// the sandbox is ended, so they come last.
-type collectingJournal struct {
-	motorloop.Journal
-	artifacts *artifacts
-	skills    *skillCollector
-}
-
-// Append records a step.
-func (j collectingJournal) Append(ctx context.Context, t *motorloop.Turn) error {
-	if !t.Final() {
-		return j.Journal.Append(ctx, t)
-	}
-	if err := j.artifacts.beforeEnd(ctx); err != nil {
-		return err
-	}
-	if err := j.skills.beforeEnd(ctx); err != nil {
-		return err
-	}
-	if err := j.Journal.Append(ctx, t); err != nil {
-		return err
-	}
-	j.artifacts.recordedEnd(ctx)
-	return nil
 }
 
 // collectingTools tells the model at once if a file that it saves cannot be kept.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -167,10 +168,11 @@ func TestSlowSandboxKeepsNobodyWaiting(t *testing.T) {
 	}
 
 	sandbox.files.Store(false)
-	if err := a.beforeEnd(ctx); err != nil {
+	list, err := a.collect(ctx, collectTimeout)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := listed(a.collected), "artifacts/quick=true, "+slowFile+"=true"; got != want {
+	if got, want := listed(list), "artifacts/quick=true, "+slowFile+"=true"; got != want {
 		t.Errorf("at the end there is %s, want %s", got, want)
 	}
 }
@@ -211,14 +213,12 @@ func TestWhatWasKeptOutlastsASlowSandbox(t *testing.T) {
 	}
 	want("at the next pause", 1, step().Status.Artifacts)
 
-	// The end has its two minutes, of which most are over.
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errCollectTime)
-	defer cancel()
-	if err := a.beforeEnd(ctx); err != nil {
+	list, err := a.collect(t.Context(), 2*time.Second)
+	if !errors.Is(err, errCollectTime) {
 		t.Fatal(err)
 	}
-	a.recordedEnd(t.Context())
-	want("at the end", 2, a.collected)
+	a.sweep(t.Context(), list)
+	want("at the end", 2, list)
 }
 
 func TestAFileThatThereIsNoTimeFor(t *testing.T) {

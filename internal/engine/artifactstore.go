@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -210,22 +211,58 @@ func (a *artifacts) create(ctx context.Context, art *v1alpha1.Artifact, r *readi
 		},
 		Immutable: new(true), BinaryData: map[string][]byte{contentKey: r.content},
 	}
-	err = a.box.engine.Client.Create(ctx, cm)
-	switch {
-	case err == nil:
-	case apierrors.IsAlreadyExists(err):
-		err = a.adopt(ctx, cm.Name, art.SHA256)
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-	case isForGood(err):
-		err = &notStored{fmt.Sprintf("the cluster does not take it: %v", err)}
-	default:
-		err = fmt.Errorf("keep the artifact %s: %w", art.Path, err)
-	}
+	err = a.tryStore(ctx, func() error { return a.createOnce(ctx, cm, art) })
 	if err != nil {
 		return "", err
 	}
 	a.stored = append(a.stored, cm.Name)
 	return cm.Name, nil
+}
+
+func (a *artifacts) createOnce(ctx context.Context, cm *corev1.ConfigMap, art *v1alpha1.Artifact) error {
+	err := a.box.engine.Client.Create(ctx, cm.DeepCopy())
+	switch {
+	case err == nil, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return err
+	case apierrors.IsAlreadyExists(err):
+		return a.adopt(ctx, cm.Name, art.SHA256)
+	case isForGood(err):
+		return &notStored{fmt.Sprintf("the cluster does not take it: %v", err)}
+	}
+	return fmt.Errorf("keep the artifact %s: %w", art.Path, err)
+}
+
+const (
+	// storeTries is how often a file is given to a store that may take it the next time, storePause lies between the first two
+	// tries, and twice as much between the next.
+	storeTries = 3
+	storePause = 500 * time.Millisecond
+)
+
+// tryStore keeps a file, and tries again. A store that goes on to refuse costs the file and nothing else: a webhook that is
+// away must not keep a run from ending.
+func (a *artifacts) tryStore(ctx context.Context, store func() error) error {
+	pause := storePause
+	for n := 1; ; n++ {
+		err := store()
+		var refused *notStored
+		var unread *readFault
+		if errors.As(err, &unread) {
+			return unread.error
+		}
+		if err == nil || errors.As(err, &refused) || ctx.Err() != nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			return err
+		}
+		if n == storeTries {
+			return &notStored{fmt.Sprintf("the store does not take it (%d tries): %v", n, err)}
+		}
+		select {
+		case <-time.After(pause):
+			pause *= 2
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // isForGood says whether the API server refuses an object and will go on to: a quota or a policy does, or its size. What is refused
@@ -265,8 +302,16 @@ func isArtifactOf(o metav1.Object, run *v1alpha1.MotorRun) bool {
 // upload reads a file again, on its way into the bucket. It is not there if anything is wrong with it.
 func (a *artifacts) upload(ctx context.Context, art *v1alpha1.Artifact) (key string, err error) {
 	key = bucketKey(a.box.run, art)
+	err = a.tryStore(ctx, func() error { return a.uploadOnce(ctx, key, art) })
+	if err != nil {
+		return "", err
+	}
+	return key, nil
+}
+
+func (a *artifacts) uploadOnce(ctx context.Context, key string, art *v1alpha1.Artifact) error {
 	var fault error
-	err = a.box.engine.Artifacts.WriteArtifact(ctx, key, func(w io.Writer) error {
+	err := a.box.engine.Artifacts.WriteArtifact(ctx, key, func(w io.Writer) error {
 		sum, out := sha256.New(), &lastError{w: w}
 		watch := &secretWatch{known: a.known, rules: true, name: art.Path}
 		_, err := a.box.client.ReadArtifact(ctx, art.Path, io.MultiWriter(watch, sum, out), art.Size)
@@ -281,21 +326,23 @@ func (a *artifacts) upload(ctx context.Context, art *v1alpha1.Artifact) (key str
 	})
 	switch {
 	case fault != nil:
-		return "", a.readError(ctx, fault)
-	case err == nil, errors.Is(err, archive.ErrExists):
-		return key, nil
-	case ctx.Err() != nil:
-		return "", err
-	case a.box.loop.mayComeBack(a.box.engine.Now()):
-		return "", fmt.Errorf("keep the artifact %s: %w: %w", art.Path, errMissing, err)
+		return &readFault{a.readError(ctx, fault)}
+	case errors.Is(err, archive.ErrExists):
+		return nil
 	}
-	return "", &notStored{fmt.Sprintf("the bucket does not take it: %v", err)}
+	return err
 }
 
 // bucketKey is the same for the same content.
 func bucketKey(run *v1alpha1.MotorRun, art *v1alpha1.Artifact) string {
 	return bucketFolder + run.Namespace + "/" + string(run.UID) + "/" + art.SHA256
 }
+
+// readFault is what went wrong with the file, and not with the store.
+type readFault struct{ error }
+
+// Unwrap gives what went wrong.
+func (f *readFault) Unwrap() error { return f.error }
 
 // lastError remembers the error of a writer.
 type lastError struct {

@@ -31,11 +31,13 @@ var errMissing = errors.New("missing for now")
 func (e *Engine) carryOn(
 	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger,
 ) (waitingFor question, err error) {
-	l.artifacts = nil
 	claim := journal.Claim{Epoch: l.task.epoch, Worker: e.Config.Worker}
 	entries, err := journal.Load(ctx, e.Client, e.Live, run, l.task.attempt, claim, e.Now)
-	if err == nil && entries.Ended() {
+	if err == nil && entries.Closed() {
 		return question{}, nil
+	}
+	if err == nil && (entries.Ended() || run.Status.Ending != nil) {
+		return question{}, e.lastLook(ctx, l, run, entries, known, log)
 	}
 	var out motorloop.Outcome
 	// aboutOutage is how many writes only say that the model cannot be had, with which the loop gets no further.
@@ -61,7 +63,11 @@ func (e *Engine) carryOn(
 	}
 	switch out.Kind {
 	case motorloop.Completed:
-		// Its last step says so.
+		// Its last step says so. The only step of a run without a model leaves nothing behind.
+		if !entries.Ended() {
+			return question{}, nil
+		}
+		return question{}, e.lastLook(ctx, l, run, entries, known, log)
 	case motorloop.Failed:
 		if !e.mayDecide() {
 			return question{}, errNoLease
@@ -71,8 +77,7 @@ func (e *Engine) carryOn(
 		if err := entries.End(ctx, known.hideFailure(out.Failure), out); err != nil {
 			return question{}, err
 		}
-		l.artifacts.recordedEnd(ctx)
-		return question{}, nil
+		return question{}, e.lastLook(ctx, l, run, entries, known, log)
 	case motorloop.Awaiting:
 		steps := entries.Steps()
 		return asked(run, &steps[len(steps)-1], out), nil
@@ -155,7 +160,7 @@ func (e *Engine) runLoop(
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
-	l.artifacts = &artifacts{box: box, known: known, tainted: tainted, recorded: progress.Artifacts}
+	kept := &artifacts{box: box, known: known, tainted: tainted, recorded: progress.Artifacts}
 	if !l.missingSince.IsZero() || box.fresh() && readsInputs(run) {
 		// Without what is missing the answer would be asked for in vain, and counted nowhere.
 		model = patientModel{model, box.prepared}
@@ -185,9 +190,7 @@ func (e *Engine) runLoop(
 	loop.Config.Tainted, loop.Config.Skill = tainted, skill.config(run)
 	loop.Config.Window, loop.Config.UsedTokens = window, usedBefore(progress, turns)
 	box.interpose(loop, turns)
-	skills := e.newSkillCollector(box, known)
-	loop.Journal = collectingJournal{loop.Journal, l.artifacts, skills}
-	loop.Tools = discreetTools{collectingTools{loop.Tools, l.artifacts}, known, way.refresh}
+	loop.Tools = discreetTools{collectingTools{loop.Tools, kept}, known, way.refresh}
 	loop.Config.SettleEach, _ = runpolicy.Once(run, progress, domains.bounds)
 	loop.Journal = endingJournal{loop.Journal, box}
 	out, err := loop.Run(ctx, turns, answers(run, entries, known))
@@ -197,10 +200,7 @@ func (e *Engine) runLoop(
 	if out.Kind == motorloop.Failed {
 		box.endPrograms(ctx)
 	}
-	if err := l.artifacts.afterLoop(ctx, out); err != nil {
-		return motorloop.Outcome{}, err
-	}
-	return out, skills.afterLoop(ctx, out, l.artifacts.reachable())
+	return out, kept.afterLoop(ctx, out)
 }
 
 // readsInputs says whether other objects of the namespace are read for the run's workspace, which may be gone by then.

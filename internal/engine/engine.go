@@ -199,7 +199,7 @@ func sooner(a, b time.Duration) time.Duration {
 func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	st := &run.Status
 	switch {
-	case !run.DeletionTimestamp.IsZero(), run.Spec.Cancel, run.Spec.Suspend:
+	case !run.DeletionTimestamp.IsZero():
 		return false
 	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSuspended):
 		// When the run was resumed is known from this condition alone. A loop that began before would count the time of the suspension
@@ -210,6 +210,11 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	case len(st.Attempts) == 0:
 		return false
 	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished):
+		return false
+	case st.Ending != nil:
+		// What it leaves behind is collected, and its last step closed, whatever it waited for.
+		return true
+	case run.Spec.Cancel, run.Spec.Suspend:
 		return false
 	case st.Sandbox == nil || st.Sandbox.PodIP == "":
 		return false
@@ -254,7 +259,7 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 		}
 		if l.running {
 			e.dequeue(key)
-			if l.stopped || l.task != taskOf(run) {
+			if !l.carries(taskOf(run)) {
 				l.stop(true)
 			}
 			return ctrl.Result{}

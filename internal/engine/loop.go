@@ -34,8 +34,8 @@ type loop struct {
 	over bool
 	// waitingFor is the question without whose answer the loop need not be started again.
 	waitingFor question
-	// artifacts collects what the run leaves behind. It is that of the last start, nil if that did not come so far.
-	artifacts *artifacts
+	// closing says that the attempt has ended and what it leaves behind is being collected.
+	closing bool
 	history
 	// retryAt is when to try again after a failure.
 	retryAt time.Time
@@ -57,10 +57,12 @@ type task struct {
 	isolationLost int64
 	// proxy is the way out that the sandbox is told of, "" if it has none.
 	proxy string
+	// ending says that the end of the run is decided, and only its sandbox is to be looked at once more.
+	ending bool
 }
 
 func taskOf(run *v1alpha1.MotorRun) task {
-	t := task{run: run.UID, epoch: run.Status.Epoch, attempt: attemptOf(run).Index}
+	t := task{run: run.UID, epoch: run.Status.Epoch, attempt: attemptOf(run).Index, ending: run.Status.Ending != nil}
 	if sb := run.Status.Sandbox; sb != nil {
 		t.podUID = sb.PodUID
 		if sb.IsolationLostAt != nil {
@@ -71,6 +73,15 @@ func taskOf(run *v1alpha1.MotorRun) task {
 		t.proxy = run.Status.Egress.Proxy
 	}
 	return t
+}
+
+// carries says whether a loop that runs does what the run needs now. One that collects what an end leaves behind does so
+// whoever says that the run ends.
+func (l *loop) carries(t task) bool {
+	if l.closing {
+		t.ending = l.task.ending
+	}
+	return !l.stopped && l.task == t
 }
 
 // attemptOf is the attempt that the run is at.

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// skillsTimeout bounds how long it takes to read and propose the skills of a workspace, skillsFailedTimeout after an attempt
-	// that failed: its end waits for that, and its sandbox may be what failed. To wait for a turn takes none of it: other runs take that.
+	// skillsTimeout bounds how long it takes to read and propose the skills of a workspace, skillsFailedTimeout after any end but a
+	// success: the sandbox may be what failed. To wait for a turn takes none of it: other runs take that.
 	skillsTimeout       = 2 * time.Minute
 	skillsFailedTimeout = 10 * time.Second
 	// maxRejected is how many folders are said not to be taken, maxRejectedPath and maxRejectedMessage bound what is said, in bytes.
@@ -37,7 +37,7 @@ const (
 	workspaceFolder = "."
 )
 
-// skillCollector proposes the skills that a run wrote or changed, before its end is recorded. The list of their files comes from
+// skillCollector proposes the skills that a run wrote or changed, when its end is recorded. The list of their files comes from
 // the sandbox and is not believed: every file is read and checked, and nobody uses what is proposed before a person approved it.
 //
 //	freeze, list ─► for each folder: read ─► secret? ─► a skill? ─► changed? ─► SkillRevision ─► recorded with the step
@@ -49,32 +49,6 @@ type skillCollector struct {
 
 func (e *Engine) newSkillCollector(box *sandboxTools, known *secrets) *skillCollector {
 	return &skillCollector{box: box, known: known, store: e.skillStore()}
-}
-
-// beforeEnd collects for the step that ends the attempt well.
-func (c *skillCollector) beforeEnd(ctx context.Context) error {
-	if !c.wanted(true) {
-		return nil
-	}
-	result, err := c.collect(ctx, skillsTimeout)
-	if err == nil {
-		c.box.entries.UseSkills(result)
-	}
-	return err
-}
-
-// afterLoop collects for an attempt that failed, if that is asked for. reachable says that the sandbox is known to be the run's.
-func (c *skillCollector) afterLoop(ctx context.Context, out motorloop.Outcome, reachable bool) error {
-	if out.Kind != motorloop.Failed || out.Failure.Reason == motorloop.ReasonSandboxLost || !reachable || !c.wanted(false) {
-		return nil
-	}
-	result, err := c.collect(ctx, skillsFailedTimeout)
-	if err == nil {
-		c.box.entries.UseSkills(result)
-	} else {
-		c.box.log.Warn("the skills of the failed attempt were not collected", "error", c.known.hideError(err))
-	}
-	return ctx.Err()
 }
 
 // wanted says whether the workspace is looked through: the run asks for it, and something may have been written there.

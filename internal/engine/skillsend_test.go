@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
 // A run ends, whatever becomes of its skills: what there was no time for is said.
@@ -50,24 +49,19 @@ func TestSkillsThatCannotBeReadInTime(t *testing.T) {
 
 func TestWhenSkillsAreCollected(t *testing.T) {
 	t.Parallel()
-	failed := motorloop.Outcome{Kind: motorloop.Failed, Failure: &motorloop.Failure{Reason: motorloop.ReasonMaxIterations}}
-	lost := motorloop.Outcome{Kind: motorloop.Failed, Failure: &motorloop.Failure{Reason: motorloop.ReasonSandboxLost}}
-	waits := motorloop.Outcome{Kind: motorloop.Awaiting}
 	for name, tt := range map[string]struct {
 		change func(*v1alpha1.MotorRun)
 		calls  []string
-		// out is how the loop ended, nil if well.
-		out  *motorloop.Outcome
-		want bool
+		// failed says that the run ended in any other way than well.
+		failed bool
+		want   bool
 	}{
 		"it succeeded":              {calls: []string{"read", "write"}, want: true},
-		"it failed":                 {calls: []string{"bash"}, out: &failed},
-		"it failed, and all counts": {func(r *v1alpha1.MotorRun) { r.Spec.ExtractSkills = v1alpha1.ExtractAlways }, []string{"bash"}, &failed, true},
-		"its sandbox is lost":       {func(r *v1alpha1.MotorRun) { r.Spec.ExtractSkills = v1alpha1.ExtractAlways }, []string{"bash"}, &lost, false},
-		"it waits":                  {func(r *v1alpha1.MotorRun) { r.Spec.ExtractSkills = v1alpha1.ExtractAlways }, []string{"bash"}, &waits, false},
-		"it succeeded for all":      {func(r *v1alpha1.MotorRun) { r.Spec.ExtractSkills = v1alpha1.ExtractAlways }, []string{"patch"}, nil, true},
-		"nobody wants them":         {func(r *v1alpha1.MotorRun) { r.Spec.ExtractSkills = v1alpha1.ExtractNever }, []string{"bash"}, nil, false},
-		"it is a review":            {func(r *v1alpha1.MotorRun) { r.Spec.SkillReview = true }, []string{"bash"}, nil, false},
+		"it failed":                 {calls: []string{"bash"}, failed: true},
+		"it failed, and all counts": {func(r *v1alpha1.MotorRun) { r.Spec.ExtractSkills = v1alpha1.ExtractAlways }, []string{"bash"}, true, true},
+		"it succeeded for all":      {func(r *v1alpha1.MotorRun) { r.Spec.ExtractSkills = v1alpha1.ExtractAlways }, []string{"patch"}, false, true},
+		"nobody wants them":         {func(r *v1alpha1.MotorRun) { r.Spec.ExtractSkills = v1alpha1.ExtractNever }, []string{"bash"}, false, false},
+		"it is a review":            {func(r *v1alpha1.MotorRun) { r.Spec.SkillReview = true }, []string{"bash"}, false, false},
 		"it called nothing":         {},
 		"it only read":              {calls: []string{"read", "grep", "ask_user"}},
 		"an MCP tool was called":    {calls: []string{"mcp__srv__x"}, want: true},
@@ -87,14 +81,8 @@ func TestWhenSkillsAreCollected(t *testing.T) {
 			if tt.change != nil {
 				tt.change(r.run)
 			}
-			c := r.collector()
-			if tt.out == nil {
-				r.must(c.beforeEnd(t.Context()))
-			} else {
-				r.must(c.afterLoop(t.Context(), *tt.out, true))
-			}
-			if asked := r.sandbox.asked > 0; asked != tt.want {
-				t.Errorf("the sandbox was asked: %v", asked)
+			if got := r.collector().wanted(!tt.failed); got != tt.want {
+				t.Errorf("they are collected: %v", got)
 			}
 		})
 	}

@@ -46,10 +46,6 @@ type Log struct {
 	now     func() time.Time
 	attempt int32
 	sandbox v1alpha1.StepSandbox
-	// artifacts are those of the step that will end the attempt.
-	artifacts *v1alpha1.ArtifactList
-	// skills are what the same step says of the skills in the workspace.
-	skills *v1alpha1.SkillsResult
 	// programs are what the sandbox last said of those in the background, nil if it was not asked.
 	programs []toolapi.Program
 	// before are the steps of the attempts before this one.

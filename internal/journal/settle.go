@@ -23,7 +23,7 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn, now time.Time) {
 	}
 	st := v1alpha1.MotorStepStatus{
 		Phase: v1alpha1.StepSettled, Unknown: unknown(s.Status.Unknown, t.Unknown), Approvals: approvals(s.Status.Approvals, t.Approvals),
-		Artifacts: s.Status.Artifacts, Background: s.Status.Background,
+		Artifacts: s.Status.Artifacts, Skills: s.Status.Skills, Closed: s.Status.Closed, Background: s.Status.Background,
 	}
 	times := timesOf(s, t, recorded, st, now)
 	ok := 0
@@ -32,6 +32,9 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn, now time.Time) {
 		if !found {
 			if t.Results[i] == nil {
 				st.Phase = openPhase(st, c.ID)
+				if st.Closed != nil && st.Phase == v1alpha1.StepInFlight {
+					st.Phase = v1alpha1.StepClosed
+				}
 				continue
 			}
 			r = resultSpec(c, t.Results[i])

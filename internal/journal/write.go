@@ -21,19 +21,18 @@ import (
 // request counts as written. It fails with motorloop.ErrStale if a later claim wrote the step, and with ErrMovedOn if
 // an earlier one did.
 func (l *Log) Append(ctx context.Context, t *motorloop.Turn) error {
-	spec := turnSpec(t)
-	if spec.Final {
-		spec.Artifacts, spec.Skills = l.artifacts, l.skills
+	s := l.newStep(t.Index, turnSpec(t))
+	if err := l.create(ctx, s); err != nil || s.Spec.Type != v1alpha1.StepSummary {
+		return err
 	}
-	return l.create(ctx, l.newStep(t.Index, spec))
+	// Nothing comes of a summary any more, and a step is in flight until its status says otherwise.
+	return l.Settle(ctx, t)
 }
 
 // End records that the attempt ended without success, and what else came of that: the partial result, the hint, and what
 // the model calls for them took.
 func (l *Log) End(ctx context.Context, f *motorloop.Failure, extra motorloop.Outcome) error {
-	spec := endSpec(f, extra)
-	spec.Artifacts, spec.Skills = l.artifacts, l.skills
-	return l.create(ctx, l.newStep(l.next(), spec))
+	return l.create(ctx, l.newStep(l.next(), endSpec(f, extra)))
 }
 
 func (l *Log) create(ctx context.Context, s *v1alpha1.MotorStep) error {

@@ -182,6 +182,9 @@ func retryInput(o Observation, f *v1alpha1.FailureSummary, failedAt metav1.Time,
 	}
 	if calls := callsInFlight(o); len(calls) > 0 {
 		b.WriteString("\nNobody can tell whether these calls took effect:\n- " + strings.Join(calls, "\n- "))
+		if lostSandbox(f) {
+			b.WriteString("\nThey do more than read, and another attempt may make them again: that is why a person is asked.")
+		}
 	}
 	how := fmt.Sprintf("\nTo try again, add an entry to spec.retries before %s:\n"+
 		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/retries/-","value":{"attempt":%d,"guidance":"…"}}]'`+

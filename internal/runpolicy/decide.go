@@ -71,6 +71,9 @@ func Decide(o Observation, now time.Time) Decision {
 	if e := completed(o); e != nil {
 		return Decision{End: e}
 	}
+	if e := decidedBefore(o); e != nil {
+		return Decision{End: e}
+	}
 	if f := recordedFailure(o); f != nil {
 		return afterFailure(o, f, now)
 	}
@@ -113,7 +116,11 @@ func cancelled(o Observation, _ time.Time) *End {
 	if !o.Run.Spec.Cancel {
 		return nil
 	}
-	return &End{Phase: v1alpha1.PhaseCancelled, Reason: v1alpha1.ReasonCancelled, Message: "The run was cancelled by spec.cancel" + by(o.Run.Spec.CancelledBy) + "."}
+	return cancelledEnd(o.Run)
+}
+
+func cancelledEnd(run *v1alpha1.MotorRun) *End {
+	return &End{Phase: v1alpha1.PhaseCancelled, Reason: v1alpha1.ReasonCancelled, Message: "The run was cancelled by spec.cancel" + by(run.Spec.CancelledBy) + "."}
 }
 
 // by names who did something, where that is known.
@@ -143,7 +150,10 @@ func timedOut(o Observation, now time.Time) *End {
 		return nil
 	}
 	message := fmt.Sprintf("The run was not done within %d s (spec.limits.timeoutSeconds).", o.Run.Spec.Limits.TimeoutSeconds)
-	if o.Run.Status.Message != "" {
+	switch {
+	case o.Progress.Running != nil && o.Progress.Pending == nil:
+		message += fmt.Sprintf(" It was at %s.", o.Progress.Running)
+	case o.Run.Status.Message != "":
 		message += " Last: " + Cut(o.Run.Status.Message, 400)
 	}
 	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonTimeout, message, true))

@@ -4,8 +4,11 @@ package runpolicy
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -21,6 +24,8 @@ const (
 type Progress struct {
 	// Attempt is the current attempt, from 0.
 	Attempt int32
+	// Epoch is the highest under which a step was written.
+	Epoch int64
 	// Turns is how many answers the model gave in all attempts.
 	Turns int32
 	// Usage, ToolCalls, Errors, Model and Tool are sums over all attempts.
@@ -58,6 +63,11 @@ type Progress struct {
 	LastCalls []v1alpha1.CallHead
 	// LastStep is the name of its last step, its end not counted.
 	LastStep string
+	// Running is the first call of its last turn that has no result and asks nobody, nil if there is none.
+	Running *RunningCall
+	// Closed says that nothing more comes of it, NotCollected why not everything that it leaves behind was collected.
+	Closed       bool
+	NotCollected string
 	// Pending is the question that has no result yet, answered in the spec or not.
 	Pending *v1alpha1.PendingInput
 	// Unknown are the last calls of which nobody can tell whether they took effect: they were recorded as such, have no
@@ -86,6 +96,34 @@ type CallRef struct {
 	BrokenOff bool
 }
 
+// RunningCall is a call that is being made, as far as the journal knows.
+type RunningCall struct {
+	ID, Tool string
+	// Step is the index of its step.
+	Step int32
+	// Since is when everything before it was done, in whole seconds.
+	Since time.Time
+}
+
+// String names the call for a person.
+func (c *RunningCall) String() string {
+	return fmt.Sprintf("step %d: %s (%s), since %s", c.Step, oneLine(c.Tool, maxTool), c.ID, c.Since.UTC().Format(time.RFC3339))
+}
+
+// runningCall is the first call of a step without a result, nil if there is none but questions. The calls of a step are made
+// one after the other.
+func runningCall(s *v1alpha1.MotorStep) *RunningCall {
+	if s.Spec.Type != v1alpha1.StepTurn {
+		return nil
+	}
+	for i := range s.Spec.ToolCalls {
+		if c := &s.Spec.ToolCalls[i]; resultOf(s, c.ID) == nil && !asksLast(c.Tool) {
+			return &RunningCall{ID: c.ID, Tool: c.Tool, Step: s.Spec.Index, Since: AskedAt(s)}
+		}
+	}
+	return nil
+}
+
 // ReadJournal sums up the steps of a run, which are ordered by attempt and index.
 func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 	p := Progress{Asked: map[string]v1alpha1.InputKind{}, Approvals: map[string]v1alpha1.StepApproval{}}
@@ -104,6 +142,9 @@ func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 		p.Pending = nil
 	}
 	p.Unknown = append(p.Unknown, openPrograms(steps, p.Attempt)...)
+	if c := p.Running; c != nil {
+		p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{ID: c.ID, Tool: CutEncoded(c.Tool, maxTool), Since: new(metav1.NewTime(c.Since))})
+	}
 	p.LastCalls = lastOf(p.LastCalls, maxLastCalls)
 	p.Unknown = lastOf(p.Unknown, maxUnknownCalls)
 	return p
@@ -125,11 +166,19 @@ func lastOf[T any](list []T, n int) []T {
 
 func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	current := s.Spec.Attempt == p.Attempt
+	p.Epoch = max(p.Epoch, s.Spec.Epoch)
 	if s.Spec.Type == v1alpha1.StepOutage {
 		p.addOutage(run, s)
 		return
 	}
 	p.endOutage(s)
+	if current {
+		p.Running = runningCall(s)
+		p.Closed, p.NotCollected = s.Status.Closed != nil, ""
+		if p.Closed {
+			p.NotCollected = s.Status.Closed.Problem
+		}
+	}
 	addUsage(&p.Usage, s.Spec.Usage)
 	addUsage(&p.Usage, s.Spec.FailedUsage)
 	p.Model += time.Duration(s.Spec.ModelMs) * time.Millisecond
@@ -141,7 +190,7 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 		p.Sandbox = s.Spec.Sandbox
 	}
 	p.Artifacts = cmp.Or(s.Spec.Artifacts, s.Status.Artifacts, p.Artifacts)
-	p.Skills = cmp.Or(s.Spec.Skills, p.Skills)
+	p.Skills = cmp.Or(s.Spec.Skills, s.Status.Skills, p.Skills)
 	switch s.Spec.Type {
 	case v1alpha1.StepEnd:
 		if current {

@@ -53,7 +53,9 @@ func TestReadJournal(t *testing.T) {
 		"empty": {nil, Progress{}},
 		"calls in flight": {
 			[]v1alpha1.MotorStep{testStep(0, 1, done("bash", true, 5, "out"), call("read", "{}"))},
-			Progress{Turns: 1, ToolCalls: 1, Tool: 5 * time.Millisecond, LastCalls: []v1alpha1.CallHead{head("a0-s1-c0", "bash", true, 5, "out")}},
+			Progress{Turns: 1, ToolCalls: 1, Tool: 5 * time.Millisecond, LastCalls: []v1alpha1.CallHead{
+				head("a0-s1-c0", "bash", true, 5, "out"), {ID: "a0-s1-c1", Tool: "read", Since: new(metav1.NewTime(after(11 * time.Second)))},
+			}},
 		},
 		"sums over all turns": {
 			[]v1alpha1.MotorStep{
@@ -82,7 +84,7 @@ func TestReadJournal(t *testing.T) {
 		},
 		"a question before other calls are done": {
 			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"), call("bash", "{}"))},
-			Progress{Turns: 1},
+			Progress{Turns: 1, LastCalls: []v1alpha1.CallHead{{ID: "a0-s1-c1", Tool: "bash", Since: new(metav1.NewTime(after(10 * time.Second)))}}},
 		},
 		"a question after the other calls": {
 			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"), done("bash", false, 2500, "no"))},
@@ -170,7 +172,7 @@ func TestReadJournal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// TestReadJournalOfTheAttempt is about those.
-			others := cmpopts.IgnoreFields(Progress{}, "Iterations", "AttemptUsage", "LastStep", "Unknown", "Partial")
+			others := cmpopts.IgnoreFields(Progress{}, "Iterations", "AttemptUsage", "LastStep", "Unknown", "Partial", "Running", "Epoch")
 			if diff := cmp.Diff(tt.want, ReadJournal(testRun(), tt.steps), cmpopts.EquateEmpty(), others); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -307,5 +309,33 @@ func TestCut(t *testing.T) {
 				t.Errorf("CutEncoded gives %d bytes (%v), want at most %d", len(b)-2, err, tt.max)
 			}
 		})
+	}
+}
+
+// The status and the end of a run say which call runs, and since when.
+func TestReadJournalNamesTheCallThatRuns(t *testing.T) {
+	t.Parallel()
+	s := testStep(0, 2, done("read", true, 1500, "x"))
+	s.Spec.ToolCalls = append(s.Spec.ToolCalls, v1alpha1.ToolCall{ID: "a0-s2-c1", Tool: "bash", Arguments: `{"command":"sleep 40"}`})
+	p := ReadJournal(testRun(), []v1alpha1.MotorStep{s})
+	since := s.CreationTimestamp.Add(2 * time.Second)
+	want := &RunningCall{ID: "a0-s2-c1", Tool: "bash", Step: 2, Since: since}
+	if diff := cmp.Diff(want, p.Running); diff != "" {
+		t.Errorf("running (-want +got):\n%s", diff)
+	}
+	if got := p.LastCalls[len(p.LastCalls)-1]; got.ID != want.ID || got.Since == nil || !got.Since.Equal(&metav1.Time{Time: since}) || got.OK {
+		t.Errorf("the last call is %+v", got)
+	}
+	text := "step 2: bash (a0-s2-c1), since " + since.UTC().Format(time.RFC3339)
+	if p.Running.String() != text {
+		t.Errorf("it is shown as %q, want %q", p.Running, text)
+	}
+	o := Observation{Run: testRun(), Progress: p}
+	if e := timedOut(o, o.Run.CreationTimestamp.Add(24*time.Hour)); e == nil || !strings.Contains(e.Message, "It was at "+text) {
+		t.Errorf("the end is %+v", e)
+	}
+	s.Status.Results = append(s.Status.Results, v1alpha1.ToolResult{CallID: "a0-s2-c1", OK: true})
+	if p := ReadJournal(testRun(), []v1alpha1.MotorStep{s}); p.Running != nil {
+		t.Errorf("when all calls have ended, %s runs", p.Running)
 	}
 }

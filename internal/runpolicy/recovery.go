@@ -64,6 +64,9 @@ func recoveryRoom(s *v1alpha1.RunSkill) (operator, person int) {
 }
 
 func howItEnded(c v1alpha1.CallHead) string {
+	if c.Since != nil {
+		return "had no result"
+	}
 	if c.OK {
 		return fmt.Sprintf("succeeded after %d ms", c.DurationMs)
 	}

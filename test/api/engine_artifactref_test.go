@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
@@ -63,7 +64,7 @@ func TestEngineGivesArtifactsToALaterRun(t *testing.T) {
 			if got := resultAt(t, steps, 0, 0).Provenance; got != tt.want {
 				t.Errorf("what a program says then is of %s, want %s", got, tt.want)
 			}
-			if got := steps[1].Spec.Artifacts.Files[0].Provenance; got != tt.want {
+			if got := steps[1].Status.Artifacts.Files[0].Provenance; got != tt.want {
 				t.Errorf("the artifact is of %s, want %s", got, tt.want)
 			}
 		})
@@ -202,8 +203,8 @@ func TestTheStatusShowsArtifacts(t *testing.T) {
 		t.Error("the settling of the step took its artifacts away")
 	}
 	l = r.log()
-	l.UseArtifacts(list("2"))
 	must(t, l.Append(r.ctx, turn(2, "All done.")))
+	must(t, l.Close(r.ctx, journal.Closing{Artifacts: list("2")}))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseCompleted, v1alpha1.ReasonCompleted)
 	res := run.Status.Result

@@ -114,7 +114,7 @@ func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
 	if diff := cmp.Diff(atPause, steps[1].Status.Artifacts); diff != "" || resultAt(t, steps, 1, 0).Output != "yes" {
 		t.Errorf("the answer changed what was noted: %s", diff)
 	}
-	list := steps[3].Spec.Artifacts
+	list := steps[3].Status.Artifacts
 	r.waitFor(func() bool { return len(r.configMaps()) == 3 })
 	r.wantKept(list, "artifacts/one.txt=two\n", "artifacts/sub/same.md=same\n", "result.csv=extra\n")
 	same := func(a v1alpha1.Artifact) bool { return a.Path == "artifacts/sub/same.md" }
@@ -128,8 +128,8 @@ func TestEngineCollectsNothingWhereThereIsNothing(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("echo x > file")), says("done")}})
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
-	if steps[1].Spec.Artifacts != nil || runpolicy.ReadJournal(r.run, steps).Artifacts != nil {
-		t.Errorf("the step has %+v", steps[1].Spec.Artifacts)
+	if steps[1].Status.Artifacts != nil || runpolicy.ReadJournal(r.run, steps).Artifacts != nil {
+		t.Errorf("the step has %+v", steps[1].Status.Artifacts)
 	}
 }
 
@@ -140,11 +140,11 @@ func TestEngineCollectsWhatAFailedAttemptLeaves(t *testing.T) {
 	}}, func(run *v1alpha1.MotorRun) { run.Spec.Limits.MaxIterations = 2 })
 	r.startEngine("worker-1", nil)
 	steps := r.steps(journalEnded)
-	last := steps[len(steps)-1].Spec
-	if last.Outcome == nil || last.Outcome.Reason != motorloop.ReasonMaxIterations {
+	last := steps[len(steps)-1]
+	if last.Spec.Outcome == nil || last.Spec.Outcome.Reason != motorloop.ReasonMaxIterations {
 		t.Fatalf("the journal ends with %+v", last)
 	}
-	r.wantKept(last.Artifacts, "artifacts/report.txt=half\n")
+	r.wantKept(last.Status.Artifacts, "artifacts/report.txt=half\n")
 }
 
 // A sandbox that is gone leaves what was collected before.
@@ -189,7 +189,7 @@ func TestEngineKeepsNoSecrets(t *testing.T) {
 	if r := resultAt(t, steps, 0, 2); !r.OK || !strings.Contains(r.Output, hexSum("fine\n")) {
 		t.Errorf("saving another file gives %+v", r)
 	}
-	list := steps[1].Spec.Artifacts
+	list := steps[1].Status.Artifacts
 	r.wantKept(list, "artifacts/fine.txt=fine\n", "artifacts/leak.txt!SecretFound")
 	if m := list.Files[1].Message; m != "aws-access-token, line 3" {
 		t.Errorf("it says %q", m)
@@ -211,7 +211,7 @@ func TestEngineKeepsNoCredentials(t *testing.T) {
 	}
 	must(t, admin.Create(r.ctx, cortex))
 	r.startEngine("worker-1", nil)
-	list := r.ended(2)[1].Spec.Artifacts
+	list := r.ended(2)[1].Status.Artifacts
 	r.wantKept(list, "artifacts/<credential:model-api-key>!SecretFound", "artifacts/key!SecretFound")
 	if m := list.Files[1].Message; m != "credential" {
 		t.Errorf("it says %q", m)
@@ -229,7 +229,7 @@ func TestEngineLimitsArtifacts(t *testing.T) {
 	if res := resultAt(t, steps, 0, 1); res.ErrorCode != toolapi.CodeTooLarge || !strings.Contains(res.Output, "no bucket") {
 		t.Errorf("saving what is too large gives %+v", res)
 	}
-	list := steps[1].Spec.Artifacts
+	list := steps[1].Status.Artifacts
 	if len(list.Files) != toolapi.MaxArtifacts || list.Omitted != 50-toolapi.MaxArtifacts {
 		t.Errorf("%d are listed and %d are not", len(list.Files), list.Omitted)
 	}
@@ -259,7 +259,7 @@ func TestEngineKeepsLargeArtifactsInTheBucket(t *testing.T) {
 		says("done"),
 	}})
 	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Artifacts = store })
-	list := r.ended(2)[1].Spec.Artifacts
+	list := r.ended(2)[1].Status.Artifacts
 	if len(list.Files) != 3 {
 		t.Fatalf("%+v", list)
 	}
@@ -279,21 +279,17 @@ func TestEngineKeepsLargeArtifactsInTheBucket(t *testing.T) {
 	r.wantKept(&v1alpha1.ArtifactList{Files: list.Files[2:]}, "artifacts/small=small\n")
 }
 
-// The manager is killed between the keeping of the artifacts and the step that names them.
+// The manager is killed between the record of the end and that of what the run leaves behind.
 func TestEngineCollectsAgainAfterARestart(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir artifacts; echo x > artifacts/a")), says("done")}})
-	r.await(r.startDoomed("worker-1", engine.BeforeIntent, 2))
-	kept := r.configMaps()
-	if len(kept) != 1 || len(r.steps(func([]v1alpha1.MotorStep) bool { return true })) != 1 {
-		t.Fatalf("kept before the step: %v", kept)
+	r.await(r.startDoomed("worker-1", engine.AfterIntent, 2))
+	if s := r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 2 }); s[1].Status.Closed != nil || len(r.configMaps()) != 0 {
+		t.Fatalf("kept before the end is recorded: %v", r.configMaps())
 	}
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
 	steps := r.ended(2)
-	r.wantKept(steps[1].Spec.Artifacts, "artifacts/a=x\n")
-	if diff := cmp.Diff(kept, r.configMaps()); diff != "" {
-		t.Errorf("it was kept twice:\n%s", diff)
-	}
+	r.wantKept(steps[1].Status.Artifacts, "artifacts/a=x\n")
 }
 
 // A foreign ConfigMap of the name is neither believed nor touched, and a quota ends no run.
@@ -309,10 +305,75 @@ func TestEngineGoesOnWhereTheClusterTakesNothing(t *testing.T) {
 			return admin.Create(r.ctx, foreign)
 		}}
 	})
-	list := r.ended(2)[1].Spec.Artifacts
+	list := r.ended(2)[1].Status.Artifacts
 	r.wantKept(list, "artifacts/a!NotStored", "artifacts/b!NotStored")
 	if !strings.Contains(list.Files[0].Message, "exceeded quota") || !strings.Contains(list.Files[1].Message, "there is another ConfigMap") {
 		t.Errorf("%+v", list.Files)
+	}
+}
+
+// A store that fails at each try costs the artifact, which the list names, and not the run, whose end is recorded before.
+func TestEngineEndsARunWhoseArtifactsCannotBeStored(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir artifacts; echo x > artifacts/a")), says("All done.")}})
+	var creates, early atomic.Int32
+	r.startEngine("worker-1", func(c client.Client) client.Client {
+		return configMapCreates{c, func(*corev1.ConfigMap) error {
+			var list v1alpha1.MotorStepList
+			must(t, admin.List(r.ctx, &list, client.InNamespace(r.run.Namespace)))
+			if len(list.Items) < 2 {
+				early.Add(1)
+			}
+			creates.Add(1)
+			return apierrors.NewInternalError(fmt.Errorf("failed calling webhook"))
+		}}
+	})
+	steps := r.steps(journalEnded)
+	if last := steps[1]; !last.Spec.Final || last.Spec.Content != "All done." || last.Status.Phase != v1alpha1.StepSettled {
+		t.Errorf("the last step is %+v", last)
+	}
+	list := steps[1].Status.Artifacts
+	r.wantKept(list, "artifacts/a!NotStored")
+	if m := list.Files[0].Message; !strings.Contains(m, "failed calling webhook") || creates.Load() < 2 || early.Load() > 0 {
+		t.Errorf("it says %q after %d tries, %d of them before the end was recorded", m, creates.Load(), early.Load())
+	}
+}
+
+// What a run leaves behind is kept at every end, also at one that the controller decides while a call runs or a person is asked.
+func TestEngineLooksOnceMoreAtARunThatEnds(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		answer motorloop.Answer
+		until  func([]v1alpha1.MotorStep) bool
+		phase  v1alpha1.StepPhase
+	}{
+		"while a call runs": {
+			says("", bashCall("mkdir artifacts; echo half > artifacts/a; touch ready; sleep 60"), bashCall("true")), nil, v1alpha1.StepClosed,
+		},
+		"while a person is asked": {
+			says("", bashCall("mkdir artifacts; echo half > artifacts/a; touch ready"), call("ask_user", `{"question":"Go on?"}`)),
+			func(s []v1alpha1.MotorStep) bool { return len(s) == 1 && s[0].Status.Artifacts != nil }, v1alpha1.StepClosed,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{tt.answer}})
+			r.startEngine("worker-1", nil)
+			waitForFile(r.ctx, t, filepath.Join(r.workspace, "ready"))
+			if s := r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 1 }); s[0].Status.Phase != v1alpha1.StepInFlight {
+				t.Errorf("while it runs the step is %q", s[0].Status.Phase)
+			}
+			if tt.until != nil {
+				r.steps(tt.until)
+			}
+			must(t, os.WriteFile(filepath.Join(r.workspace, "artifacts", "b"), []byte("late"), 0o644))
+			r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
+				st.Ending = &v1alpha1.RunEnding{Since: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
+			})
+			steps := r.steps(func(s []v1alpha1.MotorStep) bool { return s[0].Status.Closed != nil })
+			if len(steps) != 1 || steps[0].Status.Phase != tt.phase || steps[0].Status.Closed.Problem != "" {
+				t.Errorf("the journal is %+v", steps)
+			}
+			r.wantKept(steps[0].Status.Artifacts, "artifacts/a=half\n", "artifacts/b=late")
+		})
 	}
 }
 

@@ -93,7 +93,7 @@ func TestEngineStartsAnewInAnotherSandbox(t *testing.T) {
 		t.Errorf("the second attempt finds %q", got)
 	}
 	// The step of the lost attempt stays as it was.
-	if steps[0].Status.Phase != "" {
+	if steps[0].Status.Phase != v1alpha1.StepInFlight {
 		t.Errorf("the lost step's status is %+v", steps[0].Status)
 	}
 }

@@ -288,12 +288,13 @@ func (r *engineRig) ended(least int) []v1alpha1.MotorStep {
 	return steps
 }
 
+// journalEnded says whether the end is recorded, and what the run leaves behind.
 func journalEnded(steps []v1alpha1.MotorStep) bool {
 	if len(steps) == 0 {
 		return false
 	}
-	last := steps[len(steps)-1].Spec
-	return last.Final || last.Type == v1alpha1.StepEnd
+	last := steps[len(steps)-1]
+	return (last.Spec.Final || last.Spec.Type == v1alpha1.StepEnd) && last.Status.Closed != nil
 }
 
 // stubModel gives the answer that follows as many answers as the conversation has.

@@ -3,6 +3,8 @@
 package api_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +13,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
@@ -82,7 +85,7 @@ func TestEngineProposesSkills(t *testing.T) {
 	}})
 	r.startEngine("worker-1", nil)
 	steps := r.steps(journalEnded)
-	got := steps[len(steps)-1].Spec.Skills
+	got := steps[len(steps)-1].Status.Skills
 	if got == nil || len(got.Created) != 2 || len(got.Updated) != 0 {
 		t.Fatalf("the step has %+v", got)
 	}
@@ -134,7 +137,7 @@ func TestEngineProposesARepairedSkill(t *testing.T) {
 	base := r.pinSkill("mail", skill.File{Path: "SKILL.md", Content: []byte(before)}, skill.File{Path: "references/old.md", Content: []byte("old\n")})
 	r.startEngine("worker-1", nil)
 	steps := r.steps(journalEnded)
-	got := steps[len(steps)-1].Spec.Skills
+	got := steps[len(steps)-1].Status.Skills
 	if got == nil || len(got.Updated) != 1 || len(got.Created)+len(got.Rejected) != 0 {
 		t.Fatalf("the step has %+v", got)
 	}
@@ -155,7 +158,7 @@ func TestEngineProposesNothingNew(t *testing.T) {
 	r.pinSkill("mail", skill.File{Path: "SKILL.md", Content: []byte(skillManifest("mail", "x"))}, skill.File{Path: "scripts/x.sh", Content: []byte("#!/bin/sh\necho x\n")})
 	r.startEngine("worker-1", nil)
 	steps := r.steps(journalEnded)
-	if got := steps[len(steps)-1].Spec.Skills; got != nil || r.revisions() != 1 {
+	if got := steps[len(steps)-1].Status.Skills; got != nil || r.revisions() != 1 {
 		t.Errorf("the step has %+v, and there are %d revisions", got, r.revisions())
 	}
 }
@@ -173,12 +176,13 @@ func TestEngineProposesSkillsOfAFailedAttempt(t *testing.T) {
 			})
 			r.startEngine("worker-1", nil)
 			steps := r.steps(journalEnded)
-			last := steps[len(steps)-1].Spec
-			if last.Outcome == nil || last.Outcome.Reason != motorloop.ReasonMaxIterations {
+			last := steps[len(steps)-1]
+			if last.Spec.Outcome == nil || last.Spec.Outcome.Reason != motorloop.ReasonMaxIterations {
 				t.Fatalf("the journal ends with %+v", last)
 			}
-			if found := last.Skills != nil && len(last.Skills.Created) == 1; found != tt.want || r.revisions() > 0 != tt.want {
-				t.Errorf("the step has %+v, and there are %d revisions", last.Skills, r.revisions())
+			got := last.Status.Skills
+			if found := got != nil && len(got.Created) == 1; found != tt.want || r.revisions() > 0 != tt.want {
+				t.Errorf("the step has %+v, and there are %d revisions", got, r.revisions())
 			}
 		})
 	}
@@ -187,15 +191,28 @@ func TestEngineProposesSkillsOfAFailedAttempt(t *testing.T) {
 // The manager is killed between the proposal and the step that names it.
 func TestEngineProposesOnceAcrossARestart(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall(writes("SKILL.md", skillManifest("mail", "x")))), says("done")}})
-	r.await(r.startDoomed("worker-1", engine.BeforeIntent, 2))
-	if n := r.revisions(); n != 1 {
-		t.Fatalf("before the step there are %d revisions", n)
-	}
+	stop := r.startEngine("worker-1", func(c client.Client) client.Client { return neverClosing{c} })
+	r.waitFor(func() bool { return r.revisions() == 1 })
+	stop()
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
 	steps := r.ended(2)
-	got := steps[1].Spec.Skills
+	got := steps[1].Status.Skills
 	if got == nil || len(got.Created) != 1 || len(got.Updated) != 0 || r.revisions() != 1 {
 		t.Errorf("the step has %+v, and there are %d revisions", got, r.revisions())
 	}
+}
+
+// neverClosing refuses what closes a step.
+type neverClosing struct{ client.Client }
+
+func (c neverClosing) Status() client.SubResourceWriter { return openSteps{c.Client.Status()} }
+
+type openSteps struct{ client.SubResourceWriter }
+
+func (w openSteps) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	if s, ok := o.(*v1alpha1.MotorStep); ok && s.Status.Closed != nil {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "motorsteps"}, s.Name, errors.New("not now"))
+	}
+	return w.SubResourceWriter.Patch(ctx, o, patch, opts...)
 }

@@ -75,7 +75,21 @@ func (r *rig) create(user client.Client, change ...func(*v1alpha1.MotorRun)) {
 func (r *rig) step() ctrl.Result {
 	r.t.Helper()
 	r.once()
+	if r.lastLook() {
+		r.once()
+	}
 	return r.passAgain(r.rec, r.versions)
+}
+
+// lastLook plays the engine for a run that is ending: it closes the last step. It says whether there was anything to do.
+func (r *rig) lastLook() bool {
+	r.t.Helper()
+	run, err := r.tryRun()
+	if err != nil || run.Status.Ending == nil {
+		return false
+	}
+	must(r.t, r.log().Close(r.ctx, journal.Closing{}))
+	return true
 }
 
 // settle reconciles until a pass changes nothing, and gives its result.
@@ -86,6 +100,7 @@ func (r *rig) settle() ctrl.Result {
 		if res := r.once(); cmp.Equal(before, r.versions()) {
 			return res
 		}
+		r.lastLook()
 	}
 	r.t.Fatal("each pass changes something")
 	return ctrl.Result{}
@@ -200,6 +215,9 @@ func (r *rig) said(turn *motorloop.Turn) {
 	if len(results) > 0 {
 		must(r.t, l.Settle(r.ctx, turn))
 	}
+	if l.Ended() {
+		must(r.t, l.Close(r.ctx, journal.Closing{}))
+	}
 }
 
 // asked has the model ask, and gives the id of the question.
@@ -229,7 +247,9 @@ func (r *rig) used(answer string) {
 func (r *rig) failed(reason string, out ...motorloop.Outcome) {
 	r.t.Helper()
 	out = append(out, motorloop.Outcome{})
-	must(r.t, r.log().End(r.ctx, &motorloop.Failure{Category: motorloop.ToolFailure, Reason: reason, Message: "It failed.", Retryable: true}, out[0]))
+	l := r.log()
+	must(r.t, l.End(r.ctx, &motorloop.Failure{Category: motorloop.ToolFailure, Reason: reason, Message: "It failed.", Retryable: true}, out[0]))
+	must(r.t, l.Close(r.ctx, journal.Closing{}))
 }
 
 // retry asks for another attempt as the design tells people to.

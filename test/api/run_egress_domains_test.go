@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +19,11 @@ func (r *rig) asksFor(index int32, domain string) string {
 	steps := r.log().Steps()
 	if created := steps[len(steps)-1].CreationTimestamp.Time; r.now.Before(created) {
 		r.now = created
+	}
+	told := len(r.events)
+	r.settle()
+	if slices.Contains(r.events[told:], "Normal Answered") {
+		r.t.Errorf("before anything was asked there is an answer: %q", r.events[told:])
 	}
 	r.now = r.now.Add(12 * time.Second)
 	r.settle()

@@ -4,6 +4,7 @@ package api_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -49,7 +51,7 @@ func TestRunHappyPath(t *testing.T) {
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "IsolationVerified True AllBlocked")
 	run = r.run()
-	if run.Status.Steps != 1 || run.Status.Usage.TotalTokens != 120 || run.Status.Model != "model-1" || run.Status.Message != "Working on step 2." {
+	if run.Status.Steps != 1 || run.Status.Usage.TotalTokens != 120 || run.Status.Model != "model-1" || !strings.HasPrefix(run.Status.Message, "Working on step 1: read (a0-s1-c1), since 20") {
 		t.Errorf("steps %d, tokens %d, model %s, message %q", run.Status.Steps, run.Status.Usage.TotalTokens, run.Status.Model, run.Status.Message)
 	}
 	l := r.log()
@@ -137,6 +139,19 @@ func TestNewWorkerTakesOver(t *testing.T) {
 		if st := r.run().Status; st.Worker != worker || st.Epoch != int64(i)+2 {
 			t.Errorf("worker %s, epoch %d; want %s, %d", st.Worker, st.Epoch, worker, i+2)
 		}
+	}
+}
+
+// A status that was restored from before the last steps would be refused by the journal for ever.
+func TestEpochNeverStaysBelowTheJournals(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	l, err := journal.Load(r.ctx, manager, manager, r.run(), 0, journal.Claim{Epoch: 7, Worker: "replica-9"}, func() time.Time { return r.now })
+	must(t, err)
+	must(t, l.Append(r.ctx, turn(1, "", "bash:{}")))
+	r.step()
+	if st := r.run().Status; st.Epoch <= 7 || st.Worker != "replica-1" {
+		t.Errorf("worker %s, epoch %d: want one above the journal's 7", st.Worker, st.Epoch)
 	}
 }
 

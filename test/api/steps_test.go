@@ -97,14 +97,14 @@ func TestStepSpecIsImmutableAndStatusIsApart(t *testing.T) {
 	s := bareStep(ns, "step")
 	s.Status = v1alpha1.MotorStepStatus{Phase: v1alpha1.StepSettled, OK: "1/1"}
 	must(t, manager.Create(ctx, s))
-	if s.Status.Phase != "" {
-		t.Errorf("a status was created with the step: %+v", s.Status)
+	if s.Status.Phase != v1alpha1.StepInFlight || s.Status.OK != "" {
+		t.Errorf("a step is in flight from its creation on, without another write, and this one is %+v", s.Status)
 	}
 	base := s.DeepCopy()
 	s.Spec.Content = "never said"
-	s.Status.Phase = v1alpha1.StepInFlight
+	s.Status.Phase = v1alpha1.StepSettled
 	must(t, manager.Status().Patch(ctx, s, client.MergeFrom(base)))
-	if s.Spec.Content != "said" || s.Status.Phase != v1alpha1.StepInFlight {
+	if s.Spec.Content != "said" || s.Status.Phase != v1alpha1.StepSettled {
 		t.Errorf("a patch of the status gave content %q and phase %q", s.Spec.Content, s.Status.Phase)
 	}
 	grant(ctx, t, ns, managerUser, "edit-steps", rbacv1.PolicyRule{APIGroups: []string{"motorcortex.dev"}, Resources: []string{"motorsteps"}, Verbs: []string{"patch"}})

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// lookMargin is left of the time for the last look to record what it found.
+const lookMargin = 10 * time.Second
+
+// lastLook collects what the workspace holds when the attempt has ended, or the run is ending, and closes the last step with
+// that. The end is recorded before, so a slow sandbox or a store that refuses costs what it does not take, and never the end.
+// The controller keeps the sandbox until the step is closed, or for runpolicy.LookTime.
+func (e *Engine) lastLook(
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, log *slog.Logger,
+) error {
+	if len(entries.Steps()) == 0 {
+		return nil
+	}
+	e.mu.Lock()
+	l.closing = true
+	e.mu.Unlock()
+	look := &look{engine: e, loop: l, run: run, entries: entries, known: known, log: log}
+	closing, err := look.take(ctx)
+	if err != nil {
+		return err
+	}
+	if closing.Problem != "" {
+		log.Warn("not everything that the run leaves behind was collected", "problem", closing.Problem)
+	}
+	if err := entries.Close(ctx, closing); err != nil {
+		return err
+	}
+	if look.artifacts != nil {
+		look.artifacts.sweep(ctx, closing.Artifacts)
+	}
+	return nil
+}
+
+// look is one last look at a sandbox.
+type look struct {
+	engine  *Engine
+	loop    *loop
+	run     *v1alpha1.MotorRun
+	entries *journal.Log
+	known   *secrets
+	log     *slog.Logger
+	// artifacts is nil if nothing was collected.
+	artifacts *artifacts
+}
+
+// take collects. An error decides nothing: the look can be taken again.
+func (k *look) take(ctx context.Context) (journal.Closing, error) {
+	if !runpolicy.HasModel(k.run) {
+		return journal.Closing{}, nil
+	}
+	if why := k.nothingToSee(); why != "" {
+		return journal.Closing{Problem: why}, nil
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, runpolicy.LookTime(k.entries.Succeeded())-lookMargin, errCollectTime)
+	defer cancel()
+	closing, err := k.collect(bounded)
+	_, final := errors.AsType[*motorloop.Failure](err)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil, errors.Is(err, errNoLease), errors.Is(err, motorloop.ErrStale):
+		return closing, err
+	case final, isOver(bounded), !k.entries.Succeeded():
+		// After a success there is the time to wait for what may come back.
+		closing.Problem = joinProblems(closing.Problem, k.known.hide(err.Error()))
+	default:
+		return closing, err
+	}
+	return closing, nil
+}
+
+// nothingToSee says why there is no sandbox that could be looked at, "" if there is one.
+func (k *look) nothingToSee() string {
+	steps := k.entries.Steps()
+	st, last := &k.run.Status, &steps[len(steps)-1].Spec
+	switch {
+	case last.Outcome != nil && last.Outcome.Reason == motorloop.ReasonSandboxLost, st.Sandbox == nil, st.Sandbox.PodIP == "":
+		return "the sandbox was lost, and what it held since it was collected last"
+	case !apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):
+		return "the sandbox did not run at the end, so what it held since it was collected last is lost"
+	case k.entries.Sandbox().PodUID != st.Sandbox.PodUID:
+		return "the sandbox was another one than that of the last step, whose files are lost"
+	}
+	return ""
+}
+
+func (k *look) collect(ctx context.Context) (closing journal.Closing, err error) {
+	e, l, run := k.engine, k.loop, k.run
+	// What may be kept nowhere must be known before anything is read that could hold it.
+	if _, _, err := e.openModel(ctx, l, run, k.entries, k.known); err != nil {
+		// A model that is away keeps nothing from being kept. A key that is not there is in no file.
+		if _, away := errors.AsType[*motorloop.Outage](err); !away {
+			return closing, err
+		}
+	}
+	way, err := e.openEgress(ctx, l, run, k.known)
+	if err != nil {
+		return closing, err
+	}
+	all := k.entries.AllSteps()
+	store := &credentialStore{engine: e, run: run, known: k.known}
+	if err := store.recall(ctx, all); err != nil {
+		return closing, err
+	}
+	skill, err := e.openSkill(ctx, l, run)
+	if err != nil {
+		return closing, err
+	}
+	tainted, err := e.tainted(ctx, run, all)
+	if err != nil {
+		return closing, err
+	}
+	box, err := e.openSandbox(l, run, k.entries, k.log)
+	if err != nil {
+		return closing, err
+	}
+	defer box.close()
+	box.egress, box.skill, store.box = way, skill, box
+	kept := &artifacts{box: box, known: k.known, tainted: tainted, recorded: runpolicy.ReadJournal(run, all).Artifacts}
+	if closing, err = k.collectFiles(ctx, kept); err != nil {
+		return closing, err
+	}
+	k.artifacts = kept
+	// For the skills everything that runs in the sandbox is ended, so they come last.
+	skills := e.newSkillCollector(box, k.known)
+	if !skills.wanted(k.entries.Succeeded()) {
+		return closing, nil
+	}
+	limit := skillsFailedTimeout
+	if k.entries.Succeeded() {
+		limit = skillsTimeout
+	}
+	closing.Skills, err = skills.collect(ctx, limit)
+	return closing, err
+}
+
+func (k *look) collectFiles(ctx context.Context, kept *artifacts) (closing journal.Closing, err error) {
+	limit := collectFailedTimeout
+	if k.entries.Succeeded() {
+		limit = collectTimeout
+	}
+	list, err := kept.collect(ctx, limit)
+	closing.Artifacts = kept.news(list)
+	f, lost := errors.AsType[*motorloop.Failure](err)
+	switch {
+	case lost:
+		closing.Problem, err = "the files were not collected: "+k.known.hide(f.Message), nil
+	case errors.Is(err, errCollectTime) && list == nil:
+		closing.Problem, err = fmt.Sprintf("the files were not collected: the sandbox did not list them within %s", limit), nil
+	case errors.Is(err, errCollectTime):
+		// The list names those that there was no time for.
+		err = nil
+	}
+	return closing, err
+}
+
+func joinProblems(all ...string) string {
+	var some []string
+	for _, p := range all {
+		if p != "" {
+			some = append(some, p)
+		}
+	}
+	return strings.Join(some, "; ")
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+const (
+	// lookAfterSuccess is how long the sandbox of a run that succeeded is kept for the last look at it: what it leaves behind
+	// is what it was made for. lookOtherwise is for any other end.
+	lookAfterSuccess = 5 * time.Minute
+	lookOtherwise    = 45 * time.Second
+)
+
+// LookTime is how long the end of a run waits for the last look at its sandbox.
+func LookTime(succeeded bool) time.Duration {
+	if succeeded {
+		return lookAfterSuccess
+	}
+	return lookOtherwise
+}
+
+// LookUntil says until when the end of the run waits for what it leaves behind, zero if it need not wait. The end itself is
+// decided, and nothing changes it.
+func LookUntil(o Observation, e *End, now time.Time) time.Time {
+	if o.Progress.LastStep == "" || o.Progress.Closed {
+		return time.Time{}
+	}
+	if !HasModel(o.Run) && (e.Phase == v1alpha1.PhaseCompleted || o.Progress.Running == nil) {
+		// Code and installations leave nothing behind but their result.
+		return time.Time{}
+	}
+	since := now
+	if ending := o.Run.Status.Ending; ending != nil {
+		since = ending.Since.Time
+	}
+	if until := since.Add(LookTime(e.Phase == v1alpha1.PhaseCompleted)); now.Before(until) {
+		return until
+	}
+	return time.Time{}
+}
+
+// EndingOf is what the status says of an end until it is complete.
+func EndingOf(o Observation, e *End, now time.Time) *v1alpha1.RunEnding {
+	if o.Run.Status.Ending != nil {
+		return o.Run.Status.Ending
+	}
+	ending := &v1alpha1.RunEnding{Since: metav1.NewTime(now), Reason: e.Reason}
+	if o.Progress.Final == nil && o.Progress.Failure == nil {
+		// Nothing else remembers it.
+		ending.Message, ending.Failure = CutEncoded(e.Message, maxFailureText), e.Failure
+	}
+	return ending
+}
+
+// decidedBefore is the end that was decided in an earlier pass and that no step tells of, nil if there is none.
+func decidedBefore(o Observation) *End {
+	ending := o.Run.Status.Ending
+	switch {
+	case ending == nil:
+		return nil
+	case ending.Failure != nil:
+		e := failed(ending.Failure)
+		e.Message = ending.Message
+		return e
+	case ending.Reason == v1alpha1.ReasonCancelled:
+		return cancelledEnd(o.Run)
+	}
+	return nil
+}
