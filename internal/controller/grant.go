@@ -174,6 +174,11 @@ func showGrant(s *scope, st *runState, g *grant.Grant, proxy string) {
 	}
 	s.run.Status.Egress = &v1alpha1.EgressStatus{Domains: s.domains, Proxy: proxy, Credentials: names, Attempt: g.Attempt}
 	switch {
+	case len(s.domains) == 0 && len(s.leftOut) > 0:
+		// Credentials alone are no way out.
+		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonDomainNotAllowed, leftOutMessage(s.leftOut))
+	case len(s.domains) == 0 && len(names) == 0:
+		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonCredentialUnavailable, strings.Join(missing, " "))
 	case len(missing) > 0:
 		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionTrue, v1alpha1.ReasonCredentialUnavailable, strings.Join(missing, " "))
 	case len(s.leftOut) > 0:

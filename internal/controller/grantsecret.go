@@ -45,7 +45,7 @@ func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *scope, st *runSt
 	if found && secret.Type != grant.SecretType {
 		// The type cannot be changed.
 		s.wake(s.now.Add(conflictPause))
-		return false, r.deleteGrant(ctx, want.RunUID)
+		return false, r.deleteThisGrant(ctx, &secret)
 	}
 	have, err := grant.Decode(secret.Data)
 	if err != nil {
@@ -101,9 +101,24 @@ func stands(have, want *grant.Grant, now time.Time) bool {
 	return err == nil && maps.EqualFunc(a, b, bytes.Equal)
 }
 
+// deleteGrant deletes the grant as it is now. A leader that was frozen since it decided so, and thaws when another one has
+// written a grant for a new sandbox, is refused.
 func (r *MotorRunReconciler) deleteGrant(ctx context.Context, runUID string) error {
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(runUID)}}
-	if err := r.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
+	secret := &corev1.Secret{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(runUID)}, secret)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get the grant to delete it: %w", err)
+	}
+	return r.deleteThisGrant(ctx, secret)
+}
+
+// deleteThisGrant deletes the Secret in this very version.
+func (r *MotorRunReconciler) deleteThisGrant(ctx context.Context, secret *corev1.Secret) error {
+	err := r.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the grant: %w", err)
 	}
 	return nil

@@ -22,7 +22,7 @@ import (
 func (r *MotorRunReconciler) place(ctx context.Context, s *scope) (bool, error) {
 	st := &s.run.Status
 	live := r.Workers.Live()
-	if runpolicy.Lives(st.Worker, live) {
+	if runpolicy.Lives(st.Worker, live) && st.Epoch >= s.progress.Epoch {
 		return true, nil
 	}
 	worker, err := r.choose(ctx, s.run, live)
@@ -35,7 +35,8 @@ func (r *MotorRunReconciler) place(ctx context.Context, s *scope) (bool, error) 
 		return false, nil
 	}
 	st.Worker = worker
-	st.Epoch++
+	// A status that was restored or edited can be behind the journal, which refuses a lower epoch for ever.
+	st.Epoch = max(st.Epoch, s.progress.Epoch) + 1
 	return true, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -107,6 +108,13 @@ func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
 		if isOwn(pod, s.run) && isFormer(pod, s.run) {
 			s.former = pod
 			return nil
+		}
+		if isOwn(pod, s.run) && !sandbox.Same(pod, want) && (s.run.Status.Sandbox == nil || runpolicy.Replaced(s.run.Status.Sandbox)) {
+			// A leader made it, as its version does, and ended before a status named it. No engine has used it.
+			s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, fmt.Sprintf(
+				"The Pod %s was made and never used. It is deleted, and another one made.", pod.Name), false)
+			s.wake(s.now.Add(s.pause()))
+			return r.deletePod(ctx, pod)
 		}
 		if !isOwn(pod, s.run) || !sandbox.Same(pod, want) {
 			s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxNameTaken, fmt.Sprintf(

@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"testing"
@@ -11,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller"
@@ -251,6 +254,29 @@ func TestDeletedRunLosesItsGrant(t *testing.T) {
 				r.letGo()
 			}
 		})
+	}
+}
+
+// A leader that was frozen before it deletes a grant must not take the one that another leader has written since.
+func TestFrozenLeaderDoesNotDeleteTheNextGrant(t *testing.T) {
+	r := egressRig(t, reaching("example.org"))
+	r.ready()
+	was, _ := r.grantOf()
+	r.rec.Client = interceptor.NewClient(manager, interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if s, ok := o.(*corev1.Secret); ok && s.Name == was.Name {
+				next := was.DeepCopy()
+				next.ResourceVersion, next.UID = "", ""
+				must(t, admin.Delete(ctx, was.DeepCopy()))
+				must(t, manager.Create(ctx, next))
+			}
+			return c.Delete(ctx, o, opts...)
+		},
+	})
+	r.patchSpec(`{"cancel":true}`)
+	_, err := r.rec.Reconcile(r.ctx, ctrl.Request{NamespacedName: r.key})
+	if is, _ := r.grantOf(); is == nil || is.UID == was.UID || err != nil {
+		t.Errorf("the grant is %v, and the pass ended with %v", is, err)
 	}
 }
 
