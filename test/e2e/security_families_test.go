@@ -131,16 +131,22 @@ func startListener(t *testing.T, name string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "closed"},
 		Spec:       networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}},
 	}))
+	return startPod(t, ns, name, hears)
+}
+
+// startPod starts a Pod of somebody else's that runs a program of Python.
+func startPod(t *testing.T, namespace, name, program string) *corev1.Pod {
+	t.Helper()
 	no := new(false)
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: corev1.PodSpec{
 			AutomountServiceAccountToken: no, TerminationGracePeriodSeconds: ptr.To[int64](1),
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot: new(true), RunAsUser: ptr.To[int64](65532), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			Containers: []corev1.Container{{
-				Name: name, Image: suite.sandboxImage, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"python3", "-u", "-c", hears},
+				Name: name, Image: suite.sandboxImage, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"python3", "-u", "-c", program},
 				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
 			}},
 		},
