@@ -246,8 +246,7 @@ func (a *artifacts) tryStore(ctx context.Context, store func() error) error {
 	for n := 1; ; n++ {
 		err := store()
 		var refused *notStored
-		var unread *readFault
-		if errors.As(err, &unread) {
+		if unread, ok := errors.AsType[*readFault](err); ok {
 			return unread.error
 		}
 		if err == nil || errors.As(err, &refused) || ctx.Err() != nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {

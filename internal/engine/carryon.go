@@ -126,33 +126,12 @@ func (e *Engine) runLoop(
 		return motorloop.Outcome{}, err
 	}
 	window := window(endpoint, model)
-	// What may be shown to nobody must be known before anything is read that could hold it.
-	way, err := e.openEgress(ctx, l, run, known)
-	if err != nil {
-		return motorloop.Outcome{}, err
-	}
-	store := &credentialStore{engine: e, run: run, known: known}
-	if err := store.recall(ctx, entries.AllSteps()); err != nil {
-		return motorloop.Outcome{}, err
-	}
 	progress := runpolicy.ReadJournal(run, entries.Everything())
-	domains, err := e.openDomains(ctx, run, progress)
-	if err != nil {
-		return motorloop.Outcome{}, err
-	}
-	skill, err := e.openSkill(ctx, l, run)
-	if err != nil {
-		return motorloop.Outcome{}, err
-	}
-	box, err := e.openSandbox(l, run, entries, log)
+	box, store, err := e.openHands(ctx, l, run, entries, progress, known, log)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
 	defer box.close()
-	box.egress, box.skill, store.box = way, skill, box
-	box.mcp = newMCPServers(run, entries.AllSteps(), known)
-	box.domains = domains
-	box.isolationLost = runpolicy.IsolationLost(run, progress)
 	if err := box.reviewPrograms(ctx); err != nil {
 		return motorloop.Outcome{}, err
 	}
@@ -172,7 +151,7 @@ func (e *Engine) runLoop(
 		Model:       discreetModel{thriftyModel{readableModel{model, &l.history}, &l.history}, known},
 		Tools:       box,
 		Journal:     leasedJournal{entries, e},
-		Domains:     domains,
+		Domains:     box.domains,
 		Policy:      callPolicy{run: run, entries: entries, now: e.Now},
 		Credentials: store,
 		Ready:       box.ready,
@@ -187,11 +166,11 @@ func (e *Engine) runLoop(
 	if err := e.openSearch(ctx, loop, run, known, log); err != nil {
 		return motorloop.Outcome{}, err
 	}
-	loop.Config.Tainted, loop.Config.Skill = tainted, skill.config(run)
+	loop.Config.Tainted, loop.Config.Skill = tainted, box.skill.config(run)
 	loop.Config.Window, loop.Config.UsedTokens = window, usedBefore(progress, turns)
 	box.interpose(loop, turns)
-	loop.Tools = discreetTools{collectingTools{loop.Tools, kept}, known, way.refresh}
-	loop.Config.SettleEach, _ = runpolicy.Once(run, progress, domains.bounds)
+	loop.Tools = discreetTools{collectingTools{loop.Tools, kept}, known, box.egress.refresh}
+	loop.Config.SettleEach, _ = runpolicy.Once(run, progress, box.domains.bounds)
 	loop.Journal = endingJournal{loop.Journal, box}
 	out, err := loop.Run(ctx, turns, answers(run, entries, known))
 	if err != nil {
@@ -201,6 +180,38 @@ func (e *Engine) runLoop(
 		box.endPrograms(ctx)
 	}
 	return out, kept.afterLoop(ctx, out)
+}
+
+// openHands opens what the tools of the run need: the sandbox, the way out of it, the credentials, the domains and the skill.
+func (e *Engine) openHands(
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, progress runpolicy.Progress, known *secrets, log *slog.Logger,
+) (*sandboxTools, *credentialStore, error) {
+	// What may be shown to nobody must be known before anything is read that could hold it.
+	way, err := e.openEgress(ctx, l, run, known)
+	if err != nil {
+		return nil, nil, err
+	}
+	store := &credentialStore{engine: e, run: run, known: known}
+	if err := store.recall(ctx, entries.AllSteps()); err != nil {
+		return nil, nil, err
+	}
+	domains, err := e.openDomains(ctx, run, progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	skill, err := e.openSkill(ctx, l, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	box, err := e.openSandbox(l, run, entries, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	box.egress, box.skill, store.box = way, skill, box
+	box.mcp = newMCPServers(run, entries.AllSteps(), known)
+	box.domains = domains
+	box.isolationLost = runpolicy.IsolationLost(run, progress)
+	return box, store, nil
 }
 
 // readsInputs says whether other objects of the namespace are read for the run's workspace, which may be gone by then.

@@ -76,35 +76,11 @@ func (s *Server) handler() http.Handler {
 // "a/../b" with a redirect to another file.
 func (s *Server) route(r *http.Request) (func(*request) (any, error), error) {
 	path := r.URL.Path
-	if path == toolapi.PathHello {
-		return s.hello, checkMethod(r, http.MethodGet)
-	}
-	if path == toolapi.PathProbe {
-		return s.probe, checkMethod(r, http.MethodPost)
-	}
-	if path == toolapi.PathHalt {
-		return s.halt, checkMethod(r, http.MethodPost)
-	}
-	if path == toolapi.PathBackground && r.Method == http.MethodGet {
-		return s.getBackground, nil
-	}
-	if path == toolapi.PathBackground {
-		return s.endBackground, checkMethod(r, http.MethodPost)
-	}
-	if path == toolapi.PathEgress {
-		return s.putEgress, checkMethod(r, http.MethodPut)
-	}
-	if path == toolapi.PathMCP {
-		return s.putMCP, checkMethod(r, http.MethodPut)
-	}
-	if path == toolapi.PathArtifacts {
-		return func(r *request) (any, error) { return s.artifacts.list(r.Context()), nil }, checkMethod(r, http.MethodGet)
+	if serve, method := s.service(r); serve != nil {
+		return serve, checkMethod(r, method)
 	}
 	if file, ok := strings.CutPrefix(path, toolapi.PathArtifacts+"/"); ok {
 		return func(r *request) (any, error) { return s.getArtifact(r, file) }, checkMethod(r, http.MethodGet)
-	}
-	if path == toolapi.PathSkills {
-		return s.listSkills, checkMethod(r, http.MethodPost)
 	}
 	if file, ok := strings.CutPrefix(path, toolapi.PathSkills+"/"); ok {
 		return func(r *request) (any, error) { return s.getPart(r, file, isSkillFile, toolapi.MaxSkillFileBytes) }, checkMethod(r, http.MethodGet)
@@ -130,6 +106,32 @@ func (s *Server) route(r *http.Request) (func(*request) (any, error), error) {
 	default:
 		return func(r *request) (any, error) { return s.putCall(r, id) }, checkMethod(r, http.MethodPut)
 	}
+}
+
+// service gives what serves a path that names nothing else, and its method. It gives nil for the others.
+func (s *Server) service(r *http.Request) (serve func(*request) (any, error), method string) {
+	switch r.URL.Path {
+	case toolapi.PathHello:
+		return s.hello, http.MethodGet
+	case toolapi.PathProbe:
+		return s.probe, http.MethodPost
+	case toolapi.PathHalt:
+		return s.halt, http.MethodPost
+	case toolapi.PathBackground:
+		if r.Method == http.MethodGet {
+			return s.getBackground, http.MethodGet
+		}
+		return s.endBackground, http.MethodPost
+	case toolapi.PathEgress:
+		return s.putEgress, http.MethodPut
+	case toolapi.PathMCP:
+		return s.putMCP, http.MethodPut
+	case toolapi.PathArtifacts:
+		return func(r *request) (any, error) { return s.artifacts.list(r.Context()), nil }, http.MethodGet
+	case toolapi.PathSkills:
+		return s.listSkills, http.MethodPost
+	}
+	return nil, ""
 }
 
 func checkMethod(r *http.Request, method string) error {

@@ -209,13 +209,11 @@ func (p *processes) leave(id string, job *backgroundJob) (held string, err error
 		return "", err
 	}
 	job.noted = make(chan struct{})
-	b.pumps.Add(1)
-	go func() {
-		defer b.pumps.Done()
+	b.pumps.Go(func() {
 		<-job.ended
 		p.noteEnd(id, job)
 		close(job.noted)
-	}()
+	})
 	return "", nil
 }
 

@@ -50,7 +50,7 @@ func TestIdempotencyKeyOfAProgramInTheBackground(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSandbox(t)
-			effect := "echo run >> runs; " + untilGo + "exit " + string(rune('0'+test.status))
+			effect := "echo run >> runs; " + untilGo + "exit " + string('0'+test.status)
 			started(t, s.keyedProgram("a", "k", effect))
 			await(t, "the effect", func() bool { return s.content("runs") != "" })
 			if r := s.keyedProgram("b", "k", effect); r.OK || r.ErrorCode != toolapi.CodeStillRunning || !strings.Contains(r.Output, "call a ") {

@@ -91,7 +91,7 @@ func TestSecurityAHoleEndsWhatWentThroughIt(t *testing.T) {
 func wantHeard(t *testing.T, pod *corev1.Pod, words ...string) {
 	t.Helper()
 	must(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, soon, true, func(context.Context) (bool, error) {
-		log := logOf(t, pod)
+		log := logOf(t, pod) //nolint:contextcheck // It ends with the test.
 		for _, w := range words {
 			if !strings.Contains(log, w) {
 				return false, nil
