@@ -23,7 +23,7 @@ func TestWorst(t *testing.T) {
 		"<credential:a>", "mch-abcdefghijklmnopqrstuvwxyz234567 ", "\n", "\x00", "eyJhbGciOiJIUzI1NiJ9.", "https://a:b@",
 	} {
 		content := bytes.Repeat([]byte(unit), fileBytes/len(unit))
-		worst.Within(t, unit[:min(len(unit), 40)], worst.Cost{Stack: worst.Race * 4 << 20, Heap: worst.Race * 16 << 20, Time: 20 * limit}, func() {
+		worst.Within(t, unit[:min(len(unit), 40)], worst.Cost{Stack: worst.Race * 4 << 20, Heap: worst.Race * 32 << 20, Time: 20 * limit}, func() {
 			if found := scan(rules(), "", content, limit); len(found) > MaxFindings {
 				t.Errorf("%d findings", len(found))
 			}
