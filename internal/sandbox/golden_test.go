@@ -114,10 +114,10 @@ func TestPodResources(t *testing.T) {
 		cpuRequest, memoryRequest  string
 		diskRequest, workspaceSize string
 	}{
-		"default":       {v1alpha1.SandboxResources{}, "1", "1Gi", "1600Mi", "100m", "256Mi", "400Mi", "1Gi"},
-		"cpu only":      {v1alpha1.SandboxResources{CPU: q("4")}, "4", "1Gi", "1600Mi", "400m", "256Mi", "400Mi", "1Gi"},
-		"all":           {v1alpha1.SandboxResources{CPU: q("0.5"), Memory: q("512Mi"), Workspace: q("64Mi")}, "500m", "512Mi", "640Mi", "50m", "128Mi", "160Mi", "64Mi"},
-		"decimal units": {v1alpha1.SandboxResources{Memory: q("2G")}, "1", "2G", "1600Mi", "100m", "500M", "400Mi", "1Gi"},
+		"default":       {v1alpha1.SandboxResources{}, "1", "1Gi", "1984Mi", "100m", "256Mi", "496Mi", "1280Mi"},
+		"cpu only":      {v1alpha1.SandboxResources{CPU: q("4")}, "4", "1Gi", "1984Mi", "400m", "256Mi", "496Mi", "1280Mi"},
+		"all":           {v1alpha1.SandboxResources{CPU: q("0.5"), Memory: q("512Mi"), Workspace: q("64Mi")}, "500m", "512Mi", "784Mi", "50m", "128Mi", "196Mi", "80Mi"},
+		"decimal units": {v1alpha1.SandboxResources{Memory: q("2G")}, "1", "2G", "1984Mi", "100m", "500M", "496Mi", "1280Mi"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -131,9 +131,11 @@ func shapeOf(run *v1alpha1.MotorRun) shape {
 
 func toolserver(s shape, cfg Config) corev1.Container {
 	disk := s.workspace.DeepCopy()
-	for _, q := range []resource.Quantity{stateSize, tmpSize, logSize} {
+	for _, q := range []resource.Quantity{stateSize, tmpSize} {
 		disk.Add(q)
 	}
+	disk = evictedAt(disk)
+	disk.Add(logSize)
 	c := container(ContainerName, resources(s, disk), cfg)
 	c.Command = []string{program}
 	c.Env = []corev1.EnvVar{
@@ -194,7 +196,15 @@ func container(name string, res corev1.ResourceRequirements, cfg Config) corev1.
 	}
 }
 
+// evictedAt is the size at which the kubelet evicts a Pod for volumes of a size. The tool server keeps a full volume at its size, give or
+// take what is written before it looks, and the run goes on. With the same limit the kubelet would remove the workspace of such
+// a run a minute later.
+func evictedAt(size resource.Quantity) resource.Quantity {
+	return *resource.NewQuantity(size.Value()+size.Value()/4, resource.BinarySI)
+}
+
 func emptyDir(name string, size resource.Quantity) corev1.Volume {
+	size = evictedAt(size)
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
 		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &size},
 	}}
