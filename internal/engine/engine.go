@@ -89,6 +89,8 @@ type Engine struct {
 	loops map[types.NamespacedName]*loop
 	// running counts the loops that run; queue has the runs that wait for one of them to end, the first one first.
 	running int
+	// looking counts the last looks that are taken, which have places of their own: a run that has ended has less than a minute.
+	looking int
 	queue   []*v1alpha1.MotorRun
 	wg      sync.WaitGroup
 	ended   chan event.TypedGenericEvent[*v1alpha1.MotorRun]
@@ -201,10 +203,6 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	switch {
 	case !run.DeletionTimestamp.IsZero():
 		return false
-	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSuspended):
-		// When the run was resumed is known from this condition alone. A loop that began before would count the time of the suspension
-		// as time without the model, and fail the attempt with its first try.
-		return false
 	case st.Worker != e.Config.Worker:
 		return false
 	case len(st.Attempts) == 0:
@@ -212,8 +210,12 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished):
 		return false
 	case st.Ending != nil:
-		// What it leaves behind is collected, and its last step closed, whatever it waited for.
+		// What it leaves behind is collected, and its last step closed, whatever it waited for, suspended or not.
 		return true
+	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSuspended):
+		// When the run was resumed is known from this condition alone. A loop that began before would count the time of the suspension
+		// as time without the model, and fail the attempt with its first try.
+		return false
 	case run.Spec.Cancel, run.Spec.Suspend:
 		return false
 	case st.Sandbox == nil || st.Sandbox.PodIP == "":
@@ -265,19 +267,20 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 			return ctrl.Result{}
 		}
 	}
-	if !e.held() || e.Config.MaxLoops > 0 && e.running >= e.Config.MaxLoops {
+	looks := run.Status.Ending != nil
+	if !e.held() || e.isFull(looks) {
 		e.enqueue(run)
 		return ctrl.Result{}
 	}
-	if e.crowds(run.Namespace) {
+	if !looks && e.crowds(run.Namespace) {
 		e.enqueue(run)
 		// There is room, so there need not be the end of a loop to wake it when the others have theirs.
 		return ctrl.Result{RequeueAfter: time.Second}
 	}
 	e.dequeue(key)
-	e.running++
+	e.count(looks, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &loop{task: taskOf(run), cancel: cancel, running: true, history: before}
+	l := &loop{task: taskOf(run), cancel: cancel, running: true, looks: looks, history: before}
 	e.loops[key] = l
 	e.wg.Go(func() { e.drive(ctx, key, l, run) })
 	return ctrl.Result{}

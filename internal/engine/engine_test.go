@@ -99,6 +99,33 @@ func TestAResumedRunWaitsForItsStatus(t *testing.T) {
 	}
 }
 
+// A run that has ended is looked at, whatever it waited for, and takes the place of no other loop.
+func TestARunThatEndsIsLookedAtAtOnce(t *testing.T) {
+	t.Parallel()
+	run := ready()
+	run.Status.Ending = &v1alpha1.RunEnding{Since: metav1.Now(), Reason: v1alpha1.ReasonCancelled}
+	run.Spec.Cancel, run.Spec.Suspend = true, true
+	apimeta.SetStatusCondition(&run.Status.Conditions,
+		metav1.Condition{Type: v1alpha1.ConditionSuspended, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSuspended})
+	if e := (&Engine{Config: Config{Worker: "w"}, Now: time.Now}); !e.shouldRun(run) {
+		t.Error("a suspended run that is cancelled is not looked at")
+	}
+	e := testEngine(t, 2, io.Discard, hang)
+	for i := range 4 {
+		e.ensure(testRun("a", fmt.Sprint(i)))
+	}
+	for i := range 3 {
+		ending := testRun("a", fmt.Sprint("ending", i))
+		ending.Status.Ending = run.Status.Ending
+		e.ensure(ending)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.running != 2 || e.looking != 2 || len(e.queue) != 3 {
+		t.Errorf("%d loops run, %d runs are looked at, %d wait", e.running, e.looking, len(e.queue))
+	}
+}
+
 func hang(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()

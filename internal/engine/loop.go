@@ -28,6 +28,8 @@ type loop struct {
 	cancel context.CancelFunc
 	// running is false from the end of the goroutine on.
 	running bool
+	// looks says that the run has ended, and its loop takes the last look at its sandbox.
+	looks bool
 	// stopped says that the goroutine was told to end; again, that the run is to be looked at when it has.
 	stopped, again bool
 	// over says that nothing is left to do of this task.
@@ -204,7 +206,7 @@ func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *loop, r
 
 	e.mu.Lock()
 	l.running = false
-	e.running--
+	e.count(l.looks, -1)
 	lookAt := slices.Clone(e.queue)
 	lookAgain := !l.stopped || l.again
 	if l.stopped {

@@ -27,6 +27,25 @@ func sameName(run *v1alpha1.MotorRun, key types.NamespacedName) bool {
 	return client.ObjectKeyFromObject(run) == key
 }
 
+// isFull reports whether all places are taken, those of loops or those of last looks. There are as many of these again. A run that has
+// ended would otherwise lose what it leaves behind while it waits for the loops of others.
+func (e *Engine) isFull(looks bool) bool {
+	taken := e.running
+	if looks {
+		taken = e.looking
+	}
+	return e.Config.MaxLoops > 0 && taken >= e.Config.MaxLoops
+}
+
+// count adds to the loops that run, or to the last looks.
+func (e *Engine) count(looks bool, n int) {
+	if looks {
+		e.looking += n
+	} else {
+		e.running += n
+	}
+}
+
 // crowds says whether the namespace has its half of all loops while runs of others wait: the endpoint of one namespace
 // can hang, and must not have everybody else's runs hang with it.
 func (e *Engine) crowds(namespace string) bool {
@@ -35,7 +54,7 @@ func (e *Engine) crowds(namespace string) bool {
 	}
 	has := 0
 	for key, l := range e.loops {
-		if key.Namespace == namespace && l.running {
+		if key.Namespace == namespace && l.running && !l.looks {
 			has++
 		}
 	}
