@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 // lookMargin is left of the time for the last look to record what it found.
@@ -70,7 +71,7 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	if why := k.nothingToSee(); why != "" {
 		return journal.Closing{Problem: why}, nil
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, runpolicy.LookTime(k.entries.Succeeded())-lookMargin, errCollectTime)
+	bounded, cancel := context.WithTimeoutCause(ctx, k.timeLeft(), errCollectTime)
 	defer cancel()
 	closing, err := k.collect(bounded)
 	_, final := errors.AsType[*motorloop.Failure](err)
@@ -78,13 +79,21 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, errNoLease), errors.Is(err, motorloop.ErrStale):
 		return closing, err
-	case final, isOver(bounded), !k.entries.Succeeded():
-		// After a success there is the time to wait for what may come back.
+	case final, isOver(bounded):
 		closing.Problem = joinProblems(closing.Problem, k.known.hide(err.Error()))
 	default:
 		return closing, err
 	}
 	return closing, nil
+}
+
+// timeLeft is how long the look may take. A look that is taken again has what the one before left of the time.
+func (k *look) timeLeft() time.Duration {
+	left := runpolicy.LookTime(k.entries.Succeeded()) - lookMargin
+	if ending := k.run.Status.Ending; ending != nil {
+		left -= k.engine.Now().Sub(ending.Since.Time)
+	}
+	return max(left, time.Second)
 }
 
 // nothingToSee says why there is no sandbox that could be looked at, "" if there is one.
@@ -134,6 +143,7 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 	}
 	defer box.close()
 	box.egress, box.skill, store.box = way, skill, box
+	k.endAll(ctx, box)
 	kept := &artifacts{box: box, known: k.known, tainted: tainted, recorded: runpolicy.ReadJournal(run, all).Artifacts}
 	if closing, err = k.collectFiles(ctx, kept); err != nil {
 		return closing, err
@@ -150,6 +160,17 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 	}
 	closing.Skills, err = skills.collect(ctx, limit)
 	return closing, err
+}
+
+// endAll ends what runs in the sandbox of a run that ends in the middle of something: its calls, its background, its MCP servers. They have
+// the way out for as long as the sandbox is kept, and change the files that are collected. What cannot be ended goes with the sandbox.
+func (k *look) endAll(ctx context.Context, box *sandboxTools) {
+	if k.run.Status.Ending == nil {
+		return
+	}
+	if _, err := box.client.Halt(ctx); err != nil && !errors.Is(err, toolclient.ErrUnsupported) {
+		k.log.Warn("what runs in the sandbox of a run that ends could not be ended before the last look at it", "error", err)
+	}
 }
 
 func (k *look) collectFiles(ctx context.Context, kept *artifacts) (closing journal.Closing, err error) {

@@ -338,6 +338,9 @@ func TestEngineEndsARunWhoseArtifactsCannotBeStored(t *testing.T) {
 	}
 }
 
+// loops goes on until it is ended, and writes its process id.
+const loops = "echo $$ > pid; while :; do sleep 0.05; done"
+
 // What a run leaves behind is kept at every end, also at one that the controller decides while a call runs or a person is asked.
 func TestEngineLooksOnceMoreAtARunThatEnds(t *testing.T) {
 	t.Parallel()
@@ -347,7 +350,7 @@ func TestEngineLooksOnceMoreAtARunThatEnds(t *testing.T) {
 		phase  v1alpha1.StepPhase
 	}{
 		"while a call runs": {
-			says("", bashCall("mkdir artifacts; echo half > artifacts/a; touch ready; sleep 60"), bashCall("true")), nil, v1alpha1.StepClosed,
+			says("", bashCall("mkdir artifacts; echo half > artifacts/a; touch ready; "+loops), bashCall("true")), nil, v1alpha1.StepClosed,
 		},
 		"while a person is asked": {
 			says("", bashCall("mkdir artifacts; echo half > artifacts/a; touch ready"), call("ask_user", `{"question":"Go on?"}`)),
@@ -373,6 +376,14 @@ func TestEngineLooksOnceMoreAtARunThatEnds(t *testing.T) {
 				t.Errorf("the journal is %+v", steps)
 			}
 			r.wantKept(steps[0].Status.Artifacts, "artifacts/a=half\n", "artifacts/b=late")
+			if tt.until != nil {
+				return
+			}
+			pid, err := os.ReadFile(filepath.Join(r.workspace, "pid"))
+			must(t, err)
+			if _, err := os.Stat(filepath.Join("/proc", strings.TrimSpace(string(pid)))); err == nil {
+				t.Error("the call runs on after the last look")
+			}
 		})
 	}
 }
