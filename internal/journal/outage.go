@@ -39,13 +39,16 @@ func (l *Log) Away(ctx context.Context, o *motorloop.Outage, limitSeconds int32)
 	if same && cost == (v1alpha1.Usage{}) {
 		return s, nil
 	}
+	// The sum is made once: the change is made again where its first write was carried out and the answer got lost.
+	u := s.Status.FailedUsage
+	u.PromptTokens, u.CompletionTokens = u.PromptTokens+cost.PromptTokens, u.CompletionTokens+cost.CompletionTokens
+	u.CachedTokens, u.TotalTokens = u.CachedTokens+cost.CachedTokens, u.TotalTokens+cost.TotalTokens
+	u.Estimated = u.Estimated || cost.Estimated
 	err := l.update(ctx, s, func() {
 		if !same {
 			s.Status.Outage = &said
 		}
-		u := &s.Status.FailedUsage
-		u.PromptTokens, u.CompletionTokens = u.PromptTokens+cost.PromptTokens, u.CompletionTokens+cost.CompletionTokens
-		u.CachedTokens, u.TotalTokens = u.CachedTokens+cost.CachedTokens, u.TotalTokens+cost.TotalTokens
+		s.Status.FailedUsage = u
 	})
 	if err != nil {
 		return nil, fmt.Errorf("note in step %s: %w", s.Name, refused(s, err))

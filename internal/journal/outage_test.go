@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// The tokens of a try count once, also when the answer to their write gets lost.
+func TestOutageCostsCountOnce(t *testing.T) {
+	t.Parallel()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.MotorStep{}).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			if err := c.SubResource(sub).Patch(ctx, o, patch, opts...); err != nil || lost == 1 {
+				return err
+			}
+			lost++
+			return context.DeadlineExceeded
+		},
+	}).Build()
+	run := &v1alpha1.MotorRun{}
+	run.Namespace, run.Name, run.UID = "ns", "run", "uid"
+	l, err := Load(t.Context(), c, c, run, 0, Claim{Epoch: 1, Worker: "w"}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &motorloop.Outage{Reason: "ModelUnavailable", Message: "503", Usage: motorloop.Usage{PromptTokens: 7, CompletionTokens: 2, Estimated: true}}
+	s, err := l.Away(t.Context(), o, 3600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := s.Status.FailedUsage; lost != 1 || u.PromptTokens != 7 || u.TotalTokens != 9 || !u.Estimated {
+		t.Errorf("after %d lost answers, the cost is %+v", lost, u)
+	}
+}
