@@ -20,8 +20,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// A run that stands still has nothing in its background: what runs there is ended when the run is suspended, and when it has waited
-// for a person for as long as it may take itself. It is ended and not frozen. A frozen program keeps its connections and its locks for
+// A run that stands still has nothing in its background: what runs there is ended when the run is suspended, when it has waited for a
+// person for as long as it may take itself, and before it gets a domain that a person allowed for one call. It is ended and not frozen. A frozen program keeps its connections and its locks for
 // days, its peers give it up meanwhile, and what it does when it is thawed rests on what it read before.
 
 // standsStill gives the reason for which what runs in the background of the run has to end now, "" for none, and how soon there will be
@@ -36,6 +36,8 @@ func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.
 		return "", 0
 	case run.Spec.Suspend:
 		return toolapi.StoppedSuspended, 0
+	case runpolicy.OncePending(run):
+		return toolapi.StoppedWayOut, 0
 	case p == nil || runpolicy.Answered(run, p):
 		return "", 0
 	case p.Kind == v1alpha1.InputRetry:

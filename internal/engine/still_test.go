@@ -22,24 +22,36 @@ func TestStandsStill(t *testing.T) {
 			r.Status.PendingInput = &v1alpha1.PendingInput{ID: "q", Kind: kind, AskedAt: metav1.NewTime(now.Add(-ago))}
 		}
 	}
+	allowed := func(d v1alpha1.Decision) func(*v1alpha1.MotorRun) {
+		return func(r *v1alpha1.MotorRun) {
+			asked(v1alpha1.InputDomainRequest, 0)(r)
+			r.Status.PendingInput.Domain = "example.org"
+			r.Spec.Responses = []v1alpha1.Response{{ID: "q", Decision: d}}
+		}
+	}
 	suspended := func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }
 	for name, tt := range map[string]struct {
 		change []func(*v1alpha1.MotorRun)
 		reason string
 		again  time.Duration
 	}{
-		"it goes on":              {nil, "", 0},
-		"suspended":               {[]func(*v1alpha1.MotorRun){suspended}, toolapi.StoppedSuspended, 0},
-		"asks since a moment":     {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, time.Minute)}, "", 9 * time.Minute},
-		"asks for long":           {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, 10*time.Minute)}, toolapi.StoppedAwaitingInput, 0},
-		"asks for approval":       {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputApproval, time.Hour)}, toolapi.StoppedAwaitingInput, 0},
-		"waits for a retry":       {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputRetry, time.Second)}, toolapi.StoppedFinished, 0},
-		"asks and is suspended":   {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, 0), suspended}, toolapi.StoppedSuspended, 0},
-		"asks and has its answer": {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, time.Hour), func(r *v1alpha1.MotorRun) { r.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "yes"}} }}, "", 0},
-		"has no bash":             {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Tools = nil }}, "", 0},
-		"has no sandbox":          {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Sandbox = nil }}, "", 0},
-		"another replica's":       {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Worker = "other" }}, "", 0},
-		"is being cancelled":      {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Cancel = true }}, "", 0},
+		"it goes on":               {nil, "", 0},
+		"suspended":                {[]func(*v1alpha1.MotorRun){suspended}, toolapi.StoppedSuspended, 0},
+		"asks since a moment":      {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, time.Minute)}, "", 9 * time.Minute},
+		"asks for long":            {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, 10*time.Minute)}, toolapi.StoppedAwaitingInput, 0},
+		"asks for approval":        {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputApproval, time.Hour)}, toolapi.StoppedAwaitingInput, 0},
+		"waits for a retry":        {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputRetry, time.Second)}, toolapi.StoppedFinished, 0},
+		"asks and is suspended":    {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, 0), suspended}, toolapi.StoppedSuspended, 0},
+		"asks and has its answer":  {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, time.Hour), func(r *v1alpha1.MotorRun) { r.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "yes"}} }}, "", 0},
+		"is allowed a domain once": {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowOnce)}, toolapi.StoppedWayOut, 0},
+		"and has it": {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowOnce), func(r *v1alpha1.MotorRun) {
+			r.Status.Egress = &v1alpha1.EgressStatus{Domains: []v1alpha1.Domain{"example.org"}}
+		}}, "", 0},
+		"is allowed a domain": {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowRun)}, "", 0},
+		"has no bash":         {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Tools = nil }}, "", 0},
+		"has no sandbox":      {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Sandbox = nil }}, "", 0},
+		"another replica's":   {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Worker = "other" }}, "", 0},
+		"is being cancelled":  {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Cancel = true }}, "", 0},
 		"has ended": {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) {
 			apimeta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: "Done"})
 		}}, "", 0},

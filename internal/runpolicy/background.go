@@ -32,6 +32,14 @@ func openPrograms(steps []v1alpha1.MotorStep, attempt int32) []CallRef {
 	return calls
 }
 
+// runsInBackground reports whether a program is in the background of the attempt, as far as its steps say.
+func runsInBackground(steps []v1alpha1.MotorStep, attempt int32) bool {
+	return slices.ContainsFunc(steps, func(s v1alpha1.MotorStep) bool {
+		return s.Spec.Attempt == attempt &&
+			slices.ContainsFunc(s.Status.Background, func(p v1alpha1.StepProgram) bool { return p.State == v1alpha1.ProgramRunning })
+	})
+}
+
 // openProgram names the call of a program that is open, nil if it is not. The model has read of an end that was seen in the time of a
 // step when it has answered after that.
 func openProgram(s *v1alpha1.MotorStep, p v1alpha1.StepProgram, lastTurn int32) *CallRef {

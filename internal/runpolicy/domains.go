@@ -120,7 +120,7 @@ func listedSize(r allowlist.Rule) int { return encodedSize(r.String()) + len(`""
 
 // Domains are what the run may reach now, without doubles and in an order that does not change while they do not: those of
 // its spec, those of spec.retries whose attempt has begun, those that a person allowed until it ends, and last those that a
-// person allowed once, unless the run stands still. What the bounds do not allow is left out, also of the spec: who narrows the bounds narrows the runs
+// person allowed once, unless the run stands still or a program of it is in the background. What the bounds do not allow is left out, also of the spec: who narrows the bounds narrows the runs
 // that are under way.
 func Domains(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) []v1alpha1.Domain {
 	return listOf(effective(run, p, bounds).rules)
@@ -180,8 +180,8 @@ func effective(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) *do
 		}
 	}
 	e.lasting = len(e.rules)
-	if standsStill(run, p) {
-		return e
+	if standsStill(run, p) || p.InBackground {
+		return e // What is for one call must not be there for a program that was there before it.
 	}
 	for i := range p.DomainRequests {
 		if q := &p.DomainRequests[i]; !q.Over && q.decision(run) == v1alpha1.DecisionAllowOnce {

@@ -13,6 +13,12 @@ import (
 // What a person allows once is for one call: the first one after the decision that can use the way out. It ends when that call has its
 // result, at the latest with its turn; and it does not count while the run stands still, because nothing but the background could use it.
 
+// OncePending reports whether a person has just allowed the domain that status.pendingInput asks for, once, and the proxy does not let the
+// sandbox reach it yet. It will when no program of the run is in the background.
+func OncePending(run *v1alpha1.MotorRun) bool {
+	return GrantPending(run) && decisionOf(run, run.Status.PendingInput.ID) == v1alpha1.DecisionAllowOnce
+}
+
 // usedOnce says whether a call of a step has run that could use what was allowed before the step.
 func usedOnce(s *v1alpha1.MotorStep) bool {
 	return slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool {

@@ -92,3 +92,25 @@ func TestOnceOfWhatLasts(t *testing.T) {
 		t.Errorf("it counts %v, and that is known: %v", counts, known)
 	}
 }
+
+// What is in the background since before a person allowed a domain once does not get it: the domain waits for its end.
+func TestOnceWaitsForTheBackground(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[v1alpha1.ProgramState]int{v1alpha1.ProgramRunning: 1, v1alpha1.ProgramStopped: 2, v1alpha1.ProgramLost: 2} {
+		run := &v1alpha1.MotorRun{}
+		run.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolRequestDomain, toolapi.ToolBash}
+		run.Spec.Domains = []v1alpha1.Domain{"pypi.org"}
+		steps := onceSteps("bash-")
+		steps[0].Spec.ToolCalls = append(steps[0].Spec.ToolCalls, v1alpha1.ToolCall{ID: "a0-s1-c1", Tool: toolapi.ToolBash, Arguments: "{}"})
+		steps[0].Status.Background = []v1alpha1.StepProgram{{Execution: "a0-s1-c1", CallID: "a0-s1-c1", State: state}}
+		id := QuestionID(&steps[0], "a0-s1-c0")
+		run.Spec.Responses = []v1alpha1.Response{{ID: id, Decision: v1alpha1.DecisionAllowOnce}}
+		run.Status.PendingInput = &v1alpha1.PendingInput{ID: id, Kind: v1alpha1.InputDomainRequest, Domain: "example.org"}
+		if got := Domains(run, ReadJournal(run, steps), nil); len(got) != want {
+			t.Errorf("with a program that is %s, the domains are %q", state, got)
+		}
+		if !OncePending(run) {
+			t.Error("the domain is not waited for")
+		}
+	}
+}

@@ -65,6 +65,8 @@ type Progress struct {
 	LastStep string
 	// Running is the first call of its last turn that has no result and asks nobody, nil if there is none.
 	Running *RunningCall
+	// InBackground says that a program runs in the background of the attempt, as far as its steps say.
+	InBackground bool
 	// Closed says that nothing more comes of it, NotCollected why not everything that it leaves behind was collected.
 	Closed       bool
 	NotCollected string
@@ -142,6 +144,7 @@ func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 		p.Pending = nil
 	}
 	p.Unknown = append(p.Unknown, openPrograms(steps, p.Attempt)...)
+	p.InBackground = runsInBackground(steps, p.Attempt)
 	if c := p.Running; c != nil {
 		p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{ID: c.ID, Tool: CutEncoded(c.Tool, maxTool), Since: new(metav1.NewTime(c.Since))})
 	}
