@@ -30,7 +30,7 @@ func TestWorst(t *testing.T) {
 		{func() any { return new(toolapi.Result) }, fill(`{"output":"`, `\u0000`, maxAnswerBytes)},
 		{func() any { return new(toolapi.CallState) }, fill(`{"result":`, `{"result":`, maxAnswerBytes)},
 	} {
-		worst.Within(t, c.text[:40], worst.Cost{Stack: worst.Race << 20, Heap: worst.Race * 24 << 20, Time: 20 * time.Second}, func() {
+		worst.Within(t, c.text[:40], worst.Cost{Stack: worst.Race << 20, Heap: worst.Race * 24 << 20, Time: time.Minute}, func() {
 			for _, end := range []string{"", "{}]}", "{}]}]}", "0]}]}]}", `"}`} {
 				text := []byte(c.text + end)
 				if jsonbound.Check(text, answerLimits) == nil {
