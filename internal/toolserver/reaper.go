@@ -43,6 +43,8 @@ type reaper struct {
 	signals chan os.Signal
 	// paused says that pause holds the lock; only who calls pause reads it.
 	paused bool
+	// now is the clock of kill.
+	now func() time.Time
 	// stop ends what collects orphans, and stopped is closed when that has ended.
 	stop, stopped chan struct{}
 }
@@ -66,6 +68,7 @@ func newReaper(log *slog.Logger, launch *launcher) (*reaper, error) {
 		own:     make(map[int]kind),
 		launch:  launch,
 		signals: make(chan os.Signal, 1),
+		now:     time.Now,
 		stop:    make(chan struct{}),
 		stopped: make(chan struct{}),
 	}
@@ -189,21 +192,27 @@ func (r *reaper) killTree(root int) {
 
 // kill kills what find finds until that is nothing, and returns how many are left after killTimeout. find is called with
 // the lock held and says whether it has seen all.
+//
+// The time that kill waits for the lock does not count: pause holds it for as long as a count of the disk takes. And kill
+// gives up only after a second look, so that a slow first one does not leave everything alive.
 func (r *reaper) kill(find func() (left []int, complete bool)) int {
-	began := time.Now()
+	var waited time.Duration
+	began := r.now()
 	for round := 0; ; round++ {
+		asked := r.now()
 		r.mu.Lock()
+		waited += r.now().Sub(asked)
 		left, complete := find()
 		if len(left) == 0 && complete {
 			r.mu.Unlock()
 			return 0
 		}
-		took := time.Since(began)
-		if took > killTimeout {
+		signalEach(left, syscall.SIGKILL)
+		took := r.now().Sub(began) - waited
+		if round > 0 && took > killTimeout {
 			r.mu.Unlock()
 			return len(left)
 		}
-		signalEach(left, syscall.SIGKILL)
 		if round > 0 && os.Getpid() == 1 {
 			r.killInOneGo(find, took > sparingTimeout)
 		}
