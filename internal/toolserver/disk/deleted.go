@@ -5,6 +5,7 @@
 package disk
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ const maxOpen = 4 << 20
 // reports whether a process lets nobody see its files, or has too many. spare are processes of the server's own.
 func deleted(dirs []string, spare func(pid int) bool, hurry func() bool) (used map[string]Usage, hidden bool) {
 	used = make(map[string]Usage, len(dirs))
+	devices := devicesOf(dirs)
 	seen := make(map[id]bool)
 	looked := 0
 	for _, pid := range numbers("/proc") {
@@ -38,30 +40,43 @@ func deleted(dirs []string, spare func(pid int) bool, hurry func() bool) (used m
 				if looked++; looked > maxOpen {
 					return used, true
 				}
-				noteDeleted(folder+"/"+name, dirs, seen, used)
+				noteDeleted(folder+"/"+name, dirs, devices, seen, used)
 			}
 		}
 	}
 	return used, hidden
 }
 
-func noteDeleted(file string, dirs []string, seen map[id]bool, used map[string]Usage) {
+// noteDeleted counts a file that has no name any more in the folder that it was in. The kernel tells no name that is longer than a page: such
+// a file counts in each folder of its device, because a program that could choose where it counts would have it count nowhere.
+func noteDeleted(file string, dirs []string, devices map[string]uint64, seen map[id]bool, used map[string]Usage) {
 	var stat unix.Stat_t
 	if unix.Stat(file, &stat) != nil || stat.Nlink != 0 || seen[id{stat.Dev, stat.Ino}] {
 		return
 	}
 	target, err := os.Readlink(file)
-	if err != nil {
+	if errors.Is(err, os.ErrNotExist) {
 		return
 	}
 	for _, dir := range dirs {
-		if strings.HasPrefix(target, dir+"/") {
+		if strings.HasPrefix(target, dir+"/") || err != nil && devices[dir] == stat.Dev {
 			seen[id{stat.Dev, stat.Ino}] = true
 			u := used[dir]
 			used[dir] = Usage{u.Bytes + stat.Blocks*blockSize, u.Inodes + 1}
-			return
 		}
 	}
+}
+
+// devicesOf gives the device of each folder that can be looked at.
+func devicesOf(dirs []string) map[string]uint64 {
+	devices := make(map[string]uint64, len(dirs))
+	for _, dir := range dirs {
+		var stat unix.Stat_t
+		if unix.Stat(dir, &stat) == nil {
+			devices[dir] = stat.Dev
+		}
+	}
+	return devices
 }
 
 // numbers are the entries of a folder that are numbers. A folder that cannot be read has none: its process has ended.

@@ -33,3 +33,27 @@ func TestDeleted(t *testing.T) {
 		t.Errorf("a process of the server's own counts: %+v", used)
 	}
 }
+
+// A name that is longer than a page is told by no kernel.
+func TestDeletedInADeepFolder(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command("python3", "-c", `
+import os
+for i in range(25): os.mkdir("n" * 200); os.chdir("n" * 200)
+f = os.open("f", os.O_RDWR | os.O_CREAT); os.unlink("f"); os.write(f, b"\0" * (1 << 20))
+print("up", flush=True); input()`)
+	cmd.Dir = dir
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	defer func() { _ = in.Close(); _ = cmd.Wait() }()
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	used, _ := deleted([]string{dir}, func(pid int) bool { return pid != cmd.Process.Pid }, nil)
+	if got := used[dir]; got != (Usage{megabyte, 1}) {
+		t.Errorf("%+v", used)
+	}
+}
