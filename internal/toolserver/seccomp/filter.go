@@ -96,6 +96,9 @@ const (
 	fsReserve, fsReserve64, fsZeroRange = 0x40305828, 0x4030582a, 0x40305839
 	fsSetAttributes                     = 0x401c5820
 	xfsAllocate, xfsAllocate64          = 0x4030580a, 0x40305824
+	// A subvolume of btrfs is another device for whoever counts a folder, and any user may make one.
+	btrfsSubvolume, btrfsSubvolume2 = 0x5000940e, 0x50009418
+	btrfsSnapshot, btrfsSnapshot2   = 0x50009401, 0x50009417
 
 	prioProcess, prioGroup     = 0, 1
 	ioprioProcess, ioprioGroup = 1, 2
@@ -175,10 +178,14 @@ func (a arch) rules(f Families) []rule {
 	}
 }
 
-// reservations refuses the ways in which a program can take room of a disk without writing.
+// reservations refuses the ways in which a program can take room of a disk without writing, and those in which it makes a filesystem of its own
+// in a folder, which no count of the folder enters.
 func reservations() []pattern {
 	var patterns []pattern
-	for _, command := range []uint32{fsReserve, fsReserve64, fsZeroRange, fsSetAttributes, xfsAllocate, xfsAllocate64} {
+	for _, command := range []uint32{
+		fsReserve, fsReserve64, fsZeroRange, fsSetAttributes, xfsAllocate, xfsAllocate64,
+		btrfsSubvolume, btrfsSubvolume2, btrfsSnapshot, btrfsSnapshot2,
+	} {
 		patterns = append(patterns, pattern{[]check{low(1, command)}, noSuchIoctl})
 	}
 	return patterns

@@ -134,6 +134,7 @@ func TestFilter(t *testing.T) {
 		"a range of zeros":        {four, call{func(a arch) uint32 { return a.fallocate }, []uint64{3, 0x11, 0, 1 << 30}}, unsupported},
 		"room ahead by ioctl":     {four, call{func(a arch) uint32 { return a.ioctl }, []uint64{3, 0x4030582a | junk}}, noSuchIoctl},
 		"an extent size":          {four, call{func(a arch) uint32 { return a.ioctl }, []uint64{3, 0x401c5820}}, noSuchIoctl},
+		"a subvolume":             {four, call{func(a arch) uint32 { return a.ioctl }, []uint64{3, 0x5000940e}}, noSuchIoctl},
 		"a terminal's size":       {four, call{func(a arch) uint32 { return a.ioctl }, []uint64{0, 0x5413}}, retAllow},
 		"a ring":                  {four, call{func(a arch) uint32 { return a.ioUringSetup }, nil}, notPermitted},
 		"a ring's work":           {four, call{func(a arch) uint32 { return a.ioUringEnter }, nil}, notPermitted},
