@@ -49,7 +49,7 @@ func TestAppliedSkill(t *testing.T) {
 			ctx := testContext(t)
 			ns := newNamespace(ctx, t)
 			sa := "system:serviceaccount:" + ns + ":gitops"
-			gitops := person(ctx, t, ns, sa, with(skillEditor, skillApprover))
+			gitops := person(ctx, t, ns, sa, with(skillEditor, skillApprover, sourceReader))
 			if tt.approvedBy == "" {
 				tt.approvedBy = sa
 			}
@@ -85,7 +85,7 @@ func TestApprovalThatIsTakenOutOfGit(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
-	gitops := person(ctx, t, ns, "system:serviceaccount:"+ns+":gitops", with(skillEditor, skillApprover))
+	gitops := person(ctx, t, ns, "system:serviceaccount:"+ns+":gitops", with(skillEditor, skillApprover, sourceReader))
 	text := gitSkill + gitApproval(thisDigest, ", approvedBy: alice") + "  rejections: [{contentHash: \"" + otherDigest + "\"}]\n"
 	_, err := applied(ctx, t, gitops, ns, text, "kustomize-controller")
 	must(t, err)
@@ -106,7 +106,7 @@ func TestGitWithoutTheVerb(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
-	gitops := person(ctx, t, ns, "system:serviceaccount:"+ns+":gitops", skillEditor)
+	gitops := person(ctx, t, ns, "system:serviceaccount:"+ns+":gitops", with(skillEditor, sourceReader))
 	_, err := applied(ctx, t, gitops, ns, gitSkill+gitApproval(thisDigest, ""), "kustomize-controller")
 	wantRefused(t, err, noApprove)
 	s, err := applied(ctx, t, gitops, ns, gitSkill, "kustomize-controller")

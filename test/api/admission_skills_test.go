@@ -22,6 +22,8 @@ import (
 var (
 	skillEditor   = rights{"create,update,patch skills"}
 	skillApprover = rights{"patch,approve skills"}
+	// sourceReader is who may name ConfigMaps as the source of a skill.
+	sourceReader = rights{"get configmaps"}
 )
 
 // What a refusal of each rule says.

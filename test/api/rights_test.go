@@ -287,7 +287,7 @@ func TestRolesForSkills(t *testing.T) {
 			wantAdmitted(t, as.Get(ctx, client.ObjectKeyFromObject(skill), skill.DeepCopy()), want.read)
 			wantAdmitted(t, as.Get(ctx, client.ObjectKeyFromObject(revision), revision.DeepCopy()), want.read)
 			wantAdmitted(t, c.Create(ctx, skillOf(ns, "own")), want.create)
-			wantAdmitted(t, patchJSON(ctx, c, skill, setting("source", `{"configMaps":[{"name":"c"}]}`)), want.replace)
+			wantAdmitted(t, patchJSON(ctx, c, skill, setting("source", `{"oci":{"reference":"registry.example.org/weather:1"}}`)), want.replace)
 			wantAdmitted(t, patchJSON(ctx, c, skill, setting("policy", `{"domains":["example.org"]}`)), want.widen)
 			wantAdmitted(t, patchJSON(ctx, c, skill, setting("approval", approvalOf(thisDigest))), want.approve)
 			for _, what := range []string{"create", "update", "patch", "delete"} {
