@@ -13,7 +13,7 @@ import (
 // TestWorst has the content that keeps the scanner busiest take no more than the manager has for each of those that it looks at. The time
 // is bounded by the scanner itself; what it allocates is not in use at once, it is let go with each window.
 func TestWorst(t *testing.T) {
-	const fileBytes, limit = 256 << 10, maxScanTime / 5 // Both are linear, and less of them is enough to measure.
+	const fileBytes, limit = 64 << 10, maxScanTime / 5 // Both are linear, and less of them is enough to measure.
 	var words []string
 	for _, rule := range rules().ordered {
 		words = append(words, rule.Keywords...)
@@ -23,7 +23,7 @@ func TestWorst(t *testing.T) {
 		"<credential:a>", "mch-abcdefghijklmnopqrstuvwxyz234567 ", "\n", "\x00", "eyJhbGciOiJIUzI1NiJ9.", "https://a:b@",
 	} {
 		content := bytes.Repeat([]byte(unit), fileBytes/len(unit))
-		worst.Within(t, unit[:min(len(unit), 40)], worst.Cost{Stack: worst.Race * 4 << 20, Heap: worst.Race * 32 << 20, Time: 20 * limit}, func() {
+		worst.Within(t, unit[:min(len(unit), 40)], worst.Cost{Stack: worst.Race * 4 << 20, Heap: worst.Race * 64 << 20, Time: 20 * limit}, func() {
 			if found := scan(rules(), "", content, limit); len(found) > MaxFindings {
 				t.Errorf("%d findings", len(found))
 			}
