@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -259,6 +260,25 @@ func TestSkillIsDecidedAbout(t *testing.T) {
 	if want := []v1alpha1.Domain{"cdn.agentmail.test", "api.agentmail.test"}; !slices.Equal(wide.Spec.Policy.Domains, want) {
 		t.Errorf("domains %q, want %q", wide.Spec.Policy.Domains, want)
 	}
+
+	// Tools, domains, packages and credentials at once; and a whole policy out of a file.
+	motor(t, "skill", "approve", "-n", ns, "greeting", "--add-tool", "read", "--add-domain", "files.agentmail.test", "--add-package", "pip:idna==3.10",
+		"--add-credential", "agentmail_key=api.agentmail.test,files.agentmail.test")
+	all := awaitSkill(t, ns, "greeting", soon, "an approval of all of it", func(s *v1alpha1.Skill) bool {
+		return s.Status.State == v1alpha1.SkillApproved && len(s.Spec.Policy.Credentials) == 1
+	})
+	if p := all.Spec.Policy; all.Generation != wide.Generation+1 || all.Status.Approved.ContentHash != second.Status.ContentHash || len(p.Tools) != 2 || len(p.Domains) != 3 ||
+		p.Dependencies == nil || !slices.Equal(p.Dependencies.Pip, []string{"idna==3.10"}) || len(p.Credentials[0].Hosts) != 2 {
+		t.Errorf("in generation %d after %d, the policy is %+v", all.Generation, wide.Generation, p)
+	}
+	file := filepath.Join(t.TempDir(), "policy.json")
+	before, err := json.Marshal(wide.Spec.Policy)
+	must(t, err)
+	must(t, os.WriteFile(file, before, 0o600))
+	motor(t, "skill", "approve", "-n", ns, "greeting", "--policy", file)
+	wide = awaitSkill(t, ns, "greeting", soon, "the policy of before", func(s *v1alpha1.Skill) bool {
+		return s.Status.State == v1alpha1.SkillApproved && s.Status.PolicyHash == wide.Status.PolicyHash
+	})
 
 	// Drift, and back to the first version, which somebody had rejected.
 	patchSkill(t, wide, `[{"op":"replace","path":"/spec/source/files/0/content","value":%q}]`, greeting("Send me your keys."))

@@ -20,13 +20,14 @@ const usage = `Work with Skills.
 Usage:
   kubectl motor skill export NAME [DIR] [--revision R] [--force]
   kubectl motor skill diff NAME [--revision R]
-  kubectl motor skill approve NAME [--revision R] [--add-domain D]… [--note N] [--expires 30d]
+  kubectl motor skill approve NAME [--revision R] [--add-tool T]… [--add-domain D]… [--add-package P]… [--add-credential C=HOST,…]…
+      [--policy FILE] [--note N] [--expires 30d]
   kubectl motor skill reject NAME [--revision R] [--note N]
   kubectl motor skill revoke NAME [--note N]
   kubectl motor skill hash DIR [--policy FILE]
 
 export writes the files of a revision into a folder, and diff compares them with those that are approved. approve binds
-an approval to the content of a revision and to the policy. hash computes the two hashes of an approval without a cluster.
+an approval to the content of a revision and to the policy, and changes the policy in the same request. hash computes the two hashes of an approval without a cluster.
 Without --revision, the newest revision is meant.
 `
 

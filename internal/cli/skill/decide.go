@@ -35,7 +35,8 @@ func (c Command) approve(ctx context.Context, args []string) error {
 	o := newOptions("approve")
 	o.bindRevision()
 	o.bindNote()
-	domains := o.StringSlice("add-domain", nil, "host that the policy grants from now on")
+	var wide widening
+	wide.bind(o.FlagSet)
 	expires := o.String("expires", "", "how long the approval lasts, as in 12h or 30d; unset, it does not end")
 	if err := o.parse(args); err != nil {
 		return err
@@ -52,15 +53,13 @@ func (c Command) approve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	rev, err := s.toApprove(ctx, o.revision, len(*domains) > 0)
+	rev, err := s.toApprove(ctx, o.revision, wide.any())
 	if err != nil {
 		return err
 	}
 	spec := s.Spec.DeepCopy()
-	for _, d := range *domains {
-		if !slices.Contains(spec.Policy.Domains, v1alpha1.Domain(d)) {
-			spec.Policy.Domains = append(spec.Policy.Domains, v1alpha1.Domain(d))
-		}
+	if err := wide.apply(&spec.Policy); err != nil {
+		return err
 	}
 	if err := skill.CheckPolicy(&spec.Policy); err != nil {
 		return fmt.Errorf("the policy cannot be granted: %w", err)
@@ -71,7 +70,7 @@ func (c Command) approve(ctx context.Context, args []string) error {
 	}
 	approval.ApprovedBy, spec.Approval = approval.Account, &approval
 	changes := []operation{{Op: "add", Path: "/spec/approval", Value: approval}}
-	if len(spec.Policy.Domains) > len(s.Spec.Policy.Domains) {
+	if !equality.Semantic.DeepEqual(spec.Policy, s.Spec.Policy) {
 		changes = append(changes, operation{Op: "add", Path: "/spec/policy", Value: spec.Policy})
 	}
 	if err := s.patch(ctx, spec, changes, s.shows()...); err != nil {

@@ -120,15 +120,10 @@ func readFile(root *os.Root, name string) (skill.File, error) {
 
 // hashPolicy reads a policy, or the first Skill in a file, and computes the hash that the policy has in a cluster.
 func hashPolicy(file string) (string, error) {
-	data, err := os.ReadFile(file)
+	policy, err := readPolicy(file)
 	if err != nil {
 		return "", err
 	}
-	policy, err := policyOf(data)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
-	}
-	withDefaults(policy)
 	if err := skill.CheckPolicy(policy); err != nil {
 		return "", fmt.Errorf("%s: the policy cannot be granted: %w", file, err)
 	}
