@@ -22,6 +22,11 @@ type Code struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	Purpose string `json:"purpose,omitempty"`
+	// expectedOutput describes for whoever judges the value what it should look like. Nothing compares the two: status.result.summary
+	// repeats the description.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	ExpectedOutput string `json:"expectedOutput,omitempty"`
 }
 
 // InputFile is a file for the workspace.

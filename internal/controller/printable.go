@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/oneshot"
 	"motorcortex.dev/motorcortex/internal/text"
 )
-
-// maxValue is the most bytes of the value of a Oneshot run.
-const maxValue = 12 << 10
 
 // Every status goes through one of these before it is compared with what is there, and so do the Events, which are told from it. A
 // model, a host or a skill's author worded much of it, and a person reads it on a terminal: a question that clears the screen could
@@ -46,7 +44,7 @@ func printJSON(s string) string {
 			fmt.Fprintf(&b, `\u%04x`, c)
 		}
 	}
-	if b.Len() > maxValue {
+	if !oneshot.Fits(b.String()) {
 		return text.Shown(s)
 	}
 	return b.String()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/oneshot"
 )
 
 const hostile = "\x1b[2J\u202eevil\u200b\x9b\u0085\r\x07\U000E0041"
@@ -110,8 +111,15 @@ func TestPrintJSON(t *testing.T) {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
-	long := `{"value":"` + strings.Repeat("\u202e", 3000) + `"}`
-	if got := printJSON(long); len(got) > maxValue || strings.Contains(got, "\u202e") {
+	// As long as it may be and still as the code gave it, and beyond that.
+	for size, want := range map[int]bool{20 << 10: true, 33 << 10: false} {
+		in := `{"value":"` + "\u202e" + strings.Repeat("v", size) + `"}`
+		if got := printJSON(in); strings.Contains(got, "\u202e") || strings.Contains(got, `\u202e`) != want {
+			t.Errorf("of %d bytes there are %d: %.30q", len(in), len(got), got)
+		}
+	}
+	long := `{"value":"` + strings.Repeat("\u202e", 9000) + `"}`
+	if got := printJSON(long); !oneshot.Fits(got) || strings.Contains(got, "\u202e") {
 		t.Errorf("%d bytes", len(got))
 	}
 }

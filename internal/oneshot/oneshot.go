@@ -151,11 +151,11 @@ func resultCode(executionCode string) string {
 // fit writes a result as JSON, and leaves out of it what does not fit. Of the value it keeps the beginning.
 func fit(o toolapi.OneshotResult) (value string, cut bool) {
 	s := text.JSON(o)
-	if !fits(s) && o.Console != "" {
+	if !Fits(s) && o.Console != "" {
 		o.Console, o.Truncated = "", true
 		s = text.JSON(o)
 	}
-	if !fits(s) {
+	if !Fits(s) {
 		if o.Head == "" {
 			o.Head = string(o.Value)
 		}
@@ -165,7 +165,8 @@ func fit(o toolapi.OneshotResult) (value string, cut bool) {
 	return s, o.Head != ""
 }
 
-func fits(s string) bool { return len(s) <= MaxValueBytes && quotedLen(s) <= MaxQuotedBytes }
+// Fits says whether the JSON of a result has room in a step and in a status.
+func Fits(s string) bool { return len(s) <= MaxValueBytes && quotedLen(s) <= MaxQuotedBytes }
 
 // quotedLen is how many bytes a text takes as a JSON string, quotes not counted.
 func quotedLen(s string) int {

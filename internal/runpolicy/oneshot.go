@@ -17,7 +17,7 @@ const codeEnded = "The code ended."
 const codeEndedCut = "The code ended. Its value is longer than %d KiB: head has its beginning, and so has the step %s. Return less, or print it in parts."
 
 // addOneshot ends a Oneshot run with what its code came to.
-func (p *Progress) addOneshot(s *v1alpha1.MotorStep) {
+func (p *Progress) addOneshot(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
 		r := resultOf(s, c.ID)
@@ -29,15 +29,24 @@ func (p *Progress) addOneshot(s *v1alpha1.MotorStep) {
 		// The output may be more than a cache has of it.
 		p.LastCalls[len(p.LastCalls)-1].Head = CutEncoded(Cut(o.Value, maxHead), maxHead)
 		if o.Code == "" {
-			p.Final = new(codeEnded)
+			final := codeEnded
 			if o.Cut {
-				p.Final = new(fmt.Sprintf(codeEndedCut, oneshot.MaxValueBytes>>10, s.Name))
+				final = fmt.Sprintf(codeEndedCut, oneshot.MaxValueBytes>>10, s.Name)
 			}
+			p.Final = new(final + expected(run))
 			return
 		}
 		reason, message := executionFailure(o)
 		p.Failure = &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: reason, Message: message}
 	}
+}
+
+// expected repeats what the run expects of the value, for whoever judges it.
+func expected(run *v1alpha1.MotorRun) string {
+	if run.Spec.Code == nil || run.Spec.Code.ExpectedOutput == "" {
+		return ""
+	}
+	return " Expected is: " + run.Spec.Code.ExpectedOutput
 }
 
 func executionFailure(o oneshot.Outcome) (reason, message string) {

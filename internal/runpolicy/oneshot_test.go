@@ -88,6 +88,26 @@ func TestOneshotEnds(t *testing.T) {
 	}
 }
 
+// What the run expects of the value stands beside it, whether the value is whole or not.
+func TestOneshotExpects(t *testing.T) {
+	t.Parallel()
+	run := oneshotRun(first)
+	run.Spec.Code = &v1alpha1.Code{ExpectedOutput: "a number"}
+	for output, want := range map[string]string{
+		`{"ok":true,"value":7}`:                    "The code ended. Expected is: a number",
+		`{"ok":true,"head":"[1","truncated":true}`: "in parts. Expected is: a number",
+	} {
+		p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, ended("", output))})
+		if p.Final == nil || !strings.HasSuffix(*p.Final, want) {
+			t.Errorf("%s: %v", output, p.Final)
+		}
+	}
+	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, ended("execution_error", `{"ok":false,"error":{"code":"EXECUTION_ERROR","message":"because"}}`))})
+	if p.Final != nil || p.Failure == nil || strings.Contains(p.Failure.Message, "Expected") {
+		t.Errorf("of code that failed: %+v", p.Failure)
+	}
+}
+
 func TestOneshotInFlight(t *testing.T) {
 	t.Parallel()
 	run := oneshotRun(first)

@@ -261,7 +261,7 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 	}
 	switch run.Spec.Mode {
 	case v1alpha1.ModeOneshot:
-		p.addOneshot(s)
+		p.addOneshot(run, s)
 	case v1alpha1.ModeInstall:
 		p.addInstall(s)
 	case v1alpha1.ModeAgentic:

@@ -161,8 +161,8 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 			"mode": "Oneshot", "code": map[string]any{"language": "javascript", "source": "1"},
 		}},
 		"Oneshot with a network": {
-			spec: `{mode: Oneshot, code: {language: javascript, source: "1", timeoutMs: 30000, purpose: look}, domains: [example.org]}`, want: map[string]any{
-				"mode": "Oneshot", "code": map[string]any{"language": "javascript", "source": "1", "timeoutMs": int64(30000), "purpose": "look"}, "domains": []any{"example.org"},
+			spec: `{mode: Oneshot, code: {language: javascript, source: "1", timeoutMs: 30000, purpose: look, expectedOutput: a number}, domains: [example.org]}`, want: map[string]any{
+				"mode": "Oneshot", "code": map[string]any{"language": "javascript", "source": "1", "timeoutMs": int64(30000), "purpose": "look", "expectedOutput": "a number"}, "domains": []any{"example.org"},
 			},
 		},
 		"domains": {
