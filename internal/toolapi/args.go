@@ -127,7 +127,7 @@ func WaitsForPerson(tool string) bool {
 type BashArgs struct {
 	Command        string `json:"command" jsonschema:"the command line, run by bash -c in the workspace"`
 	TimeoutSeconds int32  `json:"timeoutSeconds,omitempty" jsonschema:"seconds until the command and everything it started is killed: default 60, at most 300"`
-	Background     bool   `json:"background,omitempty" jsonschema:"true starts the command and does not wait for its end: a server, for example. It is killed when the task ends"`
+	Background     bool   `json:"background,omitempty" jsonschema:"true starts the command and does not wait for its end: a server, for example. It is killed when the task ends, and when the run is suspended or waits long for a person; you are told then"`
 	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"for a command whose effect must not happen twice: the same key means the same effect, also in a later attempt; the command gets it as IDEMPOTENCY_KEY"`
 }
 
