@@ -6,18 +6,21 @@ package toolserver
 
 import (
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // pause stops every program of the sandbox, so that nothing changes while look looks. If that reports so, they are killed, but for
 // supervisors, which end by themselves when nothing is below them; else they go on.
-func (r *reaper) pause(look func() (kill bool)) {
+func (r *reaper) pause(look func(still bool) (kill bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.paused = true
 	defer func() { r.paused = false }()
 	r.signalBelow(syscall.SIGSTOP)
-	if look() {
+	if look(r.awaitStand()) {
 		for range 2 { // A process that was just being made when the signal came is seen by the second look.
 			signalEach(r.programs(), syscall.SIGKILL)
 		}
@@ -39,6 +42,46 @@ func (r *reaper) signalBelow(sig syscall.Signal) {
 			}
 		}
 	}
+}
+
+// awaitStand waits for what was told to stop, for a short time, and reports whether it stands. A program that waits for a processor
+// stops when it has one.
+func (r *reaper) awaitStand() bool {
+	for range 10 {
+		if r.stand() {
+			return true
+		}
+		<-time.After(time.Millisecond)
+	}
+	return false
+}
+
+// stand reports whether each thread of what is below the server is stopped, or has ended. One in a system call is not, until that ends:
+// a large write takes a second.
+func (r *reaper) stand() bool {
+	t, complete := r.table()
+	for pid := range t {
+		if !t.below(pid, os.Getpid()) {
+			continue
+		}
+		tasks := strconv.Itoa(pid) + "/task"
+		folder, err := os.Open("/proc/" + tasks)
+		if err != nil {
+			return false
+		}
+		names, err := folder.Readdirnames(-1)
+		_ = folder.Close()
+		if err != nil {
+			return false
+		}
+		for _, name := range names {
+			stat, err := readStat(tasks + "/" + name)
+			if fields := statFields(stat); err != nil || len(fields) == 0 || !strings.Contains("TtZX", string(fields[0])) {
+				return false
+			}
+		}
+	}
+	return complete
 }
 
 // programs are the processes below this one, but for the launcher and the supervisors.

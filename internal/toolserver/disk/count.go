@@ -25,6 +25,10 @@ var errHurry = errors.New("the volume is filled during the count")
 // errMoved says that a folder was moved while it was counted. It cannot happen while every program is stopped.
 var errMoved = errors.New("a folder was moved during the count")
 
+// errClosed says that a folder may not be read by its owner, and that the count may not change that: programs would see it, or would
+// find the folder open if they moved it meanwhile.
+var errClosed = errors.New("a folder is closed to its owner")
+
 // id is the identity of a file.
 type id struct{ dev, ino uint64 }
 
@@ -38,25 +42,32 @@ type counter struct {
 	buf   []byte
 	// hurry is asked again and again whether the count must end; nil means no.
 	hurry func() bool
+	// opens says that folders that their owner closed are opened for the count, and closed again.
+	opens bool
 }
 
 // level is a folder on the way to the one that is open.
 type level struct {
 	id
 	pending []string
-	// closed says that its owner had no right to read it, which must be taken away again: mode is what it had.
+	// closed says that its owner has no right to read it: mode is what it must have when it is not looked at.
 	closed bool
 	mode   uint32
 }
 
 // Count gives what the tree below dir takes, without other filesystems mounted there. It stops when there are more than most
-// inodes: a tree may be as large as its filesystem, and the count is not.
-func Count(dir string, most int64) (Usage, error) { return count(dir, most, nil) }
+// inodes: a tree may be as large as its filesystem, and the count is not. Nothing may change the tree meanwhile: folders that their
+// owner may not read are opened for the count, and have their mode again when it ends, whatever the end.
+func Count(dir string, most int64) (Usage, error) { return count(dir, most, nil, true) }
 
-// count is Count that ends with errHurry when hurry reports so.
-func count(dir string, most int64, hurry func() bool) (Usage, error) {
-	c := &counter{most: most, links: make(map[id]bool), buf: make([]byte, 16<<10), hurry: hurry}
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+// count is Count that ends with errHurry when hurry reports so. Unless it opens folders, the tree may change, and a folder that its
+// owner may not read ends the count with errClosed.
+func count(dir string, most int64, hurry func() bool, opens bool) (Usage, error) {
+	c := &counter{most: most, links: make(map[id]bool), buf: make([]byte, 16<<10), hurry: hurry, opens: opens}
+	fd, root, err := c.open(unix.AT_FDCWD, dir)
+	if err == nil && fd < 0 {
+		err = unix.ENOENT
+	}
 	if err != nil {
 		return Usage{}, fmt.Errorf("open %s: %w", dir, err)
 	}
@@ -67,13 +78,15 @@ func count(dir string, most int64, hurry func() bool) (Usage, error) {
 	}
 	c.dev = stat.Dev
 	c.used.Bytes = stat.Blocks * blockSize
-	err = c.walk(&fd, level{id: id{stat.Dev, stat.Ino}})
+	err = c.walk(&fd, root)
 	return c.used, err
 }
 
-// walk counts the folder that is open, and what is below it. fd is replaced on the way.
+// walk counts the folder that is open, and what is below it. fd is replaced on the way. Of the folders that their owner closed, only the
+// one that is looked at is open, so that none stays open wherever the walk ends.
 func (c *counter) walk(fd *int, root level) error {
 	stack := []level{root}
+	defer func() { stack[len(stack)-1].shut(*fd) }()
 	if err := c.read(*fd, &stack[0]); err != nil {
 		return err
 	}
@@ -89,45 +102,57 @@ func (c *counter) walk(fd *int, root level) error {
 				}
 				continue
 			}
+			top.shut(*fd)
 			_ = unix.Close(*fd)
 			*fd = child
-			if err := c.read(child, &next); err != nil {
+			stack = append(stack, next)
+			if err := c.read(child, &stack[len(stack)-1]); err != nil {
 				return err
 			}
-			stack = append(stack, next)
 			continue
 		}
 		if len(stack) == 1 {
 			return nil
 		}
-		if err := up(fd, *top, stack[len(stack)-2].id); err != nil {
+		if err := up(fd, top, &stack[len(stack)-2]); err != nil {
 			return err
 		}
 		stack = stack[:len(stack)-1]
 	}
-	for len(stack) > 1 && stack[len(stack)-1].closed { // What was opened for the count is closed again, as far as the way is known.
-		if up(fd, stack[len(stack)-1], stack[len(stack)-2].id) != nil {
-			break
-		}
-		stack = stack[:len(stack)-1]
+	return nil
+}
+
+// shut takes away again what was permitted for the count.
+func (l *level) shut(fd int) {
+	if l.closed {
+		_ = unix.Fchmod(fd, l.mode) // It fails only for what is not this user's, and that was never opened.
 	}
-	return nil //nolint:nilerr // The count is complete. A way back that is gone leaves open what no program can reach.
 }
 
 // up goes to the folder above, which must be the one that the walk came from.
-func up(fd *int, from level, to id) error {
-	parent, err := unix.Openat(*fd, "..", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if from.closed {
-		_ = unix.Fchmod(*fd, from.mode)
+func up(fd *int, from, to *level) error {
+	flags := unix.O_RDONLY
+	if to.closed {
+		flags = unix.O_PATH
 	}
+	parent, err := unix.Openat(*fd, "..", flags|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	from.shut(*fd)
+	from.closed = false
 	if err != nil {
 		return fmt.Errorf("%w: %w", errMoved, err)
 	}
 	_ = unix.Close(*fd)
 	*fd = parent
 	var stat unix.Stat_t
-	if err := unix.Fstat(parent, &stat); err != nil || (id{stat.Dev, stat.Ino}) != to {
+	if err := unix.Fstat(parent, &stat); err != nil || (id{stat.Dev, stat.Ino}) != to.id {
 		return errMoved
+	}
+	if to.closed {
+		if *fd, err = openClosed(parent, to.mode); err != nil {
+			*fd = parent
+			return err
+		}
+		_ = unix.Close(parent)
 	}
 	return nil
 }
@@ -175,11 +200,13 @@ func (c *counter) add(stat *unix.Stat_t) {
 	c.used.Bytes += stat.Blocks * blockSize
 }
 
-// open opens a folder below another one. A folder that its owner, which is this user, may not read is opened all the same: else it
-// would be a place to hide gigabytes. The result is -1 for one that is gone, or is not this user's.
+// needed are the rights of an owner without which a folder cannot be counted.
+const needed = 0o500
+
+// open opens a folder below another one. A folder that its owner, which is this user, may not read is opened all the same, or ends the
+// count: else it would be a place to hide gigabytes. The result is -1 for one that is gone, or is not this user's.
 func (c *counter) open(at int, name string) (int, level, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	const needed = 0o500
 	fd, err := unix.Openat(at, name, flags, 0)
 	if err != nil && err != unix.EACCES {
 		return -1, level{}, ignoreGone(err)
@@ -189,7 +216,7 @@ func (c *counter) open(at int, name string) (int, level, error) {
 		if err := unix.Fstat(fd, &stat); err != nil {
 			return -1, level{}, errors.Join(err, unix.Close(fd))
 		}
-		if stat.Mode&needed == needed || os.Geteuid() == 0 {
+		if stat.Mode&needed == needed || int(stat.Uid) != os.Geteuid() || os.Geteuid() == 0 {
 			return fd, level{id: id{stat.Dev, stat.Ino}}, nil
 		}
 		_ = unix.Close(fd)
@@ -202,15 +229,28 @@ func (c *counter) open(at int, name string) (int, level, error) {
 	if err := unix.Fstat(path, &stat); err != nil {
 		return -1, level{}, err
 	}
+	if int(stat.Uid) != os.Geteuid() {
+		return -1, level{}, nil // No program of the sandbox can fill it.
+	}
+	if !c.opens {
+		return -1, level{}, errClosed
+	}
+	l := level{id: id{stat.Dev, stat.Ino}, closed: true, mode: stat.Mode & 0o7777}
+	fd, err = openClosed(path, l.mode)
+	return fd, l, err
+}
+
+// openClosed opens a folder of this user that has a mode without the needed rights. path may be open without any right.
+func openClosed(path int, mode uint32) (int, error) {
 	here := "/proc/self/fd/" + strconv.Itoa(path)
-	if err := unix.Chmod(here, stat.Mode&0o7777|needed); err != nil {
-		return -1, level{}, nil // It belongs to another user, and no program of the sandbox can fill it.
+	if err := unix.Chmod(here, mode|needed); err != nil {
+		return -1, fmt.Errorf("open a folder that is closed to its owner: %w", err)
 	}
-	fd, err = unix.Open(here, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(here, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1, level{}, ignoreGone(err)
+		return -1, errors.Join(fmt.Errorf("open a folder that is closed to its owner: %w", err), unix.Chmod(here, mode))
 	}
-	return fd, level{id: id{stat.Dev, stat.Ino}, closed: true, mode: stat.Mode & 0o7777}, nil
+	return fd, nil
 }
 
 // ignoreGone passes over what programs do to a tree while it is counted.

@@ -6,10 +6,14 @@ package disk
 
 import (
 	"errors"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -124,8 +128,109 @@ func TestCountIsGivenUp(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/a/b/c", 0)
 	asked := 0
-	_, err := count(dir, 100, func() bool { asked++; return asked == 3 })
+	_, err := count(dir, 100, func() bool { asked++; return asked == 3 }, true)
 	if !errors.Is(err, errHurry) || asked != 3 {
 		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
+// asOther runs the test again in a process of a user who is not root, for root may read every folder, and reports whether it did.
+func asOther(t *testing.T) bool {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return false
+	}
+	const nobody = 61235
+	dir := t.TempDir()
+	must(t, os.Chown(dir, nobody, nobody))
+	must(t, os.Chmod(filepath.Dir(dir), 0o755))
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("as another user: %v\n%s", err, out)
+	}
+	return true
+}
+
+// modes gives the modes of the folders below dir, by their path. It opens closed ones in an order in which it can.
+func modes(t *testing.T, dir string, paths ...string) map[string]os.FileMode {
+	t.Helper()
+	got := make(map[string]os.FileMode)
+	for _, path := range paths {
+		info, err := os.Stat(dir + path)
+		must(t, err)
+		got[path] = info.Mode().Perm()
+		must(t, os.Chmod(dir+path, 0o700))
+	}
+	return got
+}
+
+func TestCountOpensClosedFolders(t *testing.T) {
+	if asOther(t) {
+		return
+	}
+	// Each is below the one before it.
+	paths := []string{"/a", "/a/b", "/a/b/c", "/a/b/c/d", "/a/b/c/d/e"}
+	want := map[string]os.FileMode{"/a": 0, "/a/b": 0o300, "/a/b/c": 0o755, "/a/b/c/d": 0o400, "/a/b/c/d/e": 0o077}
+	build := func(t *testing.T) string {
+		dir := t.TempDir()
+		write(t, dir+"/a/b/c/d/e/file", megabyte)
+		write(t, dir+"/a/b/c/f/file", megabyte)
+		write(t, dir+"/a/g/file", megabyte)
+		for _, path := range slices.Backward(paths) {
+			must(t, os.Chmod(dir+path, want[path]))
+		}
+		return dir
+	}
+	asked := 0
+	for name, test := range map[string]struct {
+		most  int64
+		hurry func() bool
+		opens bool
+		err   error
+	}{
+		"to its end":           {1000, nil, true, nil},
+		"over":                 {4, nil, true, nil},
+		"in a hurry":           {1000, func() bool { asked++; return asked == 10 }, true, errHurry},
+		"while programs write": {1000, nil, false, errClosed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := build(t)
+			used, err := count(dir, test.most, test.hurry, test.opens)
+			if !errors.Is(err, test.err) || name == "to its end" && (used.Inodes != 10 || used.Bytes < 3*megabyte) {
+				t.Errorf("%+v %v", used, err)
+			}
+			if got := modes(t, dir, paths...); !maps.Equal(got, want) {
+				t.Errorf("the folders have the modes %v, and had %v", got, want)
+			}
+		})
+	}
+	for most := range int64(12) { // It ends in each folder once.
+		dir := build(t)
+		if _, err := Count(dir, most); err != nil {
+			t.Error(err)
+		}
+		if got := modes(t, dir, paths...); !maps.Equal(got, want) {
+			t.Errorf("after %d inodes the folders have the modes %v, and had %v", most, got, want)
+		}
+	}
+}
+
+// The volume itself may be closed where it belongs to the programs' user.
+func TestCountOfAClosedVolume(t *testing.T) {
+	if asOther(t) {
+		return
+	}
+	dir := t.TempDir()
+	write(t, dir+"/file", megabyte)
+	must(t, os.Chmod(dir, 0))
+	used, err := Count(dir, 10)
+	if err != nil || used.Inodes != 1 {
+		t.Errorf("%+v %v", used, err)
+	}
+	if got := modes(t, dir, ""); got[""] != 0 {
+		t.Errorf("it has the mode %v", got[""])
 	}
 }

@@ -18,8 +18,6 @@ const (
 	// Tick lies between two looks at the free room of the filesystem while something runs. At 4 GB/s, which is more than memory
 	// takes from one processor, 20 MB are written in it.
 	Tick = 5 * time.Millisecond
-	// share is the part of a bound by which a filesystem must lose room before everything is stopped for a count, if less is left.
-	share = 16
 	// minPause and duty bound what counting costs while nothing happens: a twentieth of one processor.
 	minPause = 250 * time.Millisecond
 	duty     = 20
@@ -41,8 +39,9 @@ type Full struct {
 
 // Hooks are what a Watch does to the sandbox.
 type Hooks struct {
-	// Pause stops every program, calls look, and then kills every program if look reports so, or lets all go on.
-	Pause func(look func() (kill bool))
+	// Pause stops every program, calls look, and then kills every program if look reports so, or lets all go on. still says that each
+	// was seen to stand: one that was told to stop goes on until its system call ends.
+	Pause func(look func(still bool) (kill bool))
 	// Full is called once when a volume is found full, while everything is stopped. It must not wait.
 	Full func(Full)
 	// Spare reports whether a process is one of the server's own.
@@ -55,7 +54,8 @@ type Hooks struct {
 // What a filesystem has left is told in a microsecond, but of all its Pods together. So the fall of free room since the last walk
 // says when to look: the programs are stopped first, so that nothing grows while it is counted, and go on if others wrote.
 // Whatever hides from that, because others give room back at the same time, takes no room of the node, and is found by the next
-// regular walk.
+// regular walk. A walk while programs go on is believed only when it finds a volume too large: they can move what it has not seen
+// to where it was.
 type Watch struct {
 	log   *slog.Logger
 	hooks Hooks
@@ -69,13 +69,18 @@ type Watch struct {
 	active int
 	due    time.Time
 	full   *Full
+	// counted says that everything was stopped for a count at least once. The last time was last, and ended at resumed.
+	counted bool
+	last    stop
+	resumed time.Time
 }
 
 // state is what is known of a volume.
 type state struct {
 	Volume
+	// used is what it held when everything was stopped for a count.
 	used Usage
-	// then is what the filesystem had when used was counted, corrected by what others did while nothing ran here.
+	// then is what the filesystem had at that time, corrected by what others did while nothing ran here.
 	then, left room
 	// ceiling is the least that a full volume must hold to be found full again.
 	ceiling Usage
@@ -182,16 +187,18 @@ func (w *Watch) run() {
 
 // look counts if there is a reason to. The zero time is no time for a regular count.
 func (w *Watch) look(now time.Time) {
-	urgent := w.falls()
+	urgent := !w.counted || w.falls()
 	if !urgent && !now.IsZero() && now.After(w.due) {
-		over, err := w.count(w.falls)
-		urgent = over != nil || err != nil // It is counted again, with everything stopped.
+		// What cannot be counted while programs run is counted with everything stopped. That is no more often than regular counts are.
+		over, err := w.count(w.falls, false)
+		urgent = over != nil || err != nil
+		w.due = w.next(now)
 	}
 	if !urgent {
 		return
 	}
-	w.hooks.Pause(func() (kill bool) {
-		over, err := w.count(nil)
+	w.hooks.Pause(func(still bool) (kill bool) {
+		over, err := w.countStopped(still)
 		if err != nil {
 			w.log.Error("what the sandbox takes of the disk cannot be counted", "error", err)
 		}
@@ -208,38 +215,71 @@ func (w *Watch) look(now time.Time) {
 
 // falls reports whether a volume may be over its bounds.
 func (w *Watch) falls() bool {
+	last := w.last
+	last.ago = time.Since(w.resumed)
 	for _, v := range w.volumes {
-		if v.fell(roomOf(v.Dir, v.then)) {
+		if mustStop(v.account(roomOf(v.Dir, v.then)), last) {
 			return true
 		}
 	}
 	return false
 }
 
-// fell reports whether the filesystem lost so much that the volume may be over its bounds.
-func (v *state) fell(now room) bool {
-	most := v.bound()
-	return v.then.free-now.free > max(most.Bytes-v.used.Bytes, v.Bytes/share) ||
-		now.inodes-v.then.inodes > max(most.Inodes-v.used.Inodes, v.Inodes/share)
+// account is what is known of the volume when its filesystem has that.
+func (v *state) account(now room) account {
+	return account{
+		most: v.most(), used: v.used, bound: Usage{v.Bytes, v.Inodes},
+		fell: Usage{v.then.free - now.free, now.inodes - v.then.inodes},
+	}
 }
 
-// bound is what the volume may hold now: one that is full already may be looked at, and may not grow.
-func (v *state) bound() Usage {
+// most is what the volume may hold now: one that is full already may be looked at, and may not grow.
+func (v *state) most() Usage {
 	return Usage{max(v.Bytes, v.ceiling.Bytes), max(v.Inodes, v.ceiling.Inodes)}
 }
 
-// count counts every volume, and gives one that is over its bounds. It ends with an error when hurry reports that there is no time.
-func (w *Watch) count(hurry func() bool) (over *Full, err error) {
+// countStopped counts while everything is stopped, and keeps what it finds.
+func (w *Watch) countStopped(still bool) (over *Full, err error) {
 	began := time.Now()
+	before := make([]Usage, len(w.volumes))
+	rooms := make([]room, len(w.volumes))
+	for i, v := range w.volumes {
+		before[i], rooms[i] = v.used, roomOf(v.Dir, v.then)
+	}
+	over, err = w.count(nil, true)
+	w.last.grew = !w.counted
+	for i, v := range w.volumes {
+		v.then = rooms[i]
+		if still { // What was lost meanwhile was taken by others.
+			v.then = roomOf(v.Dir, v.then)
+		}
+		v.ceiling = Usage{}
+		if over != nil || w.full != nil {
+			v.ceiling = Usage{v.used.Bytes + v.Bytes/share, v.used.Inodes + v.Inodes/share}
+		}
+		w.last.grew = w.last.grew || grew(before[i], v.used, Usage{v.Bytes, v.Inodes})
+	}
+	w.counted, w.resumed, w.last.took = true, time.Now(), time.Since(began)
+	w.due = w.next(began)
+	return over, err
+}
+
+// next is the time of the next regular count after one that began then and ends now.
+func (w *Watch) next(began time.Time) time.Time {
+	return time.Now().Add(max(minPause, duty*time.Since(began)))
+}
+
+// count counts every volume, and gives one that is over its bounds. It ends with an error when hurry reports that there is no time,
+// and keeps what it finds if everything is stopped.
+func (w *Watch) count(hurry func() bool, stopped bool) (over *Full, err error) {
 	dirs := make([]string, 0, len(w.volumes))
 	for _, v := range w.volumes {
 		dirs = append(dirs, v.Dir)
 	}
 	nameless, hidden := deleted(dirs, w.hooks.Spare, hurry)
 	for _, v := range w.volumes {
-		now := roomOf(v.Dir, v.then)
-		most := v.bound()
-		used, failed := count(v.Dir, most.Inodes, hurry)
+		fell, most := v.account(roomOf(v.Dir, v.then)), v.most()
+		used, failed := count(v.Dir, most.Inodes, hurry, stopped)
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("count %s: %w", v.Dir, failed))
 			continue
@@ -247,21 +287,16 @@ func (w *Watch) count(hurry func() bool) (over *Full, err error) {
 		used.Bytes += nameless[v.Dir].Bytes
 		used.Inodes += nameless[v.Dir].Inodes
 		// What a process hides can only be told from what others wrote by believing the worst of it.
-		if fall := v.then.free - now.free; hidden && fall > max(v.Bytes/share, most.Bytes-v.used.Bytes) {
-			used.Bytes = max(used.Bytes, v.used.Bytes+fall)
+		if hidden && fell.lost(0) {
+			used.Bytes = max(used.Bytes, v.used.Bytes+fell.fell.Bytes)
 		}
-		v.used, v.then = used, now
+		if stopped {
+			v.used = used
+		}
 		if over == nil && (used.Bytes > most.Bytes || used.Inodes > most.Inodes) {
 			over = &Full{v.Volume, used}
 		}
 	}
-	for _, v := range w.volumes {
-		v.ceiling = Usage{}
-		if over != nil || w.full != nil {
-			v.ceiling = Usage{v.used.Bytes + v.Bytes/share, v.used.Inodes + v.Inodes/share}
-		}
-	}
-	w.due = time.Now().Add(max(minPause, duty*time.Since(began)))
 	return over, err
 }
 
@@ -270,19 +305,22 @@ func (w *Watch) review() {
 	for _, v := range w.volumes {
 		v.ceiling = Usage{}
 	}
-	if _, err := w.count(nil); err != nil {
-		return
-	}
-	for _, v := range w.volumes {
-		if v.used.Bytes > v.Bytes-v.Bytes/share || v.used.Inodes > v.Inodes-v.Inodes/share {
-			w.full = &Full{v.Volume, v.used}
-			return
+	w.hooks.Pause(func(still bool) (kill bool) {
+		if _, err := w.countStopped(still); err != nil {
+			return false
 		}
-	}
-	w.full = nil
-	for _, v := range w.volumes {
-		v.ceiling = Usage{}
-	}
+		for _, v := range w.volumes {
+			if v.used.Bytes > v.Bytes-v.Bytes/share || v.used.Inodes > v.Inodes-v.Inodes/share {
+				w.full = &Full{v.Volume, v.used}
+				return false
+			}
+		}
+		w.full = nil
+		for _, v := range w.volumes {
+			v.ceiling = Usage{}
+		}
+		return false
+	})
 }
 
 // Free is how many bytes and inodes must go before the volume counts as having room again.

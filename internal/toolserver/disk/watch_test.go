@@ -24,9 +24,9 @@ type watched struct {
 func newWatched(t *testing.T) *watched {
 	w := &watched{dir: t.TempDir(), filled: make(chan Full, 100)}
 	w.Watch = New(slog.New(slog.DiscardHandler), Hooks{
-		Pause: func(look func() bool) {
+		Pause: func(look func(bool) bool) {
 			w.pauses.Add(1)
-			if look() {
+			if look(true) {
 				w.kills.Add(1)
 			}
 		},
@@ -94,6 +94,46 @@ func TestWatchSeesShortCalls(t *testing.T) {
 		leave := w.Enter()
 		write(t, w.dir+"/"+strconv.Itoa(i), megabyte)
 		leave()
+	}
+}
+
+// What is in a closed folder is seen by a count with everything stopped alone, so a regular count asks for one.
+func TestWatchLooksIntoClosedFolders(t *testing.T) {
+	if asOther(t) {
+		return
+	}
+	w := newWatched(t)
+	defer w.Enter()()
+	write(t, w.dir+"/a/b", 5*megabyte)
+	must(t, os.Chmod(w.dir+"/a", 0))
+	defer func() { must(t, os.Chmod(w.dir+"/a", 0o700)) }()
+	for deadline := time.Now().Add(time.Minute); ; <-time.After(time.Millisecond) {
+		w.mu.Lock()
+		used := w.volumes[0].used
+		w.mu.Unlock()
+		if used.Bytes > 5*megabyte {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %d stops it is known that there are %d bytes", w.pauses.Load(), used.Bytes)
+		}
+	}
+}
+
+// A count while programs run may miss what they move about. It gives them no more room.
+func TestACountWhileProgramsRunGivesNoRoom(t *testing.T) {
+	w := newWatched(t)
+	write(t, w.dir+"/a", 5*megabyte)
+	defer w.Enter()()
+	must(t, os.Rename(w.dir+"/a", w.dir+"/../elsewhere"))
+	stops := w.pauses.Load()
+	w.mu.Lock()
+	_, err := w.count(w.falls, false)
+	used := w.volumes[0].used
+	w.mu.Unlock()
+	must(t, err)
+	if used.Bytes < 5*megabyte || stops == 0 {
+		t.Errorf("after %d stops it is known that there are %d bytes", stops, used.Bytes)
 	}
 }
 
