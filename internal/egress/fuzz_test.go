@@ -18,8 +18,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress"
 )
 
-// FuzzRequest sends bytes to the proxy as a client with a token. Whatever they are, no name but the one that is allowed is
-// asked for, and only its address is dialed.
+// FuzzRequest sends bytes to the proxy as a client with a token, for which "<token>" stands. Whatever they are, no name but the one
+// that is allowed is asked for, and only its address is dialed.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		connectTo("example.org:443"), connectTo("evil.test:443"), connectTo("example.org.:443"), connectTo("EXAMPLE.org:443"),
@@ -72,7 +72,9 @@ func FuzzRequest(f *testing.F) {
 		stop()
 		<-done
 	})
+	_, user, _ := strings.Cut(strings.TrimSpace(authorization(token())), "Basic ")
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		raw = bytes.ReplaceAll(raw, []byte("<token>"), []byte(user))
 		grantAgain := (&world{t: t, clock: &clock{at: time.Now()}, grants: grants})
 		grantAgain.allow("example.org", "example.org:80")
 		conn, err := net.Dial("tcp", ln.Addr().String())
