@@ -436,6 +436,10 @@ type ToolResult struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	OutputFile string `json:"outputFile,omitempty"`
+	// keptFile is the file in the workspace that has the output too, if output is whole and the model may be shown less of it later.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	KeptFile string `json:"keptFile,omitempty"`
 	// errorCode is a word for programs.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional

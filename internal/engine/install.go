@@ -113,7 +113,7 @@ func (t installTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result,
 		// It was broken off from outside.
 		return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown, Provenance: toolapi.ProvenanceInternal}, nil
 	case !r.OK:
-		r.OutputFile = ""
+		r.OutputFile, r.KeptFile = "", ""
 		return r, nil
 	}
 	return t.store(ctx, r)

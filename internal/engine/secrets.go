@@ -145,6 +145,9 @@ func (s *secrets) hideResult(r toolapi.Result) toolapi.Result {
 	if s.hide(r.OutputFile) != r.OutputFile {
 		r.OutputFile = ""
 	}
+	if s.hide(r.KeptFile) != r.KeptFile {
+		r.KeptFile = ""
+	}
 	return r
 }
 

@@ -172,8 +172,8 @@ func TestSecretsHideResults(t *testing.T) {
 	t.Parallel()
 	known := &secrets{}
 	known.add("key", []byte("0123456789abcdef"))
-	got := known.hideResult(toolapi.Result{ErrorCode: "x_0123456789abcdef", OutputFile: "out/0123456789abcdef"})
-	if got.ErrorCode != toolapi.CodeInternal || got.OutputFile != "" {
+	got := known.hideResult(toolapi.Result{ErrorCode: "x_0123456789abcdef", OutputFile: "out/0123456789abcdef", KeptFile: "out/0123456789abcdef"})
+	if got.ErrorCode != toolapi.CodeInternal || got.OutputFile != "" || got.KeptFile != "" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -101,7 +101,7 @@ func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 		for j := range s.Status.Results {
 			if r := &s.Status.Results[j]; r.CallID == c.ID {
 				t.Results[i] = &toolapi.Result{
-					OK: r.OK, Output: r.Output, OutputFile: r.OutputFile, ErrorCode: r.ErrorCode, Retryable: r.Retryable,
+					OK: r.OK, Output: r.Output, OutputFile: r.OutputFile, KeptFile: r.KeptFile, ErrorCode: r.ErrorCode, Retryable: r.Retryable,
 					Provenance: toolapi.Provenance(r.Provenance), DurationMs: r.DurationMs,
 				}
 			}

@@ -78,7 +78,7 @@ func unknown(recorded []v1alpha1.UnknownExecution, found []motorloop.Unknown) []
 
 func resultSpec(c motorloop.Call, r *toolapi.Result) v1alpha1.ToolResult {
 	return v1alpha1.ToolResult{
-		CallID: c.ID, OK: r.OK, Output: text.CutBytes(r.Output, toolapi.MaxOutputBytes), OutputFile: r.OutputFile, ErrorCode: text.CutBytes(r.ErrorCode, 64),
+		CallID: c.ID, OK: r.OK, Output: text.CutBytes(r.Output, toolapi.MaxOutputBytes), OutputFile: r.OutputFile, KeptFile: r.KeptFile, ErrorCode: text.CutBytes(r.ErrorCode, 64),
 		Retryable: r.Retryable, Provenance: string(r.Provenance),
 	}
 }

@@ -3,6 +3,7 @@
 package motorloop
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -188,7 +189,7 @@ func retellCall(c Call, res *toolapi.Result, share int) retoldCall {
 	retold.OK, retold.Error, retold.File = res.OK, res.ErrorCode, res.OutputFile
 	retold.Output = cut(res.Output, room, room, "…")
 	if retold.Output != res.Output {
-		retold.Bytes = len(res.Output)
+		retold.Bytes, retold.File = len(res.Output), cmp.Or(res.OutputFile, res.KeptFile)
 	}
 	return retold
 }

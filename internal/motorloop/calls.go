@@ -153,6 +153,9 @@ func (r *run) execute(ctx context.Context, t *Turn, c *Call, id string) (*toolap
 	if err != nil {
 		return nil, err
 	}
+	if res.OutputFile != "" || res.KeptFile != toolapi.OutputPath(id) {
+		res.KeptFile = ""
+	}
 	return r.marked(t, c, res), nil
 }
 
@@ -255,7 +258,12 @@ var errorCodePattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
 // cleanResult makes a result of the sandbox fit to be recorded and shown. The sandbox is hostile: a result that says
 // it comes from the user, or whose error code is a sentence, or that is larger than was asked for, is put right here.
 func cleanResult(res toolapi.Result, share int) *toolapi.Result {
-	res.Output = cut(strings.ToValidUTF8(res.Output, "\uFFFD"), toolapi.MaxOutputBytes, share, outputCutMark)
+	whole := strings.ToValidUTF8(res.Output, "\uFFFD")
+	if output := cut(whole, toolapi.MaxOutputBytes, share, outputCutMark); output != whole {
+		res = *cutShort(&res)
+		whole = output
+	}
+	res.Output = whole
 	if res.Provenance != toolapi.ProvenanceWeb {
 		res.Provenance = toolapi.ProvenanceInternal
 	}

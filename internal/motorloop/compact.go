@@ -3,6 +3,7 @@
 package motorloop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,7 @@ const (
 	// does not take many times as much; minOldHead is what is left in any case.
 	oldHead    = 500
 	oldTurn    = 2000
-	minOldHead = 120
+	minOldHead = toolapi.KeptOver
 	// oldAnswer is what is left of what a person said: it is instruction, not data.
 	oldAnswer = 2 << 10
 )
@@ -243,9 +244,16 @@ func shortenResult(res *toolapi.Result, head int) *toolapi.Result {
 	if len(res.Output) <= head {
 		return res
 	}
-	short := *res
+	short := cutShort(res)
 	short.Output = cut(res.Output, head, len(res.Output)*maxEncoded, "") +
 		fmt.Sprintf("\n[shortened: this is the beginning of %d bytes]", len(res.Output))
+	return short
+}
+
+// cutShort is a copy of a result whose output is to be cut. It names the file that has all of it, if one has.
+func cutShort(res *toolapi.Result) *toolapi.Result {
+	short := *res
+	short.OutputFile, short.KeptFile = cmp.Or(res.OutputFile, res.KeptFile), ""
 	return &short
 }
 

@@ -107,6 +107,30 @@ func numbered(n int) []*Turn {
 	return turns
 }
 
+// Whatever shortens a result tells the model where the rest is, if it is anywhere.
+func TestShortenedResultNamesItsFile(t *testing.T) {
+	const kept = ".motor/output/a0-s1-c0.txt"
+	for _, file := range []string{kept, ""} {
+		res := &toolapi.Result{OK: true, Output: strings.Repeat("0123456789", 300), KeptFile: file}
+		if whole := RenderResult(res); strings.Contains(whole, kept) {
+			t.Errorf("a whole result is shown as %q", whole)
+		}
+		named := "[shortened: this is the beginning of 3000 bytes]\n[output cut: all of it is in the workspace file \"" + kept + "\"]"
+		shown := RenderResult(shortenResult(res, oldHead))
+		if strings.HasSuffix(shown, named) != (file != "") || !strings.Contains(shown, "beginning of 3000 bytes") {
+			t.Errorf("with the file %q it is shown as %q", file, shown)
+		}
+		retold := retellCall(Call{Tool: "bash"}, res, minRetold)
+		if retold.File != file || retold.Bytes != 3000 || res.OutputFile != "" {
+			t.Errorf("with the file %q it is retold as %+v", file, retold)
+		}
+	}
+	short := &toolapi.Result{OK: true, Output: strings.Repeat("x", toolapi.KeptOver)}
+	if shortenResult(short, minOldHead) != short {
+		t.Error("a result is shortened that no sandbox keeps in a file")
+	}
+}
+
 func TestCompactTranscript(t *testing.T) {
 	cfg := Config{Task: "the task", Tools: []string{"bash"}, MaxIterations: 30}
 	turns := numbered(10)

@@ -201,7 +201,7 @@ func alreadyResult(done, unknown *earlier, current int32) *toolapi.Result {
 		}
 		if done.step.Spec.Attempt == current {
 			// The workspace of another attempt is gone.
-			res.OutputFile = r.OutputFile
+			res.OutputFile, res.KeptFile = r.OutputFile, r.KeptFile
 		}
 		return res
 	case unknown != nil:

@@ -66,7 +66,12 @@ const (
 	MaxReadBytes = 4096
 	// OutputDir is the folder in the workspace where outputs over the limit are kept whole.
 	OutputDir = ".motor/output"
+	// KeptOver is how many bytes an output may have that is in no file.
+	KeptOver = 120
 )
+
+// OutputPath is where in the workspace the whole text output of a call is kept.
+func OutputPath(id string) string { return OutputDir + "/" + id + ".txt" }
 
 // Hello says who the tool server is. The client compares PodUID with the Pod that it meant to reach, because
 // an address can belong to another Pod by the time it is dialed.
@@ -117,6 +122,9 @@ type Result struct {
 	DurationMs int64      `json:"durationMs"`
 	// OutputFile is the path in the workspace of the whole output when Output is cut.
 	OutputFile string `json:"outputFile,omitempty"`
+	// KeptFile is OutputPath of the call if Output is whole and is kept there too, for whoever shortens it later. A file may be gone when it is
+	// looked for: the oldest make room for others.
+	KeptFile string `json:"keptFile,omitempty"`
 }
 
 // Provenance is where data comes from, and with that how far it may be believed. In a sandbox with a way out, whatever a

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -122,8 +121,8 @@ func (e *outputError) Error() string { return e.file + ": " + e.err.Error() }
 
 // startBackground starts a command under a supervisor, and what keeps its output and ends it in time.
 func (p *processes) startBackground(j job, command string, env []string, lifetime time.Duration) (*backgroundJob, error) {
-	job := &backgroundJob{command: command, file: toolapi.OutputDir + "/" + j.id + ".txt", ended: make(chan struct{})}
-	job.out = newCollector(j.limit, func() (io.WriteCloser, error) { return p.createOutput(job.file) })
+	job := &backgroundJob{command: command, file: toolapi.OutputPath(j.id), ended: make(chan struct{})}
+	job.out = newCollector(j.limit, p.outputs.spill(job.file, true))
 	if job.out.startSpill(); job.out.spillError != nil {
 		return nil, &outputError{job.file, job.out.spillError}
 	}

@@ -195,6 +195,9 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 		ctx = watched
 	}
 	result = t.run(ctx, job{id: req.ID, args: req.Arguments, key: req.IdempotencyKey, limit: limit})
+	if keeps(req.Tool, t) {
+		s.processes.outputs.keep(req.ID, &result, limit)
+	}
 	result.Provenance = s.provenanceOf(req.Tool, result)
 	return result
 }

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 
+	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -49,6 +50,8 @@ type egress struct {
 	env []string
 	// bundle is what bundleFile must hold, nil if there is none.
 	bundle []byte
+	// hidden takes out of what is kept what programs were given.
+	hidden *redact.Redactor
 	// way is what the server itself must know to use the way out: Proxy, Token and CA.
 	way toolapi.EgressRequest
 }
@@ -89,6 +92,7 @@ func (e *egress) set(req toolapi.EgressRequest, valid func() error) error {
 			return err
 		}
 	}
+	e.hidden = hide(req)
 	e.way = toolapi.EgressRequest{Proxy: req.Proxy, Token: req.Token, CA: req.CA}
 	e.env, e.bundle = environment(req, filepath.Join(e.temp.dir, bundleFile)), nil
 	if req.CA != "" {

@@ -69,7 +69,7 @@ func TestFetchText(t *testing.T) {
 		"/later":   {ErrorCode: "http_503", Retryable: true, Output: "HTTP 503 Service Unavailable\nURL: http://a.test/later\nRetry-After: 5\n\n[the body is empty]\n"},
 	} {
 		got := s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "http://a.test" + path})
-		want.Provenance, got.DurationMs = toolapi.ProvenanceWeb, 0
+		want.Provenance, got.DurationMs, got.KeptFile = toolapi.ProvenanceWeb, 0, ""
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}

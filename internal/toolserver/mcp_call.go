@@ -112,8 +112,8 @@ func (m *mcpServers) result(j job, res *mcp.CallToolResult) toolapi.Result {
 	if res.NeedsInput() || res.InputRequests != nil {
 		return failure(toolapi.CodeMCPError, "The MCP server asks for further input in a way that is not offered here.")
 	}
-	file := toolapi.OutputDir + "/" + j.id + ".txt"
-	out := newCollector(j.limit, func() (io.WriteCloser, error) { return m.workspace.createOutput(file) })
+	file := toolapi.OutputPath(j.id)
+	out := newCollector(j.limit, m.processes.outputs.spill(file, false))
 	text := &cleaner{to: out}
 	writeContent(text, res)
 	_ = text.Close() // A collector does not fail.

@@ -145,7 +145,7 @@ func (m *mcpServers) keepErrors(name string, from *os.File) {
 type errorFile struct {
 	all    *mcpServers
 	path   string
-	file   *os.File
+	file   *outputFile
 	size   int
 	failed bool
 }
@@ -161,7 +161,7 @@ func (f *errorFile) Write(p []byte) (int, error) {
 		f.size = maxMCPStderr
 		kept += "\n… the rest was not kept …\n"
 	}
-	_, err := f.file.WriteString(kept)
+	_, err := io.WriteString(f.file, kept)
 	f.failed = err != nil
 	return len(p), nil
 }
@@ -170,7 +170,7 @@ func (f *errorFile) Write(p []byte) (int, error) {
 func (f *errorFile) open() bool {
 	if f.file == nil && !f.failed {
 		var err error
-		f.file, err = f.all.workspace.createOutput(f.path)
+		f.file, err = f.all.processes.outputs.create(f.path, true)
 		f.failed = err != nil
 	}
 	return !f.failed

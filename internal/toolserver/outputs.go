@@ -6,51 +6,182 @@ package toolserver
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
+	"strings"
+	"sync"
+	"syscall"
 
+	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// maxOutputsBytes is the most that the kept outputs of all calls together take. Without a limit, a run whose calls print
-// a lot would fill its workspace with what it printed, and the node would evict the Pod for that.
-const maxOutputsBytes = 256 << 20
+const (
+	// maxOutputsBytes is the most that the kept outputs of all calls together take. Without a limit, a run whose calls print
+	// a lot would fill its workspace with what it printed.
+	maxOutputsBytes = 256 << 20
+	// maxOutputs is the most files that kept outputs are in, but for those that are still written.
+	maxOutputs = 1024
+	// outputMode lets the programs of the sandbox read an output, and other users none.
+	outputMode = 0o600
+)
 
-// createOutput makes the file for a call's output, after it has made room by removing the oldest outputs.
-func (w *workspace) createOutput(local string) (*os.File, error) {
-	if err := w.pruneOutputs(maxOutputsBytes - maxSpillBytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return w.create(local)
+// outputs is the folder with the outputs of calls. It lies in the workspace, and counts for its size. What is written there has no
+// value in it that the programs were given.
+type outputs struct {
+	*workspace
+	egress *egress
+	// full says why nothing may be written, nil if that is not so.
+	full func() error
+
+	mu sync.Mutex
+	// open has the names of files that are still written. They do not make room for others.
+	open map[string]bool
 }
 
-// pruneOutputs removes the oldest outputs until the rest has at most the given number of bytes.
-func (w *workspace) pruneOutputs(most int64) error {
-	entries, _, err := w.readFolder(toolapi.OutputDir)
+// outputFile is a file that is written.
+type outputFile struct {
+	all  *outputs
+	name string
+	file *os.File
+	text *redact.Writer
+	// live says that somebody may read it before it is complete: what is known of a line is written at its end.
+	live bool
+}
+
+// create makes the file for an output, after it has made room by removing the oldest outputs. One that is live is readable up to its last
+// line at any time.
+func (o *outputs) create(local string, live bool) (*outputFile, error) {
+	if o.full() != nil {
+		return nil, syscall.ENOSPC
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.prune(maxOutputsBytes-maxSpillBytes, maxOutputs-1); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	file, err := o.createAs(local, outputMode)
+	if err != nil {
+		return nil, err
+	}
+	o.open[path.Base(local)] = true
+	return &outputFile{all: o, name: path.Base(local), file: file, text: o.egress.hiding().Writer(file), live: live}, nil
+}
+
+// spill is create for a collector.
+func (o *outputs) spill(local string, live bool) func() (io.WriteCloser, error) {
+	return func() (io.WriteCloser, error) {
+		file, err := o.create(local, live)
+		if err != nil {
+			return nil, err
+		}
+		return file, nil
+	}
+}
+
+// Write implements io.Writer.
+func (f *outputFile) Write(p []byte) (int, error) {
+	n, err := f.text.Write(p)
+	if err == nil && f.live && len(p) > 0 && p[len(p)-1] == '\n' {
+		err = f.text.Flush()
+	}
+	return n, err
+}
+
+// Close completes the file.
+func (f *outputFile) Close() error {
+	f.all.mu.Lock()
+	delete(f.all.open, f.name)
+	f.all.mu.Unlock()
+	return errors.Join(f.text.Flush(), f.file.Close())
+}
+
+// prune removes the oldest outputs until the rest has at most the given number of bytes in that many files. The mutex is held.
+func (o *outputs) prune(most int64, files int) error {
+	entries, _, err := o.readFolder(toolapi.OutputDir)
 	if err != nil {
 		return err
 	}
-	var files []fs.FileInfo
+	var all []fs.FileInfo
 	var total int64
 	for _, e := range entries {
 		// What is not a file was put there by a program, and is its own affair. The entry's own Info would look it up by
 		// the folder's path, which may lead elsewhere by now.
-		if info, err := w.root.Lstat(path.Join(toolapi.OutputDir, e.Name())); err == nil && info.Mode().IsRegular() {
-			files = append(files, info)
+		if info, err := o.root.Lstat(path.Join(toolapi.OutputDir, e.Name())); err == nil && info.Mode().IsRegular() && !o.open[e.Name()] {
+			all = append(all, info)
 			total += info.Size()
 		}
 	}
-	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
-	for _, f := range files {
-		if total <= most {
+	slices.SortFunc(all, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for i, f := range all {
+		if total <= most && len(all)-i <= files {
 			break
 		}
-		if err := w.root.Remove(path.Join(toolapi.OutputDir, f.Name())); err != nil {
+		if err := o.root.Remove(path.Join(toolapi.OutputDir, f.Name())); err != nil {
 			return err
 		}
 		total -= f.Size()
 	}
 	return nil
+}
+
+// keep puts what a result of at most limit bytes shows into a file, if nothing else has it and it is long enough to be shortened one day.
+func (o *outputs) keep(id string, result *toolapi.Result, limit int) {
+	if result.OutputFile != "" || len(result.Output) <= toolapi.KeptOver {
+		return
+	}
+	local := toolapi.OutputPath(id)
+	file, err := o.create(local, false)
+	if err == nil {
+		_, err = io.WriteString(file, result.Output)
+		if err = errors.Join(err, file.Close()); err != nil {
+			_ = o.root.Remove(local) // A part of it only takes the space that is missing.
+		}
+	}
+	switch {
+	case err == nil:
+		result.KeptFile = local
+	case (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) && len(result.Output)+len(notKept) < limit:
+		result.Output = endLine(result.Output) + notKept
+	}
+}
+
+// notKept follows an output that is in no file.
+const notKept = "[this output is in no file, because the workspace is full: note what you need of it]\n"
+
+// keeps says whether the outputs of a tool are kept. Those of tools that show files are not: the files are there. Others never come to
+// a model.
+func keeps(name string, t tool) bool {
+	return t.alone && !toolapi.IsOneshot(name) && name != toolapi.ToolInstall
+}
+
+// hiding is what takes the values out that programs were given, and those that stand for credentials.
+func (e *egress) hiding() *redact.Redactor {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.hidden
+}
+
+// minHiddenLine is how long a line of a value must be to be one that nothing else prints.
+const minHiddenLine = 16
+
+// hide makes the redactor for what a request gives to programs. The names are those that the run has for its credentials.
+func hide(req toolapi.EgressRequest) *redact.Redactor {
+	secrets := []redact.Secret{{Name: "egress-token", Value: []byte(req.Token)}}
+	for name, value := range req.Environment {
+		name, value = strings.ToLower(name), strings.TrimRight(value, "\r\n")
+		// Of user:password a program may print the password alone.
+		for _, part := range redact.Parts("basic", []byte(value)) {
+			secrets = append(secrets, redact.Secret{Name: name, Value: part})
+		}
+		for line := range strings.Lines(value) {
+			if line = strings.TrimSpace(line); len(line) >= minHiddenLine && !strings.HasPrefix(line, "-----") {
+				secrets = append(secrets, redact.Secret{Name: name, Value: []byte(line)})
+			}
+		}
+	}
+	return redact.New(secrets...)
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -33,6 +32,7 @@ type processes struct {
 	workspace *workspace
 	log       *slog.Logger
 	egress    *egress
+	outputs   *outputs
 	env       []string
 	// aptKeyring is the path of a file.
 	aptKeyring string
@@ -91,6 +91,7 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 		}, cfg.Packages, ws.dir, cfg.SearchPath),
 	}
 	p.disk = newDiskGuard(cfg.Logger, cfg, p)
+	p.outputs = &outputs{workspace: ws, egress: way, full: p.disk.full, open: map[string]bool{}}
 	return p, nil
 }
 
@@ -153,8 +154,8 @@ func (p *processes) run(ctx context.Context, j job, prog program) toolapi.Result
 	}
 	var note string
 	prog.env, note = p.environment(j)
-	file := toolapi.OutputDir + "/" + j.id + ".txt"
-	out := newCollector(j.limit, func() (io.WriteCloser, error) { return p.createOutput(file) })
+	file := toolapi.OutputPath(j.id)
+	out := newCollector(j.limit, p.outputs.spill(file, false))
 	end, err := p.execute(ctx, exe, prog, out)
 	if err != nil {
 		return startFailure(prog.name, err)
@@ -182,14 +183,6 @@ func (p *processes) finishOutput(result *toolapi.Result, out *collector, file, t
 	} else if out.spill != nil {
 		_ = p.workspace.root.Remove(file) // A part of the output only takes the space that is missing.
 	}
-}
-
-// createOutput makes the file for an output.
-func (p *processes) createOutput(file string) (io.WriteCloser, error) {
-	if p.disk.full() != nil {
-		return nil, syscall.ENOSPC
-	}
-	return p.workspace.createOutput(file)
 }
 
 func missing(name string) toolapi.Result {

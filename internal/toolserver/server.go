@@ -193,7 +193,7 @@ func New(cfg Config) (*Server, error) {
 		processes: procs,
 		egress:    way,
 		taint:     marks,
-		fetcher:   &fetcher{workspace: ws, egress: way, taint: marks, markdowns: newMarkdowns()},
+		fetcher:   &fetcher{workspace: ws, outputs: procs.outputs, egress: way, taint: marks, markdowns: newMarkdowns()},
 		artifacts: kept,
 		tls:       tlsConfig,
 		fault:     cfg.Fault,

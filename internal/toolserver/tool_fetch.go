@@ -34,6 +34,7 @@ var tellingHeaders = []string{
 // fetcher makes requests for the fetch tool.
 type fetcher struct {
 	workspace *workspace
+	outputs   *outputs
 	egress    *egress
 	taint     *taint
 	markdowns *markdowns
@@ -210,7 +211,7 @@ func (s *shown) binary(ending string) {
 // keep puts content into the folder of outputs and gives its path, "" if that is not possible.
 func (s *shown) keep(content []byte, ending string) string {
 	local := toolapi.OutputDir + "/" + s.id + ending
-	file, err := s.workspace.createOutput(local)
+	file, err := s.outputs.create(local, false)
 	if err != nil {
 		return ""
 	}

@@ -212,17 +212,20 @@ func (w *workspace) syncFolder(local string) error {
 }
 
 // create makes a new file with the folders above it, in place of whatever has its name.
-func (w *workspace) create(local string) (*os.File, error) {
+func (w *workspace) create(local string) (*os.File, error) { return w.createAs(local, 0o644) }
+
+// createAs is create for a file with these permissions.
+func (w *workspace) createAs(local string, mode fs.FileMode) (*os.File, error) {
 	if err := w.root.MkdirAll(path.Dir(local), 0o755); err != nil {
 		return nil, err
 	}
 	const flags = os.O_RDWR | os.O_CREATE | os.O_EXCL
-	file, err := w.root.OpenFile(local, flags, 0o644)
+	file, err := w.root.OpenFile(local, flags, mode)
 	if errors.Is(err, fs.ErrExist) {
 		if err := w.root.RemoveAll(local); err != nil {
 			return nil, err
 		}
-		file, err = w.root.OpenFile(local, flags, 0o644)
+		file, err = w.root.OpenFile(local, flags, mode)
 	}
 	return file, err
 }

@@ -39,6 +39,7 @@ func TestJournalRoundTrip(t *testing.T) {
 		})
 		biggest.Results = append(biggest.Results, &toolapi.Result{
 			Output: hard, ErrorCode: "exit_1", Retryable: true, Provenance: toolapi.ProvenanceWeb, DurationMs: 12, OutputFile: strings.Repeat("f", 1024),
+			KeptFile: strings.Repeat("k", 256),
 		})
 	}
 	tests := map[string]*motorloop.Turn{

@@ -57,6 +57,31 @@ func TestOutputsAreBoundedAndPathsStayInTheWorkspace(t *testing.T) {
 	}
 }
 
+// What a conversation does not show any more can still be read.
+func TestShortenedOutputsAreInFiles(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "kept", withLimits(v1alpha1.RunLimits{MaxIterations: longest}))
+	done := wantCompleted(t, run, soon)
+	journal := wantWholeJournal(t, done)
+	cut, whole := journal[0].Status.Results[0], journal[1].Status.Results[0]
+	if cut.OutputFile == "" || cut.KeptFile != "" || len(cut.Output) > toolapi.MaxBashOutputBytes {
+		t.Errorf("200 kB came as %d bytes with the files %q and %q", len(cut.Output), cut.OutputFile, cut.KeptFile)
+	}
+	if whole.OutputFile != "" || whole.KeptFile != toolapi.OutputPath(whole.CallID) || len(whole.Output) != 8000 {
+		t.Errorf("8 kB came as %d bytes with the files %q and %q", len(whole.Output), whole.OutputFile, whole.KeptFile)
+	}
+	read := journal[5].Status.Results
+	if text := lineNumber.ReplaceAllString(read[0].Output, ""); !strings.HasPrefix(text, "1799\n1800\n") {
+		t.Errorf("what was shortened reads as %q (%s)", read[0].Output, read[0].ErrorCode)
+	}
+	if read[1].Output != "23334:33333\n" {
+		t.Errorf("in what was cut, grep finds %q (%s)", read[1].Output, read[1].ErrorCode)
+	}
+	if s := done.Status.Result.Summary; !strings.Contains(s, "[shortened: this is the beginning of 8000 bytes]") || !strings.Contains(s, whole.KeptFile) {
+		t.Errorf("the model was shown %q", s)
+	}
+}
+
 func TestNothingOfAToolOutlivesItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	done := wantCompleted(t, startRun(t, "timeout"), soon)
