@@ -297,6 +297,7 @@ func TestSuggestedAction(t *testing.T) {
 			{v1alpha1.CategoryModelFailure, "ModelRefusedRequest", false}, {v1alpha1.CategoryInvalidTask, "InputFile", false},
 			{v1alpha1.CategoryInvalidTask, "ModelSecretNotFound", true}, {v1alpha1.CategoryInfraFailure, v1alpha1.ReasonIsolationRefused, false},
 			{v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonTimeout, true}, {v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, true},
+			{v1alpha1.CategoryBudgetExhausted, "MaxTokens", false},
 		},
 		v1alpha1.ActionStop: {
 			{v1alpha1.CategoryInfraFailure, v1alpha1.ReasonInternalError, false}, {v1alpha1.CategoryToolFailure, v1alpha1.ReasonExecutionError, false},

@@ -62,6 +62,29 @@ func TestAProgramInTheBackgroundIsAnOpenEffect(t *testing.T) {
 	}
 }
 
+// What an attempt before left in the background was dealt with when that one ended.
+func TestProgramsOfAnEarlierAttempt(t *testing.T) {
+	t.Parallel()
+	run := withAttempts(&v1alpha1.MotorRun{}, v1alpha1.CauseFirst, v1alpha1.CauseRetry)
+	steps := append(programSteps(0, 1, v1alpha1.StepProgram{State: v1alpha1.ProgramLost, FoundIn: 1}), testStep(1, 1))
+	if p := ReadJournal(run, steps); len(p.Unknown) > 0 {
+		t.Errorf("the calls of unknown outcome are %+v", p.Unknown)
+	}
+}
+
+// What is started again with the same words is made: the model was told that it was lost.
+func TestLostProgramIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	const server = `{"command":"git push && ./serve","background":true}`
+	steps := []v1alpha1.MotorStep{testStep(0, 1, call("bash", server), finished(v1alpha1.ToolResult{OK: true}))}
+	id := steps[0].Spec.ToolCalls[0].ID
+	steps[0].Status.Background = []v1alpha1.StepProgram{{Execution: id, CallID: id, State: v1alpha1.ProgramLost, FoundIn: 1}}
+	run := plainRun(v1alpha1.ApprovalNever, "example.org")
+	if res := AlreadyDone(run, steps, "a0-s2-c0", toolapi.ToolBash, server); res != nil {
+		t.Errorf("it is not made: %+v", res)
+	}
+}
+
 func TestKeyOfAProgramInTheBackground(t *testing.T) {
 	t.Parallel()
 	const args = `{"command":"./deploy","idempotencyKey":"k"}`

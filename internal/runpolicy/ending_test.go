@@ -63,6 +63,9 @@ func TestAnEndThatWasDecidedStays(t *testing.T) {
 	if d := Decide(o, now); d.End == nil || d.End.Reason != v1alpha1.ReasonTimeout || d.End.Failure == nil || d.End.Message != late.Message {
 		t.Errorf("after a timeout: %+v", d.End)
 	}
+	if e := EndingOf(o, late, now.Add(time.Minute)); !e.Since.Equal(new(metav1.NewTime(now))) {
+		t.Errorf("the next pass counts the time of the end from %s, want %s", e.Since, now)
+	}
 	o.Run.Status.Ending = nil
 	o.Run.Status.Ending = EndingOf(o, cancelledEnd(testRun()), now)
 	if d := Decide(o, now); d.End == nil || d.End.Phase != v1alpha1.PhaseCancelled {

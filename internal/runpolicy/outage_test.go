@@ -63,6 +63,23 @@ func TestOutages(t *testing.T) {
 	}
 }
 
+// What tries cost that came to nothing counts for the run, and for the attempt that they were of. What an endpoint did not tell stays an estimate.
+func TestTriesOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	run := withAttempts(testRun(), v1alpha1.CauseFirst, v1alpha1.CauseRetry)
+	turn := stepAt(1, 1, 40*sec, usage(10, 1))
+	turn.Spec.FailedUsage = v1alpha1.Usage{PromptTokens: 3, TotalTokens: 3, Estimated: true}
+	p := ReadJournal(run, []v1alpha1.MotorStep{awayAt(0, 1, 2*sec), awayAt(1, 1, 20*sec), turn})
+	want := v1alpha1.Usage{PromptTokens: 18, CompletionTokens: 1, CachedTokens: 1, TotalTokens: 19, Estimated: true}
+	if p.AttemptUsage != want {
+		t.Errorf("the attempt took %+v, want %+v", p.AttemptUsage, want)
+	}
+	want.PromptTokens, want.TotalTokens = 23, 24
+	if p.Usage != want {
+		t.Errorf("the run took %+v, want %+v", p.Usage, want)
+	}
+}
+
 // The run's time stands while its model is away: it is not over before its worker has given up, and goes on from there.
 func TestOutageStopsTheClock(t *testing.T) {
 	t.Parallel()

@@ -37,6 +37,9 @@ func TestPaused(t *testing.T) {
 		"queued": {func(r *v1alpha1.MotorRun, _ *Progress) {
 			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "Queued")}
 		}, true, true},
+		"a copy that waits for a person": {func(r *v1alpha1.MotorRun, _ *Progress) {
+			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "CopiedRun")}
+		}, true, true},
 		"not accepted for another reason": {func(r *v1alpha1.MotorRun, _ *Progress) {
 			r.Status.Conditions = []metav1.Condition{acceptedCondition("False", "ModelSecretNotFound")}
 		}, false, false},

@@ -137,6 +137,8 @@ func TestNeededBy(t *testing.T) {
 	}
 	other := given("other")
 	other.Spec.Files[1].ArtifactRef.Run = "elsewhere"
+	going := given("going")
+	going.DeletionTimestamp = new(metav1.NewTime(after(time.Minute)))
 	for name, tt := range map[string]struct {
 		runs []v1alpha1.MotorRun
 		want string
@@ -144,6 +146,7 @@ func TestNeededBy(t *testing.T) {
 		"nobody":                 {[]v1alpha1.MotorRun{from, other}, ""},
 		"a run that goes on":     {[]v1alpha1.MotorRun{from, other, given("b")}, "b"},
 		"one that has ended":     {[]v1alpha1.MotorRun{from, given("b", over)}, ""},
+		"one that is deleted":    {[]v1alpha1.MotorRun{from, going}, ""},
 		"one that waits as well": {[]v1alpha1.MotorRun{given("b", over), given("c")}, "c"},
 	} {
 		if got := NeededBy(&from, tt.runs); got != tt.want {
