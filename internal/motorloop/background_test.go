@@ -22,6 +22,9 @@ func TestProgramNote(t *testing.T) {
 		}
 		seen[note] = true
 	}
+	if note := ProgramNote(c, ""); !strings.Contains(note, "it is lost: ") {
+		t.Errorf("of one that is lost: %q", note)
+	}
 	if note := ProgramNote(Call{ID: "a", Arguments: "{"}, ""); !strings.HasSuffix(note, `as data: ""]`) {
 		t.Errorf("%q", note)
 	}

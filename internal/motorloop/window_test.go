@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -167,5 +168,132 @@ func TestTokensAreCountedBeforeACall(t *testing.T) {
 				t.Errorf("got %+v", out.Failure)
 			}
 		})
+	}
+}
+
+// A conversation crowds the window from its half on: by what the endpoint counted, and by the results that came after that.
+func TestCrowds(t *testing.T) {
+	t.Parallel()
+	turn := func(counted int64, results ...int) *Turn {
+		turn := &Turn{Usage: Usage{PromptTokens: counted - 10, CompletionTokens: 10}}
+		for _, size := range results {
+			turn.Results = append(turn.Results, &toolapi.Result{Output: strings.Repeat("x", size)})
+		}
+		turn.Results = append(turn.Results, nil)
+		return turn
+	}
+	summary := turn(9000)
+	summary.Through = 3
+	for name, tt := range map[string]struct {
+		window int64
+		turn   *Turn
+		want   bool
+	}{
+		"half of it":              {10_000, turn(5000), false},
+		"more":                    {10_000, turn(5001), true},
+		"with the results":        {10_000, turn(3000, 4000, 4004), true},
+		"with smaller ones":       {10_000, turn(3000, 4000, 4000), false},
+		"a summary":               {10_000, summary, false},
+		"of a window not known":   {0, turn(defaultWindow/2 + 1), true},
+		"and not yet half of one": {0, turn(defaultWindow / 2), false},
+	} {
+		if got := (Config{Window: tt.window}).crowds(tt.turn); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// What an endpoint says of its window makes it smaller and never larger: the MotorCortex may know better.
+func TestLearnWindow(t *testing.T) {
+	t.Parallel()
+	req := Request{Messages: []Message{{Content: strings.Repeat("x", 4000)}}}
+	for name, tt := range map[string]struct{ known, told, want int64 }{
+		"not known":                  {0, 8000, 8000},
+		"smaller":                    {16000, 8000, 8000},
+		"larger":                     {16000, 128_000, 16000},
+		"no number":                  {0, 0, 900},
+		"no number, and known":       {16000, 0, 900},
+		"no number, smaller already": {500, 0, 500},
+	} {
+		r := &run{cfg: Config{Window: tt.known}}
+		r.learnWindow(&TooLong{Window: tt.told}, req)
+		if r.cfg.Window != tt.want {
+			t.Errorf("%s: %d, want %d", name, r.cfg.Window, tt.want)
+		}
+	}
+}
+
+// refusing refuses, for its length, the first so many requests for the step after so many answers. Each costs something.
+func refusing(w *world, after, times int) (sizes *[]int64) {
+	sizes = new([]int64)
+	next := w.loop.Model
+	w.loop.Model = modelFunc(func(ctx context.Context, r Request) (Answer, error) {
+		if answersIn(r.Messages) == after && len(*sizes) < times {
+			*sizes = append(*sizes, requestTokens(r))
+			return Answer{}, &TooLong{
+				Window: 1 << 40, Usage: Usage{PromptTokens: 7},
+				Failure: &Failure{Category: ModelFailure, Reason: ReasonModelWindow, Message: "Too long.", Retryable: true},
+			}
+		}
+		return next.Complete(ctx, r)
+	})
+	return sizes
+}
+
+// A request is made shorter three times before it is given up, each time by more, and what the refusals cost counts.
+func TestARequestIsShortenedThreeTimes(t *testing.T) {
+	t.Parallel()
+	w := wideResults(t, Config{MaxIterations: 20}, 6, 8, 64<<10)
+	sizes := refusing(w, 6, maxShort)
+	if out := mustRun(t, w, nil); out.Summary != "all done" {
+		t.Fatalf("got %+v after requests of %v tokens", out.Failure, *sizes)
+	}
+	if s := *sizes; len(s) != maxShort || s[0] <= s[1] || s[1] <= s[2] {
+		t.Errorf("the requests had %v tokens", s)
+	}
+	var failed Usage
+	for _, turn := range w.journal.load() {
+		failed = failed.Add(turn.Failed)
+	}
+	if failed.Total() != 7*maxShort {
+		t.Errorf("the refusals count %d tokens, want %d", failed.Total(), 7*maxShort)
+	}
+}
+
+// Where nothing is old, the newest results are made shorter at once.
+func TestTheNewestResultsAreShortened(t *testing.T) {
+	t.Parallel()
+	w := wideResults(t, Config{MaxIterations: 20}, 1, 8, 64<<10)
+	sizes := refusing(w, 1, 1)
+	if out := mustRun(t, w, nil); out.Summary != "all done" || len(*sizes) != 1 {
+		t.Errorf("got %+v after requests of %v tokens", out.Failure, *sizes)
+	}
+}
+
+// What a request for a summary cost that was too long counts as well, and the summary is one of our own.
+func TestARefusedSummaryCounts(t *testing.T) {
+	t.Parallel()
+	w := wideResults(t, Config{MaxIterations: 21}, 11, 1, 100)
+	next := w.loop.Model
+	w.loop.Model = modelFunc(func(ctx context.Context, r Request) (Answer, error) {
+		if kindOfRequest(r) == forSummary {
+			return Answer{}, &TooLong{Usage: Usage{PromptTokens: 7}, Failure: &Failure{Category: ModelFailure, Reason: ReasonModelWindow, Message: "Too long."}}
+		}
+		return next.Complete(ctx, r)
+	})
+	if out := mustRun(t, w, nil); out.Summary != "all done" {
+		t.Fatalf("got %+v", out.Failure)
+	}
+	turns := w.journal.load()
+	i := slices.IndexFunc(turns, (*Turn).summary)
+	if i < 0 || turns[i].Failed.Total() != 7 || !strings.HasPrefix(turns[i].Content, ownSummaryMark) {
+		t.Fatalf("the summary is turn %d of %d", i, len(turns))
+	}
+	used := usedTokens(Config{}, turns)
+	for _, turn := range turns {
+		used -= turn.Usage.Total()
+	}
+	if used != 7 {
+		t.Errorf("%d tokens are counted for it, want 7", used)
 	}
 }

@@ -227,3 +227,42 @@ func TestLateFailureThatIsForAll(t *testing.T) {
 	late(Verdict{Err: errAway, MustAct: true})
 	mustWait(t, e, time.Second, 3*time.Second/2)
 }
+
+// What came late and asks for less does not have the others come back earlier.
+func TestLateFailureDoesNotShortenThePause(t *testing.T) {
+	t.Parallel()
+	_, e := endpoint()
+	first, late := mustEnter(t, e), mustEnter(t, e)
+	first(Verdict{Err: errAway, RetryAfter: time.Minute})
+	late(Verdict{Err: errAway, RetryAfter: time.Second})
+	mustWait(t, e, time.Minute, 3*time.Minute/2)
+}
+
+// What an endpoint asks for is waited for, also where the pause after so many failures would be shorter.
+func TestRetryAfterIsKeptAfterManyFailures(t *testing.T) {
+	t.Parallel()
+	c, e := endpoint()
+	for range opensAfter {
+		mustEnter(t, e)(Verdict{Err: errAway})
+	}
+	c.now = c.now.Add(time.Minute)
+	mustEnter(t, e)(Verdict{Err: errAway, RetryAfter: 5 * time.Minute})
+	mustWait(t, e, 5*time.Minute, 15*time.Minute/2)
+}
+
+// Whoever only looks is told how long to wait and why, and nothing of an endpoint that may be asked.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	c, e := endpoint()
+	if wait, last := e.Closed(); wait != 0 || last != nil {
+		t.Errorf("of a new one: %s, %v", wait, last)
+	}
+	mustEnter(t, e)(Verdict{Err: errAway, RetryAfter: time.Minute})
+	if wait, last := e.Closed(); wait < time.Minute || wait > 3*time.Minute/2 || !errors.Is(last, errAway) {
+		t.Errorf("of one that is away: %s, %v", wait, last)
+	}
+	c.now = c.now.Add(time.Minute)
+	if wait, last := e.Closed(); wait != 0 || last != nil {
+		t.Errorf("when the pause is over: %s, %v", wait, last)
+	}
+}

@@ -109,3 +109,19 @@ func TestTheQueueEnds(t *testing.T) {
 		}
 	})
 }
+
+// Who gives up in the moment in which a place is given has it, and gives it back: no place is lost.
+func TestNoPlaceIsLost(t *testing.T) {
+	t.Parallel()
+	_, e := endpoint()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 64 { // Which of the two is seen first is chance.
+		if report, err := e.Enter(ctx); err == nil {
+			report(Verdict{Unknown: true})
+		}
+	}
+	if e.asking != 0 {
+		t.Errorf("%d places are lost", e.asking)
+	}
+}
