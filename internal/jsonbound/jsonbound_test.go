@@ -24,6 +24,7 @@ func TestCheck(t *testing.T) {
 		{`{"a":[1,2,{"b":null}]}`, Limits{Values: 5}, ""},
 		{`{"a":[1,2,{"b":null}]}`, Limits{Values: 4}, "it has more than 4 values"},
 		{`{"a":[1,2,{"b":[1,2,3]}]}`, Limits{Values: 5, Within: 3}, ""},
+		{`{"a":[1,2,{"b":null}]}`, Limits{Values: 4, Within: 3}, "it has more than 4 values"},
 		{`"[[[[[[,,,,\"[[["`, Limits{Depth: 1, Values: 1}, ""},
 		{`{"\\":[]}`, Limits{Depth: 1}, "it is nested more than 1 deep"},
 		{`]]]][[`, Limits{Depth: 1}, "it is nested more than 1 deep"},

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/outbound"
@@ -118,6 +119,38 @@ func TestTransportNeedsTheNetworks(t *testing.T) {
 	if calls != 2 {
 		t.Errorf("they were read %d times", calls)
 	}
+}
+
+// A network that the installation allows is allowed on each link.
+func TestJudgeOnALink(t *testing.T) {
+	t.Parallel()
+	g := &outbound.Guard{Allowed: prefixes("fe80::/64")}
+	if err := g.Judge(netip.MustParseAddr("fe80::1%eth0"), cluster()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A node that is new is known after half a minute, and what is known stays known while the API server is away.
+func TestNetworksAreReadAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		broken, calls := errors.New("the API server is not there"), 0
+		g := &outbound.Guard{Networks: func(context.Context) (outbound.Networks, error) {
+			if calls++; calls > 2 {
+				return outbound.Networks{}, broken
+			}
+			return cluster(), nil
+		}}
+		for _, want := range []int{1, 1, 2, 2, 3, 4} {
+			if _, err := g.DialContext(t.Context(), "tcp", "172.30.0.1:1"); !errors.Is(err, outbound.ErrRefused) {
+				t.Errorf("the error is %v", err)
+			}
+			if calls != want {
+				t.Errorf("they were read %d times, want %d", calls, want)
+			}
+			time.Sleep(20 * time.Second)
+		}
+	})
 }
 
 // A host that says nothing is given up.

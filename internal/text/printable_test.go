@@ -14,7 +14,7 @@ func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"a\tb\r\nc\n": "a\tb\nc", "\x1b[31mred\x00": "\uFFFD[31mred\uFFFD", "a\u202eb": "a\uFFFDb", "a\xffb": "a\uFFFDb", strings.Repeat("\u0085", 3): strings.Repeat("\uFFFD", 3),
-		"x\u0085\u009by": "x\uFFFD\uFFFDy", "over\rwritten": "over\uFFFDwritten", "a\u200bb\ufeffc\u00add": "a\uFFFDb\uFFFDc\uFFFDd", "\U000E0041": "\uFFFD", "a\u2028b": "a\uFFFDb", "\u3164x": "\uFFFDx",
+		"x\u0085\u009by": "x\uFFFD\uFFFDy", "over\rwritten": "over\uFFFDwritten", "a\u200bb\ufeffc\u00add": "a\uFFFDb\uFFFDc\uFFFDd", "\U000E0041": "\uFFFD", "a\u2028b": "a\uFFFDb", "\u3164x": "\uFFFDx", "a\x7fb": "a\uFFFDb", "a\u200Db": "a\uFFFDb",
 		"❤\uFE0F 👨\u200D👩 1\uFE0F": "❤\uFE0F 👨\u200D👩 1\uFE0F", "a\uFE0F": "a\uFFFD", "café äöü 漢字 שלום": "café äöü 漢字 שלום", "": "", " x ": "x",
 	} {
 		if got := Printable(in); got != want {

@@ -109,6 +109,9 @@ func TestPeerLacks(t *testing.T) {
 			t.Errorf("%s: served is %t, want %t", request, !want, want)
 		}
 	}
+	if reads := (Hello{Features: []string{"GET " + PathBackground}}).Peer(); !reads.Serves("GET", PathBackground) || reads.Serves("POST", PathBackground) {
+		t.Error("a request is another one under another method")
+	}
 	var unknown *Peer
 	if !unknown.HasTool(ToolGrep) || unknown.Lacks(ToolBash, json.RawMessage(`{"background":true}`)) != nil || !unknown.Knows("anything") {
 		t.Error("of a sandbox that is not known yet something is said to be missing")
