@@ -141,7 +141,7 @@ type RunEnding struct {
 	Failure *FailureSummary `json:"failure,omitempty"`
 }
 
-// PauseStatus counts the time in which a run is suspended, waits for its turn, or waits for a retry.
+// PauseStatus counts the time in which a run is suspended, waits for its turn, or waits for a retry, and in which no manager led.
 type PauseStatus struct {
 	// since is when the present pause began, unset while there is none.
 	// +optional
@@ -150,6 +150,9 @@ type PauseStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Seconds int64 `json:"seconds,omitempty"`
+	// observedUntil is the end of the last time without a manager that led which was counted; unset, the run lived through none.
+	// +optional
+	ObservedUntil *metav1.Time `json:"observedUntil,omitempty"`
 }
 
 // ArchiveStatus says where the steps of a finished run are kept.

@@ -31,6 +31,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress"
 	"motorcortex.dev/motorcortex/internal/egress/kube"
 	"motorcortex.dev/motorcortex/internal/egress/terminate"
+	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
 
 func main() {
@@ -76,6 +77,10 @@ func start(ctx context.Context, o options, log *slog.Logger) error {
 // run serves until ctx is done, and then for as long as the options say.
 func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener, log *slog.Logger) error {
 	defer func() { _ = listener.Close() }() // the server has closed it, if there was one
+	// The manager dates grants by the API server's clock.
+	clock := timekeeper.NewClock(time.Now, log)
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(clock.Wrap)
 	core, err := corev1client.NewForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("make the client of the grants: %w", err)
@@ -86,7 +91,7 @@ func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	grants := egress.NewGrants(time.Now)
+	grants := egress.NewGrants(clock.Now)
 	source, err := kube.NewSource(core, o.namespace, grants, log)
 	if err != nil {
 		return err

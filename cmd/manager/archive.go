@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
 	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
 
 // bucketCheck bounds how long the manager's start waits for a bucket that does not answer.
@@ -23,7 +24,7 @@ const bucketCheck = 10 * time.Second
 
 // setupArchive has the steps of finished runs archived if there is a bucket for them, and gives the bucket, nil if there is
 // none.
-func setupArchive(ctx context.Context, mgr ctrl.Manager, url string, log *slog.Logger) (*bucket.Bucket, error) {
+func setupArchive(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, url string, log *slog.Logger) (*bucket.Bucket, error) {
 	if url == "" {
 		return nil, nil
 	}
@@ -36,7 +37,7 @@ func setupArchive(ctx context.Context, mgr ctrl.Manager, url string, log *slog.L
 		Live:     mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder("motorcortex"),
 		Archive:  b,
-		Now:      time.Now,
+		Now:      clock.Now,
 	}
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		return nil, fmt.Errorf("set up the archive's controller: %w", err)

@@ -17,6 +17,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -26,6 +27,7 @@ import (
 
 	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
 
 func main() {
@@ -54,6 +56,9 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("find the API server: %w", err)
 	}
+	clock := timekeeper.NewClock(time.Now, log)
+	// Before the first request: its answer tells the time.
+	cfg.Wrap(clock.Wrap)
 	if err := awaitAPIServer(ctx, cfg, o.healthAddress, log); err != nil {
 		return err
 	}
@@ -102,7 +107,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err := mgr.Add(&admissionWatch{test: test, period: selfTestPeriod, after: time.After, log: log}); err != nil {
 		return fmt.Errorf("set up the repeated self-test: %w", err)
 	}
-	if err := setup(ctx, mgr, o, log); err != nil {
+	if err := setup(ctx, mgr, clock, o, log); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -112,7 +117,10 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 // steps, skills, nodes and ConfigMaps, which would make the manager's memory grow with the files and transcripts of all runs.
 func cacheOptions(namespace string, served []string) cache.Options {
 	sandboxes := labels.SelectorFromSet(labels.Set{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox})
-	workers := labels.SelectorFromSet(labels.Set{v1alpha1.LabelComponent: v1alpha1.ComponentWorker})
+	leases := labels.NewSelector()
+	if of, err := labels.NewRequirement(v1alpha1.LabelComponent, selection.In, []string{v1alpha1.ComponentWorker, v1alpha1.ComponentTime}); err == nil {
+		leases = leases.Add(*of)
+	}
 	var namespaces map[string]cache.Config
 	for _, ns := range served {
 		if namespaces == nil {
@@ -127,7 +135,7 @@ func cacheOptions(namespace string, served []string) cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                 {Label: sandboxes},
 			&networkingv1.NetworkPolicy{}: {Label: sandboxes},
-			&coordinationv1.Lease{}:       {Label: workers, Namespaces: map[string]cache.Config{namespace: {}}},
+			&coordinationv1.Lease{}:       {Label: leases, Namespaces: map[string]cache.Config{namespace: {}}},
 			&v1alpha1.MotorRun{}:          {Transform: runHead},
 			&v1alpha1.MotorStep{}:         {Transform: stepHead},
 			&v1alpha1.Skill{}:             {Transform: skillHead},

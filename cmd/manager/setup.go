@@ -21,11 +21,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/internal/skillsource"
 	"motorcortex.dev/motorcortex/internal/skillstore"
+	"motorcortex.dev/motorcortex/internal/timekeeper"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 // setup builds the controllers and the engine.
-func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) error {
+func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o options, log *slog.Logger) error {
 	key, err := managerKey(ctx, mgr, o.namespace)
 	if err != nil {
 		return err
@@ -37,6 +38,14 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 	cert, err := toolclient.ClientCertificate(key)
 	if err != nil {
 		return fmt.Errorf("make the manager's certificate: %w", err)
+	}
+	leases, err := coordinationv1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("make the client of the Leases: %w", err)
+	}
+	keeper, err := setupTime(mgr, clock, leases.Leases(o.namespace), o.namespace, log)
+	if err != nil {
+		return err
 	}
 	models := modelref.Resolver{Cortex: mgr.GetClient(), Secrets: mgr.GetAPIReader(), Default: o.builtIn}
 	reconciler := &controller.MotorRunReconciler{
@@ -57,22 +66,18 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 			Archive:      o.archiveBucket != "", ArchiveRequired: o.archiveRequired,
 			Unarchived: unarchived(),
 		},
-		Now: time.Now,
+		Now: time.Now, Time: keeper,
 	}
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
 	out := newOutside(o, mgr.GetAPIReader())
-	if err := setupSkills(mgr, o, out); err != nil {
+	if err := setupSkills(mgr, clock, o, out); err != nil {
 		return fmt.Errorf("set up the controller of skills: %w", err)
 	}
-	store, err := setupArchive(ctx, mgr, o.archiveBucket, log)
+	store, err := setupArchive(ctx, mgr, clock, o.archiveBucket, log)
 	if err != nil {
 		return err
-	}
-	leases, err := coordinationv1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
-	if err != nil {
-		return fmt.Errorf("make the client of the Leases: %w", err)
 	}
 	endpoints := &breaker.Registry{}
 	loops := &engine.Engine{
@@ -94,6 +99,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 		},
 		Logger: log,
 		Now:    time.Now,
+		Time:   keeper,
 	}
 	loops.SearchTransport, loops.Recorder = out.models, mgr.GetEventRecorder("motorcortex")
 	if store != nil {
@@ -107,7 +113,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o options, log *slog.Logger) e
 }
 
 // setupSkills builds the controller of skills.
-func setupSkills(mgr ctrl.Manager, o options, out outside) error {
+func setupSkills(mgr ctrl.Manager, clock *timekeeper.Clock, o options, out outside) error {
 	skills := &controller.SkillReconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
@@ -117,7 +123,7 @@ func setupSkills(mgr ctrl.Manager, o options, out outside) error {
 			Live: mgr.GetAPIReader(), HTTP: &http.Client{Transport: out.sources}, FluxHTTP: &http.Client{Transport: out.flux}, FluxHost: o.fluxHost,
 		},
 		Store: &skillstore.Store{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
-		Now:   time.Now,
+		Now:   clock.Now,
 	}
 	return skills.SetupWithManager(mgr)
 }

@@ -81,7 +81,7 @@ func (r *MotorRunReconciler) takeTurn(ctx context.Context, s *scope) (runpolicy.
 
 // lookingSince is when this reconciler first asked whose turn it is, which it does for the first time as the leader.
 func (r *MotorRunReconciler) lookingSince() time.Time {
-	r.looking.Do(func() { r.since = r.Now() })
+	r.looking.Do(func() { r.since = r.apiNow() })
 	return r.since
 }
 
@@ -175,7 +175,7 @@ func leavesQueue() predicate.Predicate {
 // nextTurns maps a run that has left the queue, or its place, to those whose turn it is now.
 func (r *MotorRunReconciler) nextTurns(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.chosen(ctx, o, func(cortex *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
-		return runpolicy.NextTurns(cortex.Spec.Concurrency, runs, r.lookingSince(), r.Now())
+		return runpolicy.NextTurns(cortex.Spec.Concurrency, runs, r.lookingSince(), r.apiNow())
 	})
 }
 

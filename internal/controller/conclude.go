@@ -99,7 +99,7 @@ func (r *MotorRunReconciler) decide(s *scope) runpolicy.Decision {
 func (r *MotorRunReconciler) observation(s *scope) runpolicy.Observation {
 	o := runpolicy.Observation{
 		Run: s.run, Progress: s.progress, Sandbox: s.podState, SandboxGone: s.sandboxGone,
-		SandboxStartTimeout: r.Config.SandboxStartTimeout,
+		SandboxStartTimeout: r.Config.SandboxStartTimeout, Observed: s.observed,
 	}
 	if s.pod != nil {
 		o.SandboxCreatedAt = s.pod.CreationTimestamp.Time

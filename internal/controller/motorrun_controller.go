@@ -95,7 +95,10 @@ type MotorRunReconciler struct {
 	// Workers are the replicas that runs are given to. SetupWithManager sets it if nobody else has.
 	Workers Workers
 	Config  Config
-	Now     func() time.Time
+	// Now is the process's clock, by which the Leases of replicas are judged.
+	Now func() time.Time
+	// Time is the clock that everything in the API goes by. Nil: Now, and all time counts.
+	Time Timekeeper
 
 	states     runStates
 	placed     placements
@@ -191,7 +194,7 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	if !run.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, r.abandon(ctx, run)
 	}
-	s := newScope(runpolicy.Effective(run), r.Now())
+	s := newScope(runpolicy.Effective(run), r.apiNow())
 	defer s.release()
 	// A pass that failed half way has seen too little to speak about the run; the next one starts anew.
 	err := r.converge(ctx, s)

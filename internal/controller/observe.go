@@ -35,6 +35,7 @@ func (r *MotorRunReconciler) readJournal(ctx context.Context, reader client.Read
 		return fmt.Errorf("list steps: %w", err)
 	}
 	s.progress = runpolicy.ReadJournal(s.run, journal.Of(s.run, steps.Items))
+	r.countGaps(s)
 	return nil
 }
 

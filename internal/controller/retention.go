@@ -32,6 +32,10 @@ func (r *MotorRunReconciler) retire(ctx context.Context, s *scope) error {
 		}
 	}
 	at := runpolicy.RemoveAt(s.run, keep, runs, r.archiving())
+	if r.Time != nil && !at.IsZero() {
+		// Nobody could look at it either.
+		at = r.Time.Observed().Extend(s.run.Status.FinishedAt.Time, at)
+	}
 	if at.IsZero() || s.now.Before(at) {
 		s.wake(at)
 		return nil

@@ -25,6 +25,7 @@ type scope struct {
 	run    *v1alpha1.MotorRun
 
 	progress    runpolicy.Progress
+	observed    runpolicy.Observed
 	pod         *corev1.Pod
 	podState    *sandbox.State
 	sandboxGone bool

@@ -19,7 +19,9 @@ import (
 type callPolicy struct {
 	run     *v1alpha1.MotorRun
 	entries *journal.Log
-	now     func() time.Time
+	// now is the API server's clock, observed what of its time counts.
+	now      func() time.Time
+	observed func() runpolicy.Observed
 }
 
 // Refuse gives the envelope of a call that the run may not make.
@@ -49,7 +51,7 @@ func (p callPolicy) Decision(c motorloop.Call, execution string) (motorloop.Appr
 		asked = step.Status.Approvals[i]
 	}
 	a := motorloop.Approval{Execution: execution, CallID: c.ID, ArgsDigest: asked.ArgsDigest, AskedAt: asked.AskedAt.Time}
-	outcome, by := runpolicy.DecideApproval(p.run, step, &asked, now)
+	outcome, by := runpolicy.DecideApproval(p.run, step, &asked, p.observed().Shifted(asked.AskedAt.Time, now))
 	if outcome == "" {
 		return a, false
 	}
@@ -69,11 +71,11 @@ func (p callPolicy) Done(c motorloop.Call) *toolapi.Result {
 
 // unattended says that there is nothing to do for a run that waits for an answer, and how long that stays so by itself: 0
 // for as long as nobody answers. The time for an approval ends without one.
-func unattended(p *v1alpha1.PendingInput, now time.Time) (wait time.Duration, idle bool) {
+func unattended(p *v1alpha1.PendingInput, until func(time.Time) time.Duration) (wait time.Duration, idle bool) {
 	if p.Kind != v1alpha1.InputApproval {
 		return 0, true
 	}
-	wait = max(0, p.ExpiresAt.Sub(now))
+	wait = until(p.ExpiresAt.Time)
 	return wait, wait > 0
 }
 
@@ -82,7 +84,7 @@ func (e *Engine) expired(p *v1alpha1.PendingInput) bool {
 	if p.Kind != v1alpha1.InputApproval {
 		return false
 	}
-	_, idle := unattended(p, e.Now())
+	_, idle := unattended(p, e.until)
 	return !idle
 }
 
@@ -92,6 +94,6 @@ func (e *Engine) expiry(run *v1alpha1.MotorRun) time.Duration {
 	if p == nil || p.Kind != v1alpha1.InputApproval || run.Status.Worker != e.Config.Worker || run.Spec.Suspend {
 		return 0
 	}
-	wait, _ := unattended(p, e.Now())
+	wait, _ := unattended(p, e.until)
 	return wait
 }

@@ -38,7 +38,8 @@ func TestIdle(t *testing.T) {
 	} {
 		run := readyRun()
 		run.Spec.Responses = tt.responses
-		if wait, idle := tt.loop.idle(run, tt.at); wait != tt.wait || idle != tt.idle {
+		e := &Engine{Now: func() time.Time { return tt.at }}
+		if wait, idle := tt.loop.idle(run, tt.at, e.until); wait != tt.wait || idle != tt.idle {
 			t.Errorf("%s: idle %t, for %s", name, idle, wait)
 		}
 	}

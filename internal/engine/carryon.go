@@ -32,7 +32,7 @@ func (e *Engine) carryOn(
 	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger,
 ) (waitingFor question, err error) {
 	claim := journal.Claim{Epoch: l.task.epoch, Worker: e.Config.Worker}
-	entries, err := journal.Load(ctx, e.Client, e.Live, run, l.task.attempt, claim, e.Now)
+	entries, err := journal.Load(ctx, e.Client, e.Live, run, l.task.attempt, claim, e.apiNow)
 	if err == nil && entries.Closed() {
 		return question{}, nil
 	}
@@ -80,16 +80,17 @@ func (e *Engine) carryOn(
 		return question{}, e.lastLook(ctx, l, run, entries, known, log)
 	case motorloop.Awaiting:
 		steps := entries.Steps()
-		return asked(run, &steps[len(steps)-1], out), nil
+		return e.asked(run, &steps[len(steps)-1], out), nil
 	}
 	return question{}, nil
 }
 
 // asked is the question that a loop waits with.
-func asked(run *v1alpha1.MotorRun, step *v1alpha1.MotorStep, out motorloop.Outcome) question {
+func (e *Engine) asked(run *v1alpha1.MotorRun, step *v1alpha1.MotorStep, out motorloop.Outcome) question {
 	if out.Approval != "" {
 		p := runpolicy.PendingApproval(run, step, out.Approval)
-		return question{id: p.ID, kind: p.Kind, digest: p.Action.ArgsDigest, expires: p.ExpiresAt.Time}
+		expires := e.observed().Extend(p.AskedAt.Time, p.ExpiresAt.Time)
+		return question{id: p.ID, kind: p.Kind, digest: p.Action.ArgsDigest, expires: expires}
 	}
 	q := question{id: runpolicy.QuestionID(step, out.Waiting.ID), kind: v1alpha1.InputQuestion}
 	if out.Waiting.Tool == toolapi.ToolRequestDomain {
@@ -147,17 +148,17 @@ func (e *Engine) runLoop(
 	hints := hintModel{engine: e, namespace: run.Namespace, known: known, log: log}
 	turns := entries.Turns()
 	loop := &motorloop.Loop{
-		Config:      loopConfig(run, progress, e.Now()),
+		Config:      loopConfig(run, progress, e.apiNow()),
 		Model:       discreetModel{thriftyModel{readableModel{model, &l.history}, &l.history}, known},
 		Tools:       box,
 		Journal:     leasedJournal{entries, e},
 		Domains:     box.domains,
-		Policy:      callPolicy{run: run, entries: entries, now: e.Now},
+		Policy:      callPolicy{run: run, entries: entries, now: e.apiNow, observed: e.observed},
 		Credentials: store,
 		Ready:       box.ready,
 		Peer:        box.peer,
 		HintModel:   discreetModel{thriftyModel{hints, &l.history}, known},
-		Now:         e.Now,
+		Now:         e.apiNow,
 		Logger:      log,
 	}
 	if box.mcp != nil {

@@ -83,7 +83,10 @@ type Engine struct {
 	SearchTransport http.RoundTripper
 	Config          Config
 	Logger          *slog.Logger
-	Now             func() time.Time
+	// Now is the process's clock, by which Leases and pauses go.
+	Now func() time.Time
+	// Time is the clock that everything in the API goes by. Nil: Now, and all time counts.
+	Time Timekeeper
 
 	mu    sync.Mutex
 	loops map[types.NamespacedName]*loop
@@ -253,7 +256,7 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 	var before history
 	if l := e.loops[key]; l != nil {
 		if !l.running && l.task == taskOf(run) {
-			if wait, idle := l.idle(run, e.Now()); idle {
+			if wait, idle := l.idle(run, e.Now(), e.until); idle {
 				e.dequeue(key)
 				return ctrl.Result{RequeueAfter: wait}
 			}

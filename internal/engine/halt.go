@@ -124,7 +124,7 @@ func (e *Engine) attend(run *v1alpha1.MotorRun, h *halting, do func(context.Cont
 
 func (e *Engine) haltOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halting) error {
 	claim := journal.Claim{Epoch: h.task.epoch, Worker: e.Config.Worker}
-	entries, err := journal.Load(ctx, e.Client, e.Live, run, h.task.attempt, claim, e.Now)
+	entries, err := journal.Load(ctx, e.Client, e.Live, run, h.task.attempt, claim, e.apiNow)
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}

@@ -91,7 +91,8 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 func (k *look) timeLeft() time.Duration {
 	left := runpolicy.LookTime(k.entries.Succeeded()) - lookMargin
 	if ending := k.run.Status.Ending; ending != nil {
-		left -= k.engine.Now().Sub(ending.Since.Time)
+		since := ending.Since.Time
+		left -= k.engine.observed().Shifted(since, k.engine.apiNow()).Sub(since)
 	}
 	return max(left, time.Second)
 }

@@ -124,12 +124,12 @@ func (l *loop) stop(again bool) {
 }
 
 // idle says whether there is nothing to do for a loop that does not run, and if that changes by itself, when.
-func (l *loop) idle(run *v1alpha1.MotorRun, now time.Time) (wait time.Duration, idle bool) {
+func (l *loop) idle(run *v1alpha1.MotorRun, now time.Time, until func(time.Time) time.Duration) (wait time.Duration, idle bool) {
 	if l.over {
 		return 0, true
 	}
 	if l.waitingFor != (question{}) && !l.waitingFor.answered(run) {
-		if wait, idle := unattended(l.waitingFor.pending(), now); idle {
+		if wait, idle := unattended(l.waitingFor.pending(), until); idle {
 			return wait, true
 		}
 	}

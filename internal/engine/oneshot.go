@@ -64,7 +64,7 @@ func (s *sandboxTools) once(
 		Tools:   s,
 		Journal: leasedJournal{s.entries, s.engine},
 		Ready:   s.ready,
-		Now:     s.engine.Now,
+		Now:     s.engine.apiNow,
 		Logger:  s.log,
 	}
 	turns := s.entries.Turns()

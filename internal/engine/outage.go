@@ -76,8 +76,9 @@ func (e *Engine) awayUntil(
 	if err != nil {
 		return err
 	}
-	outage, now := runpolicy.OutageOf(step), e.Now()
-	left := outage.Until(run).Sub(now)
+	outage, now := runpolicy.OutageOf(step), e.apiNow()
+	outage.Observed = e.observed()
+	left := outage.Until(run).Sub(outage.Observed.Now(now))
 	if left <= 0 {
 		return &motorloop.Failure{
 			Category: motorloop.ModelFailure, Reason: said.Reason, Retryable: true,

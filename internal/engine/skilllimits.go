@@ -123,7 +123,7 @@ func (c *skillCollector) tooManySkills(ctx context.Context) (why string, err err
 
 // isLeft says whether a Skill without files gets none any more. As long as the operator has not looked at it, it may have some.
 func (c *skillCollector) isLeft(sk *v1alpha1.Skill) bool {
-	return sk.Status.ObservedGeneration > 0 && c.box.engine.Now().Sub(sk.CreationTimestamp.Time) >= emptySkillAge
+	return sk.Status.ObservedGeneration > 0 && c.box.engine.apiNow().Sub(sk.CreationTimestamp.Time) >= emptySkillAge
 }
 
 // tooManyProposals says why the run proposes no further revision of a Skill, "" if it may. What a person is about to approve must not
@@ -148,6 +148,6 @@ func (c *skillCollector) canBeDecided(sk *v1alpha1.Skill, rev *v1alpha1.SkillRev
 	if rev.DeletionTimestamp != nil || !metav1.IsControlledBy(rev, sk) {
 		return false
 	}
-	return c.box.engine.Now().Sub(rev.CreationTimestamp.Time) < unsettledAge ||
+	return c.box.engine.apiNow().Sub(rev.CreationTimestamp.Time) < unsettledAge ||
 		slices.ContainsFunc(sk.Status.Revisions, func(sum v1alpha1.RevisionSummary) bool { return sum.Name == rev.Name })
 }

@@ -43,7 +43,7 @@ func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.
 	case p.Kind == v1alpha1.InputRetry:
 		return toolapi.StoppedFinished, 0
 	}
-	wait := p.AskedAt.Add(time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second).Sub(e.Now())
+	wait := p.AskedAt.Add(time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second).Sub(e.apiNow())
 	if wait > 0 {
 		return "", wait
 	}
@@ -95,7 +95,7 @@ func (e *Engine) goesOn(key types.NamespacedName) bool {
 
 func (e *Engine) stillOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halting) error {
 	claim := journal.Claim{Epoch: h.task.epoch, Worker: e.Config.Worker}
-	entries, err := journal.Load(ctx, e.Client, e.Live, run, h.task.attempt, claim, e.Now)
+	entries, err := journal.Load(ctx, e.Client, e.Live, run, h.task.attempt, claim, e.apiNow)
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}

@@ -71,8 +71,8 @@ func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Deci
 		return d
 	}
 	window := o.Run.Spec.Limits.RetryWindowSeconds
-	expires := d.FinishedAt.Add(time.Duration(window) * time.Second)
-	if !now.Before(expires) {
+	expires := o.Observed.Extend(d.FinishedAt.Time, d.FinishedAt.Add(time.Duration(window)*time.Second))
+	if o.hasCome(expires, now) {
 		e := failedForGood(o, f)
 		e.Message += fmt.Sprintf(" Nobody asked for another attempt within %d s (spec.limits.retryWindowSeconds).", window)
 		return Decision{End: e}

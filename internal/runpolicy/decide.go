@@ -28,6 +28,8 @@ type Observation struct {
 	Former string
 	// SandboxStartTimeout is how long the Pod may take to run.
 	SandboxStartTimeout time.Duration
+	// Observed are the times in which a manager led. No other time counts.
+	Observed Observed
 }
 
 // End says that a run is over.
@@ -133,7 +135,7 @@ func by(who string) string {
 
 func unanswered(o Observation, now time.Time) *End {
 	p := o.Progress.Pending
-	if p == nil || expiresByItself(p) || Answered(o.Run, p) || now.Before(p.ExpiresAt.Time) {
+	if p == nil || expiresByItself(p) || Answered(o.Run, p) || !o.hasCome(p.ExpiresAt.Time, now) {
 		return nil
 	}
 	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, fmt.Sprintf(
@@ -146,7 +148,7 @@ func expiresByItself(p *v1alpha1.PendingInput) bool { return p.Kind == v1alpha1.
 
 func timedOut(o Observation, now time.Time) *End {
 	at := timeoutAt(o, now)
-	if at.IsZero() || now.Before(at) {
+	if at.IsZero() || !o.hasCome(at, now) {
 		return nil
 	}
 	message := fmt.Sprintf("The run was not done within %d s (spec.limits.timeoutSeconds).", o.Run.Spec.Limits.TimeoutSeconds)
@@ -176,7 +178,7 @@ func sandboxLost(o Observation, _ time.Time) *v1alpha1.FailureSummary {
 
 func sandboxNotStarted(o Observation, now time.Time) *v1alpha1.FailureSummary {
 	at := startTimeoutAt(o, now)
-	if at.IsZero() || now.Before(at) {
+	if at.IsZero() || !o.hasCome(at, now) {
 		return nil
 	}
 	switch {
@@ -189,6 +191,11 @@ func sandboxNotStarted(o Observation, now time.Time) *v1alpha1.FailureSummary {
 	}
 	return o.failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxStartTimeout, fmt.Sprintf(
 		"The sandbox did not run within %s. %s", o.SandboxStartTimeout, o.Sandbox.Message), true)
+}
+
+// hasCome says whether it is known that a deadline has passed.
+func (o Observation) hasCome(deadline, now time.Time) bool {
+	return !o.Observed.Now(now).Before(deadline)
 }
 
 // maxFailureText is the most bytes of the texts of a failure.
@@ -215,21 +222,29 @@ func timeoutAt(o Observation, now time.Time) time.Time {
 
 // startTimeoutAt is when the sandbox should run at the latest, zero if it does or nobody waits for it.
 func startTimeoutAt(o Observation, now time.Time) time.Time {
+	since := awaitedSince(o, now)
+	if since.IsZero() {
+		return time.Time{}
+	}
+	return o.Observed.Extend(since, since.Add(o.SandboxStartTimeout))
+}
+
+// awaitedSince is since when the run waits for its sandbox, zero if it does not.
+func awaitedSince(o Observation, now time.Time) time.Time {
 	switch {
 	case o.Run.Spec.Suspend:
 		return time.Time{}
 	case o.Former != "":
-		begun := o.Run.CreationTimestamp
 		if at := current(o).StartedAt; at != nil {
-			begun = *at
+			return at.Time
 		}
-		return begun.Add(o.SandboxStartTimeout)
+		return o.Run.CreationTimestamp.Time
 	case o.Sandbox == nil:
 		return time.Time{}
 	case o.Sandbox.Phase == sandbox.Starting:
-		return o.SandboxCreatedAt.Add(o.SandboxStartTimeout)
+		return o.SandboxCreatedAt
 	case o.Sandbox.Phase == sandbox.Restarting:
-		return downSince(o, now).Add(o.SandboxStartTimeout)
+		return downSince(o, now)
 	}
 	return time.Time{}
 }

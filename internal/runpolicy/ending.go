@@ -39,7 +39,7 @@ func LookUntil(o Observation, e *End, now time.Time) time.Time {
 	if ending := o.Run.Status.Ending; ending != nil {
 		since = ending.Since.Time
 	}
-	if until := since.Add(LookTime(e.Phase == v1alpha1.PhaseCompleted)); now.Before(until) {
+	if until := o.Observed.Extend(since, since.Add(LookTime(e.Phase == v1alpha1.PhaseCompleted))); !o.hasCome(until, now) {
 		return until
 	}
 	return time.Time{}

@@ -14,9 +14,11 @@ import (
 type Outage struct {
 	v1alpha1.ModelOutage
 	// Since is when it was recorded.
-	Since   time.Time
-	attempt int32
-	index   int32
+	Since time.Time
+	// Observed are the times in which a manager led: no other time counts for Until.
+	Observed Observed
+	attempt  int32
+	index    int32
 }
 
 // outageGrace is how long the attempt's worker may take to give up after the time for an outage is over: its last try may be on
@@ -39,7 +41,7 @@ func (o *Outage) Until(run *v1alpha1.MotorRun) time.Time {
 	if resumed := resumedAt(run); resumed.After(since) {
 		since = resumed
 	}
-	return since.Add(time.Duration(o.LimitSeconds) * time.Second)
+	return o.Observed.Extend(since, since.Add(time.Duration(o.LimitSeconds)*time.Second))
 }
 
 func (p *Progress) addOutage(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {

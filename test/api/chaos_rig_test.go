@@ -32,6 +32,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/sandbox"
+	"motorcortex.dev/motorcortex/internal/timekeeper"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/test/chaos"
@@ -44,12 +45,14 @@ type chaosRig struct {
 	faults *chaos.Faults
 	// ofSteps counts the faults that hit a step.
 	ofSteps atomic.Int32
+	// readsClock says that the manager takes the time from the API server's answers.
+	readsClock bool
 }
 
 // effects is how many effects the run of a chaosRig has, each in a turn of its own.
 const effects = 5
 
-func newChaosRig(t *testing.T, settings chaos.Settings) *chaosRig {
+func newChaosRig(t *testing.T, settings chaos.Settings, change ...func(*chaosRig)) *chaosRig {
 	t.Helper()
 	t.Parallel()
 	_, err := toolserverBinary() // Before the test's time begins, as for an engineRig.
@@ -76,6 +79,9 @@ func newChaosRig(t *testing.T, settings chaos.Settings) *chaosRig {
 		}
 	})
 	r.faults.Set(settings)
+	for _, c := range change {
+		c(r)
+	}
 	ns := newNamespace(ctx, t)
 	must(t, admin.Create(ctx, &rbacv1.Role{ObjectMeta: meta(ns, "leases"), Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{rbacv1.VerbAll}},
@@ -97,25 +103,35 @@ func (r *chaosRig) startManager(ns string) {
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: managerUser, Groups: []string{"system:authenticated"}}
 	cfg.QPS, cfg.Burst = -1, -1
 	cfg.Wrap(r.faults.Wrap)
+	log, now := slog.New(slog.DiscardHandler), r.now
+	if r.readsClock {
+		clock := timekeeper.NewClock(r.now, log)
+		cfg.Wrap(clock.Wrap)
+		now = clock.Now
+	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{ns: {}}},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	must(r.t, err)
+	leases, err := coordinationv1client.NewForConfig(cfg)
+	must(r.t, err)
+	keeper := &timekeeper.Keeper{
+		Leases: leases.Leases(ns), Namespace: ns, Clock: now, Logger: log, Period: 200 * time.Millisecond, Grace: time.Minute,
+	}
+	must(r.t, keeper.SetupWithManager(mgr))
 	models := modelref.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m"}}
 	rec := &controller.MotorRunReconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: quiet{}, Now: time.Now, Models: models,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: quiet{}, Now: time.Now, Time: keeper, Models: models,
 		Config: controller.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: ns},
 			SandboxStartTimeout: time.Hour, MaxConcurrent: 4,
 		},
 	}
 	must(r.t, rec.SetupWithManager(mgr))
-	leases, err := coordinationv1client.NewForConfig(cfg)
-	must(r.t, err)
 	e := &engine.Engine{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Leases: leases, Models: models, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Leases: leases, Models: models, Now: time.Now, Time: keeper, Logger: log,
 		NewModel: func(modelref.Endpoint) (motorloop.Model, error) { return r.model, nil },
 		Config: engine.Config{
 			Worker: "replica-1-abcde", PodName: "replica-1", LeaseNamespace: ns, LeaseDuration: 3 * time.Second,

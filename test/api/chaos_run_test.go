@@ -59,6 +59,39 @@ func TestChaosAPIServerComesAndGoes(t *testing.T) {
 	r.wantInvariants()
 }
 
+// The API server is away in the middle of a run, for longer than the run may take.
+func TestChaosAPIServerIsAwayForLongerThanTheRunHas(t *testing.T) {
+	const away = 20 * time.Minute
+	r := newChaosRig(t, chaos.Settings{})
+	r.waitFor(func() bool { return r.status().Steps > 1 })
+	r.faults.Set(chaos.Settings{Away: true})
+	r.skipped.Store(int64(away))
+	r.waitFor(func() bool { return r.faults.Count(chaos.Away) > 20 })
+	r.faults.Set(chaos.Settings{})
+	r.wantInvariants()
+	if st := r.status(); st.Paused.Seconds < int64(away/time.Second) || st.Paused.ObservedUntil == nil {
+		t.Errorf("the time without a manager is not counted: %+v", st.Paused)
+	}
+}
+
+// The clock of the manager's machine is wrong. Everything in the API goes by the API server's.
+func TestChaosClockOfTheManagerIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, ahead := range map[string]time.Duration{"an hour ahead": time.Hour, "an hour behind": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			r := newChaosRig(t, chaos.Settings{}, func(r *chaosRig) {
+				r.readsClock = true
+				r.skipped.Store(int64(ahead))
+			})
+			r.wantInvariants()
+			st := r.status()
+			if off := st.FinishedAt.Sub(time.Now()).Abs(); off > 10*time.Minute {
+				t.Errorf("the run ended at %s by the manager's clock", st.FinishedAt)
+			}
+		})
+	}
+}
+
 // Somebody else writes the run all the time, its status too.
 func TestChaosAnotherWriter(t *testing.T) {
 	r := newChaosRig(t, chaos.Settings{})

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"motorcortex.dev/motorcortex/internal/timekeeper"
+)
+
+// setupTime makes what tells controllers and engine the time, and has this replica keep it while it leads.
+func setupTime(
+	mgr ctrl.Manager, clock *timekeeper.Clock, leases coordinationv1client.LeaseInterface, namespace string, log *slog.Logger,
+) (*timekeeper.Keeper, error) {
+	metrics.Registry.MustRegister(clockMetric(clock))
+	keeper := &timekeeper.Keeper{Leases: leases, Namespace: namespace, Clock: clock.Now, Logger: log}
+	if err := keeper.SetupWithManager(mgr); err != nil {
+		return nil, fmt.Errorf("set up the record of the time: %w", err)
+	}
+	return keeper, nil
+}
+
+func clockMetric(clock *timekeeper.Clock) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "motorcortex_api_clock_ahead_seconds",
+		Help: "What the API server's clock is ahead of this manager's, as its answers show. Below two seconds it is 0.",
+	}, func() float64 { return clock.Offset().Seconds() })
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package timekeeper
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+const (
+	// LeaseName is the Lease by which the leader shows that time is observed. It survives every manager.
+	LeaseName = "motorcortex-time"
+	// GapsAnnotation has the gaps that were found, each as from/to, separated by commas.
+	GapsAnnotation = "motorcortex.dev/unobserved"
+
+	// DefaultPeriod is between two heartbeats.
+	DefaultPeriod = 2 * time.Second
+	// DefaultGrace is a time without a heartbeat that is no gap: as long as one leader takes to follow another.
+	DefaultGrace = 15 * time.Second
+)
+
+// Keeper keeps the record of the time in which a manager led. The leader writes a heartbeat; one that finds the last heartbeat too
+// long ago adds the time since to the gaps, in the same write. Every replica reads them.
+type Keeper struct {
+	Leases coordinationv1client.LeaseInterface
+	// Namespace is that of the Lease.
+	Namespace string
+	// Clock is the API server's.
+	Clock  func() time.Time
+	Logger *slog.Logger
+	// Period and Grace are DefaultPeriod and DefaultGrace if 0.
+	Period, Grace time.Duration
+
+	// held is the Lease as the leader last saw it.
+	held *coordinationv1.Lease
+
+	mu   sync.Mutex
+	beat time.Time
+	gaps []runpolicy.Gap
+}
+
+// SetupWithManager has the leader write the heartbeat and every replica read it.
+func (k *Keeper) SetupWithManager(mgr ctrl.Manager) error {
+	if err := mgr.Add(k); err != nil {
+		return err
+	}
+	return mgr.Add(&follower{keeper: k, informers: mgr.GetCache()})
+}
+
+var _ manager.Runnable = (*Keeper)(nil)
+
+// Now is the time by the API server's clock.
+func (k *Keeper) Now() time.Time { return k.Clock() }
+
+// Observed is what is known of the gaps. Before a heartbeat was seen no time has passed that counts.
+func (k *Keeper) Observed() runpolicy.Observed {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	// Never the zero time, which would stand for always.
+	return runpolicy.Observed{Until: k.beat.Add(k.grace()), Gaps: k.gaps}
+}
+
+func (k *Keeper) grace() time.Duration { return cmp.Or(k.Grace, DefaultGrace) }
+
+// Start writes the heartbeat until the manager ends. It runs in the leader only, like every Runnable that does not say otherwise.
+func (k *Keeper) Start(ctx context.Context) error {
+	period := cmp.Or(k.Period, DefaultPeriod)
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	for {
+		if err := k.Beat(ctx, period); err != nil && ctx.Err() == nil {
+			k.Logger.Warn("the heartbeat of the leader was not written, so no deadline passes", "lease", LeaseName, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Beat writes one heartbeat, within the timeout.
+func (k *Keeper) Beat(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	now := k.Clock()
+	if k.held == nil {
+		found, err := k.Leases.Get(ctx, LeaseName, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			created, err := k.Leases.Create(ctx, k.next(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: LeaseName}}, now), metav1.CreateOptions{})
+			return k.note(created, err)
+		case err != nil:
+			return fmt.Errorf("read it: %w", err)
+		}
+		k.held = found
+	}
+	updated, err := k.Leases.Update(ctx, k.next(k.held.DeepCopy(), now), metav1.UpdateOptions{})
+	return k.note(updated, err)
+}
+
+func (k *Keeper) note(written *coordinationv1.Lease, err error) error {
+	if err != nil {
+		// Somebody else may have written it, or the answer alone was lost.
+		k.held = nil
+		return fmt.Errorf("write it: %w", err)
+	}
+	k.held = written
+	k.see(written)
+	return nil
+}
+
+// next is the Lease with the heartbeat of that instant.
+func (k *Keeper) next(l *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
+	gaps := parseGaps(l.Annotations[GapsAnnotation])
+	if last := l.Spec.RenewTime; last != nil && now.Sub(last.Time) > k.grace() {
+		k.Logger.Warn("no manager led for a time, so it counts for no deadline", "from", last.UTC(), "to", now.UTC())
+		// Whole seconds, in favour of the runs.
+		gaps = append(gaps, runpolicy.Gap{From: last.Truncate(time.Second), To: now.Add(time.Second - 1).Truncate(time.Second)})
+	}
+	metav1.SetMetaDataLabel(&l.ObjectMeta, v1alpha1.LabelComponent, v1alpha1.ComponentTime)
+	metav1.SetMetaDataLabel(&l.ObjectMeta, v1alpha1.LabelManagedBy, v1alpha1.ManagedBy)
+	delete(l.Annotations, GapsAnnotation)
+	if gaps = recent(gaps, now); len(gaps) > 0 {
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, GapsAnnotation, formatGaps(gaps))
+	}
+	l.Spec.RenewTime = new(metav1.NewMicroTime(now))
+	l.Spec.LeaseDurationSeconds = new(max(1, int32(k.grace()/time.Second)))
+	return l
+}
+
+// see takes over what a Lease says, unless more is known: a watch is late. What a wrong clock wrote is not more.
+func (k *Keeper) see(l *coordinationv1.Lease) {
+	if l.Name != LeaseName || l.Namespace != k.Namespace || l.Spec.RenewTime == nil {
+		return
+	}
+	gaps := parseGaps(l.Annotations[GapsAnnotation])
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if l.Spec.RenewTime.After(k.beat) || k.beat.After(k.Clock().Add(tolerated)) {
+		k.beat, k.gaps = l.Spec.RenewTime.Time, gaps
+	}
+}
+
+const (
+	// maxGaps bounds the annotation. The run's own time has every gap already; what is dropped could only move the time for an answer.
+	maxGaps = 64
+	// reach is how long a gap can matter: the longest time for an answer is a day.
+	reach = 48 * time.Hour
+)
+
+// recent are the gaps that a deadline may still be moved by: not those that lie further back than reach, other gaps not counted.
+func recent(gaps []runpolicy.Gap, now time.Time) []runpolicy.Gap {
+	gaps = gaps[max(0, len(gaps)-maxGaps):]
+	later := time.Duration(0)
+	for i, g := range slices.Backward(gaps) {
+		if now.Sub(g.To)-later > reach {
+			return gaps[i+1:]
+		}
+		later += g.To.Sub(g.From)
+	}
+	return gaps
+}
+
+func formatGaps(gaps []runpolicy.Gap) string {
+	var list []string
+	for _, g := range gaps {
+		list = append(list, g.From.UTC().Format(time.RFC3339)+"/"+g.To.UTC().Format(time.RFC3339))
+	}
+	return strings.Join(list, ",")
+}
+
+// parseGaps reads what formatGaps wrote, in order. What is not that is left out, and what overlaps is merged.
+func parseGaps(text string) []runpolicy.Gap {
+	var gaps []runpolicy.Gap
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, _ := strings.Cut(part, "/")
+		f, err := time.Parse(time.RFC3339, from)
+		if err != nil {
+			continue
+		}
+		if t, err := time.Parse(time.RFC3339, to); err == nil && t.After(f) {
+			gaps = append(gaps, runpolicy.Gap{From: f, To: t})
+		}
+	}
+	slices.SortFunc(gaps, func(a, b runpolicy.Gap) int { return a.From.Compare(b.From) })
+	var merged []runpolicy.Gap
+	for _, g := range gaps {
+		if n := len(merged); n > 0 && !g.From.After(merged[n-1].To) {
+			if g.To.After(merged[n-1].To) {
+				merged[n-1].To = g.To
+			}
+			continue
+		}
+		merged = append(merged, g)
+	}
+	return merged
+}
+
+// follower reads the heartbeat in every replica.
+type follower struct {
+	keeper    *Keeper
+	informers cache.Informers
+}
+
+// NeedLeaderElection is false: engines go by it too, and who becomes the leader has it already.
+func (f *follower) NeedLeaderElection() bool { return false }
+
+// Start follows the Lease until the manager ends.
+func (f *follower) Start(ctx context.Context) error {
+	informer, err := f.informers.GetInformer(ctx, &coordinationv1.Lease{})
+	if err != nil {
+		return err
+	}
+	see := func(o any) {
+		if l, ok := o.(*coordinationv1.Lease); ok {
+			f.keeper.see(l)
+		}
+	}
+	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, o any) { see(o) }}); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
