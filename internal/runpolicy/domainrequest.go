@@ -203,6 +203,7 @@ func ToShow(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain, now ti
 	case q.Kind == v1alpha1.InputApproval:
 		return q, time.Time{}
 	case Answered(run, q):
+		p.InBackground = false // What is there is being ended, and then the domain is granted.
 		if q.Kind == v1alpha1.InputDomainRequest && allows(decisionOf(run, q.ID)) && !grants(run, q.Domain) &&
 			slices.Contains(Domains(awake(run), p, bounds), q.Domain) {
 			return q, time.Time{}

@@ -250,6 +250,7 @@ func TestToShow(t *testing.T) {
 		want            bool
 		again           time.Duration
 		grantPending    bool
+		background      bool
 	}{
 		"nothing":                        {step: done("bash", true, 1, ""), now: 10 * sec},
 		"a question":                     {step: ask("Which?"), now: 10 * sec, want: true},
@@ -265,8 +266,11 @@ func TestToShow(t *testing.T) {
 		"denied":                          {step: request("example.org"), decision: v1alpha1.DecisionDeny, shown: true, now: 12 * sec},
 		"allowed":                         {step: request("example.org"), decision: always, shown: true, now: 12 * sec, want: true, grantPending: true},
 		"allowed once":                    {step: request("example.org"), decision: once, shown: true, now: 12 * sec, want: true, grantPending: true},
-		"allowed and granted":             {step: request("example.org"), decision: always, granted: domains{"*.example.net", "example.org"}, shown: true, now: 12 * sec},
-		"allowed and not within bounds":   {step: request("example.org"), decision: always, bounds: domains{}, shown: true, now: 12 * sec, grantPending: true},
+		"allowed once, when a program is in the background": {
+			step: request("example.org"), decision: once, shown: true, now: 12 * sec, want: true, grantPending: true, background: true,
+		},
+		"allowed and granted":           {step: request("example.org"), decision: always, granted: domains{"*.example.net", "example.org"}, shown: true, now: 12 * sec},
+		"allowed and not within bounds": {step: request("example.org"), decision: always, bounds: domains{}, shown: true, now: 12 * sec, grantPending: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -283,6 +287,7 @@ func TestToShow(t *testing.T) {
 				decide(run, id, tt.decision)
 			}
 			p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, tt.step)})
+			p.InBackground = tt.background
 			if tt.shown {
 				run.Status.PendingInput = p.Pending
 			}

@@ -272,6 +272,31 @@ func TestSecurityDomainRequest(t *testing.T) {
 	}
 }
 
+// What is allowed once is for one call: the next call of the same answer does not get it, and neither does what was in the background before
+// or is left there by the call.
+func TestSecurityAllowOnceIsForOneCall(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "domain-once", withDomains("api.test"), withScript("case.sh", `tunnel https://allowed.test/`),
+		withScript("back.sh", `while true; do tunnel -o other https://allowed.test/ >> back.log; sleep 0.1; done`), func(r *v1alpha1.MotorRun) {
+			r.Spec.Task += " domain=allowed.test"
+		})
+	asked := awaitQuestion(t, run)
+	inSandbox(t, asked, "until grep -q 403 /workspace/back.log; do sleep 0.1; done")
+	decide(t, asked, v1alpha1.DecisionAllowOnce)
+	done := wantCompleted(t, run, 2*soon)
+	wantSaid(t, done, 2, "403 000")
+	wantSaid(t, done, 3, "403 000")
+	// It also says what became of the background.
+	if first := said(t, done)[1]; !strings.HasPrefix(first, "200 200\n") {
+		t.Errorf("the first call said %s", first)
+	}
+	journal, err := steps(t.Context(), done)
+	must(t, err)
+	if p := journal[0].Status.Background; len(p) != 1 || p[0].State != v1alpha1.ProgramStopped {
+		t.Errorf("what was in the background: %+v", p)
+	}
+}
+
 // A run without any domain gets its way to the proxy while it lives.
 func TestSecurityFirstDomainIsRequested(t *testing.T) {
 	t.Parallel()
