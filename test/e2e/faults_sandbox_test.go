@@ -24,8 +24,14 @@ import (
 // crash ends the tool server of the run's sandbox as the kernel does, and waits until it runs again.
 func crash(t *testing.T, run *v1alpha1.MotorRun) {
 	t.Helper()
+	end(t, run, "KILL")
+}
+
+// end sends a signal that ends the tool server of the run's sandbox, and waits until it runs again.
+func end(t *testing.T, run *v1alpha1.MotorRun, signal string) {
+	t.Helper()
 	before := sandboxPod(t, run)
-	signalPod(t, before, "KILL")
+	signalPod(t, before, signal)
 	key := client.ObjectKeyFromObject(before)
 	err := await(t.Context(), soon, &corev1.PodList{}, one(key), func(ctx context.Context) (bool, error) {
 		var pod corev1.Pod
@@ -96,6 +102,25 @@ func TestFaultToolServerCrashesInACall(t *testing.T) {
 			podIsGone(t, run, soon)
 		})
 	}
+}
+
+// A tool server that is told to end, as before an eviction or when its node shuts down, ends the call that had its effect already, and says
+// of it no more than one that crashed.
+func TestFaultToolServerIsToldToEndInACall(t *testing.T) {
+	t.Parallel()
+	needNodeShell(t)
+	run := startRun(t, "crash", counted(t))
+	awaitCommand(t, run)
+	end(t, run, "TERM")
+	asked := awaitUnknown(t, run)
+	wantEffects(t, run, "a0.t0")
+	respond(t, run, asked.ID, v1alpha1.UnknownDone)
+	journal := wantWholeJournal(t, wantCompleted(t, run, soon))
+	if u := journal[0].Status.Unknown; len(u) != 1 || u[0].CallID != journal[0].Spec.ToolCalls[0].ID {
+		t.Errorf("the journal says of the unknown outcome: %+v", u)
+	}
+	wantEffects(t, run, "a0.t0")
+	podIsGone(t, run, soon)
 }
 
 // The calls of a turn are made in their order, also when one of them is in doubt.

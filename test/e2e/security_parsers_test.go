@@ -5,12 +5,16 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
@@ -42,7 +46,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
 	if _, stderr, err := tryKubectl(t.Context(), role, "apply", "-f", "-"); err != nil {
 		t.Fatal(err, stderr)
 	}
-	before := restartsOfManagers(t)
+	before, memory := restartsOfManagers(t), watchMemory(t)
 	var names []string
 	for kind, content := range hostileFiles() {
 		s := &v1alpha1.Skill{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Skill"}, ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "deep-" + kind}}
@@ -73,6 +77,77 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
 			t.Errorf("the manager %s was started %d times more", name, n-was)
 		}
 	}
+	const most = 256 << 20
+	for name, bytes := range memory() {
+		t.Logf("the manager %s had %d MiB at most", name, bytes>>20)
+		if bytes >= most {
+			t.Errorf("the manager %s had %d bytes, and may have less than %d", name, bytes, most)
+		}
+	}
+}
+
+// watchMemory notes the working set of each manager, as its node's kubelet measures it, until the function that it gives is called. That
+// gives the most of each.
+func watchMemory(t *testing.T) (most func() map[string]uint64) {
+	t.Helper()
+	pods, err := managerPods(t.Context())
+	must(t, err)
+	nodes := map[string]bool{}
+	for i := range pods {
+		nodes[pods[i].Spec.NodeName] = true
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	peaks, ended := map[string]uint64{}, make(chan error, 1)
+	go func() {
+		// A kubelet measures every ten seconds or so: more often tells no more.
+		ended <- wait.PollUntilContextCancel(ctx, 3*time.Second, true, func(ctx context.Context) (bool, error) {
+			for node := range nodes {
+				if err := noteMemory(ctx, node, peaks); err != nil && ctx.Err() == nil {
+					return false, err
+				}
+			}
+			return false, nil
+		})
+	}()
+	t.Cleanup(stop)
+	return func() map[string]uint64 {
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("read the memory of the managers: %v", err)
+		}
+		if len(peaks) == 0 {
+			t.Error("no kubelet tells how much memory a manager has")
+		}
+		return peaks
+	}
+}
+
+// noteMemory keeps the larger one of what is known and what the managers on a node have now.
+func noteMemory(ctx context.Context, node string, peaks map[string]uint64) error {
+	raw, err := suite.clientset.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("stats/summary").DoRaw(ctx)
+	if err != nil {
+		return err
+	}
+	var summary struct {
+		Pods []struct {
+			PodRef     struct{ Name, Namespace string }
+			Containers []struct {
+				Memory struct{ WorkingSetBytes uint64 }
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &summary); err != nil {
+		return err
+	}
+	for _, p := range summary.Pods {
+		if p.PodRef.Namespace != managerNamespace || !strings.HasPrefix(p.PodRef.Name, "motorcortex-manager-") {
+			continue
+		}
+		for _, c := range p.Containers {
+			peaks[p.PodRef.Name] = max(peaks[p.PodRef.Name], c.Memory.WorkingSetBytes)
+		}
+	}
+	return nil
 }
 
 // restartsOfManagers is how often each manager was started again.
