@@ -112,12 +112,28 @@ func shortenAll(st *v1alpha1.MotorRunStatus) {
 	if r := st.Result; r != nil {
 		r.Partial = CutEncoded(r.Partial, 2048)
 	}
+	shortenEnding(st)
+}
+
+// shortenEnding keeps how a run ends that is not complete.
+func shortenEnding(st *v1alpha1.MotorRunStatus) {
+	if st.Ending == nil {
+		return
+	}
+	e := *st.Ending
+	e.Message = CutEncoded(e.Message, 300)
+	if e.Failure != nil {
+		f := *e.Failure
+		f.Message, f.Hint = CutEncoded(f.Message, 300), CutEncoded(f.Hint, 150)
+		e.Failure = &f
+	}
+	st.Ending = &e
 }
 
 // shortenMore makes room for as many domains and credentials as a run can have.
 func shortenMore(st *v1alpha1.MotorRunStatus) {
 	for i := range st.Conditions {
-		st.Conditions[i].Message = CutEncoded(st.Conditions[i].Message, 50)
+		st.Conditions[i].Message = CutEncoded(st.Conditions[i].Message, 40)
 	}
 	for i := range st.Attempts[:max(0, len(st.Attempts)-1)] {
 		if f := st.Attempts[i].Failure; f != nil {
@@ -137,7 +153,7 @@ const (
 	// maxSkillBytes is the most of a skill with the largest policy (skill.MaxPolicyBytes) and the most packages.
 	maxSkillBytes = 10 << 10
 	// minSummary is what is always left of the closing text, and artifactsRoom what artifacts have beside it.
-	minSummary, artifactsRoom = 1 << 10, 4 << 10
+	minSummary, artifactsRoom = 512, 4 << 10
 )
 
 // shortenResult makes room for a large policy: the last step has the texts in full.

@@ -15,6 +15,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
+// runConditions are all that a run can have.
+var runConditions = []string{
+	v1alpha1.ConditionAccepted, v1alpha1.ConditionSandboxReady, v1alpha1.ConditionUserNamespace, v1alpha1.ConditionIsolationVerified, v1alpha1.ConditionConfined,
+	v1alpha1.ConditionToolsOffered, v1alpha1.ConditionEgressReady, v1alpha1.ConditionCredentialsExposed, v1alpha1.ConditionModelAvailable,
+	v1alpha1.ConditionAwaitingInput, v1alpha1.ConditionResponsesValid, v1alpha1.ConditionRetriesValid, v1alpha1.ConditionSuspended,
+	v1alpha1.ConditionSucceeded, v1alpha1.ConditionFinished, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled,
+}
+
 // fullStatus has every field as large as the operator may make it.
 func fullStatus() *v1alpha1.MotorRunStatus { return fullStatusWith(nil) }
 
@@ -40,11 +48,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	for range 10 {
 		st.PendingInput.Options = append(st.PendingInput.Options, text(512))
 	}
-	for _, t := range []string{
-		v1alpha1.ConditionAccepted, v1alpha1.ConditionSandboxReady, v1alpha1.ConditionUserNamespace, v1alpha1.ConditionIsolationVerified,
-		v1alpha1.ConditionAwaitingInput, v1alpha1.ConditionResponsesValid, v1alpha1.ConditionRetriesValid, v1alpha1.ConditionSuspended,
-		v1alpha1.ConditionEgressReady, v1alpha1.ConditionCredentialsExposed, v1alpha1.ConditionSucceeded, v1alpha1.ConditionFinished, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled,
-	} {
+	for _, t := range runConditions {
 		st.Conditions = append(st.Conditions, metav1.Condition{
 			Type: t, Status: metav1.ConditionFalse, Reason: strings.Repeat("R", 30), Message: text(1000), LastTransitionTime: *at, ObservedGeneration: 1 << 40,
 		})
@@ -141,6 +145,10 @@ func TestFit(t *testing.T) {
 			st.PendingInput.Kind, st.PendingInput.Options = v1alpha1.InputRetry, nil
 			fail(st)
 		},
+		"it ends, and what it leaves behind is collected": func(st *v1alpha1.MotorRunStatus) {
+			st.PendingInput = nil
+			st.Ending = &v1alpha1.RunEnding{Since: *at, Reason: strings.Repeat("R", 30), Message: st.Message, Failure: new(*st.Attempts[8].Failure)}
+		},
 		"it has ended": func(st *v1alpha1.MotorRunStatus) {
 			st.PendingInput = nil
 			fail(st)
@@ -218,7 +226,7 @@ func TestFitLeavesAloneWhatFits(t *testing.T) {
 	st := fullStatus()
 	st.Attempts = st.Attempts[8:9]
 	st.Attempts[0].RecoveryContext = ""
-	st.PendingInput.Options, st.Egress, st.Artifacts = nil, nil, nil
+	st.PendingInput.Options, st.Egress, st.Artifacts, st.Conditions = nil, nil, nil, st.Conditions[:14]
 	before := st.DeepCopy()
 	if Fit(st); cmp.Diff(before, st) != "" {
 		t.Errorf("a status of %d bytes was changed", jsonSize(before))

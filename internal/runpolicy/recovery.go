@@ -13,7 +13,7 @@ import (
 const (
 	// maxRecovery is for what the operator says, maxGuidance for what the person does. A skill takes of both: see recoveryRoom.
 	maxRecovery = 5 << 10
-	maxGuidance = 8 << 10
+	maxGuidance = 7<<10 + 256
 	// maxRecoveryText is for each text of a tool or a model in it, maxRecoveryHead for each head of a call.
 	maxRecoveryText = 800
 	maxRecoveryHead = 120
