@@ -129,3 +129,37 @@ func TestEngineAllowOnceIsForOneCall(t *testing.T) {
 		t.Errorf("the results are %+v", res)
 	}
 }
+
+// A person who gives a run its first way out gives it to the calls that follow: what was in the background before is ended, however long the
+// domain is allowed. Where the run had a way already, what runs there goes on.
+func TestEngineFirstWayOutIsNotForTheBackground(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		before []v1alpha1.Domain
+		want   v1alpha1.ProgramState
+	}{"the first way": {nil, v1alpha1.ProgramStopped}, "one domain more": {[]v1alpha1.Domain{"api.example.net"}, v1alpha1.ProgramRunning}} {
+		t.Run(name, func(t *testing.T) {
+			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+				says("", call("bash", ticking), call("request_domain", askExample)),
+				says("", call("ask_user", `{"question":"Go on?"}`)),
+				says("done"),
+			}}, mayAsk, mayReach(tt.before...))
+			proxy := newStubProxy(r)
+			show := func(domains ...v1alpha1.Domain) {
+				r.writeGrant(r.grantOf(0))
+				r.showEgress(proxy.address, 0, domains...)
+			}
+			if len(tt.before) > 0 {
+				show(tt.before...)
+			}
+			r.startEgressEngine("worker-1")
+			r.decide(r.pending().ID, v1alpha1.DecisionAllowRun)
+			show(append(tt.before, "example.org")...)
+			r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) > 1 && len(s[0].Status.Results) == 2 })
+			p := r.programIn(0, tt.want)
+			if running := len(r.ticks()) > 0; running != (tt.want == v1alpha1.ProgramRunning) || !running && p.Reason != toolapi.StoppedWayOut {
+				t.Errorf("the record is %+v, and the program runs: %t", p, running)
+			}
+		})
+	}
+}
