@@ -175,3 +175,22 @@ func resultIn(t *testing.T, results []v1alpha1.ToolResult, call int) v1alpha1.To
 	}
 	return results[call]
 }
+
+// attemptAt is attempt i of the run. That it is missing fails the test, and ends no other one.
+func attemptAt(t *testing.T, run *v1alpha1.MotorRun, i int) v1alpha1.AttemptStatus {
+	t.Helper()
+	if len(run.Status.Attempts) <= i {
+		t.Fatalf("the run has %d attempts, want one more: %+v", len(run.Status.Attempts), run.Status)
+	}
+	return run.Status.Attempts[i]
+}
+
+// failureAt is how attempt i of the run failed.
+func failureAt(t *testing.T, run *v1alpha1.MotorRun, i int) *v1alpha1.FailureSummary {
+	t.Helper()
+	f := attemptAt(t, run, i).Failure
+	if f == nil {
+		t.Fatalf("attempt %d did not fail: %+v", i, run.Status)
+	}
+	return f
+}

@@ -201,7 +201,7 @@ func TestSandboxLostWhileApprovalIsOpen(t *testing.T) {
 	if p := run.Status.PendingInput; p != nil {
 		t.Errorf("pending %+v", p)
 	}
-	if c := run.Status.Attempts[1].RecoveryContext; strings.Contains(c, "git push") {
+	if c := attemptAt(t, run, 1).RecoveryContext; strings.Contains(c, "git push") {
 		t.Errorf("the next attempt is told of a call that was not made:\n%s", c)
 	}
 }

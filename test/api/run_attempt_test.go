@@ -43,7 +43,7 @@ func TestRetry(t *testing.T) {
 	if res.RequeueAfter < 1799*time.Second || res.RequeueAfter > 1801*time.Second {
 		t.Errorf("comes back after %s", res.RequeueAfter)
 	}
-	a := run.Status.Attempts[0]
+	a := attemptAt(t, run, 0)
 	want := v1alpha1.FailureSummary{
 		Category: v1alpha1.CategoryToolFailure, Reason: "RepeatedToolFailure", Message: "It failed.", LastStep: "run-a0-s1", Retryable: true,
 		SuggestedAction: v1alpha1.ActionRetryWithGuidance, Hint: "Use port 8080.",
@@ -60,7 +60,7 @@ func TestRetry(t *testing.T) {
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "SandboxReady True SandboxReady", "RetriesValid True AllUsable")
 	r.wantAttempts("First RepeatedToolFailure", "Retry")
 	run = r.run()
-	if c := run.Status.Attempts[1].RecoveryContext; !strings.Contains(c, "Use port 9090.") || !strings.Contains(c, "The workspace is the same") || run.Status.PendingInput != nil {
+	if c := attemptAt(t, run, 1).RecoveryContext; !strings.Contains(c, "Use port 9090.") || !strings.Contains(c, "The workspace is the same") || run.Status.PendingInput != nil {
 		t.Errorf("pending %v, the model is told %q", run.Status.PendingInput, c)
 	}
 	if st := run.Status; st.Paused.Seconds != 1000 && st.Paused.Seconds != 1001 || st.Paused.Since != nil || r.pod().UID != uid || st.Sandbox.PodUID != string(uid) || st.Epoch != 1 {
@@ -117,7 +117,7 @@ func TestRetryWindowExpires(t *testing.T) {
 	if m := run.Status.Message; !strings.Contains(m, "It failed.") || !strings.Contains(m, "60 s (spec.limits.retryWindowSeconds)") {
 		t.Errorf("message %q", m)
 	}
-	if a := run.Status.Attempts[0]; !a.FinishedAt.Before(run.Status.FinishedAt) {
+	if a := attemptAt(t, run, 0); !a.FinishedAt.Before(run.Status.FinishedAt) {
 		t.Errorf("the attempt ended at %s, the run at %s", a.FinishedAt, run.Status.FinishedAt)
 	}
 	if r.pod() != nil {

@@ -69,11 +69,11 @@ func TestSandboxThatEnds(t *testing.T) {
 			if sb := run.Status.Sandbox; sb.PodUID != string(lost) && name != "replaced by another one" || sb.PodIP != "" {
 				t.Errorf("the status names the sandbox %+v before there is another one", sb)
 			}
-			f := run.Status.Attempts[0].Failure
+			f := attemptAt(t, run, 0).Failure
 			if f.Category != v1alpha1.CategoryInfraFailure || !f.Retryable || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance || !strings.Contains(f.Message, tt.message) {
 				t.Errorf("failure %+v", f)
 			}
-			if c := run.Status.Attempts[1].RecoveryContext; !strings.Contains(c, "The workspace was lost") {
+			if c := attemptAt(t, run, 1).RecoveryContext; !strings.Contains(c, "The workspace was lost") {
 				t.Errorf("the model is told %q", c)
 			}
 			r.settle()
@@ -119,7 +119,7 @@ func TestToolServerIsStartedAgain(t *testing.T) {
 	r.settle()
 	r.wantAttempts("First SandboxLost", "Infrastructure")
 	r.want(v1alpha1.PhaseCreated, "AwaitingInput False Answered", "SandboxReady False SandboxStarting")
-	if m := r.run().Status.Attempts[0].Failure.Message; !strings.Contains(m, "did not come up again within 3m0s") {
+	if m := failureAt(t, r.run(), 0).Message; !strings.Contains(m, "did not come up again within 3m0s") {
 		t.Errorf("message %q", m)
 	}
 	if r.pod().UID == uid {
@@ -174,7 +174,7 @@ func TestRunsOwnTimeIsUp(t *testing.T) {
 	r.now = r.now.Add(time.Second)
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseFailed, "Timeout")
-	if f := run.Status.Attempts[0].Failure; f.Category != v1alpha1.CategoryBudgetExhausted {
+	if f := failureAt(t, run, 0); f.Category != v1alpha1.CategoryBudgetExhausted {
 		t.Errorf("failure %+v", f)
 	}
 }

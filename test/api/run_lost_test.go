@@ -54,7 +54,7 @@ func TestSandboxLostInTheMiddleOfACall(t *testing.T) {
 			r.settle()
 			r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxStarting")
 			r.wantAttempts("First SandboxLost", "Retry")
-			if c := r.run().Status.Attempts[1].RecoveryContext; !strings.Contains(c, "The workspace was lost") || !strings.Contains(c, "pay") || !strings.Contains(c, "It was not paid.") {
+			if c := attemptAt(t, r.run(), 1).RecoveryContext; !strings.Contains(c, "The workspace was lost") || !strings.Contains(c, "pay") || !strings.Contains(c, "It was not paid.") {
 				t.Errorf("the model is told %q", c)
 			}
 		})
@@ -85,7 +85,7 @@ func TestSandboxLostWhileWaitingForARetry(t *testing.T) {
 			if pod := r.pod(); pod == nil || pod.UID == uid {
 				t.Errorf("the new Pod is %v", pod)
 			}
-			if c := r.run().Status.Attempts[1].RecoveryContext; !strings.Contains(c, "The workspace was lost") {
+			if c := attemptAt(t, r.run(), 1).RecoveryContext; !strings.Contains(c, "The workspace was lost") {
 				t.Errorf("the model is told %q", c)
 			}
 		})

@@ -75,7 +75,7 @@ func TestRunHappyPath(t *testing.T) {
 		{ID: "a0-s1-c0", Tool: "bash", OK: true, DurationMs: 120, Head: "a b c"},
 		{ID: "a0-s1-c1", Tool: "read", ErrorCode: "not_found", DurationMs: 30, Head: "content"},
 	}
-	if diff := cmp.Diff(wantCalls, run.Status.Attempts[0].LastCalls, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(wantCalls, attemptAt(t, run, 0).LastCalls, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("last calls (-want +got):\n%s", diff)
 	}
 	if r.pod() != nil {

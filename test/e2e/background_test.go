@@ -74,7 +74,7 @@ func TestAProgramThatIsLostWithItsSandbox(t *testing.T) {
 	if q := asked.Status.PendingInput.Question; !strings.Contains(q, "bash") || !strings.Contains(q, "touch started") {
 		t.Errorf("the question does not say what was lost: %s", q)
 	}
-	if f := asked.Status.Attempts[0].Failure; f == nil || f.Reason != v1alpha1.ReasonSandboxLost {
+	if f := attemptAt(t, asked, 0).Failure; f == nil || f.Reason != v1alpha1.ReasonSandboxLost {
 		t.Errorf("the attempt ended with %+v", f)
 	}
 	retry(t, run, 1, "")
@@ -83,7 +83,7 @@ func TestAProgramThatIsLostWithItsSandbox(t *testing.T) {
 	})
 	respond(t, run, again.Status.PendingInput.ID, "yes")
 	done := wantCompleted(t, run, soon)
-	if c := done.Status.Attempts[1]; c.Cause != v1alpha1.CauseRetry || !strings.Contains(c.RecoveryContext, "bash") {
+	if c := attemptAt(t, done, 1); c.Cause != v1alpha1.CauseRetry || !strings.Contains(c.RecoveryContext, "bash") {
 		t.Errorf("the second attempt is %+v", c)
 	}
 	journal, err := steps(t.Context(), done)

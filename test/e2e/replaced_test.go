@@ -114,7 +114,7 @@ func TestACallThatWasLostWithItsSandbox(t *testing.T) {
 		},
 		"nobody can try again": {nil, func(t *testing.T, run *v1alpha1.MotorRun) {
 			ended := wantEnd(t, run, lostWithin, v1alpha1.PhaseFailed, v1alpha1.ReasonSandboxLost)
-			if f := ended.Status.Attempts[0].Failure; f == nil || f.Category != v1alpha1.CategoryInfraFailure || f.Message == "" {
+			if f := attemptAt(t, ended, 0).Failure; f == nil || f.Category != v1alpha1.CategoryInfraFailure || f.Message == "" {
 				t.Errorf("the failure %+v is not one of the infrastructure", f)
 			}
 		}},

@@ -58,7 +58,7 @@ func TestARetryWithGuidanceGoesOnInTheSameWorkspace(t *testing.T) {
 	t.Parallel()
 	run := startRun(t, "fails", withAttempts(3))
 	asked := wantRetryQuestion(t, run, 1)
-	f := asked.Status.Attempts[0].Failure
+	f := attemptAt(t, asked, 0).Failure
 	if f.Category != v1alpha1.CategoryToolFailure || f.SuggestedAction != v1alpha1.ActionRetryWithGuidance || f.LastStep == "" {
 		t.Errorf("the failure is %+v", f)
 	}
@@ -67,7 +67,7 @@ func TestARetryWithGuidanceGoesOnInTheSameWorkspace(t *testing.T) {
 	if len(done.Status.Attempts) != 2 {
 		t.Fatalf("the run has the attempts %+v", done.Status.Attempts)
 	}
-	second := done.Status.Attempts[1]
+	second := attemptAt(t, done, 1)
 	if second.Cause != v1alpha1.CauseRetry || !strings.Contains(second.RecoveryContext, guidance) || !strings.Contains(second.RecoveryContext, f.Reason) {
 		t.Errorf("the second attempt was told: %s", second.RecoveryContext)
 	}
@@ -90,7 +90,7 @@ func TestARetryThatNobodyAsksForEndsTheRun(t *testing.T) {
 	run := startRun(t, "fails", withAttempts(3), withLimits(v1alpha1.RunLimits{RetryWindowSeconds: 15}))
 	asked := wantRetryQuestion(t, run, 1)
 	ended := awaitEnd(t, run, soon)
-	wantCondition(t, ended, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, asked.Status.Attempts[0].Failure.Reason)
+	wantCondition(t, ended, v1alpha1.ConditionSucceeded, metav1.ConditionFalse, failureAt(t, asked, 0).Reason)
 	if late := ended.Status.FinishedAt.Sub(asked.Status.PendingInput.ExpiresAt.Time); late < 0 || late > 30*time.Second {
 		t.Errorf("the run ended %s after the time for a retry was over", late)
 	}
@@ -130,8 +130,8 @@ func TestARetryAfterItsSandboxIsGone(t *testing.T) {
 	podIsGone(t, run, soon)
 	retry(t, run, 1, guidance)
 	done := wantCompleted(t, run, soon)
-	if done.Status.Sandbox.PodUID == asked.Status.Sandbox.PodUID || !strings.Contains(done.Status.Attempts[1].RecoveryContext, "workspace") {
-		t.Errorf("the second attempt in Pod %s was told %q", done.Status.Sandbox.PodUID, done.Status.Attempts[1].RecoveryContext)
+	if done.Status.Sandbox.PodUID == asked.Status.Sandbox.PodUID || !strings.Contains(attemptAt(t, done, 1).RecoveryContext, "workspace") {
+		t.Errorf("the second attempt in Pod %s was told %q", done.Status.Sandbox.PodUID, attemptAt(t, done, 1).RecoveryContext)
 	}
 	if s := done.Status.Result.Summary; !strings.HasPrefix(s, "It worked.") {
 		t.Errorf("summary %q", s)

@@ -258,3 +258,22 @@ func podIsGone(t *testing.T, run *v1alpha1.MotorRun, within time.Duration) {
 func sandboxOf(run *v1alpha1.MotorRun) types.NamespacedName {
 	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name + "-motor-sandbox"}
 }
+
+// attemptAt is attempt i of the run. That it is missing fails the test, and ends no other one.
+func attemptAt(t *testing.T, run *v1alpha1.MotorRun, i int) v1alpha1.AttemptStatus {
+	t.Helper()
+	if len(run.Status.Attempts) <= i {
+		t.Fatalf("the run has %d attempts, want one more: %+v", len(run.Status.Attempts), run.Status)
+	}
+	return run.Status.Attempts[i]
+}
+
+// failureAt is how attempt i of the run failed.
+func failureAt(t *testing.T, run *v1alpha1.MotorRun, i int) *v1alpha1.FailureSummary {
+	t.Helper()
+	f := attemptAt(t, run, i).Failure
+	if f == nil {
+		t.Fatalf("attempt %d did not fail: %+v", i, run.Status)
+	}
+	return f
+}
