@@ -14,7 +14,8 @@ const (
 	CategoryInfraFailure    FailureCategory = "InfraFailure"
 	CategoryBudgetExhausted FailureCategory = "BudgetExhausted"
 	CategoryInvalidTask     FailureCategory = "InvalidTask"
-	CategoryUnknown         FailureCategory = "Unknown"
+	// CategoryUnknown is kept for failures that are none of the others. This release records none.
+	CategoryUnknown FailureCategory = "Unknown"
 )
 
 // AttemptCause is why an attempt was made.

@@ -35,7 +35,7 @@ type SkillExtraction string
 const (
 	// ExtractOnSuccess: after a run that succeeded.
 	ExtractOnSuccess SkillExtraction = "OnSuccess"
-	// ExtractAlways: also after one that failed, if its sandbox still answers.
+	// ExtractAlways: also after one that failed, ran out of its time or was cancelled, if its sandbox still answers.
 	ExtractAlways SkillExtraction = "Always"
 	// ExtractNever: after none.
 	ExtractNever SkillExtraction = "Never"
