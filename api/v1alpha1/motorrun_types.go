@@ -116,7 +116,7 @@ type MotorRunSpec struct {
 	// +optional
 	Origin RunOrigin `json:"origin,omitempty"`
 
-	// files are put into the workspace before the first step. Those with content have 512 KiB together.
+	// files are put into the workspace before the first step. Those with content have 512 KiB together in JSON.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=path
@@ -213,7 +213,7 @@ type MotorRunSpec struct {
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
 	// responses answer what the run asked in status.pendingInput. An entry can be added, never changed or removed. The answers
-	// have 256 KiB together, with the guidance of retries.
+	// have 256 KiB together in JSON, with the guidance of retries.
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:XValidation:rule="oldSelf.all(o, self.exists(n, n.id == o.id))",message="a response cannot be taken back; a merge patch replaces the whole list, so add with a JSON patch: [{\"op\":\"add\",\"path\":\"/spec/responses/-\",\"value\":{…}}]"
 	// +listType=map

@@ -4,7 +4,6 @@ package api_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -187,48 +186,4 @@ func TestLabelsOfTheOperator(t *testing.T) {
 	wantRefused(t, admin.Create(ctx, newRun(ns, labelled)), "labels motorcortex.dev/… of runs are the operator's")
 	run := createRun(ctx, t, ns, func(run *v1alpha1.MotorRun) { run.Labels = map[string]string{"team": "a"} })
 	wantRefused(t, admin.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{%q:"x"}}}`, v1alpha1.LabelRunUID)), "the operator's")
-}
-
-// The largest texts that are admitted leave room for the largest status: a run that has begun can be ended.
-func TestLargestRunCanBeEnded(t *testing.T) {
-	t.Parallel()
-	ctx := testContext(t)
-	ns := newNamespace(ctx, t)
-	// Three bytes each.
-	text := func(bytes int) string { return strings.Repeat("字", bytes/3) + strings.Repeat("x", bytes%3) }
-	files := func(last int) func(*v1alpha1.MotorRun) {
-		return func(run *v1alpha1.MotorRun) {
-			for i, n := range []int{256 << 10, 128 << 10, 127 << 10, last} {
-				run.Spec.Files = append(run.Spec.Files, v1alpha1.InputFile{Path: fmt.Sprintf("f%d", i), Content: new(text(n))})
-			}
-		}
-	}
-	wantRefused(t, admin.Create(ctx, newRun(ns, files(1<<10+1))), "spec.files have 524289 bytes together, and may have 524288", "configMapKeyRef")
-	run := createRun(ctx, t, ns, files(1<<10), func(run *v1alpha1.MotorRun) { run.Spec.Task = text(32768) })
-	answer := func(i, bytes int) error {
-		return add(ctx, admin, run, "responses", fmt.Sprintf(`{"id":"q%d","answer":%q}`, i, text(bytes)))
-	}
-	const each = 16384
-	for i := range 16 {
-		must(t, answer(i, each))
-	}
-	wantRefused(t, answer(16, 1), "have 262145 bytes together, and may have 262144")
-	wantRefused(t, add(ctx, admin, run, "retries", `{"attempt":1,"guidance":"g"}`), "262145 bytes")
-	must(t, admin.Get(ctx, client.ObjectKeyFromObject(run), run))
-	before := run.DeepCopy()
-	run.Status.Phase = v1alpha1.PhaseFailed
-	run.Status.Message = text(1000)
-	for i := range 200 {
-		run.Status.Attempts = nil
-		run.Status.Egress = &v1alpha1.EgressStatus{Domains: append(domainsOf(run), v1alpha1.Domain(fmt.Sprintf("%s.%s.%s.d%d.example.org", strings.Repeat("a", 60), strings.Repeat("b", 60), strings.Repeat("c", 60), i)))}
-	}
-	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(before)))
-	must(t, admin.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"spec":{"cancel":true}}`)))
-}
-
-func domainsOf(run *v1alpha1.MotorRun) []v1alpha1.Domain {
-	if run.Status.Egress == nil {
-		return nil
-	}
-	return run.Status.Egress.Domains
 }
