@@ -219,7 +219,15 @@ func (r *MotorRunReconciler) withdraw(ctx context.Context, s *scope) error {
 	if s.run.Status.Egress == nil && st.written == nil {
 		return nil
 	}
-	if err := r.deleteGrant(ctx, string(s.run.UID)); err != nil {
+	if st.version == nil {
+		if found, err := r.findGrant(ctx, st); err != nil {
+			return err
+		} else if found {
+			// It may be another leader's, who knows more: the pass that deletes it decides with this version known.
+			s.wake(s.now.Add(conflictPause))
+			return nil
+		}
+	} else if err := r.deleteGrant(ctx, st); err != nil {
 		return err
 	}
 	st.written = nil
@@ -230,7 +238,7 @@ func (r *MotorRunReconciler) withdraw(ctx context.Context, s *scope) error {
 // closeEgress takes everything away that let the sandbox of a run out. What it may leave behind, the sweep takes.
 func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, last bool) error {
 	if last && mayHaveGrant(run) {
-		if err := r.deleteGrant(ctx, string(run.UID)); err != nil {
+		if err := r.deleteGrant(ctx, r.states.of(run)); err != nil {
 			return err
 		}
 	}
@@ -250,7 +258,7 @@ func mayHaveGrant(run *v1alpha1.MotorRun) bool {
 func (r *MotorRunReconciler) closeGone(ctx context.Context, key client.ObjectKey) error {
 	for _, st := range r.states.gone(key) {
 		if st.written != nil {
-			if err := r.deleteGrant(ctx, string(st.uid)); err != nil {
+			if err := r.deleteGrant(ctx, st); err != nil {
 				return err
 			}
 		}

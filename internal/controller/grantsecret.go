@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -42,10 +43,11 @@ func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *scope, st *runSt
 		return false, fmt.Errorf("get the grant: %w", err)
 	}
 	found := err == nil
+	st.version = versionOf(&secret)
 	if found && secret.Type != grant.SecretType {
 		// The type cannot be changed.
 		s.wake(s.now.Add(conflictPause))
-		return false, r.deleteThisGrant(ctx, &secret)
+		return false, r.deleteGrant(ctx, st)
 	}
 	have, err := grant.Decode(secret.Data)
 	if err != nil {
@@ -60,16 +62,18 @@ func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *scope, st *runSt
 		return false, err
 	}
 	if err := r.saveGrant(ctx, &secret, key, found, want); err != nil {
+		st.version = nil
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 			s.wake(s.now.Add(conflictPause))
 			return false, nil
 		}
 		return false, fmt.Errorf("write the grant: %w", err)
 	}
-	st.written, st.lookedAt = want, s.now
+	st.written, st.lookedAt, st.version = want, s.now, versionOf(&secret)
 	return true, nil
 }
 
+// saveGrant writes the grant into the Secret that was found, or a new one, and leaves in it what the API server has then.
 func (r *MotorRunReconciler) saveGrant(ctx context.Context, secret *corev1.Secret, key client.ObjectKey, found bool, want *grant.Grant) error {
 	data, err := want.Encode()
 	if err != nil {
@@ -80,10 +84,11 @@ func (r *MotorRunReconciler) saveGrant(ctx context.Context, secret *corev1.Secre
 		secret.Labels = labels.Merge(secret.Labels, grantLabels(want.RunUID))
 		return r.Update(ctx, secret)
 	}
-	return r.Create(ctx, &corev1.Secret{
+	*secret = corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: grantLabels(want.RunUID)},
 		Type:       grant.SecretType, Data: data,
-	})
+	}
+	return r.Create(ctx, secret)
 }
 
 // stands says whether a grant says what it must, and for long enough.
@@ -101,23 +106,45 @@ func stands(have, want *grant.Grant, now time.Time) bool {
 	return err == nil && maps.EqualFunc(a, b, bytes.Equal)
 }
 
-// deleteGrant deletes the grant as it is now. A leader that was frozen since it decided so, and thaws when another one has
-// written a grant for a new sandbox, is refused.
-func (r *MotorRunReconciler) deleteGrant(ctx context.Context, runUID string) error {
-	secret := &corev1.Secret{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(runUID)}, secret)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("get the grant to delete it: %w", err)
-	}
-	return r.deleteThisGrant(ctx, secret)
+// grantVersion is a Secret in one of its versions.
+type grantVersion struct {
+	uid             types.UID
+	resourceVersion string
 }
 
-// deleteThisGrant deletes the Secret in this very version.
-func (r *MotorRunReconciler) deleteThisGrant(ctx context.Context, secret *corev1.Secret) error {
-	err := r.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
+// versionOf gives the version of a Secret, nil if there is none.
+func versionOf(secret *corev1.Secret) *grantVersion {
+	if secret.UID == "" {
+		return nil
+	}
+	return &grantVersion{secret.UID, secret.ResourceVersion}
+}
+
+// findGrant notes in which version there is a grant, if there is one.
+func (r *MotorRunReconciler) findGrant(ctx context.Context, st *runState) (found bool, err error) {
+	var secret corev1.Secret
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(st.uid))}, &secret)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("get the grant to delete it: %w", err)
+	}
+	st.version = versionOf(&secret)
+	return st.version != nil, nil
+}
+
+// deleteGrant deletes the grant in the version that was known when that was decided. A leader that was frozen since then, and
+// thaws when another one has written a grant for a new sandbox, is refused: the error is a conflict, and the next pass decides
+// anew. A version that is not known is looked up: only a run that is over, which gets no other grant, is decided about without.
+func (r *MotorRunReconciler) deleteGrant(ctx context.Context, st *runState) error {
+	if st.version == nil {
+		if found, err := r.findGrant(ctx, st); err != nil || !found {
+			return err
+		}
+	}
+	version := st.version
+	st.version = nil
+	err := r.Delete(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(st.uid))},
+	}, client.Preconditions{UID: &version.uid, ResourceVersion: &version.resourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the grant: %w", err)
 	}

@@ -24,6 +24,8 @@ type runState struct {
 	// written is the grant as it was found or written last, at the time lookedAt. It is nil if there may be none.
 	written  *grant.Grant
 	lookedAt time.Time
+	// version is that of the grant's Secret, as it was found or written last. It is nil if there is none, or this process does not know.
+	version *grantVersion
 	// proxy is the address of the egress proxy, as it was found at the time proxyAt.
 	proxy   string
 	proxyAt time.Time

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -257,26 +258,80 @@ func TestDeletedRunLosesItsGrant(t *testing.T) {
 	}
 }
 
-// A leader that was frozen before it deletes a grant must not take the one that another leader has written since.
-func TestFrozenLeaderDoesNotDeleteTheNextGrant(t *testing.T) {
-	r := egressRig(t, reaching("example.org"))
-	r.ready()
-	was, _ := r.grantOf()
-	r.rec.Client = interceptor.NewClient(manager, interceptor.Funcs{
+// nextLeader has another leader write the grant anew, before the first request about it that follows.
+func (r *rig) nextLeader(was *corev1.Secret) {
+	once := sync.OnceFunc(func() {
+		next := was.DeepCopy()
+		next.ResourceVersion, next.UID = "", ""
+		must(r.t, admin.Delete(r.ctx, was.DeepCopy()))
+		must(r.t, manager.Create(r.ctx, next))
+	})
+	c := interceptor.NewClient(manager, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if _, ok := o.(*corev1.Secret); ok && key.Name == was.Name {
+				once()
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			if s, ok := o.(*corev1.Secret); ok && s.Name == was.Name {
-				next := was.DeepCopy()
-				next.ResourceVersion, next.UID = "", ""
-				must(t, admin.Delete(ctx, was.DeepCopy()))
-				must(t, manager.Create(ctx, next))
+				once()
 			}
 			return c.Delete(ctx, o, opts...)
 		},
 	})
+	r.rec.Client, r.rec.Live = c, c
+}
+
+// A leader that was frozen since it decided to delete a grant must not take the one that another leader has written since.
+func TestFrozenLeaderDoesNotDeleteTheNextGrant(t *testing.T) {
+	r := egressRig(t, reaching("example.org"))
+	r.ready()
+	was, _ := r.grantOf()
+	r.nextLeader(was)
 	r.patchSpec(`{"cancel":true}`)
 	_, err := r.rec.Reconcile(r.ctx, ctrl.Request{NamespacedName: r.key})
 	if is, _ := r.grantOf(); is == nil || is.UID == was.UID || err != nil {
 		t.Errorf("the grant is %v, and the pass ended with %v", is, err)
+	}
+	// The run is over, so the next pass takes that one, too.
+	r.once()
+	if is, _ := r.grantOf(); is != nil {
+		t.Error("the grant of a run that is over stands")
+	}
+}
+
+// The same of a leader that has not seen the grant before: the namespace's bounds had none, and have one again.
+func TestNewLeaderLooksBeforeItWithdraws(t *testing.T) {
+	r := egressRig(t, reaching("example.org"))
+	r.ready()
+	was, _ := r.grantOf()
+	cortex := &v1alpha1.MotorCortex{ObjectMeta: meta(r.ns, "default"), Spec: v1alpha1.MotorCortexSpec{Egress: &v1alpha1.EgressBounds{}}}
+	must(t, admin.Create(r.ctx, cortex))
+	bound := func(domain v1alpha1.Domain) {
+		cortex.Spec.Egress.AllowedDomains = []v1alpha1.Domain{domain}
+		must(t, admin.Update(r.ctx, cortex))
+	}
+	bound("example.com")
+	former := r.rec
+	r.rec = &controller.MotorRunReconciler{
+		Recorder: r, Models: former.Models, Config: former.Config, Workers: former.Workers, Now: former.Now,
+	}
+	r.nextLeader(was)
+	r.once()
+	is, _ := r.grantOf()
+	if is == nil || is.UID == was.UID {
+		t.Fatalf("the grant is %v", is)
+	}
+	bound("example.org")
+	r.settle()
+	if now, _ := r.grantOf(); now == nil || now.UID != is.UID {
+		t.Errorf("the grant is %v", now)
+	}
+	bound("example.com")
+	r.settle()
+	if now, _ := r.grantOf(); now != nil || r.run().Status.Egress != nil {
+		t.Errorf("the grant is %v", now)
 	}
 }
 
