@@ -108,7 +108,7 @@ const (
 	ReasonSandboxNameTaken = "SandboxNameTaken"
 	// ReasonSandboxRestarting: the tool server ended, and its node starts it again in the same Pod.
 	ReasonSandboxRestarting = "SandboxRestarting"
-	// ReasonSandboxReplaced: the Pod is gone, and another one is made for the next attempt.
+	// ReasonSandboxReplaced: the Pod is lost, and another one is made for the next attempt, under a name of its own.
 	ReasonSandboxReplaced = "SandboxReplaced"
 	// ReasonSandboxRemoved: the run has ended and its Pod was removed.
 	ReasonSandboxRemoved = "SandboxRemoved"

@@ -28,12 +28,9 @@ func (r *MotorRunReconciler) cleanUp(ctx context.Context, s *scope) (bool, error
 	if !isFinished(s.run) {
 		return true, nil
 	}
-	pod, err := getPod(ctx, r.Client, s.run)
-	if err != nil || pod == nil || !isOwn(pod, s.run) {
-		return false, err
-	}
-	s.pod = pod
-	return false, nil
+	pods, err := r.podsOf(ctx, s.run)
+	s.former = pods
+	return false, err
 }
 
 // conclude ends the run if it is over, and its attempt if that is.
@@ -104,9 +101,6 @@ func (r *MotorRunReconciler) observation(s *scope) runpolicy.Observation {
 	if s.pod != nil {
 		o.SandboxCreatedAt = s.pod.CreationTimestamp.Time
 	}
-	if s.former != nil {
-		o.Former = formerMessage(s.former)
-	}
 	return o
 }
 
@@ -153,15 +147,26 @@ func endAttempt(st *v1alpha1.MotorRunStatus, e *runpolicy.End) {
 // tearDown takes away what the run had in the cluster. The grant goes before the Pod, whose address may be another Pod's
 // a moment later.
 func (r *MotorRunReconciler) tearDown(ctx context.Context, s *scope) error {
-	if err := r.closeEgress(ctx, s.run, s.pod != nil || !isFinished(s.before)); err != nil {
+	pods := s.former
+	if s.pod != nil {
+		pods = append(pods, s.pod)
+	}
+	if err := r.closeEgress(ctx, s.run, len(pods) > 0 || !isFinished(s.before)); err != nil {
 		return err
 	}
-	if s.pod != nil {
-		if err := r.deletePod(ctx, s.pod); err != nil {
+	if err := r.deletePods(ctx, pods); err != nil {
+		return err
+	}
+	return r.letGo(ctx, s)
+}
+
+func (r *MotorRunReconciler) deletePods(ctx context.Context, pods []*corev1.Pod) error {
+	for _, pod := range pods {
+		if err := r.deletePod(ctx, pod); err != nil {
 			return err
 		}
 	}
-	return r.letGo(ctx, s)
+	return nil
 }
 
 // deletePod deletes this very Pod, and not a later one of its name.

@@ -79,7 +79,7 @@ func (s *scope) needsGrant() bool {
 
 // keepsAddress says whether the address that the grant names is still the sandbox's.
 func (s *scope) keepsAddress() bool {
-	return s.former == nil && s.hasSandbox() && s.podState.Phase != sandbox.Ended
+	return s.hasSandbox() && s.podState.Phase != sandbox.Ended
 }
 
 func addresses(pod *corev1.Pod) []netip.Addr {

@@ -226,11 +226,11 @@ func (r *MotorRunReconciler) abandon(ctx context.Context, run *v1alpha1.MotorRun
 	if err := r.closeEgress(ctx, run, true); err != nil {
 		return err
 	}
-	pod, err := getPod(ctx, r.Client, run)
-	if err != nil || pod == nil || !isOwn(pod, run) {
+	pods, err := r.podsOf(ctx, run)
+	if err != nil {
 		return err
 	}
-	return r.deletePod(ctx, pod)
+	return r.deletePods(ctx, pods)
 }
 
 // conflictPause lets the cache catch up with the write that won.
@@ -295,8 +295,4 @@ func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
 		r.Recorder.Eventf(s.run, nil, t.kind, t.reason, t.action, "%s", text.Printable(t.note))
 	}
 	return nil
-}
-
-func podKey(run *v1alpha1.MotorRun) types.NamespacedName {
-	return types.NamespacedName{Namespace: run.Namespace, Name: sandbox.PodName(run)}
 }

@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,23 +41,28 @@ func (r *MotorRunReconciler) readJournal(ctx context.Context, reader client.Read
 }
 
 func (r *MotorRunReconciler) observePod(ctx context.Context, s *scope) error {
-	pod, err := getPod(ctx, r.Client, s.run)
+	// The names of Pods go by the attempt, which the journal may know alone.
+	s.run.Status.Attempts = runpolicy.AttemptsOf(&s.run.Status, s.progress, s.now)
+	name, known := sandbox.CurrentPodName(s.run), s.run.Status.Sandbox
+	pods, err := r.podsOf(ctx, s.run)
 	if err != nil {
 		return err
 	}
-	known := s.run.Status.Sandbox
+	if n := len(pods); known == nil && n > 0 {
+		// The status was lost, and the workspace need not be.
+		name = pods[n-1].Name
+	}
+	var pod *corev1.Pod
+	pod, s.former = split(pods, sandbox.PodNames(s.run), name)
 	if known != nil && !runpolicy.Replaced(known) && (pod == nil || string(pod.UID) != known.PodUID) {
 		// The cache may be behind the create, and an attempt must not end because of that.
-		if pod, err = getPod(ctx, r.Live, s.run); err != nil {
+		if pod, err = getPod(ctx, r.Live, s.run, name); err != nil {
 			return err
 		}
 		s.sandboxGone = pod == nil || string(pod.UID) != known.PodUID
 	}
 	switch {
 	case pod == nil || !isOwn(pod, s.run):
-		return nil
-	case isFormer(pod, s.run):
-		s.former = pod
 		return nil
 	case known == nil || runpolicy.Replaced(known):
 		// It is about to be taken for the sandbox; until its UID is in the status, only its looks say that it is.
@@ -75,15 +81,39 @@ func (s *scope) take(pod *corev1.Pod) {
 	s.pod, s.podState = pod, &state
 }
 
-// isFormer says whether the Pod is the one that an earlier attempt had, which must be gone before there is another one.
-func isFormer(pod *corev1.Pod, run *v1alpha1.MotorRun) bool {
-	known := run.Status.Sandbox
-	return runpolicy.Replaced(known) && string(pod.UID) == known.PodUID
+// split finds the Pod of that name among those of a run, and those of the attempts before. One of an attempt after it is none of
+// them: the run was read before that began.
+func split(pods []*corev1.Pod, names []string, name string) (current *corev1.Pod, former []*corev1.Pod) {
+	at := slices.Index(names, name)
+	for _, p := range pods {
+		switch i := slices.Index(names, p.Name); {
+		case i == at:
+			current = p
+		case i < at:
+			former = append(former, p)
+		}
+	}
+	return current, former
 }
 
-func getPod(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun) (*corev1.Pod, error) {
+// podsOf are the Pods of all attempts of the run, in their order.
+func (r *MotorRunReconciler) podsOf(ctx context.Context, run *v1alpha1.MotorRun) ([]*corev1.Pod, error) {
+	var pods []*corev1.Pod
+	for _, name := range sandbox.PodNames(run) {
+		pod, err := getPod(ctx, r.Client, run, name)
+		if err != nil {
+			return nil, err
+		}
+		if pod != nil && isOwn(pod, run) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, nil
+}
+
+func getPod(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, name string) (*corev1.Pod, error) {
 	pod := &corev1.Pod{}
-	err := reader.Get(ctx, podKey(run), pod)
+	err := reader.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, pod)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

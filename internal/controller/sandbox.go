@@ -16,8 +16,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// sandbox creates the run's Pod and waits until it runs. A Pod of an earlier attempt must be gone before: it has the same
-// name, and what runs in it must not go on beside the new attempt.
+// sandbox creates the run's Pod and waits until it runs. Pods of earlier attempts are deleted before, and not waited for: a node
+// that is down keeps its Pods. What runs in one has no way out any more: the grant that named it is withdrawn first.
 func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error) {
 	if !s.keepsAddress() {
 		// Before the Pod goes: its address may be another Pod's a moment later.
@@ -26,14 +26,13 @@ func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error
 		}
 	}
 	showAwaiting(s)
-	if s.pod == nil && s.former == nil && !standsStill(s.run) {
+	if err := r.deletePods(ctx, s.former); err != nil {
+		return false, err
+	}
+	if s.pod == nil && !standsStill(s.run) {
 		if err := r.createPod(ctx, s); err != nil {
 			return false, err
 		}
-	}
-	if s.former != nil {
-		s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, formerMessage(s.former), false)
-		return false, r.deletePod(ctx, s.former)
 	}
 	if s.pod == nil {
 		showMissingPod(s)
@@ -78,17 +77,6 @@ func showMissingPod(s *scope) {
 	}
 }
 
-func formerMessage(pod *corev1.Pod) string {
-	if pod.DeletionTimestamp == nil {
-		return fmt.Sprintf("Pod %s of the former attempt is deleted, and another one made.", pod.Name)
-	}
-	message := fmt.Sprintf("Pod %s of the former attempt is not gone yet.", pod.Name)
-	if pod.Spec.NodeName != "" {
-		message += fmt.Sprintf(" If its node %s is down for good, delete the Node, or the Pod by force.", pod.Spec.NodeName)
-	}
-	return message
-}
-
 func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
 	want, err := r.buildPod(ctx, s.run)
 	if err != nil {
@@ -97,16 +85,12 @@ func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
 	pod := want.DeepCopy()
 	err = r.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
-		if pod, err = getPod(ctx, r.Live, s.run); err != nil {
+		if pod, err = getPod(ctx, r.Live, s.run, want.Name); err != nil {
 			return err
 		}
 		if pod == nil {
 			// It went between the two calls, and nothing that is watched will tell.
 			s.wake(s.now.Add(s.pause()))
-			return nil
-		}
-		if isOwn(pod, s.run) && isFormer(pod, s.run) {
-			s.former = pod
 			return nil
 		}
 		if isOwn(pod, s.run) && !sandbox.Same(pod, want) && (s.run.Status.Sandbox == nil || runpolicy.Replaced(s.run.Status.Sandbox)) {

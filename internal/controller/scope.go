@@ -29,8 +29,8 @@ type scope struct {
 	pod         *corev1.Pod
 	podState    *sandbox.State
 	sandboxGone bool
-	// former is the Pod of an earlier attempt, which has to go.
-	former *corev1.Pod
+	// former are the Pods of earlier attempts, which have to go.
+	former []*corev1.Pod
 	// bounds are what the namespace allows its runs to reach, see runpolicy.Bounds.
 	bounds []v1alpha1.Domain
 	// asksDomain says that the open question is about a domain. It is shown last: see showRequest.

@@ -24,8 +24,6 @@ type Observation struct {
 	SandboxCreatedAt time.Time
 	// SandboxGone says that the Pod which the run had does not exist any more.
 	SandboxGone bool
-	// Former says of the Pod of an earlier attempt that it is still there, "" if it is not.
-	Former string
 	// SandboxStartTimeout is how long the Pod may take to run.
 	SandboxStartTimeout time.Duration
 	// Observed are the times in which a manager led. No other time counts.
@@ -182,9 +180,6 @@ func sandboxNotStarted(o Observation, now time.Time) *v1alpha1.FailureSummary {
 		return nil
 	}
 	switch {
-	case o.Former != "":
-		return o.failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxStartTimeout, fmt.Sprintf(
-			"The former sandbox was not gone within %s, so there is no new one. %s", o.SandboxStartTimeout, o.Former), true)
 	case o.Sandbox.Phase == sandbox.Restarting:
 		return o.failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxLost, fmt.Sprintf(
 			"The sandbox did not come up again within %s. %s", o.SandboxStartTimeout, o.Sandbox.Message), true)
@@ -234,11 +229,6 @@ func awaitedSince(o Observation, now time.Time) time.Time {
 	switch {
 	case o.Run.Spec.Suspend:
 		return time.Time{}
-	case o.Former != "":
-		if at := current(o).StartedAt; at != nil {
-			return at.Time
-		}
-		return o.Run.CreationTimestamp.Time
 	case o.Sandbox == nil:
 		return time.Time{}
 	case o.Sandbox.Phase == sandbox.Starting:

@@ -108,12 +108,6 @@ func TestDecideDeadlines(t *testing.T) {
 			base(func(o *Observation) { o.Run, o.Progress.Pending = lastAttempt("q"), pending }), 130 * sec, v1alpha1.ReasonTimeout,
 		},
 		"a tool server that does not come up again": {base(func(o *Observation) { o.Sandbox = restartingPod }), 80 * sec, v1alpha1.ReasonSandboxLost},
-		"a former sandbox that does not go": {
-			base(func(o *Observation) {
-				o.Sandbox, o.Former = nil, "It is on a node."
-				o.Run.Status.Attempts[2].StartedAt = new(metav1.NewTime(after(30 * sec)))
-			}), 90 * sec, v1alpha1.ReasonSandboxStartTimeout,
-		},
 		"pauses come on top": {
 			base(func(o *Observation) { o.Run.Status.Paused.Seconds = 50 }), 150 * sec, v1alpha1.ReasonTimeout,
 		},
@@ -170,10 +164,6 @@ func TestDecideMessages(t *testing.T) {
 	if got := Decide(o, after(80*sec)).End.Message; !strings.Contains(got, "Has ended.") || !strings.Contains(got, "again within 1m0s") {
 		t.Errorf("restarting: %q", got)
 	}
-	o = Observation{Run: lastAttempt(), Former: "It is on a node.", SandboxStartTimeout: time.Minute}
-	if got := Decide(o, after(70*sec)).End.Message; !strings.Contains(got, "not gone within 1m0s") || !strings.Contains(got, "on a node") {
-		t.Errorf("former: %q", got)
-	}
 	o = Observation{Run: testRun(), Sandbox: runningPod}
 	o.Run.Status.Message = strings.Repeat("漢", 2000)
 	end := Decide(o, after(time.Hour)).End
@@ -210,12 +200,11 @@ func TestRestartWithoutAnInstant(t *testing.T) {
 func TestSuspendedRunWaits(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Observation){
-		"its time":             func(*Observation) {},
-		"the sandbox is gone":  func(o *Observation) { o.Sandbox, o.SandboxGone = nil, true },
-		"the sandbox ended":    func(o *Observation) { o.Sandbox = endedPod },
-		"it does not start":    func(o *Observation) { o.Sandbox = startingPod },
-		"it does not come up":  func(o *Observation) { o.Sandbox = restartingPod },
-		"the former one stays": func(o *Observation) { o.Sandbox, o.Former = nil, "there" },
+		"its time":            func(*Observation) {},
+		"the sandbox is gone": func(o *Observation) { o.Sandbox, o.SandboxGone = nil, true },
+		"the sandbox ended":   func(o *Observation) { o.Sandbox = endedPod },
+		"it does not start":   func(o *Observation) { o.Sandbox = startingPod },
+		"it does not come up": func(o *Observation) { o.Sandbox = restartingPod },
 	} {
 		o := Observation{Run: lastAttempt(), Sandbox: runningPod, SandboxCreatedAt: t0, SandboxStartTimeout: 60 * sec}
 		o.Run.Spec.Suspend = true

@@ -132,9 +132,7 @@ func (w *world) act() {
 	case 9:
 		w.happenToPod()
 	case 10:
-		if w.former && w.r.IntN(2) == 0 {
-			w.former = false
-		} else if w.pod != nil && w.pod != endedPod {
+		if w.pod != nil && w.pod != endedPod {
 			w.pod = runningPod
 		}
 	case 11:

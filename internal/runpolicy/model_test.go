@@ -25,7 +25,7 @@ type world struct {
 	run   *v1alpha1.MotorRun
 	steps []v1alpha1.MotorStep
 	now   time.Time
-	// pod is the run's Pod, nil if there is none. Its former one can still be there.
+	// pod is the run's Pod, nil if there is none.
 	pod     *sandbox.State
 	created time.Time
 	former  bool
@@ -71,9 +71,6 @@ func (w *world) once() bool {
 	p := ReadJournal(w.run, w.steps)
 	st.Attempts = AttemptsOf(st, p, w.now)
 	o := Observation{Run: w.run, Progress: p, Sandbox: w.pod, SandboxCreatedAt: w.created, SandboxGone: w.missing, SandboxStartTimeout: 60 * sec}
-	if w.former {
-		o.Former = "It is still there."
-	}
 	d := Decide(o, w.now)
 	w.checkDecision(d)
 	w.wakeAt = d.WakeAt
@@ -97,7 +94,7 @@ func (w *world) once() bool {
 		st.PendingInput = shown
 	}
 	CountPause(&st.Paused, Paused(w.run, p), w.now)
-	if !w.run.Spec.Suspend && st.PendingInput == nil && w.pod == nil && !w.former && !w.missing {
+	if !w.run.Spec.Suspend && st.PendingInput == nil && w.pod == nil && !w.missing {
 		w.pod, w.created = startingPod, w.now
 		changed = true
 	}
@@ -111,8 +108,7 @@ func (w *world) begin(n *Next) {
 	w.log = append(w.log, fmt.Sprintf("attempt %d %s", n.Index, n.Cause))
 	Begin(st, n, w.now)
 	if n.NewSandbox {
-		// The Pod, if it is still there, takes its time to go.
-		w.former, w.pod, w.missing = w.pod != nil, nil, false
+		w.pod, w.missing = nil, false
 	}
 }
 

@@ -51,15 +51,12 @@ type Config struct {
 	UserNamespaces bool
 }
 
-// PodName is the name of a run's sandbox Pod.
-func PodName(run *v1alpha1.MotorRun) string { return run.Name + "-motor-sandbox" }
-
 // Pod builds the sandbox Pod of a run. It fits the Pod Security Standard "restricted".
 func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
 	shape := shapeOf(run)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:      PodName(run),
+			Name:      PodName(run, currentAttempt(run)),
 			Namespace: run.Namespace,
 			Labels:    podLabels(run),
 			OwnerReferences: []metav1.OwnerReference{

@@ -139,11 +139,20 @@ func (r *rig) run() *v1alpha1.MotorRun {
 	return run
 }
 
-// pod is the run's sandbox, nil if there is none.
+// pod is the run's sandbox, nil if there is none. The Pod of an attempt before may still be there.
 func (r *rig) pod() *corev1.Pod {
 	r.t.Helper()
+	name := "run-motor-sandbox"
+	if run, err := r.tryRun(); err == nil {
+		name = sandbox.CurrentPodName(run)
+	}
+	return r.podNamed(name)
+}
+
+func (r *rig) podNamed(name string) *corev1.Pod {
+	r.t.Helper()
 	pod := &corev1.Pod{}
-	err := admin.Get(r.ctx, client.ObjectKey{Namespace: r.ns, Name: "run-motor-sandbox"}, pod)
+	err := admin.Get(r.ctx, client.ObjectKey{Namespace: r.ns, Name: name}, pod)
 	if client.IgnoreNotFound(err) != nil {
 		r.t.Fatal(err)
 	}

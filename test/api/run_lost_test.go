@@ -92,63 +92,90 @@ func TestSandboxLostWhileWaitingForARetry(t *testing.T) {
 	}
 }
 
-// held keeps the Pod from going, as a node does that is down. Nobody but the manager's account could: it has no such right itself.
-func (r *rig) held() (letGo func()) {
+// held keeps the Pod from going, as a node does that is down. Only the manager's account with further rights can: it has no such right itself.
+func (r *rig) held() (name string, letGo func()) {
 	r.t.Helper()
 	operator, err := clientAs(managerUser, "system:masters")
 	must(r.t, err)
 	pod := r.pod()
 	pod.Finalizers = []string{"example.org/hold"}
 	must(r.t, operator.Update(r.ctx, pod))
-	return func() {
-		pod := r.pod()
-		pod.Finalizers = nil
-		must(r.t, operator.Update(r.ctx, pod))
+	return pod.Name, func() {
+		held := r.podNamed(pod.Name)
+		held.Finalizers = nil
+		must(r.t, operator.Update(r.ctx, held))
 	}
 }
 
-func TestFormerPodMustBeGone(t *testing.T) {
+// A node that is gone for good keeps its Pods for ever. The next attempt begins in a Pod of its own, and one attempt is all that it costs.
+func TestFormerPodThatNeverGoes(t *testing.T) {
 	r := newRig(t)
 	r.ready()
-	uid := r.pod().UID
-	letGo := r.held()
+	first, letGo := r.held()
 	must(t, admin.Delete(r.ctx, r.pod()))
-	res := r.settle()
-	r.wantAttempts("First SandboxLost", "Infrastructure")
-	r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxReplaced", "Stalled ")
-	if r.pod().UID != uid || res.RequeueAfter <= 0 || res.RequeueAfter > startTimeout+time.Second {
-		t.Errorf("comes back after %s", res.RequeueAfter)
+	// The node is down: its kubelet says nothing more, and the node controller takes the Pod for lost.
+	r.play(func(st *corev1.PodStatus) { st.Phase, st.Reason = corev1.PodFailed, "NodeLost" })
+	r.settle()
+	r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxStarting", "Stalled ")
+	pod := r.pod()
+	if pod == nil || pod.Name == first || !strings.HasSuffix(pod.Name, "-motor-sandbox") {
+		t.Fatalf("the Pod of the next attempt is %v", pod)
 	}
-	if m := r.run().Status.Message; !strings.Contains(m, "is not gone yet") {
-		t.Errorf("message %q", m)
+	r.play(running)
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "SandboxReady True SandboxReady")
+	r.now = r.now.Add(startTimeout + time.Second)
+	r.said(turnOf(1, 1, "done"))
+	r.step()
+	run := r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
+	if n := len(run.Status.Attempts); n != 2 {
+		t.Errorf("%d attempts", n)
+	}
+	r.wantNoPod(pod.Name)
+	if held := r.podNamed(first); held == nil || held.DeletionTimestamp == nil {
+		t.Errorf("the Pod of the first attempt is %v", held)
 	}
 	letGo()
-	r.settle()
-	r.want(v1alpha1.PhaseCreated, "SandboxReady False SandboxStarting")
-	if r.pod().UID == uid {
-		t.Error("there is no new Pod")
+	r.wantNoPod(first)
+}
+
+// wantNoPod fails if there is a Pod of that name which nobody has deleted.
+func (r *rig) wantNoPod(name string) {
+	r.t.Helper()
+	if pod := r.podNamed(name); pod != nil {
+		r.t.Errorf("the Pod %s is still there, deleted at %v", name, pod.DeletionTimestamp)
 	}
 }
 
-// A node that is gone for good keeps its Pods for ever, but not the run.
-func TestFormerPodThatNeverGoes(t *testing.T) {
-	r := newRig(t, attempts(1), func(run *v1alpha1.MotorRun) { run.Spec.Limits.TimeoutSeconds = 86400 })
-	r.ready()
-	letGo := r.held()
-	defer letGo()
-	must(t, admin.Delete(r.ctx, r.pod()))
-	for i := range 3 {
-		r.settle()
-		if n := len(r.run().Status.Attempts); i < 2 && n != i+2 {
-			t.Fatalf("%d attempts", n)
-		}
-		r.now = r.now.Add(startTimeout + time.Second)
-	}
-	r.settle()
-	run := r.run()
-	r.want(v1alpha1.PhaseFailed, "Finished True SandboxStartTimeout")
-	if m := run.Status.Message; !strings.Contains(m, "former sandbox was not gone within 3m0s") {
-		t.Errorf("message %q", m)
+// The Pods of all attempts go with the run, whenever they are found.
+func TestPodsOfAllAttemptsGo(t *testing.T) {
+	for name, found := range map[string]string{"while it goes on": "before", "when it has ended": "after"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.ready()
+			first := r.pod()
+			must(t, admin.Delete(r.ctx, first))
+			r.settle()
+			second := r.pod()
+			if second == nil || second.Name == first.Name {
+				t.Fatalf("the second Pod is %v", second)
+			}
+			again := first.DeepCopy()
+			again.ResourceVersion, again.UID = "", ""
+			if found == "before" {
+				must(t, manager.Create(r.ctx, again))
+				r.once()
+				r.wantNoPod(first.Name)
+			}
+			r.patchSpec(`{"cancel":true}`)
+			r.settle()
+			if found == "after" {
+				must(t, manager.Create(r.ctx, again))
+				r.once()
+			}
+			r.wantNoPod(first.Name)
+			r.wantNoPod(second.Name)
+		})
 	}
 }
 

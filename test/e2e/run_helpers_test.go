@@ -255,8 +255,13 @@ func podIsGone(t *testing.T, run *v1alpha1.MotorRun, within time.Duration) {
 	}
 }
 
+// sandboxOf names the sandbox Pod of the run as it was read, that of the first attempt if it has none yet.
 func sandboxOf(run *v1alpha1.MotorRun) types.NamespacedName {
-	return types.NamespacedName{Namespace: run.Namespace, Name: run.Name + "-motor-sandbox"}
+	name := run.Name + "-motor-sandbox"
+	if sb := run.Status.Sandbox; sb != nil {
+		name = sb.PodName
+	}
+	return types.NamespacedName{Namespace: run.Namespace, Name: name}
 }
 
 // attemptAt is attempt i of the run. That it is missing fails the test, and ends no other one.

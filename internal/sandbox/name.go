@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+const (
+	// nameSuffix is what admission policies know sandboxes by.
+	nameSuffix = "-motor-sandbox"
+	// namePrefix is how much of a run's name is in that of a further Pod: 63 characters are a host's name.
+	namePrefix = 40
+)
+
+// PodName is the name of the sandbox Pod that an attempt of a run begins with, if it needs another one than the attempt before. Each
+// has a name of its own: the Pod of a node that is down keeps its name until the Node is deleted.
+func PodName(run *v1alpha1.MotorRun, attempt int32) string {
+	if attempt == 0 {
+		return run.Name + nameSuffix
+	}
+	// By the UID, because another run can have any name that is made of this one's.
+	sum := sha256.Sum256([]byte(string(run.UID) + "/" + strconv.Itoa(int(attempt))))
+	return strings.TrimRight(run.Name[:min(len(run.Name), namePrefix)], "-.") + "-" + hex.EncodeToString(sum[:4]) + nameSuffix
+}
+
+func currentAttempt(run *v1alpha1.MotorRun) int32 {
+	if n := len(run.Status.Attempts); n > 0 {
+		return run.Status.Attempts[n-1].Index
+	}
+	return 0
+}
+
+// CurrentPodName is the name of the Pod that the run has, or is to get.
+func CurrentPodName(run *v1alpha1.MotorRun) string {
+	if sb := run.Status.Sandbox; sb != nil && sb.CreatedAt != nil {
+		return sb.PodName
+	}
+	return PodName(run, currentAttempt(run))
+}
+
+// PodNames are all names that a Pod of the run can have.
+func PodNames(run *v1alpha1.MotorRun) []string {
+	var names []string
+	for i := range currentAttempt(run) + 1 {
+		names = append(names, PodName(run, i))
+	}
+	return names
+}
