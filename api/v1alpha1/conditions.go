@@ -74,6 +74,8 @@ const (
 	ReasonModelNotConfigured = "ModelNotConfigured"
 	// ReasonCopiedRun: the run was made of a copy of another one, and waits for a person to release it.
 	ReasonCopiedRun = "CopiedRun"
+	// ReasonStepsInTheWay: steps of a run of the same name are still there which belong to no run, and are deleted by nothing.
+	ReasonStepsInTheWay = "StepsInTheWay"
 	// ReasonInputFileForbidden: who created the run may not get the ConfigMap or artifact of one of its files.
 	ReasonInputFileForbidden = "InputFileForbidden"
 	// ReasonModelSecretNotFound: the Secret with the model's API key does not exist.

@@ -244,7 +244,7 @@ type step struct {
 
 // converge takes the steps in order until one has to wait.
 //
-//	cleanUp → observe → progress → conclude → suspend → copied → skill → accept → admit → baseline → route → sandbox → grant → place
+//	cleanUp → observe → progress → conclude → suspend → copied → leftover → skill → accept → admit → baseline → route → sandbox → grant → place
 func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 	for _, st := range []step{
 		{"cleanUp", r.cleanUp},
@@ -253,6 +253,7 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 		{"conclude", r.conclude},
 		{"suspend", r.suspend},
 		{"copied", r.copied},
+		{"leftover", r.leftover},
 		{"skill", r.skill},
 		{"accept", r.accept},
 		{"admit", r.admit},

@@ -35,6 +35,7 @@ func (r *MotorRunReconciler) readJournal(ctx context.Context, reader client.Read
 	if err := reader.List(ctx, &steps, client.InNamespace(s.run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: s.run.Name}); err != nil {
 		return fmt.Errorf("list steps: %w", err)
 	}
+	s.orphans = countOrphans(steps.Items)
 	s.progress = runpolicy.ReadJournal(s.run, journal.Of(s.run, steps.Items))
 	r.countGaps(s)
 	return nil

@@ -31,6 +31,8 @@ type scope struct {
 	sandboxGone bool
 	// former are the Pods of earlier attempts, which have to go.
 	former []*corev1.Pod
+	// orphans is how many steps under the run's name belong to no run.
+	orphans int
 	// bounds are what the namespace allows its runs to reach, see runpolicy.Bounds.
 	bounds []v1alpha1.Domain
 	// asksDomain says that the open question is about a domain. It is shown last: see showRequest.

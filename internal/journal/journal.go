@@ -22,7 +22,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// ErrNotYetGone says that the steps of a deleted run of the same name are still there. It passes by itself.
+// ErrNotYetGone says that the steps of a deleted run of the same name are still there. It passes by itself: a run under whose name there
+// are steps that nothing deletes is not begun.
 var ErrNotYetGone = errors.New("steps of a deleted run of the same name still exist")
 
 // ErrMovedOn says that the journal has a step which this log did not know of. Loading it again finds it.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/modelref"
@@ -63,6 +64,33 @@ func TestMissingModelConfiguration(t *testing.T) {
 	if strings.Contains(strings.Join(r.events, " "), "key") {
 		t.Errorf("an event has the key: %v", r.events)
 	}
+}
+
+// kubectl delete --cascade=orphan leaves the steps of a run, and the next run of the name needs their names.
+func TestStepsWithoutARunAreInTheWay(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	r.said(turn(1, "", "bash:{}"))
+	former := r.run()
+	must(t, admin.Delete(r.ctx, former, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
+	must(t, admin.Delete(r.ctx, r.podNamed("run-motor-sandbox")))
+	// There is no garbage collector here, which would take the owner from them and the finalizer from the run.
+	var steps v1alpha1.MotorStepList
+	must(t, admin.List(r.ctx, &steps, client.InNamespace(r.ns)))
+	operator, err := clientAs(managerUser, "system:masters")
+	must(t, err)
+	for i := range steps.Items {
+		must(t, operator.Patch(r.ctx, &steps.Items[i], mergePatchOf(`{"metadata":{"ownerReferences":null}}`)))
+	}
+	must(t, operator.Patch(r.ctx, former, mergePatchOf(`{"metadata":{"finalizers":null}}`)))
+	r.create(admin)
+	r.wantBlocked("Accepted", "StepsInTheWay", "kubectl -n "+r.ns+" delete motorsteps -l motorcortex.dev/run=run")
+	if r.pod() != nil {
+		t.Error("there is a sandbox for a run that cannot begin")
+	}
+	must(t, operator.DeleteAllOf(r.ctx, &v1alpha1.MotorStep{}, client.InNamespace(r.ns)))
+	r.step()
+	r.want(v1alpha1.PhaseCreated, "Accepted True Accepted", "SandboxReady False SandboxStarting", "Stalled ")
 }
 
 func TestMissingInputFile(t *testing.T) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// leftover keeps a run from beginning whose name has steps that belong to no run: kubectl delete --cascade=orphan leaves them, and
+// a copy of them in a backup is restored without their run. They have the names that the run's own steps need, and nothing deletes them.
+func (r *MotorRunReconciler) leftover(_ context.Context, s *scope) (bool, error) {
+	if s.orphans == 0 || isAccepted(s.run) {
+		return true, nil
+	}
+	s.block(v1alpha1.ConditionAccepted, v1alpha1.ReasonStepsInTheWay, fmt.Sprintf(
+		"There are MotorSteps of an earlier run of this name that belong to no run (%d), so this one cannot record what it does. Keep what you need of them, and delete them: "+
+			"kubectl -n %s delete motorsteps -l %s=%s. Or create this run under another name.", s.orphans, s.run.Namespace, v1alpha1.LabelRun, s.run.Name), true)
+	s.wake(s.now.Add(s.pause()))
+	return false, nil
+}
+
+// countOrphans counts the steps that no run controls. Those of a run that was deleted go with it.
+func countOrphans(steps []v1alpha1.MotorStep) int {
+	n := 0
+	for i := range steps {
+		if metav1.GetControllerOfNoCopy(&steps[i]) == nil {
+			n++
+		}
+	}
+	return n
+}
