@@ -94,9 +94,12 @@ type Engine struct {
 	running int
 	// looking counts the last looks that are taken, which have places of their own: a run that has ended has less than a minute.
 	looking int
-	queue   []*v1alpha1.MotorRun
-	wg      sync.WaitGroup
-	ended   chan event.TypedGenericEvent[*v1alpha1.MotorRun]
+	// halting and stilling count the sandboxes that are being halted, and those whose background is being ended. Both have places of
+	// their own, too: they wait for no loop, and no loop for them.
+	halting, stilling int
+	queue             []*v1alpha1.MotorRun
+	wg                sync.WaitGroup
+	ended             chan event.TypedGenericEvent[*v1alpha1.MotorRun]
 	// stopping is closed when the manager ends: no loop starts any more.
 	stopping chan struct{}
 	// halts are the sandboxes that had a hole.

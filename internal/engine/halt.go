@@ -87,16 +87,18 @@ func (e *Engine) halt(run *v1alpha1.MotorRun) (again time.Duration, waits bool) 
 		return 0, true
 	case wait > 0:
 		return wait, true
-	case !e.held():
+	case !e.held(), e.noPlace(e.halting):
 		return time.Second, true
 	}
 	h.running = true
-	e.wg.Go(func() { e.attend(run, h, e.haltOnce, "halt a sandbox with a hole") })
+	e.halting++
+	e.wg.Go(func() { e.attend(run, h, &e.halting, e.haltOnce, "halt a sandbox with a hole") })
 	return 0, true
 }
 
-// attend does something in the sandbox of a run that no loop carries on, once, and notes what came of it.
-func (e *Engine) attend(run *v1alpha1.MotorRun, h *halting, do func(context.Context, *v1alpha1.MotorRun, *halting) error, what string) {
+// attend does something in the sandbox of a run that no loop carries on, once, and notes what came of it. It has one of the places
+// that are counted there.
+func (e *Engine) attend(run *v1alpha1.MotorRun, h *halting, places *int, do func(context.Context, *v1alpha1.MotorRun, *halting) error, what string) {
 	ctx, cancel := context.WithTimeout(context.Background(), haltLimit)
 	defer cancel()
 	go func() {
@@ -109,6 +111,7 @@ func (e *Engine) attend(run *v1alpha1.MotorRun, h *halting, do func(context.Cont
 	log := e.Logger.With("namespace", run.Namespace, "run", run.Name, "epoch", h.task.epoch)
 	err := do(ctx, run, h)
 	e.mu.Lock()
+	*places--
 	h.running = false
 	h.tries++
 	h.done = err == nil || h.tries >= haltTries

@@ -3,6 +3,10 @@
 package engine
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -103,6 +108,62 @@ func TestAHaltThatIsDoneIsNotMadeAgain(t *testing.T) {
 	run.Status.Sandbox.IsolationLostAt = &again
 	if _, waits := e.halt(run); !waits || e.halts[key].done {
 		t.Error("another hole counts as the one before")
+	}
+}
+
+// slowSteps are those of many sandboxes, in a store that is slow: whoever looks for them waits until the test lets go.
+type slowSteps struct {
+	client.Reader
+	looking, goOn chan struct{}
+}
+
+func (s slowSteps) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	s.looking <- struct{}{}
+	<-s.goOn
+	return errors.New("it is slow, and fails")
+}
+
+// A node that loses its walls has many sandboxes at once. No more of them are halted at a time than there may be loops.
+func TestHaltsHavePlaces(t *testing.T) {
+	t.Parallel()
+	const places, sandboxes = 2, 5
+	store := slowSteps{looking: make(chan struct{}), goOn: make(chan struct{})}
+	e := &Engine{
+		Config: Config{Worker: "w", MaxLoops: places}, Now: func() time.Time { return time.Unix(1000, 0) }, heldUntil: time.Unix(2000, 0),
+		Logger: slog.New(slog.DiscardHandler), Live: store, stopping: make(chan struct{}), loops: map[types.NamespacedName]*loop{},
+		halts: map[types.NamespacedName]*halting{}, ended: make(chan event.TypedGenericEvent[*v1alpha1.MotorRun]),
+	}
+	var begun []*v1alpha1.MotorRun
+	for i := range sandboxes {
+		run := holed()
+		run.Name = fmt.Sprint("run-", i)
+		again, waits := e.halt(run)
+		if !waits || again == 0 && len(begun) == places {
+			t.Errorf("halt %d: again after %s, waits %t", i, again, waits)
+		}
+		if again == 0 {
+			begun = append(begun, run)
+		}
+	}
+	if len(begun) != places {
+		t.Errorf("%d sandboxes are halted at once", len(begun))
+	}
+	for range begun {
+		<-store.looking
+	}
+	close(store.goOn)
+	for range begun {
+		<-e.ended
+	}
+	last := holed()
+	if again, waits := e.halt(last); again != 0 || !waits {
+		t.Errorf("when there is room: again after %s, waits %t", again, waits)
+	}
+	<-store.looking
+	<-e.ended
+	e.wg.Wait()
+	if e.halting != 0 {
+		t.Errorf("%d places are taken", e.halting)
 	}
 }
 

@@ -34,8 +34,11 @@ func (e *Engine) isFull(looks bool) bool {
 	if looks {
 		taken = e.looking
 	}
-	return e.Config.MaxLoops > 0 && taken >= e.Config.MaxLoops
+	return e.noPlace(taken)
 }
+
+// noPlace reports whether that many are all that may be taken at a time, of whatever kind.
+func (e *Engine) noPlace(taken int) bool { return e.Config.MaxLoops > 0 && taken >= e.Config.MaxLoops }
 
 // count adds to the loops that run, or to the last looks.
 func (e *Engine) count(looks bool, n int) {

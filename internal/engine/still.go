@@ -74,11 +74,14 @@ func (e *Engine) still(run *v1alpha1.MotorRun) (again time.Duration) {
 		return 0
 	case wait > 0:
 		return wait
-	case !e.held():
+	case !e.held(), e.noPlace(e.stilling):
 		return time.Second
 	}
 	h.running = true
-	e.wg.Go(func() { e.attend(run, h, e.stillOnce, "end what runs in the background of a run that stands still") })
+	e.stilling++
+	e.wg.Go(func() {
+		e.attend(run, h, &e.stilling, e.stillOnce, "end what runs in the background of a run that stands still")
+	})
 	return 0
 }
 
