@@ -43,8 +43,12 @@ func forbiddenTargets(ctx context.Context, reader client.Reader, o options, log 
 		{Name: "the cloud's metadata address (IPv6)", Network: "tcp", Address: "[fd00:ec2::254]:80"},
 	}
 	if host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"); host != "" && port != "" {
+		ip, err := netip.ParseAddr(host)
+		if ip = ip.Unmap(); err == nil {
+			host = ip.String()
+		}
 		targets = append(targets, toolapi.ProbeTarget{Name: "the API server", Network: "tcp", Address: net.JoinHostPort(host, port)})
-		if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+		if ip.Is4() {
 			mapped := netip.AddrFrom16(ip.As16()).String()
 			targets = append(targets, toolapi.ProbeTarget{Name: "the API server (IPv4 in IPv6)", Network: "tcp", Address: net.JoinHostPort(mapped, port)})
 		}

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/egress/address"
 )
 
 // Services are listed for the addresses of load balancers: the cluster leads from those to its Pods without leaving it.
@@ -260,7 +261,7 @@ func (n networks) cidrs(texts ...string) {
 	}
 }
 
-func (n networks) prefix(p netip.Prefix) { n[p.Masked()] = true }
+func (n networks) prefix(p netip.Prefix) { n[address.Unmap(p).Masked()] = true }
 
 func (n networks) sorted() []netip.Prefix {
 	list := make([]netip.Prefix, 0, len(n))

@@ -32,6 +32,22 @@ func (o oneService) List(_ context.Context, list client.ObjectList, _ ...client.
 	return apierrors.NewForbidden(schema.GroupResource{}, "", nil)
 }
 
+// A network in the IPv4-mapped form is the IPv4 network that it means: in that form it would contain no address that is looked at.
+func TestNetworksAreUnmapped(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"::ffff:10.1.2.3": "10.1.2.3/32", "10.1.2.3": "10.1.2.3/32", "fe80::1%eth0": "fe80::1/128", "fd00::1": "fd00::1/128",
+		"::ffff:10.1.0.0/112": "10.1.0.0/16", "10.1.2.3/16": "10.1.0.0/16", "fd00::1/64": "fd00::/64", "::ffff:0.0.0.0/96": "0.0.0.0/0",
+	} {
+		list := networks{}
+		list.address(text)
+		list.cidrs(text)
+		if got := list.sorted(); len(got) != 1 || got[0].String() != want {
+			t.Errorf("%s: %v, want %s", text, got, want)
+		}
+	}
+}
+
 func TestClusterHasExternalAddressesOfServices(t *testing.T) {
 	t.Parallel()
 	service := corev1.Service{

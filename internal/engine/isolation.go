@@ -167,6 +167,8 @@ func forbidden(common []toolapi.ProbeTarget, nodeIP string) []toolapi.ProbeTarge
 	if err != nil {
 		return targets
 	}
+	// A node names an IPv4 address in either form.
+	node = node.Unmap().WithZone("")
 	tcp := func(name string, ip netip.Addr, port string) {
 		targets = append(targets, toolapi.ProbeTarget{Name: name, Network: "tcp", Address: net.JoinHostPort(ip.String(), port)})
 	}

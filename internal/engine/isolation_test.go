@@ -50,9 +50,10 @@ func TestForbiddenHasTheNode(t *testing.T) {
 	t.Parallel()
 	common := []toolapi.ProbeTarget{{Name: "c", Network: "tcp", Address: "10.0.0.1:1"}}
 	for node, want := range map[string][]string{
-		"":            nil,
-		"10.1.2.3":    {"10.1.2.3:10250", "10.1.2.3:6443", "[::ffff:10.1.2.3]:10250", "[64:ff9b::a01:203]:10250"},
-		"fd00::1:2:3": {"[fd00::1:2:3]:10250", "[fd00::1:2:3]:6443"},
+		"":                nil,
+		"10.1.2.3":        {"10.1.2.3:10250", "10.1.2.3:6443", "[::ffff:10.1.2.3]:10250", "[64:ff9b::a01:203]:10250"},
+		"::ffff:10.1.2.3": {"10.1.2.3:10250", "10.1.2.3:6443", "[::ffff:10.1.2.3]:10250", "[64:ff9b::a01:203]:10250"},
+		"fd00::1:2:3":     {"[fd00::1:2:3]:10250", "[fd00::1:2:3]:6443"},
 	} {
 		var got []string
 		for _, target := range forbidden(common, node)[1:] {

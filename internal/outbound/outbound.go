@@ -65,7 +65,7 @@ type Guard struct {
 func (g *Guard) Judge(a netip.Addr, networks Networks) error {
 	a = a.Unmap()
 	within := func(list []netip.Prefix) bool {
-		return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a.WithZone("")) })
+		return slices.ContainsFunc(list, func(p netip.Prefix) bool { return address.Unmap(p).Contains(a.WithZone("")) })
 	}
 	if within(g.Allowed) {
 		return nil

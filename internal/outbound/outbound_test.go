@@ -60,6 +60,19 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestJudgeByMappedNetworks(t *testing.T) {
+	t.Parallel()
+	networks := outbound.Networks{Own: prefixes("::ffff:192.168.7.0/120"), Inner: prefixes("::ffff:172.30.0.0/112")}
+	for address, want := range map[string]bool{
+		"192.168.7.7": false, "::ffff:192.168.7.7": false, "192.168.8.7": true, "172.30.9.9": false, "172.31.0.1": true, "127.0.0.1": true,
+	} {
+		g := &outbound.Guard{Allowed: prefixes("::ffff:127.0.0.0/104")}
+		if err := g.Judge(netip.MustParseAddr(address), networks); (err == nil) != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 // What is judged is the address that is connected with: neither a name nor a redirect gets by.
 func TestTransportRefuses(t *testing.T) {
 	t.Parallel()

@@ -72,15 +72,20 @@ func blockOf(a netip.Addr, list []block) string {
 
 func inExtra(a netip.Addr, extra []netip.Prefix) bool {
 	for _, p := range extra {
-		// A prefix in the IPv4-mapped form contains no IPv4 address, and one that the caller left like that would protect nothing.
-		if p.Addr().Is4In6() && p.Bits() >= 96 {
-			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
-		}
-		if p.Contains(a) {
+		if Unmap(p).Contains(a) {
 			return true
 		}
 	}
 	return false
+}
+
+// Unmap gives an IPv4-mapped network as the IPv4 network that it is, and every other one as it is. In its mapped form it contains no IPv4
+// address, and would protect nothing.
+func Unmap(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4In6() && p.Bits() >= 96 {
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p
 }
 
 func judgePlain(a netip.Addr) (string, bool) {
