@@ -58,12 +58,28 @@ type artifacts struct {
 }
 
 // afterLoop collects for what the loop came to, if it goes on from there. What an end leaves behind is collected after the end is
-// recorded: see lastLook.
+// recorded: see lastLook and beforeEnd.
 func (a *artifacts) afterLoop(ctx context.Context, out motorloop.Outcome) error {
+	if out.Kind == motorloop.Failed {
+		a.beforeEnd(ctx)
+	}
 	if out.Kind == motorloop.Awaiting {
 		return a.atPause(ctx)
 	}
 	return nil
+}
+
+// beforeEnd collects as at a pause while a manager of 0.1.0 leads, in the time of an update: that one removes the sandbox when it sees
+// the step that ends the attempt, and waits for no last look.
+func (a *artifacts) beforeEnd(ctx context.Context) {
+	e := a.box.engine
+	if e.Time == nil || !e.observed().Until.Before(e.apiNow()) {
+		// A leader that waits writes the heartbeat.
+		return
+	}
+	if err := a.atPause(ctx); err != nil {
+		a.box.log.Warn("the files of the run were not collected before its end, and an older manager leads, which may remove them", "error", err)
+	}
 }
 
 func (a *artifacts) atPause(ctx context.Context) error {

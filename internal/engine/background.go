@@ -102,13 +102,15 @@ func (s *sandboxTools) endPrograms(ctx context.Context) {
 // endingJournal ends what runs in the background before the step that ends the attempt well.
 type endingJournal struct {
 	motorloop.Journal
-	box *sandboxTools
+	box  *sandboxTools
+	kept *artifacts
 }
 
 // Append records a step.
 func (j endingJournal) Append(ctx context.Context, t *motorloop.Turn) error {
 	if t.Final() {
 		j.box.endPrograms(ctx)
+		j.kept.beforeEnd(ctx)
 	}
 	return j.Journal.Append(ctx, t)
 }

@@ -172,7 +172,7 @@ func (e *Engine) runLoop(
 	box.interpose(loop, turns)
 	loop.Tools = discreetTools{collectingTools{loop.Tools, kept}, known, box.egress.refresh}
 	loop.Config.SettleEach, _ = runpolicy.Once(run, progress, box.domains.bounds)
-	loop.Journal = endingJournal{loop.Journal, box}
+	loop.Journal = endingJournal{loop.Journal, box, kept}
 	out, err := loop.Run(ctx, turns, answers(run, entries, known))
 	if err != nil {
 		return motorloop.Outcome{}, err
