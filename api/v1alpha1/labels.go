@@ -16,6 +16,8 @@ const (
 	ComponentSandbox = "sandbox"
 	// ComponentWorker is the value of LabelComponent on the Lease by which a replica of the manager shows that it lives.
 	ComponentWorker = "worker"
+	// AnnotationVersion on the Lease of a replica of the manager is its version.
+	AnnotationVersion = "motorcortex.dev/version"
 	// ComponentTime is the value of LabelComponent on the Lease by which the leader shows that time is observed.
 	ComponentTime = "time"
 	// ComponentEgressGrant is the value of LabelComponent on the Secrets, in the operator's namespace, by which the egress

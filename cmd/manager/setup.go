@@ -12,6 +12,7 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/internal/controller"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/modelref"
@@ -64,7 +65,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 			// Nodes belong to no namespace, so Roles give no right to them.
 			WithoutNodes: len(o.namespaces) > 0,
 			Archive:      o.archiveBucket != "", ArchiveRequired: o.archiveRequired,
-			Unarchived: unarchived(),
+			Unarchived: unarchived(), ShowReplicas: showReplicas(log),
 		},
 		Now: time.Now, Time: keeper,
 	}
@@ -92,7 +93,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 			})
 		},
 		Config: engine.Config{
-			Worker: o.worker, LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,
+			Worker: o.worker, Version: motorcortex.Version(), LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,
 			ClientCert: cert, Forbidden: forbiddenTargets(ctx, mgr.GetAPIReader(), o, log), AllowUnenforced: o.allowUnenforced,
 			EgressKey: egress, EgressTimeout: o.egressTimeout,
 			IsolationTimeout: o.isolationTimeout, ConnectTimeout: o.connectTimeout, MaxLoops: o.maxLoops, Fault: faultPoint(),

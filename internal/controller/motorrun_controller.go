@@ -78,6 +78,8 @@ type Config struct {
 	Archive bool
 	// ArchiveRequired keeps finished runs until their steps are archived, however long that takes.
 	ArchiveRequired bool
+	// ShowReplicas is told how many replicas live of each version, when that changes; "unknown" is for those of 0.1.0. Nil tells nobody.
+	ShowReplicas func(byVersion map[string]int)
 	// Unarchived counts the runs that were deleted before their steps were archived. Nil counts nothing.
 	Unarchived Counter
 }
@@ -123,6 +125,7 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr)
 	if r.Workers == nil {
 		workers := newLeaseWorkers(mgr.GetCache(), own, r.Now)
+		workers.show = r.Config.ShowReplicas
 		if err := mgr.Add(workers); err != nil {
 			return err
 		}

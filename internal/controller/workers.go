@@ -3,7 +3,9 @@
 package controller
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -35,6 +37,11 @@ type leaseWorkers struct {
 
 	mu    sync.Mutex
 	beats runpolicy.Heartbeats
+	// versions are those of the workers by their ids, "" for one that says none.
+	versions map[string]string
+	// show is called with how many live of each version when that changes, nil for nobody.
+	show  func(byVersion map[string]int)
+	shown map[string]int
 	// synced is closed when every Lease was seen once. Before that, somebody who lives may be missing.
 	synced chan struct{}
 	// turned has room for one word that there is something new to look at.
@@ -42,7 +49,7 @@ type leaseWorkers struct {
 }
 
 func newLeaseWorkers(informers cache.Informers, namespace string, now func() time.Time) *leaseWorkers {
-	return &leaseWorkers{informers: informers, namespace: namespace, now: now, synced: make(chan struct{}), turned: make(chan struct{}, 1)}
+	return &leaseWorkers{informers: informers, namespace: namespace, now: now, synced: make(chan struct{}), turned: make(chan struct{}, 1), versions: map[string]string{}}
 }
 
 // Live are the replicas that live now, none before all Leases were seen.
@@ -104,7 +111,10 @@ func (w *leaseWorkers) observe(o any) {
 	if lease.Spec.LeaseDurationSeconds != nil {
 		beat.Term = time.Duration(*lease.Spec.LeaseDurationSeconds) * time.Second
 	}
-	w.change(func(now time.Time) { w.beats.Observe(lease.Name, beat, now) })
+	w.change(func(now time.Time) {
+		w.beats.Observe(lease.Name, beat, now)
+		w.versions[beat.Holder] = lease.Annotations[v1alpha1.AnnotationVersion]
+	})
 }
 
 func (w *leaseWorkers) forget(o any) {
@@ -128,10 +138,31 @@ func (w *leaseWorkers) change(change func(now time.Time)) {
 	now := w.now()
 	before, lapse := w.beats.Live(now), w.beats.NextLapse(now)
 	change(now)
+	w.showVersions(w.beats.Live(now))
 	if !sameWorkers(before, w.beats.Live(now)) || w.beats.NextLapse(now).Before(lapse) {
 		w.turn()
 	}
 }
+
+// showVersions tells of the versions of those that live, and forgets the others'.
+func (w *leaseWorkers) showVersions(live []runpolicy.Worker) {
+	byVersion, known := map[string]int{}, map[string]string{}
+	for _, l := range live {
+		known[l.ID] = w.versions[l.ID]
+		byVersion[cmp.Or(w.versions[l.ID], unknownVersion)]++
+	}
+	w.versions = known
+	if maps.Equal(byVersion, w.shown) {
+		return
+	}
+	w.shown = byVersion
+	if w.show != nil {
+		w.show(byVersion)
+	}
+}
+
+// unknownVersion stands for replicas that do not say theirs: those of 0.1.0.
+const unknownVersion = "unknown"
 
 func (w *leaseWorkers) turn() {
 	select {

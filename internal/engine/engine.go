@@ -37,6 +37,8 @@ import (
 type Config struct {
 	// Worker is the name under which the controller gives runs to this replica. It is that of the process, not of the Pod.
 	Worker string
+	// Version of this replica, which its Lease says.
+	Version string
 	// LeaseNamespace is where the Leases of all replicas are.
 	LeaseNamespace string
 	// PodName names this replica's Lease, which a restarted process takes over from the one before it. PodUID makes the

@@ -126,6 +126,7 @@ func (e *Engine) newLease() *lease {
 		client:   e.Leases.Leases(e.Config.LeaseNamespace),
 		name:     LeaseName(e.Config.PodName),
 		worker:   e.Config.Worker,
+		version:  e.Config.Version,
 		owner:    podOwner(e.Config.PodName, e.Config.PodUID),
 		duration: cmp.Or(e.Config.LeaseDuration, DefaultLeaseDuration),
 	}

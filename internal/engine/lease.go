@@ -30,9 +30,11 @@ var errRenewed = errors.New("it was renewed after all")
 
 // lease is the Lease by which the leader sees that this worker lives. It is used by one goroutine.
 type lease struct {
-	client   coordinationv1client.LeaseInterface
-	name     string
-	worker   string
+	client coordinationv1client.LeaseInterface
+	name   string
+	worker string
+	// version of this replica, for people and for the leader.
+	version  string
 	owner    []metav1.OwnerReference
 	duration time.Duration
 
@@ -115,6 +117,11 @@ func (l *lease) note(written *coordinationv1.Lease, err error) error {
 func (l *lease) fill(o *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	metav1.SetMetaDataLabel(&o.ObjectMeta, v1alpha1.LabelComponent, v1alpha1.ComponentWorker)
 	metav1.SetMetaDataLabel(&o.ObjectMeta, v1alpha1.LabelManagedBy, v1alpha1.ManagedBy)
+	if l.version != "" {
+		metav1.SetMetaDataAnnotation(&o.ObjectMeta, v1alpha1.AnnotationVersion, l.version)
+	} else {
+		delete(o.Annotations, v1alpha1.AnnotationVersion)
+	}
 	o.OwnerReferences = l.owner
 	if holder(o) != l.worker {
 		if o.Spec.HolderIdentity != nil {
