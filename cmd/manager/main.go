@@ -74,6 +74,9 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("make the client of the self-test: %w", err)
 	}
+	if err := awaitSchema(ctx, cfg, selfTestPause, o.healthAddress, log); err != nil {
+		return err
+	}
 	test := func(ctx context.Context) error { return selfTest(ctx, direct, o.selfTestNamespaces()) }
 	if err := awaitAdmission(ctx, test, selfTestPause, o.healthAddress, log); err != nil {
 		return err

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+
+	"motorcortex.dev/motorcortex/internal/selftest"
 )
 
 const (
@@ -34,6 +36,20 @@ func awaitAPIServer(ctx context.Context, cfg *rest.Config, healthAddress string,
 	}
 	return awaitSuccess(ctx, func(context.Context) error { return answers(client) }, apiServerPause, healthAddress, func(err error) {
 		log.Warn("waiting for the API server", "error", err)
+	})
+}
+
+// awaitSchema waits until the API server knows every field that this version writes. It drops the others without a word: with older
+// CustomResourceDefinitions, what a run rests on would be lost.
+func awaitSchema(ctx context.Context, cfg *rest.Config, pause time.Duration, healthAddress string, log *slog.Logger) error {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Timeout = apiServerTimeout
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("make a client of the API server: %w", err)
+	}
+	return awaitSuccess(ctx, func(ctx context.Context) error { return selftest.Schema(ctx, client.RESTClient()) }, pause, healthAddress, func(err error) {
+		log.Error("no run is carried out before the kinds fit", "error", err)
 	})
 }
 

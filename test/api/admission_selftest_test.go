@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -168,5 +171,21 @@ func wantUndecided(t *testing.T, err error, parts ...string) {
 	wantRefused(t, err, parts...)
 	if errors.Is(err, selftest.ErrUnprotected) {
 		t.Errorf("it is definite: %v", err)
+	}
+}
+
+// The API server knows every field that this version writes, and the manager may ask.
+func TestSchemaIsServed(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	cfg := rest.CopyConfig(adminConfig)
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: managerUser, Groups: []string{"system:authenticated"}}
+	kube, err := kubernetes.NewForConfig(cfg)
+	must(t, err)
+	must(t, selftest.Schema(ctx, kube.Discovery().RESTClient()))
+	doc, err := kube.Discovery().RESTClient().Get().AbsPath("/openapi/v3/apis/motorcortex.dev/v1alpha1").DoRaw(ctx)
+	must(t, err)
+	if !bytes.Contains(doc, []byte("dev.motorcortex.v1alpha1.MotorRun")) {
+		t.Error("the manager reads no schema")
 	}
 }
