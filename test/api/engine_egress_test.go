@@ -184,7 +184,13 @@ func TestEngineHaltsASandboxWhoseRunWaits(t *testing.T) {
 	}})
 	r.startEgressEngine("worker-1")
 	waitForFile(r.ctx, t, filepath.Join(r.workspace, "beats"))
-	asked := r.pending()
+	r.loseIsolation(r.pending())
+	r.wantNoBeat()
+}
+
+// loseIsolation plays the controller: it says that the walls were gone, while the run waits for that answer.
+func (r *engineRig) loseIsolation(asked *v1alpha1.PendingInput) {
+	r.t.Helper()
 	lost := metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second))
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 		st.Sandbox.IsolationLostAt, st.PendingInput = &lost, asked
@@ -192,24 +198,29 @@ func TestEngineHaltsASandboxWhoseRunWaits(t *testing.T) {
 			Type: v1alpha1.ConditionIsolationVerified, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonIsolationLost, Message: "lost",
 		})
 	})
+}
+
+// wantNoBeat waits until nothing writes to the file "beats" any more. It is written to every 20 ms: two looks half a second apart that see
+// the same size are those of a program that has ended.
+func (r *engineRig) wantNoBeat() {
+	r.t.Helper()
 	beats := func() int64 {
 		info, err := os.Stat(filepath.Join(r.workspace, "beats"))
-		must(t, err)
+		must(r.t, err)
 		return info.Size()
 	}
-	// It beats every 20 ms. Two looks half a second apart that see the same size are those of a program that has ended.
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		before := beats()
 		select {
 		case <-time.After(500 * time.Millisecond):
 		case <-r.ctx.Done():
-			t.Fatal(r.ctx.Err())
+			r.t.Fatal(r.ctx.Err())
 		}
 		if beats() == before {
-			break
+			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the program in the background goes on although the sandbox had a hole")
+			r.t.Fatal("the program goes on although the sandbox had a hole")
 		}
 	}
 }

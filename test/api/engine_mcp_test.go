@@ -168,3 +168,32 @@ func TestEngineGoesOnWithoutAnMCPServer(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+// beatingServer has noteServer write to the file "beats" every 20 ms for as long as its program lives.
+const beatingServer = `
+import threading, time
+def beat():
+    while True:
+        with open("beats", "a") as f: f.write("alive")
+        time.sleep(0.02)
+threading.Thread(target=beat, daemon=True).start()
+` + noteServer
+
+// The program of an MCP server outlives the calls that are made of it. A hole ends it as it ends all else, while the run waits, and the
+// next call of it has another program behind closed walls.
+func TestEngineHaltsTheProgramsOfMCPServers(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
+		says("", call("mcp__notes__note", `{}`)), says("", call("ask_user", `{"question":"Go on?"}`)), says("", call("mcp__notes__note", `{}`)), says("done"),
+	}}, withNotes, func(run *v1alpha1.MotorRun) { run.Spec.Files[0].Content = new(beatingServer) })
+	r.startEgressEngine("worker-1")
+	waitForFile(r.ctx, t, filepath.Join(r.workspace, "notes"))
+	asked := r.pending()
+	r.loseIsolation(asked)
+	r.wantNoBeat()
+	respond(r.ctx, t, r.run, asked.ID, "yes")
+	steps := r.ended(3)
+	if again := resultAt(t, steps, 2, 0); !again.OK {
+		t.Errorf("after the hole: %+v", again)
+	}
+	wantNotes(t, r, "xx")
+}

@@ -204,6 +204,53 @@ func TestNewestRunsAreKept(t *testing.T) {
 	}
 }
 
+// A run whose artifact another one is given stays until that one has ended, whatever its own time or the number of runs says: the other's
+// next sandbox needs the artifact again.
+func TestRunWhoseArtifactIsNeededIsKept(t *testing.T) {
+	atOnce := func(run *v1alpha1.MotorRun) { run.Spec.TTLSecondsAfterFinished = new(int32(0)) }
+	for name, tt := range map[string]struct {
+		change    func(*v1alpha1.MotorRun)
+		retention v1alpha1.Retention
+		end       func(r *rig)
+	}{
+		"its time is over, and the other ends": {change: atOnce, end: func(r *rig) {
+			r.patchSpec(`{"cancel":true}`)
+			r.once()
+		}},
+		"it is one too many, and the other ends": {change: func(*v1alpha1.MotorRun) {}, retention: v1alpha1.Retention{MaxFailed: new(int32(0))}, end: func(r *rig) {
+			r.patchSpec(`{"cancel":true,"ttlSecondsAfterFinished":3600}`)
+			r.once()
+		}},
+		"its time is over, and the other is deleted": {change: atOnce, end: func(r *rig) { must(r.t, admin.Delete(r.ctx, r.run())) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, tt.change)
+			must(t, admin.Create(r.ctx, &v1alpha1.MotorCortex{ObjectMeta: meta(r.ns, v1alpha1.CortexName), Spec: v1alpha1.MotorCortexSpec{Retention: tt.retention}}))
+			for _, later := range []string{"later", "unrelated"} {
+				createRun(r.ctx, t, r.ns, named(later), func(run *v1alpha1.MotorRun) {
+					of := map[string]string{"later": "run", "unrelated": "another"}[later]
+					run.Spec.Files = []v1alpha1.InputFile{{Path: "in", ArtifactRef: &v1alpha1.ArtifactRef{Run: of, Path: "out"}}}
+				})
+			}
+			r.patchSpec(`{"cancel":true}`)
+			for range 3 {
+				// Whoever looks at it later must come back: the end of the other run tells nobody.
+				if res := r.once(); r.isGone() || res.RequeueAfter <= 0 {
+					t.Fatalf("gone %t although its artifact is needed, looks again after %s", r.isGone(), res.RequeueAfter)
+				}
+				r.now = r.now.Add(30 * 24 * time.Hour)
+			}
+			r.key.Name = "later"
+			tt.end(r)
+			r.key.Name = "run"
+			r.once()
+			if !r.isGone() {
+				t.Error("it is still there although nothing needs it any more")
+			}
+		})
+	}
+}
+
 // What others do to the limit is seen at once, without anybody touching the runs.
 func TestRetentionIsWatched(t *testing.T) {
 	f := newFleet(t, workers{"replica-1"})
