@@ -3,8 +3,20 @@
 package openai
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
 	"testing"
+	"testing/iotest"
+	"time"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	openaigo "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
 // FuzzParseAnswer has no answer and no error of an endpoint panic, and what is said of it be short.
@@ -26,4 +38,41 @@ func FuzzParseAnswer(f *testing.F) {
 			t.Errorf("%v, %q", err, c.detail(text))
 		}
 	})
+}
+
+// FuzzStream has no event stream of an endpoint panic, what comes of it be bounded, and be the same in whatever pieces it comes.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte(events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]")))
+	f.Add([]byte(events(deltaText, `{"error":{"message":"overloaded"}}`)))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		whole, err := readStream(t, bytes.NewReader(body))
+		size := len(whole.Content)
+		for _, call := range whole.Calls {
+			size += len(call.ModelID) + len(call.Tool) + len(call.Arguments)
+		}
+		if size > 2*maxResponseBytes || len(whole.Calls) > maxParts {
+			t.Errorf("%d bytes, %d calls", size, len(whole.Calls))
+		}
+		if _, ok := errors.AsType[*tryError](err); err != nil && (!ok || len(err.Error()) > 4<<10 || !utf8.ValidString(err.Error())) {
+			t.Errorf("it fails with %v", err)
+		}
+		pieces, piecesErr := readStream(t, iotest.OneByteReader(bytes.NewReader(body)))
+		if (err == nil) != (piecesErr == nil) || !cmp.Equal(whole, pieces) {
+			t.Errorf("as a whole %+v, %v; in pieces %+v, %v", whole, err, pieces, piecesErr)
+		}
+	})
+}
+
+// readStream reads a stream as a client does that got it as an answer.
+func readStream(t *testing.T, body io.Reader) (motorloop.Answer, error) {
+	t.Helper()
+	c, err := New(Endpoint{Model: "m", APIKey: "sk-secret-0000"}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := time.NewTimer(time.Hour)
+	defer silent.Stop()
+	watched := &watchedBody{ReadCloser: io.NopCloser(body), exchange: &exchange{client: c, silent: silent, idle: time.Hour}, stream: true}
+	decoder := ssestream.NewDecoder(&http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: watched})
+	return c.collect(ssestream.NewStream[openaigo.ChatCompletionChunk](noErrors{decoder}, nil))
 }
