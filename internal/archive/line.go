@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"motorcortex.dev/motorcortex/internal/jsonbound"
 )
 
 // The bytes between the values of a line.
@@ -116,13 +118,34 @@ type heading struct {
 	} `json:"spec"`
 }
 
+// maxName is how long a name of Kubernetes can be.
+const maxName = 253
+
+// named says whether there is a name, and no part is longer than Kubernetes lets it be: the names of all steps are kept until the chain
+// ends, and whoever wrote it must not decide how much that is.
+func (h *heading) named() bool {
+	m := h.Metadata
+	return m.Name != "" && max(len(m.Name), len(m.Namespace), len(m.UID)) <= maxName
+}
+
+// objectLimits are those of a line. Objects of the API server are far below them.
+var objectLimits = jsonbound.Limits{Depth: 128, Values: 128 << 10}
+
+// decode reads a line, or the object in it. Whoever can write to the bucket wrote it.
+func decode(b []byte, into any) error {
+	if err := jsonbound.Check(b, objectLimits); err != nil {
+		return err
+	}
+	return json.Unmarshal(b, into)
+}
+
 // guess reads from a line that does not hold what it is about.
 func guess(b []byte) (kind, name string) {
 	var l struct {
 		Kind   string  `json:"kind"`
 		Object heading `json:"object"`
 	}
-	if json.Unmarshal(b, &l) != nil {
+	if decode(b, &l) != nil {
 		return "", ""
 	}
 	return printable(l.Kind), printable(l.Object.Metadata.Name)
@@ -130,12 +153,11 @@ func guess(b []byte) (kind, name string) {
 
 // printable makes a name from a file fit for a terminal.
 func printable(s string) string {
-	const most = 253
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
 		}
 		return r
 	}, s)
-	return s[:min(len(s), most)]
+	return s[:min(len(s), maxName)]
 }

@@ -5,7 +5,6 @@ package archive
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -120,7 +119,7 @@ func (c *checker) lastName() string {
 
 func (c *checker) run(l line) (problem string) {
 	var h heading
-	if json.Unmarshal(l.object, &h) != nil || h.Kind != KindRun || h.Metadata.Name == "" || h.Metadata.UID == "" {
+	if decode(l.object, &h) != nil || h.Kind != KindRun || h.Metadata.UID == "" || !h.named() {
 		return "its object is no MotorRun"
 	}
 	m := h.Metadata
@@ -130,7 +129,7 @@ func (c *checker) run(l line) (problem string) {
 
 func (c *checker) step(l line) (problem string) {
 	var h heading
-	if json.Unmarshal(l.object, &h) != nil || h.Kind != KindStep || h.Metadata.Name == "" {
+	if decode(l.object, &h) != nil || h.Kind != KindStep || !h.named() {
 		return "its object is no MotorStep"
 	}
 	owned := false

@@ -29,3 +29,12 @@ func FormerOf(g *Grants, runUID string) (n, size int) {
 	}
 	return len(g.runs[runUID].values.former), size
 }
+
+// ReadHead reads and parses the head of a request.
+func ReadHead(r io.Reader) Reason {
+	head, _, reason := readHead(r)
+	if reason == "" {
+		_, reason = parseHead(head)
+	}
+	return reason
+}
