@@ -9,10 +9,8 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,9 +18,6 @@ import (
 	"testing"
 	"unicode"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 )
 
@@ -192,107 +187,6 @@ func TestEveryErrorCodeIsDocumented(t *testing.T) {
 				t.Errorf("docs/api.md does not have the error code `%s` (%s of %s)", value, name, dir)
 			}
 		}
-	}
-}
-
-func TestEveryFieldIsDocumented(t *testing.T) {
-	t.Parallel()
-	for _, path := range undocumented(read(t, "docs/api.md"), map[string]reflect.Type{
-		"MotorRun": reflect.TypeFor[v1alpha1.MotorRun](), "MotorStep": reflect.TypeFor[v1alpha1.MotorStep](), "MotorCortex": reflect.TypeFor[v1alpha1.MotorCortex](),
-		"Skill": reflect.TypeFor[v1alpha1.Skill](), "SkillRevision": reflect.TypeFor[v1alpha1.SkillRevision](),
-	}) {
-		t.Errorf("docs/api.md does not have the field %s", path)
-	}
-}
-
-// A field of one kind is not documented by a word of prose, nor by another kind's field of the same name.
-func TestFieldsThatAreNotDocumentedAreFound(t *testing.T) {
-	t.Parallel()
-	const reference = "## MotorRun\n\nThe `mode`, and what the task is.\n\n## Skill\n\n`task`\n\n```\nsuspend: true\n```\n"
-	missing := undocumented(reference, map[string]reflect.Type{"MotorRun": reflect.TypeFor[v1alpha1.MotorRun](), "Skill": reflect.TypeFor[v1alpha1.Skill]()})
-	for _, path := range []string{"MotorRun.spec.task", "MotorRun.spec.suspend", "MotorRun.status.attempts", "Skill.spec.source"} {
-		if !slices.Contains(missing, path) {
-			t.Errorf("%s is not found missing", path)
-		}
-	}
-	if slices.Contains(missing, "MotorRun.spec.mode") {
-		t.Error("what is documented is found missing")
-	}
-}
-
-// undocumented gives the paths of fields that are named in no code span in the section of a kind which has them. A type that several
-// kinds have is documented once.
-func undocumented(reference string, kinds map[string]reflect.Type) []string {
-	type field struct {
-		of   reflect.Type
-		name string
-	}
-	documented, paths := map[field]bool{}, map[field]string{}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		words := codeWords(section(reference, kind))
-		eachField(kinds[kind], kind, func(of reflect.Type, name, path string) {
-			f := field{of, name}
-			documented[f] = documented[f] || words[name]
-			if paths[f] == "" {
-				paths[f] = path
-			}
-		})
-	}
-	var missing []string
-	for f, path := range paths {
-		if !documented[f] {
-			missing = append(missing, path)
-		}
-	}
-	slices.Sort(missing)
-	return missing
-}
-
-// section is what stands below a heading of the second level.
-func section(reference, heading string) string {
-	var text strings.Builder
-	for part := range strings.SplitSeq(reference, "\n## ") {
-		// What is about a Skill has several headings of that level.
-		if title, body, _ := strings.Cut(strings.TrimPrefix(part, "## "), "\n"); slices.Contains(strings.Fields(title), heading) {
-			text.WriteString(body)
-		}
-	}
-	return text.String()
-}
-
-var (
-	codeSpan = regexp.MustCompile("`[^`\n]+`")
-	word     = regexp.MustCompile(`\w+`)
-)
-
-// codeWords are the words in a text's code spans.
-func codeWords(text string) map[string]bool {
-	words := map[string]bool{}
-	for _, span := range codeSpan.FindAllString(text, -1) {
-		for _, w := range word.FindAllString(span, -1) {
-			words[w] = true
-		}
-	}
-	return words
-}
-
-// eachField calls yield for all fields of a type of the API.
-func eachField(t reflect.Type, path string, yield func(of reflect.Type, name, path string)) {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || t.PkgPath() != reflect.TypeFor[v1alpha1.MotorRun]().PkgPath() {
-		return // Conditions, times and quantities are documented elsewhere.
-	}
-	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" || f.Type == reflect.TypeFor[metav1.ObjectMeta]() {
-			continue
-		}
-		if name != "spec" && name != "status" {
-			yield(t, name, path+"."+name)
-		}
-		eachField(f.Type, path+"."+name, yield)
 	}
 }
 
