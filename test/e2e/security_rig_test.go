@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,6 +68,9 @@ var world struct {
 	proxies map[netip.Addr]bool
 	// received are the requests that came to api.test.
 	received []received
+
+	// busy says that the path /busy was asked for, which has no answer the first time.
+	busy atomic.Bool
 }
 
 // received is a request as a host got it.
@@ -185,6 +189,12 @@ func host(name string) http.Handler {
 				case <-r.Context().Done():
 				}
 			}
+		case "/busy":
+			if world.busy.CompareAndSwap(false, true) {
+				http.Error(w, "try again in a moment", http.StatusServiceUnavailable)
+				return
+			}
+			fmt.Fprintln(w, "all is well")
 		case "/rates":
 			if name == "allowed.test" {
 				http.Redirect(w, r, "http://sub.wild.test/rates", http.StatusMovedPermanently)

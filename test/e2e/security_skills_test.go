@@ -130,6 +130,33 @@ func TestSecuritySkillNeedsADomain(t *testing.T) {
 	wantNothingElseLeft(t)
 }
 
+// A host that has no answer for a moment is asked again, and nobody blames the skill for it.
+func TestSecuritySkillIsNotBlamedForAHost(t *testing.T) {
+	t.Parallel()
+	ns := modelNamespace(t, "busy")
+	createSkill(t, ns, "status", "Get http://allowed.test/busy.", v1alpha1.SkillPolicy{
+		Tools: []v1alpha1.ToolName{"fetch", "edit"}, Domains: []v1alpha1.Domain{"allowed.test:80"},
+	})
+	before := approved(t, ns, "status")
+	world.busy.Store(false)
+	done := wantCompleted(t, startSkillRun(t, ns, "skill-busy", "status"), 2*soon)
+	journal := wantWholeJournal(t, done)
+	if r := journal[0].Status.Results[0]; !strings.Contains(r.Output, "503") && r.OK {
+		t.Errorf("the first answer of the host is %+v", r)
+	}
+	if r := journal[1].Status.Results[0]; !r.OK || !strings.Contains(r.Output, "all is well") {
+		t.Errorf("the second answer of the host is %+v", r)
+	}
+	after := awaitState(t, ns, "status", v1alpha1.SkillApproved)
+	if done.Status.Result.Skills != nil || after.Status.ContentHash != before.Status.ContentHash || len(after.Status.Revisions) != 1 {
+		t.Errorf("the run changed %+v, and the skill is %+v", done.Status.Result.Skills, after.Status)
+	}
+	if len(done.Status.Attempts) != 1 {
+		t.Errorf("the run took %d attempts", len(done.Status.Attempts))
+	}
+	wantNothingElseLeft(t)
+}
+
 // A skill that was found online comes with what it says, and with nobody's approval.
 func TestSecuritySkillFoundOnline(t *testing.T) {
 	t.Parallel()
@@ -147,6 +174,10 @@ func TestSecuritySkillFoundOnline(t *testing.T) {
 	}
 	var rev v1alpha1.SkillRevision
 	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: s.Status.Revision}, &rev))
+	if from := rev.Spec.ExtractedFrom; from == nil || from.Run != run.Name || len(from.Sources) != 1 ||
+		from.Sources[0].URL != "http://allowed.test/pages/SKILL.md" || from.Sources[0].FetchedAt.IsZero() {
+		t.Errorf("it comes from %+v", from)
+	}
 	if f := rev.Status.Findings; len(f) != 1 || f[0].Kind != v1alpha1.FindingUnknownKey || !strings.Contains(f[0].Message, "author") {
 		t.Errorf("findings %+v", f)
 	}
