@@ -130,6 +130,41 @@ func TestSecuritySkillNeedsADomain(t *testing.T) {
 	wantNothingElseLeft(t)
 }
 
+// A run that can do nothing about a skill that does not work any more fails. Another run, which is made for that, finds out what has
+// changed and writes the skill anew; a person approves it together with what it needs, and the next run of the skill succeeds.
+func TestSecuritySkillIsRepairedByAnotherRun(t *testing.T) {
+	t.Parallel()
+	ns := modelNamespace(t, "research")
+	createSkill(t, ns, "tariffs", "Get http://allowed.test/rates.", v1alpha1.SkillPolicy{Tools: []v1alpha1.ToolName{"fetch"}, Domains: []v1alpha1.Domain{"allowed.test:80"}})
+	first := approved(t, ns, "tariffs")
+	stuck := startSkillRun(t, ns, "skill-stuck", "tariffs", withLimits(v1alpha1.RunLimits{MaxIterations: 2}))
+	ended := awaitRun(t, stuck, soon, "its end", func(r *v1alpha1.MotorRun) bool { return isTrue(r, v1alpha1.ConditionFinished) })
+	if ended.Status.Phase != v1alpha1.PhaseFailed || failureAt(t, ended, 0).Message == "" {
+		t.Errorf("the run that can do nothing ended as %s", ended.Status.Phase)
+	}
+	research := wantCompleted(t, startRun(t, "skill-research", inNamespace(ns), withDomains("sub.wild.test:80"), func(r *v1alpha1.MotorRun) {
+		r.Spec.Tools = []v1alpha1.ToolName{"fetch", "write"}
+	}), 2*soon)
+	left := research.Status.Result.Skills
+	if left == nil || len(left.Updated) != 1 || len(left.Created)+len(left.Rejected) != 0 || left.Updated[0].Name != "tariffs" {
+		t.Fatalf("the run left %+v", left)
+	}
+	repaired := left.Updated[0].Revision
+	s := awaitSkill(t, ns, "tariffs", soon, "the proposal", func(s *v1alpha1.Skill) bool { return s.Status.Revision == repaired && s.Status.Review != nil })
+	if s.Status.State != v1alpha1.SkillApproved || s.Status.Approved.ContentHash != first.Status.ContentHash {
+		t.Errorf("before anybody decides the skill is %+v", s.Status)
+	}
+	motor(t, "skill", "approve", "-n", ns, "tariffs", "--revision", repaired, "--add-domain", "sub.wild.test:80")
+	awaitSkill(t, ns, "tariffs", soon, "the approval of the proposal", func(s *v1alpha1.Skill) bool {
+		return s.Status.State == v1alpha1.SkillApproved && s.Status.Approved.Revision == repaired
+	})
+	again := wantCompleted(t, startSkillRun(t, ns, "skill-tariffs", "tariffs"), 2*soon)
+	if got := again.Status.Result; !strings.Contains(got.Summary, "EUR 1") || got.Skills != nil || again.Status.Skill.Revision != repaired {
+		t.Errorf("the corrected skill came to %+v", got)
+	}
+	wantNothingElseLeft(t)
+}
+
 // A host that has no answer for a moment is asked again, and nobody blames the skill for it.
 func TestSecuritySkillIsNotBlamedForAHost(t *testing.T) {
 	t.Parallel()
