@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,7 +23,7 @@ import (
 )
 
 const (
-	testKey = "sk-test-4711abcdefghijklmnop"
+	testKey = "sk-test-zqxwabcdefghijklmnop"
 	okBody  = `{"model":"m-2026","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"done"}}],
 		"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10,"prompt_tokens_details":{"cached_tokens":5}}}`
 )
@@ -115,6 +117,10 @@ func TestFailures(t *testing.T) {
 			reason: motorloop.ReasonModelNotFound, says: `Check that it has the model "m"`, kind: act, tries: 1,
 		},
 		"redirect to nowhere": {handle: always(304, ""), reason: motorloop.ReasonModelNotFound, says: "answered 304: it redirects", kind: act, tries: 1},
+		"402": {
+			handle: always(402, `{"error":{"message":"top up"}}`),
+			reason: motorloop.ReasonModelQuota, says: "needs credit or a higher quota", kind: act, tries: 1,
+		},
 		"401 with the key": {
 			handle: always(401, `{"error":{"message":"Incorrect API key provided: `+testKey+`"}}`),
 			reason: motorloop.ReasonModelUnauthorized, says: "refused the API key with status 401", kind: act, tries: 1,
@@ -289,7 +295,7 @@ func failureOf(t *testing.T, err error, want kind) *motorloop.Failure {
 // checkNoKey fails if the key, or so much of its beginning that it can be recognized, is in s.
 func checkNoKey(t *testing.T, s string) {
 	t.Helper()
-	if strings.Contains(s, testKey[:6]) || strings.Contains(s, "4711") {
+	if strings.Contains(s, testKey[:6]) || strings.Contains(s, "zqxw") {
 		t.Errorf("the key shows in %q", s)
 	}
 }
@@ -348,6 +354,53 @@ func TestUnreachable(t *testing.T) {
 	f := failureOf(t, err, away)
 	if f.Reason != motorloop.ReasonModelUnavailable || !strings.Contains(f.Message, "connection refused") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A certificate that is not trusted, and an endpoint that speaks no TLS, stay so until somebody sees to it: they are asked once.
+func TestCertificates(t *testing.T) {
+	t.Parallel()
+	var tries atomic.Int32
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	go func() {
+		for {
+			conn, err := other.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "220 mail.test ready\r\n")
+			_ = conn.Close()
+		}
+	}()
+	for name, address := range map[string]string{
+		"not trusted": secure.URL, "no TLS": strings.Replace(plain.URL, "http:", "https:", 1), "neither TLS nor HTTP": "https://" + other.Addr().String(),
+	} {
+		o := quick()
+		tries.Store(0)
+		dialer := &net.Dialer{}
+		transport := &http.Transport{DialContext: func(ctx context.Context, network, to string) (net.Conn, error) {
+			tries.Add(1)
+			return dialer.DialContext(ctx, network, to)
+		}}
+		o.HTTPClient = &http.Client{Transport: transport}
+		c, err := New(Endpoint{BaseURL: address, Model: "m"}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ask(t.Context(), c)
+		if f := failureOf(t, err, act); f.Reason != motorloop.ReasonModelCertificate || tries.Load() != 1 {
+			t.Errorf("%s: %+v after %d tries", name, f, tries.Load())
+		}
 	}
 }
 

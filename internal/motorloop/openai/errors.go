@@ -111,7 +111,8 @@ func isCertificate(err error) bool {
 		return true
 	}
 	_, ok := errors.AsType[tls.RecordHeaderError](err)
-	return ok
+	// net/http has an error of its own for what speaks HTTP.
+	return ok || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 func (c *Client) tooSlow(what string) *tryError {

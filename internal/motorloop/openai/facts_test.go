@@ -68,6 +68,23 @@ func TestRefusedInEveryForm(t *testing.T) {
 	}
 }
 
+// An error that would cost much to read says nothing.
+func TestErrorBodyIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, beside := range map[string]string{
+		"deep":  strings.Repeat("[", 64) + strings.Repeat("]", 64),
+		"broad": "[" + strings.Repeat("{},", 4096) + "{}]",
+	} {
+		body := func(beside string) []byte { return []byte(`{"error":{"message":"why"},"beside":` + beside + "}") }
+		if got := errorBody(body(beside)); got != (apiError{}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got := errorBody(body("[]")); got.text != "why" {
+			t.Errorf("without it: %+v", got)
+		}
+	}
+}
+
 func TestWindowsInErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{

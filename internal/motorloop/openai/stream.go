@@ -360,8 +360,11 @@ func (p *parts) add(chunk *openaigo.ChatCompletionChunk) error {
 			p.addCall(&choice.Delta.ToolCalls[n])
 		}
 	}
-	if p.size > maxResponseBytes || len(p.calls) > maxParts {
+	switch {
+	case p.size > maxResponseBytes:
 		return malformed(fmt.Sprintf("answered with more than %d MiB", maxResponseBytes>>20))
+	case len(p.calls) > maxParts:
+		return malformed(fmt.Sprintf("answered with more than %d calls", maxParts))
 	}
 	return nil
 }

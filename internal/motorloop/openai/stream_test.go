@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
 
 const (
@@ -78,6 +79,9 @@ func TestStreams(t *testing.T) {
 		"an error in the middle":          {"text/event-stream", events(deltaText, `{"error":{"message":"overloaded"}}`), motorloop.Answer{}, "overloaded", motorloop.Usage{}},
 		"a line that never ends":          {"text/event-stream", "data: " + strings.Repeat("x", maxResponseBytes+100), motorloop.Answer{}, "a part of more than 1 MiB", motorloop.Usage{}},
 		"text that never ends":            {"text/event-stream", strings.Repeat(events(strings.Replace(deltaText, "do", strings.Repeat("x", 1<<18), 1)), 5), motorloop.Answer{}, "more than 1 MiB", motorloop.Usage{}},
+		"calls that never end":            {"text/event-stream", manyCalls(maxParts + 1), motorloop.Answer{}, "more than 256 calls", motorloop.Usage{}},
+		"comments that never end":         {"text/event-stream", events(deltaText) + strings.Repeat(": "+strings.Repeat("x", 1<<10)+"\n\n", 64<<10), motorloop.Answer{}, "streamed more than 64 MiB", motorloop.Usage{}},
+		"another answer beside it":        {"text/event-stream", events(deltaText, strings.Replace(deltaMore, `"index":0`, `"index":1`, 1), deltaMore, deltaEnd, deltaCost), answered(), "", motorloop.Usage{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,6 +103,41 @@ func TestStreams(t *testing.T) {
 				t.Errorf("its tries cost %+v, want %+v", o.Usage, tt.usage)
 			}
 		})
+	}
+}
+
+// manyCalls is a stream that begins so many calls.
+func manyCalls(n int) string {
+	var chunks []string
+	for i := range n {
+		chunks = append(chunks, fmt.Sprintf(`{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"i%d","function":{"name":"bash"}}]}}]}`, i, i))
+	}
+	return events(chunks...)
+}
+
+// A stream may take longer to begin the more often answers were given up before, within the time for the whole; what does not stream has that.
+func TestFirstByte(t *testing.T) {
+	t.Parallel()
+	const minute = time.Minute
+	for name, tt := range map[string]struct {
+		idle, request time.Duration
+		facts         breaker.Facts
+		want          time.Duration
+	}{
+		"at first":                      {minute, 30 * minute, breaker.Facts{}, minute},
+		"after two that were given up":  {minute, 30 * minute, breaker.Facts{SilentFor: 2}, 4 * minute},
+		"ten minutes at most":           {2 * minute, 30 * minute, breaker.Facts{SilentFor: 3}, 10 * minute},
+		"unless a pause may be longer":  {15 * minute, 30 * minute, breaker.Facts{SilentFor: 1}, 15 * minute},
+		"no longer than the whole":      {minute, 3 * minute, breaker.Facts{SilentFor: 3}, 3 * minute},
+		"an endpoint that never begins": {minute, 30 * minute, breaker.Facts{SilentFor: 1, NoStream: true}, 30 * minute},
+	} {
+		c, err := New(Endpoint{BaseURL: "http://model.test/v1", Model: "m"}, Options{IdleTimeout: tt.idle, RequestTimeout: tt.request})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.firstByte(tt.facts); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
 	}
 }
 
@@ -163,6 +202,7 @@ func TestSlownessIsNoStall(t *testing.T) {
 		"26 s for each part, 130 s in all":  {"text/event-stream", stream, 26 * time.Second, 26 * time.Second, 1, ""},
 		"more than six minutes":             {"text/event-stream", stream, 80 * time.Second, 80 * time.Second, 1, ""},
 		"130 s of silence before the whole": {"application/json", []string{okBody}, 0, 130 * time.Second, 2, ""},
+		"headers, and the body much later":  {"text/event-stream", append([]string{""}, stream...), 80 * time.Second, 80 * time.Second, 1, ""},
 		"a stall in the middle":             {"text/event-stream", stream, 91 * time.Second, 0, 1, "sent nothing more for 1m30s"},
 		"longer than an answer may take":    {"text/event-stream", longer(stream, 40), 60 * time.Second, 0, 1, "was not done with its answer within 30m0s"},
 	} {
