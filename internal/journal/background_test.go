@@ -61,3 +61,44 @@ func TestProgramsOf(t *testing.T) {
 		}
 	}
 }
+
+// A program that no call of the attempt has left is another attempt's, as long as it runs.
+func TestForeignPrograms(t *testing.T) {
+	t.Parallel()
+	l := &Log{steps: []v1alpha1.MotorStep{storedStep(v1alpha1.MotorStepStatus{})}}
+	for name, tt := range map[string]struct {
+		program toolapi.Program
+		want    bool
+	}{
+		"its own":           {toolapi.Program{Call: "a0-s1-c0", State: toolapi.ProgramRunning}, false},
+		"another attempt's": {toolapi.Program{Call: "a1-s1-c0", State: toolapi.ProgramRunning}, true},
+		"one that is over":  {toolapi.Program{Call: "a1-s1-c0", State: toolapi.ProgramSucceeded}, false},
+	} {
+		if got := l.HasForeignPrograms([]toolapi.Program{tt.program}); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// What an attempt before left may still run, and is nothing of this one.
+func TestProgramsOfAttempts(t *testing.T) {
+	t.Parallel()
+	runs := storedStep(v1alpha1.MotorStepStatus{Background: []v1alpha1.StepProgram{{CallID: "a0-s1-c0", State: v1alpha1.ProgramRunning}}})
+	l := &Log{before: []v1alpha1.MotorStep{runs}, steps: []v1alpha1.MotorStep{storedStep(v1alpha1.MotorStepStatus{})}}
+	if !l.MayHavePrograms() || l.HasPrograms() {
+		t.Errorf("there may be some: %t, of this attempt: %t", l.MayHavePrograms(), l.HasPrograms())
+	}
+}
+
+// The model is told of an end once: with the turn in whose time it was seen.
+func TestNotesOfATurn(t *testing.T) {
+	t.Parallel()
+	l := &Log{steps: []v1alpha1.MotorStep{storedStep(v1alpha1.MotorStepStatus{Background: []v1alpha1.StepProgram{
+		{CallID: "a0-s1-c0", State: v1alpha1.ProgramLost, FoundIn: 2}, {CallID: "a0-s1-c0", State: v1alpha1.ProgramSucceeded, FoundIn: 2},
+	}})}}
+	for turn, want := range map[int32]int{1: 0, 2: 1, 3: 0} {
+		if got := l.notes(turn); len(got) != want {
+			t.Errorf("with turn %d: %q", turn, got)
+		}
+	}
+}

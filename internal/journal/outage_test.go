@@ -48,3 +48,37 @@ func TestOutageCostsCountOnce(t *testing.T) {
 		t.Errorf("after %d lost answers, the cost is %+v", lost, u)
 	}
 }
+
+// An outage has one step. What else it came to is noted there, each try adds its cost, and the next answer waits for an outage of its own.
+func TestAnOutageIsOneStep(t *testing.T) {
+	t.Parallel()
+	l, c := stored(t)
+	l.run.Namespace, l.run.Name, l.run.UID = "ns", "run", "uid"
+	away := func(o motorloop.Outage) *v1alpha1.MotorStep {
+		t.Helper()
+		s, err := l.Away(t.Context(), &o, 3600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found v1alpha1.MotorStep
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(s), &found); err != nil {
+			t.Fatal(err)
+		}
+		return &found
+	}
+	cost := motorloop.Usage{PromptTokens: 7, CompletionTokens: 2}
+	first := away(motorloop.Outage{Reason: "ModelUnavailable", Message: "503", Usage: cost})
+	again := away(motorloop.Outage{Reason: "ModelUnavailable", Message: "503", Usage: cost})
+	if u := again.Status.FailedUsage; again.Name != first.Name || u.PromptTokens != 14 || u.CompletionTokens != 4 || u.TotalTokens != 18 || again.Status.Outage != nil {
+		t.Errorf("after a second try of the same reason: %s %+v", again.Name, again.Status)
+	}
+	act := away(motorloop.Outage{Reason: "ModelUnavailable", Message: "gone", MustAct: true})
+	if o := act.Status.Outage; act.Name != first.Name || o == nil || !o.MustAct || act.Status.FailedUsage.TotalTokens != 18 {
+		t.Errorf("when somebody must act: %s %+v", act.Name, act.Status)
+	}
+	l.steps = append(l.steps, storedStep(v1alpha1.MotorStepStatus{}))
+	next := away(motorloop.Outage{Reason: "ModelUnavailable", Message: "503"})
+	if next.Name == first.Name || next.Spec.Index != 2 || next.Status.FailedUsage.TotalTokens != 0 {
+		t.Errorf("of the next answer: %s %+v", next.Name, next.Status)
+	}
+}
