@@ -57,6 +57,7 @@ func TestGatewaysOfIPv6(t *testing.T) {
 		zero + " 00 " + zero + " 00 fd000000000000000000000000000001 00000400 00000001 00000000 00000003 eth0",
 		zero + " 00 " + zero + " 00 " + zero + " ffffffff 00000001 00000000 00200200 lo",
 		"fe800000000000000000000000000000 40 " + zero + " 00 " + zero + " 00000100 00000001 00000000 00000001 eth0",
+		zero + " 08 " + zero + " 00 fd000000000000000000000000000002 00000400 00000001 00000000 00000003 eth0",
 		"nonsense",
 	}, "\n")
 	got := parseGatewaysOfIPv6(strings.NewReader(text))

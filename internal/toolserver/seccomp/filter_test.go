@@ -131,6 +131,7 @@ func TestFilter(t *testing.T) {
 		"a hole":                  {four, call{func(a arch) uint32 { return a.fallocate }, []uint64{3, 3, 0, 1 << 30}}, retAllow},
 		"room ahead":              {four, call{func(a arch) uint32 { return a.fallocate }, []uint64{3, 0, 0, 1 << 30}}, unsupported},
 		"room ahead, size kept":   {four, call{func(a arch) uint32 { return a.fallocate }, []uint64{3, 1, 0, 1 << 30}}, unsupported},
+		"a hole, and more":        {four, call{func(a arch) uint32 { return a.fallocate }, []uint64{3, 0x13, 0, 1 << 30}}, unsupported},
 		"a range of zeros":        {four, call{func(a arch) uint32 { return a.fallocate }, []uint64{3, 0x11, 0, 1 << 30}}, unsupported},
 		"room ahead by ioctl":     {four, call{func(a arch) uint32 { return a.ioctl }, []uint64{3, 0x4030582a | junk}}, noSuchIoctl},
 		"an extent size":          {four, call{func(a arch) uint32 { return a.ioctl }, []uint64{3, 0x401c5820}}, noSuchIoctl},
@@ -148,6 +149,33 @@ func TestFilter(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Whatever takes room without a write, makes a filesystem in a folder, or joins a group is refused, by the kernel's numbers.
+func TestEveryRequestThatIsRefused(t *testing.T) {
+	type request struct {
+		of   func(arch) uint32
+		args []uint64
+		want uint32
+	}
+	var requests []request
+	for _, command := range []uint64{
+		0x40305828, 0x4030582a, 0x40305839, 0x4030580a, 0x40305824, 0x401c5820, 0x5000940e, 0x50009418, 0x50009401, 0x50009417,
+	} {
+		requests = append(requests, request{func(a arch) uint32 { return a.ioctl }, []uint64{3, command}, noSuchIoctl})
+	}
+	for level, options := range map[uint64][]uint64{0: {35, 39, 42, 46}, 41: {20, 27, 42, 46}} {
+		for _, option := range options {
+			requests = append(requests, request{func(a arch) uint32 { return a.setsockopt }, []uint64{3, level, option}, notPermitted})
+		}
+	}
+	for _, r := range requests {
+		for of, a := range map[string]arch{"amd64": amd64, "arm64": arm64} {
+			if got := filtered(t, a.program(Families{IPv4: true, IPv6: true}), a.audit, r.of(a), r.args...); got != r.want {
+				t.Errorf("%s: call %d %#x: %#x, want %#x", of, r.of(a), r.args, got, r.want)
+			}
+		}
 	}
 }
 
