@@ -6,6 +6,7 @@ package e2e_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,8 +71,11 @@ for to in (base + ".255", "255.255.255.255", "224.0.0.1"):
     except OSError: pass
 for family in (socket.AF_PACKET, socket.AF_NETLINK, socket.AF_VSOCK):
     attempt("a socket of family %d" % family, lambda: socket.socket(family, socket.SOCK_RAW))
+def metadata():
+    s = socket.create_connection(("169.254.169.254", 80), 5); s.sendall(("GET /%s HTTP/1.0\r\n\r\n" % name).encode()); s.recv(100)
+attempt("the metadata of the node", metadata)
 if name == "sandbox":
-    for port in (80, 6443, 10250): attempt("169.254.169.254 port %d" % port, lambda: tcp(socket.AF_INET, ("169.254.169.254", port), name))
+    for port in (6443, 10250): attempt("169.254.169.254 port %d" % port, lambda: tcp(socket.AF_INET, ("169.254.169.254", port), name))
     attempt("the limits of process 1", lambda: resource.prlimit(1, resource.RLIMIT_FSIZE, (16, 16)))
     attempt("the priority of process 1", lambda: os.setpriority(os.PRIO_PROCESS, 1, 19))
     attempt("the scheduler of process 1", lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0)))
@@ -97,7 +101,7 @@ for line in open("/proc/net/arp").readlines()[1:]:
 func TestSecurityOtherFamilies(t *testing.T) {
 	t.Parallel()
 	victim, ordinary := startListener(t, "victim"), startListener(t, "ordinary")
-	_, _, _ = tryKubectl(t.Context(), "", "-n", ordinary.Namespace, "exec", ordinary.Name, "--", "python3", "-c", reaches, "ordinary", victim.Status.PodIP)
+	reached, stderr, err := tryKubectl(t.Context(), "", "-n", ordinary.Namespace, "exec", ordinary.Name, "--", "python3", "-c", reaches, "ordinary", victim.Status.PodIP)
 	script := "cat > reaches.py <<'END'\n" + reaches + "END\npython3 -c 'import socket; socket.socket(socket.AF_INET6)' 2>&1 | tail -1\n" +
 		"python3 reaches.py sandbox " + victim.Status.PodIP + "\n"
 	done := wantCompleted(t, startRun(t, "case", withScript("case.sh", script)), 2*soon)
@@ -111,13 +115,20 @@ func TestSecurityOtherFamilies(t *testing.T) {
 	if strings.Contains(heard, "sandbox") {
 		t.Errorf("the foreign Pod heard the sandbox:\n%s", heard)
 	}
+	asked := requestsTo("metadata")
+	if slices.ContainsFunc(asked, func(r received) bool { return r.path == "/sandbox" }) {
+		t.Error("the sandbox got through to the address at which clouds have the credentials of a node")
+	}
+	if !strings.Contains(reached, "reached the metadata of the node") || !slices.ContainsFunc(asked, func(r received) bool { return r.path == "/ordinary" }) {
+		t.Errorf("an ordinary Pod does not get to that address either: %v\n%s\n%s\n%+v", err, reached, stderr, asked)
+	}
 	// Without this the silence of the sandbox would mean nothing.
 	if !strings.Contains(heard, "ordinary-six") {
 		t.Errorf("an ordinary Pod does not get through by the address of the link either:\n%s", heard)
 	}
 
-	asked := awaitQuestion(t, startRun(t, "case-ask", withScript("case.sh", "python3 -m http.server --bind :: 9001 >/dev/null 2>&1 & echo began"), withScript("after.sh", "true")))
-	entered := kubectl(t, "-n", victim.Namespace, "exec", victim.Name, "--", "python3", "-c", enters, asked.Status.Sandbox.PodIP)
+	waiting := awaitQuestion(t, startRun(t, "case-ask", withScript("case.sh", "python3 -m http.server --bind :: 9001 >/dev/null 2>&1 & echo began"), withScript("after.sh", "true")))
+	entered := kubectl(t, "-n", victim.Namespace, "exec", victim.Name, "--", "python3", "-c", enters, waiting.Status.Sandbox.PodIP)
 	if strings.TrimSpace(entered) != "tried" {
 		t.Errorf("a foreign Pod tried the sandbox by the address of its link: %q", entered)
 	}

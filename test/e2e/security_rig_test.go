@@ -46,7 +46,7 @@ var (
 	evilHost         = netip.MustParseAddr("45.45.45.66")
 	forbiddenAnswers = map[string]internet.Answer{
 		"internal.test": {Addresses: []netip.Addr{netip.MustParseAddr("10.96.0.1")}},
-		"metadata.test": {Addresses: []netip.Addr{netip.MustParseAddr("169.254.169.254")}},
+		"metadata.test": {Addresses: []netip.Addr{internet.Metadata}},
 		"loopback.test": {Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}},
 		"node.test":     {Addresses: []netip.Addr{nodeAddress}},
 		"mixed.test":    {Addresses: []netip.Addr{allowedHost, netip.MustParseAddr("10.96.0.1")}},
@@ -104,6 +104,7 @@ func startWorld(ctx context.Context) error {
 		}
 	}
 	if err := errors.Join(
+		net.HTTP(ctx, netip.AddrPortFrom(internet.Metadata, 80), host("metadata")),
 		net.HTTPS(ctx, "api.agentmail.test", mailHost, mailAPI(world.value)), net.HTTPS(ctx, "packages.test", packageHost, packages()),
 	); err != nil {
 		return err
@@ -304,7 +305,7 @@ func wantSaid(t *testing.T, run *v1alpha1.MotorRun, call int, want ...string) {
 
 // isProbe says whether a packet is one of the tool server's own proof, which it sends until it is blocked.
 func isProbe(p internet.Packet) bool {
-	return p.To == netip.MustParseAddr("1.1.1.1") && p.Port == 443 || p.To == netip.MustParseAddr("169.254.169.254") && p.Port == 80
+	return p.To == netip.MustParseAddr("1.1.1.1") && p.Port == 443 || p.To == internet.Metadata && p.Port == 80
 }
 
 // mayLeave says whether the proxy may have sent a packet: a question to its DNS server, or to a host that a test allowed.

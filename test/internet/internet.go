@@ -30,6 +30,8 @@ var (
 	Network = netip.MustParsePrefix("45.45.45.0/24")
 	// DNS is the address of the DNS server.
 	DNS = netip.MustParseAddr("45.45.45.53")
+	// Metadata is where clouds have the credentials of a node. A host can be there too.
+	Metadata = netip.MustParseAddr("169.254.169.254")
 
 	clusterSide = netip.MustParseAddr("45.45.45.1")
 	farSide     = netip.MustParseAddr("45.45.45.2")
@@ -98,6 +100,7 @@ func (i *Internet) plug(ctx context.Context, node netip.Addr) error {
 		"route add local 45.45.45.16/28 dev lo table local",
 		"route add local 45.45.45.32/27 dev lo table local",
 		"route add local 45.45.45.64/26 dev lo table local",
+		"route add local " + Metadata.String() + "/32 dev lo table local",
 		"address add " + farSide.String() + "/24 dev " + farLink,
 		"link set " + farLink + " addrgenmode none",
 		"link set " + farLink + " up",
