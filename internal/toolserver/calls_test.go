@@ -7,7 +7,6 @@ package toolserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -169,31 +168,6 @@ func TestStopEndsCalls(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.wantRuns(1)
-}
-
-// Every tool that the end of the server cuts off leaves an unknown outcome, not only the programs.
-func TestStopLeavesEveryToolUnknown(t *testing.T) {
-	for name, call := range map[string]func(*sandbox) toolapi.Call{
-		"bash": func(*sandbox) toolapi.Call { return waitingCall(t, "bash") },
-		"code": func(*sandbox) toolapi.Call {
-			return newCallOf(t, "code", toolapi.ToolCode, toolapi.CodeArgs{Language: toolapi.LanguagePython, Source: "import time\nopen('begun','w').close()\ntime.sleep(1000)"})
-		},
-		"oneshot": func(s *sandbox) toolapi.Call {
-			return newCallOf(t, "oneshot", toolapi.ToolOneshot, toolapi.OneshotArgs{Language: toolapi.LanguagePython, TimeoutMs: 5000, Source: fmt.Sprintf("import time\nopen(%q,'w').close()\ntime.sleep(1000)", s.workspace+"/begun")})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newSandbox(t)
-			c := call(s)
-			go func() { _, _ = s.client(1).Call(testContext(t), c) }()
-			s.awaitBegun()
-			s.stop()
-			s.start()
-			if r := s.runCall(c); r.ErrorCode != toolapi.CodeOutcomeUnknown {
-				t.Errorf("%+v", r)
-			}
-		})
-	}
 }
 
 func TestCallMismatch(t *testing.T) {

@@ -194,6 +194,29 @@ func TestFetchToFiles(t *testing.T) {
 	}
 }
 
+// A header that stands for another method would have the host do what was not judged, or was not asked about. Some hosts read _ as -.
+func TestFetchTakesNoHeaderOfItsOwn(t *testing.T) {
+	s, in := newStandIn(t, func(http.ResponseWriter, *http.Request) {})
+	for _, name := range []string{
+		"Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Expect", "Host", "Http2-Settings", "Forwarded", "Via",
+		"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "Proxy-Authorization", "Proxy-Connection",
+	} {
+		for _, spelled := range []string{name, strings.ToUpper(name), strings.ToLower(name), strings.ReplaceAll(name, "-", "_"), strings.ToLower(strings.ReplaceAll(name, "-", "_"))} {
+			args := toolapi.FetchArgs{URL: "http://a.test/", Headers: map[string]string{spelled: "DELETE"}}
+			got := s.run(toolapi.ToolFetch, args)
+			if got.OK || got.ErrorCode != toolapi.CodeInvalidArguments || !strings.Contains(got.Output, "cannot be given: it is set by itself") {
+				t.Errorf("%s: %+v", spelled, got)
+			}
+		}
+	}
+	if r := s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "http://a.test/", Headers: map[string]string{"X-HTTP-Method-Overrides": "x", "X_Method": "y"}}); !r.OK {
+		t.Errorf("other headers: %+v", r)
+	}
+	if seen := in.requests(); len(seen) != 1 {
+		t.Errorf("the host saw %q", seen)
+	}
+}
+
 func TestFetchArguments(t *testing.T) {
 	s, in := newStandIn(t, func(http.ResponseWriter, *http.Request) {})
 	s.write("big", strings.Repeat("x", maxBodyFileBytes+1))

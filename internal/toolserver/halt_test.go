@@ -79,6 +79,46 @@ func TestHaltEndsTheBackground(t *testing.T) {
 	}
 }
 
+// A server's program outlives the calls that are made of it, and what one of them started outlives that one. None of both outlives the
+// walls, in the middle of a call or between two.
+func TestHaltEndsTheProgramsOfMCPServers(t *testing.T) {
+	s := sandboxWithTables(t, "")
+	server := s.friendly()
+	word := fmt.Sprintf("halted-of-a-server-%d", os.Getpid())
+	if r := s.mcp("run", "(exec -a "+word+" sleep 1000) >/dev/null 2>&1 &"); !r.OK {
+		t.Fatalf("%+v", r)
+	}
+	await(t, "what the server started", func() bool { return len(marked(t, word)) > 0 })
+	if before := marked(t, mcpMark); len(before) == 0 {
+		t.Fatal("the server's program is not found")
+	}
+	answer := make(chan toolapi.Result, 1)
+	halt := func(when string) {
+		t.Helper()
+		if resp, err := s.client(1).Halt(testContext(t)); err != nil || resp.All != 0 {
+			t.Fatalf("%s: %+v %v", when, resp, err)
+		}
+		if left := append(marked(t, word), marked(t, mcpMark)...); len(left) > 0 {
+			t.Fatalf("%s: %v still run", when, left)
+		}
+	}
+	halt("between two calls")
+	// Nothing begins before the walls are closed, and then the server is there again.
+	if r := s.mcp("echo", "again"); r.Output != "again\n" {
+		t.Fatalf("after the halt: %+v, %+v", r, s.setMCP(server))
+	}
+	client, call := s.client(1), newCallOf(t, "", "mcp__srv__run", echoArgs{Text: "touch begun; exec -a " + word + " sleep 1000"})
+	go func() {
+		r, _ := client.Call(testContext(t), call)
+		answer <- r
+	}()
+	s.awaitBegun()
+	halt("in the middle of a call")
+	if r := <-answer; r.OK || r.ErrorCode != toolapi.CodeCancelled {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestHaltNamesTheConnectionsThatAreLeft(t *testing.T) {
 	s := sandboxWithTables(t, strings.Repeat("   0: 0200000A:C001 0300000A:2328 04\n", 20))
 	resp, err := s.client(1).Halt(testContext(t))
