@@ -62,6 +62,7 @@ func Parse(line string) (List, error) {
 		return List{}, err
 	}
 	p.settleArithmetic()
+	p.settleDescriptors()
 	return p.list, nil
 }
 
@@ -78,6 +79,8 @@ type parser struct {
 	anyName bool
 	// sums are the places where a variable is evaluated as an arithmetic expression.
 	sums []sum
+	// descriptors are the redirections to a descriptor that a variable names.
+	descriptors []sum
 }
 
 // source is a line, or a line within a line.

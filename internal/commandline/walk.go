@@ -102,8 +102,8 @@ func (p *parser) redirect(r *syntax.Redirect, src *source) bool {
 		// Bash makes a connection of a file of that name.
 		if to := resolve(r.Word); strings.HasPrefix(to.Text, "/dev/tcp/") || strings.HasPrefix(to.Text, "/dev/udp/") {
 			p.unknown("it connects to another host", src.of(r))
-		} else if !to.Static && r.Op != syntax.WordHdoc && r.Op != syntax.DplIn && r.Op != syntax.DplOut {
-			p.unknown("where it redirects to cannot be told", src.of(r))
+		} else if !to.Static && r.Op != syntax.WordHdoc && r.Op != syntax.DplIn && !p.duplicates(r, src) {
+			p.unknown(whyRedirect, src.of(r))
 		}
 		return true
 	}
@@ -119,6 +119,42 @@ func (p *parser) redirect(r *syntax.Redirect, src *source) bool {
 		p.unknown("its here-document has a backslash at the end of a line", src.of(r))
 	}
 	return true
+}
+
+// whyRedirect is what is wrong with a redirection to a word that is not static.
+const whyRedirect = "where it redirects to cannot be told"
+
+// duplicates notes a redirection such as >&$fd. It duplicates a descriptor if the variable holds a number or "-". Bash
+// takes any other text for the name of a file, or of a connection. It is false if the word is anything but a variable.
+func (p *parser) duplicates(r *syntax.Redirect, src *source) bool {
+	if r.Op != syntax.DplOut || len(r.Word.Parts) != 1 {
+		return false
+	}
+	part := r.Word.Parts[0]
+	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
+		part = q.Parts[0]
+	}
+	v, ok := part.(*syntax.ParamExp)
+	if !ok || v.Param == nil || !isName(v.Param.Value) || !bare(v) {
+		return false
+	}
+	p.descriptors = append(p.descriptors, sum{names: []string{v.Param.Value}, text: src.of(r)})
+	return true
+}
+
+// bare reports whether x is the value of a variable as it is.
+func bare(x *syntax.ParamExp) bool {
+	return !x.Excl && !x.Length && !x.Width && !x.IsSet && x.Index == nil && x.Slice == nil && x.Repl == nil && x.Names == 0 && x.Exp == nil
+}
+
+// settleDescriptors judges the redirections when it is known what the line sets. A variable that the line does not set
+// may hold anything that the environment gave it.
+func (p *parser) settleDescriptors() {
+	for _, d := range p.descriptors {
+		if p.anyName || !p.names[d.names[0]] {
+			p.unknown(whyRedirect, d.text)
+		}
+	}
 }
 
 // delimiter says whether the end of a here-document is given in quotes, so that nothing in it is expanded. It is not ok
