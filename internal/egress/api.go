@@ -114,6 +114,10 @@ type Limits struct {
 	Bytes int64
 	// Unauthenticated is how many connections of one source address may be open that have not shown a token yet (128).
 	Unauthenticated int
+	// Heads is how many bytes the heads of such connections may take together, beyond the first 4 KiB of each (1 MiB).
+	Heads int
+	// TotalHeads is the same of all sources together (64 MiB).
+	TotalHeads int
 	// Waiting is how many connections of one source address may wait for their grant to arrive (8).
 	Waiting int
 	// Total is how many connections the proxy has open at once (16384).
@@ -148,6 +152,8 @@ func (l Limits) complete() Limits {
 	l.Names = or(l.Names, 60)
 	l.Bytes = or(l.Bytes, 8<<30)
 	l.Unauthenticated = or(l.Unauthenticated, 128)
+	l.Heads = or(l.Heads, 1<<20)
+	l.TotalHeads = or(l.TotalHeads, 64<<20)
 	l.Waiting = or(l.Waiting, 8)
 	l.Total = or(l.Total, 16384)
 	l.Answers = or(l.Answers, 32)

@@ -46,8 +46,9 @@ type request struct {
 }
 
 // readHead reads until the empty line that ends a head. It gives the head and what came after it. A line that ends with LF
-// alone is refused as soon as it is seen: where programs disagree about the end of a line, a second request hides.
-func readHead(conn io.Reader) (head, rest []byte, reason Reason) {
+// alone is refused as soon as it is seen: where programs disagree about the end of a line, a second request hides. Before a
+// head takes more than firstHead bytes, room asks for the others.
+func readHead(conn io.Reader, room func(bytes int) bool) (head, rest []byte, reason Reason) {
 	buf := make([]byte, 0, firstHead)
 	for at := 0; ; {
 		for ; at < len(buf); at++ {
@@ -65,7 +66,11 @@ func readHead(conn io.Reader) (head, rest []byte, reason Reason) {
 			return nil, nil, ReasonHeadTooLarge
 		}
 		if len(buf) == cap(buf) {
-			buf = append(make([]byte, 0, min(4*cap(buf), maxHead)), buf...)
+			size := min(4*cap(buf), maxHead)
+			if !room(size - cap(buf)) {
+				return nil, nil, ReasonTooMany
+			}
+			buf = append(make([]byte, 0, size), buf...)
 		}
 		n, err := conn.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]

@@ -158,16 +158,19 @@ func (l *lineLimit) take(now time.Time, age time.Duration) map[Reason]int {
 // sources counts the connections of each source address that have not shown who they are.
 type sources struct {
 	maxOpen, maxWaiting, maxTotal int
+	maxHeld, maxHeldTotal         int
 
 	mu    sync.Mutex
 	total int
-	each  map[netip.Addr]*source
+	// heldTotal is how many bytes of heads all of them hold, beyond the first of each.
+	heldTotal int
+	each      map[netip.Addr]*source
 }
 
-type source struct{ open, waiting int }
+type source struct{ open, waiting, held int }
 
 func newSources(l Limits) *sources {
-	return &sources{maxOpen: l.Unauthenticated, maxWaiting: l.Waiting, maxTotal: l.Total, each: map[netip.Addr]*source{}}
+	return &sources{maxOpen: l.Unauthenticated, maxWaiting: l.Waiting, maxTotal: l.Total, maxHeld: l.Heads, maxHeldTotal: l.TotalHeads, each: map[netip.Addr]*source{}}
 }
 
 // enter counts a new connection; known and leave must follow if it gives true.
@@ -187,12 +190,28 @@ func (s *sources) enter(a netip.Addr) bool {
 	return true
 }
 
-// known says that a connection is counted as its run's from now on, or ended.
-func (s *sources) known(a netip.Addr) {
+// hold counts bytes that a connection between enter and known reads before it says who it is, and reports whether it may:
+// heads without an end cost the proxy memory that no run pays for. known gives them back.
+func (s *sources) hold(a netip.Addr, bytes int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.each[a]
+	if one.held+bytes > s.maxHeld || s.heldTotal+bytes > s.maxHeldTotal {
+		return false
+	}
+	one.held += bytes
+	s.heldTotal += bytes
+	return true
+}
+
+// known says that a connection is counted as its run's from now on, or ended. It held so many bytes.
+func (s *sources) known(a netip.Addr, held int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := s.each[a]
 	one.open--
+	one.held -= held
+	s.heldTotal -= held
 	if one.open == 0 {
 		delete(s.each, a)
 	}

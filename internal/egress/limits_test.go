@@ -195,6 +195,25 @@ func TestLimits(t *testing.T) {
 		_ = first.Close()
 		eventually(t, "a place is free again", func() bool { return w.raw(connectTo("example.org:443")).status == 200 })
 	})
+	for what, bound := range map[string]func(*egress.Limits){
+		"heads of one source": func(l *egress.Limits) { l.Heads = 60 << 10 },
+		"heads of all":        func(l *egress.Limits) { l.TotalHeads = 60 << 10 },
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := httpsWorld(t, func(c *egress.Config) { bound(&c.Limits) })
+			w.allow("example.org")
+			holds := w.dial()
+			holds.send("GET http://example.org/ HTTP/1.1\r\nX: " + strings.Repeat("a", 60<<10))
+			long := connectTo("example.org:443")
+			long = strings.TrimSuffix(long, "\r\n") + "X: " + strings.Repeat("a", 20<<10) + "\r\n\r\n"
+			eventually(t, "another head finds no room", func() bool { a := w.raw(long); return a.status == 429 && a.reason == "too_many_connections" })
+			if a := w.raw(connectTo("example.org:443")); a.status != 200 {
+				t.Errorf("a head of ordinary size: %s, %s", a.phrase, a.reason)
+			}
+			_ = holds.Close()
+			eventually(t, "there is room again", func() bool { return w.raw(long).status == 200 })
+		})
+	}
 	t.Run("waiting for a grant", func(t *testing.T) {
 		w := newWorld(t, func(c *egress.Config) { c.Limits.Waiting, c.Timeouts.Grant = 1, patience })
 		var answers sync.Map

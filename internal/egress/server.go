@@ -195,7 +195,8 @@ func (s *Server) serve(base context.Context, x *exchange) {
 	conn := x.client
 	s.metrics.connections.Inc()
 	defer s.metrics.connections.Dec()
-	x.known = sync.OnceFunc(func() { s.sources.known(x.source) })
+	held := 0
+	x.known = sync.OnceFunc(func() { s.sources.known(x.source, held) })
 	defer x.known()
 
 	ctx, cancel := context.WithCancelCause(base)
@@ -205,7 +206,13 @@ func (s *Server) serve(base context.Context, x *exchange) {
 	x.end = func(why Reason) { cancel(ended(why)) }
 
 	_ = conn.SetReadDeadline(time.Now().Add(s.timeouts.Head))
-	head, rest, reason := readHead(conn)
+	head, rest, reason := readHead(conn, func(bytes int) bool {
+		if !s.sources.hold(x.source, bytes) {
+			return false
+		}
+		held += bytes
+		return true
+	})
 	if reason == ReasonClosed {
 		return
 	}
