@@ -78,7 +78,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 				// Neither is about this call.
 				wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(p.ID, tt.decision, otherDigest)), "argsDigest")
 				must(t, add(r.ctx, admin, r.run, "responses", decision("a0-s1-c1-approval-00000000", v1alpha1.DecisionApprove, p.Action.ArgsDigest)))
-				never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return s[0].Status.Approvals[0].Outcome != "" })
+				never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return approvalIn(t, s, 0).Outcome != "" })
 				r.decideCall(p, tt.decision)
 			}
 			// Of what expires nobody tells the engine: it has to wake by itself.
@@ -154,10 +154,10 @@ func TestEngineFindsOutWhatExpiredInASuspension(t *testing.T) {
 	must(t, mergePatch(r.ctx, r.run.DeepCopy(), `{"spec":{"suspend":true}}`))
 	r.decideCall(p, v1alpha1.DecisionApprove)
 	r.skipped.Store(int64(901 * time.Second))
-	never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return s[0].Status.Approvals[0].Outcome != "" })
+	never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return approvalIn(t, s, 0).Outcome != "" })
 	must(t, mergePatch(r.ctx, r.run.DeepCopy(), `{"spec":{"suspend":false}}`))
-	if st := r.ended(1)[0].Status; st.Approvals[0].Outcome != v1alpha1.ApprovalExpired || r.effects() != "" {
-		t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
+	if a := approvalIn(t, r.ended(1), 0); a.Outcome != v1alpha1.ApprovalExpired || r.effects() != "" {
+		t.Errorf("recorded %+v, the side effects are %q", a, r.effects())
 	}
 }
 

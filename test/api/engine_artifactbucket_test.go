@@ -73,7 +73,7 @@ func TestEngineGivesLargeArtifactsOfTheBucket(t *testing.T) {
 				t.Errorf("the run finds %+v, want it of %s", got, tt.want)
 			}
 			// What it makes of it can be given on.
-			out := steps[1].Status.Artifacts.Files[0]
+			out := artifactAt(t, steps, 1, 0)
 			if out.Object == "" || out.SHA256 != hexSum(largeContent+"more\n") || out.Provenance != tt.want {
 				t.Errorf("it leaves %+v, want it of %s", out, tt.want)
 			}

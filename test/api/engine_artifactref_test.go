@@ -64,7 +64,7 @@ func TestEngineGivesArtifactsToALaterRun(t *testing.T) {
 			if got := resultAt(t, steps, 0, 0).Provenance; got != tt.want {
 				t.Errorf("what a program says then is of %s, want %s", got, tt.want)
 			}
-			if got := steps[1].Status.Artifacts.Files[0].Provenance; got != tt.want {
+			if got := artifactAt(t, steps, 1, 0).Provenance; got != tt.want {
 				t.Errorf("the artifact is of %s, want %s", got, tt.want)
 			}
 		})

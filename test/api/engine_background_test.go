@@ -97,7 +97,7 @@ func TestEngineTellsOfAProgramThatWasLostWhileItWaited(t *testing.T) {
 	r.restartSandbox()
 	respond(r.ctx, t, r.run, pending.ID, "yes")
 	steps := r.ended(2)
-	if p := steps[0].Status.Background[0]; p.State != v1alpha1.ProgramLost || p.FoundIn != 1 {
+	if p := at(t, steps[0].Status.Background, 0); p.State != v1alpha1.ProgramLost || p.FoundIn != 1 {
 		t.Errorf("%+v", p)
 	}
 	if !strings.Contains(told[1], "it is lost") {
@@ -154,7 +154,7 @@ func TestEngineKeyOfAProgram(t *testing.T) {
 	if code := resultAt(t, steps, 3, 0).ErrorCode; code != toolapi.CodeAlreadyDone {
 		t.Errorf("when it had ended well: %q", code)
 	}
-	if p := steps[0].Status.Background[0]; p.State != v1alpha1.ProgramSucceeded {
+	if p := at(t, steps[0].Status.Background, 0); p.State != v1alpha1.ProgramSucceeded {
 		t.Errorf("%+v", p)
 	}
 }

@@ -167,6 +167,31 @@ func resultAt(t *testing.T, steps []v1alpha1.MotorStep, step, call int) v1alpha1
 	return resultIn(t, steps[step].Status.Results, call)
 }
 
+// approvalIn gives the first request of a step to approve a call, and fails the test if there is none.
+func approvalIn(t *testing.T, steps []v1alpha1.MotorStep, step int) v1alpha1.StepApproval {
+	t.Helper()
+	return at(t, at(t, steps, step).Status.Approvals, 0)
+}
+
+// at gives an entry of a list, and fails the test if there is none: an index out of range ends all tests.
+func at[T any](t *testing.T, list []T, i int) T {
+	t.Helper()
+	if i >= len(list) {
+		t.Fatalf("there are %d entries, and none at %d: %+v", len(list), i, list)
+	}
+	return list[i]
+}
+
+// artifactAt gives one of the artifacts that a step has, and fails the test if there is none.
+func artifactAt(t *testing.T, steps []v1alpha1.MotorStep, step, i int) v1alpha1.Artifact {
+	t.Helper()
+	list := at(t, steps, step).Status.Artifacts
+	if list == nil {
+		t.Fatalf("step %d has no artifacts: %+v", step, steps[step].Status)
+	}
+	return at(t, list.Files, i)
+}
+
 // resultIn gives one of the results of a step, and fails the test if there is none.
 func resultIn(t *testing.T, results []v1alpha1.ToolResult, call int) v1alpha1.ToolResult {
 	t.Helper()
