@@ -147,7 +147,7 @@ func (c *checker) step(l line) (problem string) {
 		return fmt.Sprintf("there are more than %d steps", MaxSteps)
 	}
 	c.last = h
-	c.held.Steps[h.Metadata.Name] = digestOf(l.object)
+	c.held.Steps[h.Metadata.Name] = heldDigest(l.object)
 	return ""
 }
 
