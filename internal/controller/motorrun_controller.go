@@ -102,6 +102,8 @@ type MotorRunReconciler struct {
 	// Time is the clock that everything in the API goes by. Nil: Now, and all time counts.
 	Time Timekeeper
 
+	// indexes says that the cache finds runs by the indexes of index.go.
+	indexes    bool
 	states     runStates
 	placed     placements
 	admissions stripes
@@ -114,6 +116,10 @@ type MotorRunReconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	own := r.Config.Sandbox.Namespace
+	if err := addIndexes(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	r.indexes = true
 	for _, leaders := range []manager.Runnable{
 		&Sweep{Client: r.Client, Live: r.Live, Namespace: own},
 		&NetworkFacts{Client: r.Client, Live: r.Live, Namespace: own, Forbidden: r.Config.ForbiddenCIDRs, WithoutNodes: r.Config.WithoutNodes},

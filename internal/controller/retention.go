@@ -27,7 +27,7 @@ func (r *MotorRunReconciler) retire(ctx context.Context, s *scope) error {
 	keep := cortex.Spec.Retention
 	var runs []v1alpha1.MotorRun
 	if keep.MaxSucceeded != nil || keep.MaxFailed != nil {
-		if runs, err = r.runsOf(ctx, s.run.Namespace); err != nil {
+		if runs, err = r.indexed(ctx, s.run.Namespace, indexEnd, endOf(s.run)); err != nil {
 			return err
 		}
 	}
@@ -40,10 +40,8 @@ func (r *MotorRunReconciler) retire(ctx context.Context, s *scope) error {
 		s.wake(at)
 		return nil
 	}
-	if runs == nil {
-		if runs, err = r.runsOf(ctx, s.run.Namespace); err != nil {
-			return err
-		}
+	if runs, err = r.indexed(ctx, s.run.Namespace, indexNeeds, []string{s.run.Name}); err != nil {
+		return err
 	}
 	if runpolicy.NeededBy(s.run, runs) != "" {
 		// Its artifacts would go with it. The end of the other run wakes nobody, and nobody waits for the deletion.

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// The cache finds the runs of a namespace by what these indexes say of them. Each pass over a finished run looks for a few among many, and
+// whole lists for each of n runs would be n times n.
+const (
+	// indexNeeds has the runs whose artifacts a run is given that has not ended.
+	indexNeeds = "needs"
+	// indexEnd has how a run ended that counts for the bounds of retention.
+	indexEnd = "end"
+)
+
+// needsOf are the values of indexNeeds.
+func needsOf(run *v1alpha1.MotorRun) []string {
+	if isFinished(run) {
+		return nil
+	}
+	var names []string
+	for i := range run.Spec.Files {
+		if ref := run.Spec.Files[i].ArtifactRef; ref != nil && !slices.Contains(names, ref.Run) {
+			names = append(names, ref.Run)
+		}
+	}
+	return names
+}
+
+// endOf are the values of indexEnd.
+func endOf(run *v1alpha1.MotorRun) []string {
+	switch {
+	case !isFinished(run), !runpolicy.HasModel(run):
+		return nil
+	case apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionSucceeded):
+		return []string{"succeeded"}
+	}
+	return []string{"failed"}
+}
+
+// addIndexes has the cache keep the indexes.
+func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	for field, of := range map[string]func(*v1alpha1.MotorRun) []string{indexNeeds: needsOf, indexEnd: endOf} {
+		err := indexer.IndexField(ctx, &v1alpha1.MotorRun{}, field, func(o client.Object) []string {
+			run, ok := o.(*v1alpha1.MotorRun)
+			if !ok {
+				return nil
+			}
+			return of(run)
+		})
+		if err != nil {
+			return fmt.Errorf("index runs by %q: %w", field, err)
+		}
+	}
+	return nil
+}
+
+// indexed lists the runs of a namespace that have a value in an index, all of them where there are no indexes. They are the cache's own:
+// nobody may change them. No value gives none.
+func (r *MotorRunReconciler) indexed(ctx context.Context, namespace, field string, values []string) ([]v1alpha1.MotorRun, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	if !r.indexes {
+		return r.runsOf(ctx, namespace)
+	}
+	var runs v1alpha1.MotorRunList
+	err := r.List(ctx, &runs, client.InNamespace(namespace), client.MatchingFields{field: values[0]}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list runs by %q: %w", field, err)
+	}
+	return runs.Items, nil
+}
