@@ -69,7 +69,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		},
 		Now: time.Now, Time: keeper,
 	}
-	if err := reconciler.SetupWithManager(mgr); err != nil {
+	if err := reconciler.SetupWithManager(mgr); err != nil { //nolint:contextcheck // the cache keeps its indexes for as long as it lives
 		return fmt.Errorf("set up the controller: %w", err)
 	}
 	out := newOutside(o, mgr.GetAPIReader())

@@ -179,8 +179,7 @@ func sandboxNotStarted(o Observation, now time.Time) *v1alpha1.FailureSummary {
 	if at.IsZero() || !o.hasCome(at, now) {
 		return nil
 	}
-	switch {
-	case o.Sandbox.Phase == sandbox.Restarting:
+	if o.Sandbox.Phase == sandbox.Restarting {
 		return o.failure(v1alpha1.CategoryInfraFailure, v1alpha1.ReasonSandboxLost, fmt.Sprintf(
 			"The sandbox did not come up again within %s. %s", o.SandboxStartTimeout, o.Sandbox.Message), true)
 	}

@@ -28,7 +28,6 @@ type world struct {
 	// pod is the run's Pod, nil if there is none.
 	pod     *sandbox.State
 	created time.Time
-	former  bool
 	// missing says that the Pod which the status names does not exist.
 	missing bool
 	end     *End

@@ -106,13 +106,12 @@ func missing(schema any, t reflect.Type, path string) []string {
 func missingOf(schema map[string]any, t reflect.Type, path string) []string {
 	properties, _ := schema["properties"].(map[string]any)
 	var lacks []string
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":
 		case name == "" && f.Anonymous:
-			lacks = append(lacks, missing(map[string]any(schema), f.Type, path)...)
+			lacks = append(lacks, missing(schema, f.Type, path)...)
 		case name != "":
 			lacks = append(lacks, missing(properties[name], f.Type, path+"."+name)...)
 		}

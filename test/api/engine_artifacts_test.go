@@ -127,8 +127,10 @@ func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
 // unled is the time of an engine while a manager leads that writes no heartbeat.
 type unled struct{}
 
-func (unled) Now() time.Time               { return time.Now() }
-func (unled) Observed() runpolicy.Observed { return runpolicy.Observed{Until: time.Now().Add(-time.Hour)} }
+func (unled) Now() time.Time { return time.Now() }
+func (unled) Observed() runpolicy.Observed {
+	return runpolicy.Observed{Until: time.Now().Add(-time.Hour)}
+}
 
 // A leader of an older version removes the sandbox when it sees the end: what the workspace holds is recorded before.
 func TestEngineCollectsBeforeTheEndUnderAnOlderLeader(t *testing.T) {
