@@ -142,7 +142,7 @@ func documentedPaths(text string) map[string]bool {
 				rows = append(rows, name)
 			case within == "spec" || within == "status":
 				rows = append(rows, within+"."+name)
-			case i > 0:
+			case i > 0 && len(rows) > 0:
 				// The path of the first one is that of those after it.
 				rows = append(rows, rows[0][:strings.LastIndex(rows[0], ".")+1]+name)
 			}
