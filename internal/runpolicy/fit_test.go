@@ -32,7 +32,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	at := new(metav1.NewTime(t0))
 	st := &v1alpha1.MotorRunStatus{
 		ObservedGeneration: 1 << 40, Phase: v1alpha1.PhaseAwaitingInput, Message: text(1000), Worker: strings.Repeat("w", 253), Epoch: 1 << 40,
-		Model: strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{Since: at, Seconds: 1 << 40}, StartedAt: at,
+		Model: strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{Since: at, Seconds: 1 << 40, ObservedUntil: at}, StartedAt: at,
 		Sandbox: &v1alpha1.SandboxStatus{
 			PodName: strings.Repeat("p", 60), PodUID: strings.Repeat("u", 36), PodIP: strings.Repeat("i", 39), NodeIP: strings.Repeat("i", 39),
 			NodeName: strings.Repeat("n", 253), CreatedAt: at, IsolationLostAt: at,
