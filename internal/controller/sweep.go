@@ -26,8 +26,8 @@ const (
 	sweepPage = 500
 )
 
-// Sweep deletes the grants of runs that are over or gone. No owner reference reaches from one namespace into another, so
-// nobody else would.
+// Sweep deletes the grants of runs that are over or gone, because no owner reference reaches from one namespace into
+// another, and the sandboxes of runs that are gone.
 type Sweep struct {
 	client.Client
 	// Live reads past the cache: no Secret is ever watched.
@@ -40,7 +40,7 @@ type Sweep struct {
 func (w *Sweep) Start(ctx context.Context) error {
 	every(ctx, sweepEvery, func() {
 		if err := w.Sweep(ctx); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "sweep the grants")
+			ctrl.LoggerFrom(ctx).Error(err, "sweep what runs left behind")
 		}
 	})
 	return nil
@@ -65,9 +65,9 @@ func every(ctx context.Context, period time.Duration, f func()) {
 func (w *Sweep) Sweep(ctx context.Context) error {
 	suspects, err := w.suspects(ctx)
 	if err != nil {
-		return err
+		return errors.Join(err, w.orphans(ctx))
 	}
-	var failed []error
+	failed := []error{w.orphans(ctx)}
 	for _, s := range suspects {
 		failed = append(failed, w.judge(ctx, s))
 	}

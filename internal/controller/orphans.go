@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// orphans deletes the sandboxes whose run is gone, and the policies that open their way out. The garbage collector takes
+// them with their run, unless the run was deleted with --cascade=orphan while no manager was there to see it. Then no run
+// has its walls looked at any more, and its Pod would run until its own deadline, which may be days away.
+func (w *Sweep) orphans(ctx context.Context) error {
+	var pods corev1.PodList
+	var policies networkingv1.NetworkPolicyList
+	for _, list := range []client.ObjectList{&pods, &policies} {
+		if err := w.List(ctx, list, client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox}, client.UnsafeDisableDeepCopy); err != nil {
+			return fmt.Errorf("list what belongs to sandboxes: %w", err)
+		}
+	}
+	var all []client.Object
+	for i := range pods.Items {
+		all = append(all, &pods.Items[i])
+	}
+	for i := range policies.Items {
+		// The baseline belongs to no run.
+		run := policies.Items[i].Labels[v1alpha1.LabelRun]
+		if run != "" && policies.Items[i].Name == sandbox.EgressPolicyName(&v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Name: run}}) {
+			all = append(all, &policies.Items[i])
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	known, err := w.known(ctx)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, o := range all {
+		if ref := metav1.GetControllerOfNoCopy(o); o.GetDeletionTimestamp() == nil && (ref == nil || !known[ref.UID]) {
+			failed = append(failed, w.remove(ctx, o))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// known has the UIDs of all runs in the cache.
+func (w *Sweep) known(ctx context.Context) (map[types.UID]bool, error) {
+	var runs v1alpha1.MotorRunList
+	if err := w.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	known := make(map[types.UID]bool, len(runs.Items))
+	for i := range runs.Items {
+		known[runs.Items[i].UID] = true
+	}
+	return known, nil
+}
+
+// remove deletes an object of a run unless the API server itself says that the run is there: the cache may be behind.
+func (w *Sweep) remove(ctx context.Context, o client.Object) error {
+	var run v1alpha1.MotorRun
+	err := w.Live.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: o.GetLabels()[v1alpha1.LabelRun]}, &run)
+	if err == nil && isOwn(o, &run) {
+		return nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get the run of %s in namespace %s: %w", o.GetName(), o.GetNamespace(), err)
+	}
+	uid := o.GetUID()
+	err = w.Delete(ctx, o, client.Preconditions{UID: &uid})
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete %s in namespace %s, whose run is gone: %w", o.GetName(), o.GetNamespace(), err)
+	}
+	if err == nil {
+		ctrl.LoggerFrom(ctx).Info("deleted what a run left that is gone", "namespace", o.GetNamespace(), "name", o.GetName())
+	}
+	return nil
+}
