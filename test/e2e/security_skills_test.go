@@ -165,6 +165,41 @@ func TestSecuritySkillIsRepairedByAnotherRun(t *testing.T) {
 	wantNothingElseLeft(t)
 }
 
+// A run reads how a service is used and writes a skill for it. The review says what the skill needs; a person grants all of it with the
+// approval, and a run of the skill uses the credential without seeing it.
+func TestSecuritySkillIsLearnedFromTheWeb(t *testing.T) {
+	t.Parallel()
+	ns := modelNamespace(t, "learnweb")
+	learned := wantCompleted(t, startRun(t, "skill-learn", inNamespace(ns), withDomains("allowed.test:80"), func(r *v1alpha1.MotorRun) {
+		r.Spec.Tools = []v1alpha1.ToolName{"fetch", "write"}
+	}), 2*soon)
+	if left := learned.Status.Result.Skills; left == nil || len(left.Created) != 1 || left.Created[0].Name != "greeter" || len(left.Rejected) != 0 {
+		t.Fatalf("the run left %+v", left)
+	}
+	s := awaitState(t, ns, "greeter", v1alpha1.SkillReviewed)
+	if r := s.Status.Review; r == nil || !slices.Equal(r.MissingDomains, []string{"api.test"}) || !slices.Equal(r.MissingCredentials, []string{"GREETER_KEY"}) ||
+		!slices.Contains(r.MissingTools, "bash") {
+		t.Errorf("its review says %+v", r)
+	}
+	var rev v1alpha1.SkillRevision
+	must(t, suite.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: s.Status.Revision}, &rev))
+	if from := rev.Spec.ExtractedFrom; from == nil || len(from.Sources) != 1 || from.Sources[0].URL != "http://allowed.test/pages/greeter" || from.Sources[0].FetchedAt.IsZero() {
+		t.Errorf("it comes from %+v", from)
+	}
+	motor(t, "skill", "approve", "-n", ns, "greeter", "--add-tool", "bash", "--add-domain", "api.test", "--add-credential", "greeter_key=api.test")
+	awaitState(t, ns, "greeter", v1alpha1.SkillApproved)
+	newSecret(t, ns, "greeter-key", world.value)
+	used := wantCompleted(t, startSkillRun(t, ns, "skill-greet", "greeter", withCredential("greeter_key", "greeter-key", "bearer", "api.test")), 2*soon)
+	wantSaid(t, used, 0, "200")
+	if !slices.ContainsFunc(requestsTo("api.test"), func(r received) bool {
+		return r.header.Get("Mark") == "learned" && r.header.Get("Authorization") == "Bearer "+world.value
+	}) {
+		t.Error("the request of the skill came without the credential")
+	}
+	wantNoValueInSteps(t, used)
+	wantNothingElseLeft(t)
+}
+
 // A host that has no answer for a moment is asked again, and nobody blames the skill for it.
 func TestSecuritySkillIsNotBlamedForAHost(t *testing.T) {
 	t.Parallel()
