@@ -106,6 +106,18 @@ func TestCountEnds(t *testing.T) {
 	}
 }
 
+// One folder may have as many entries as its filesystem: its count ends in the middle of it.
+func TestCountEndsWithinAFolder(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3000 {
+		write(t, dir+"/"+strconv.Itoa(i), 0)
+	}
+	got, err := Count(dir, 100)
+	if err != nil || got.Inodes <= 100 || got.Inodes > 2000 {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
 func TestCountOfNothing(t *testing.T) {
 	if _, err := Count(t.TempDir()+"/gone", 1); err == nil {
 		t.Error("a folder that is not there was counted")

@@ -5,8 +5,10 @@
 package disk
 
 import (
+	"bufio"
 	"log/slog"
 	"os"
+	"os/exec"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -142,4 +144,72 @@ func TestFullFree(t *testing.T) {
 	if got := (Full{v, Usage{1700, 100}}).Free(); got != (Usage{200, 0}) {
 		t.Errorf("%+v", got)
 	}
+}
+
+// Files that have no name any more count as long as they are open.
+func TestWatchCountsFilesWithoutAName(t *testing.T) {
+	for name, program := range map[string]string{
+		"bytes":  `f = open("a", "wb"); os.unlink("a"); f.write(bytes(9 << 20)); f.flush()`,
+		"inodes": `files = [(open(str(i), "wb"), os.unlink(str(i))) for i in range(101)]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatched(t)
+			cmd := exec.Command("python3", "-c", "import os\n"+program+"\nprint(\"up\", flush=True)\ninput()")
+			cmd.Dir = w.dir
+			in, err := cmd.StdinPipe()
+			must(t, err)
+			out, err := cmd.StdoutPipe()
+			must(t, err)
+			must(t, cmd.Start())
+			defer func() { _ = in.Close(); _ = cmd.Wait() }()
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if over, err := w.count(nil, true); err != nil || over == nil {
+				t.Errorf("%+v %v", over, err)
+			}
+		})
+	}
+}
+
+// A volume that was full has room again only when a sixteenth of it is free: a program would fill it at once otherwise.
+func TestRoomIsASixteenth(t *testing.T) {
+	w := newWatched(t)
+	leave := w.Enter()
+	write(t, w.dir+"/most", 7*megabyte+3*megabyte/4)
+	write(t, w.dir+"/rest", megabyte)
+	w.wantFull(t)
+	leave()
+	must(t, os.Remove(w.dir+"/rest"))
+	w.Enter()()
+	if w.Full() == nil {
+		t.Error("a quarter of a megabyte is room")
+	}
+	must(t, os.Truncate(w.dir+"/most", 7*megabyte))
+	w.Enter()()
+	if f := w.Full(); f != nil {
+		t.Errorf("a megabyte is no room: %+v", f)
+	}
+}
+
+// What others wrote to the filesystem while nothing ran here stops nothing.
+func TestWatchForgetsOthers(t *testing.T) {
+	dir, pauses := t.TempDir(), 0
+	const size = 1 << 40
+	w := New(slog.New(slog.DiscardHandler), Hooks{
+		Pause: func(look func(bool) bool) { pauses++; look(true) }, Full: func(Full) {}, Spare: func(int) bool { return false },
+	}, Volume{Name: "large", Dir: dir, Bytes: size, Inodes: 1 << 40})
+	defer w.Close()
+	w.Enter()() // The first time, everything is counted.
+	w.mu.Lock()
+	before, v := pauses, w.volumes[0]
+	v.then.free, v.left.free = v.then.free+2*size, v.left.free+2*size
+	w.mu.Unlock()
+	w.Enter()()
+	if w.mu.Lock(); pauses != before {
+		t.Errorf("everything was stopped %d times", pauses-before)
+	}
+	w.mu.Unlock()
 }
