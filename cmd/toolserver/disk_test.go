@@ -18,7 +18,10 @@ import (
 )
 
 // diskTestBytes is the size of the workspace of these tests. Nothing but the tool server bounds it.
-const diskTestBytes = "67108864"
+const (
+	diskTestSize  = 64 << 20
+	diskTestBytes = "67108864"
+)
 
 func newBoundedPod(t testing.TB, env ...string) *pod {
 	return newPod(t, append(env, "MOTOR_WORKSPACE_BYTES="+diskTestBytes, "MOTOR_TMP_BYTES="+diskTestBytes, "MOTOR_STATE_BYTES=268435456")...)
@@ -76,6 +79,54 @@ func TestTheDiskIsBounded(t *testing.T) {
 				t.Errorf("it had %d bytes and %d inodes", bytes, inodes)
 			}
 		})
+	}
+}
+
+// hiding writes files without a name, slowly, as a process that hides what it holds. A closed folder has everything counted with a stop.
+const hiding = `mkdir closed; chmod 0 closed
+cp /bin/bash hide; chmod 0111 hide
+./hide -c '
+z=$(printf %0250000d 0)
+for n in {10..29}; do
+  eval "exec $n<>f"; rm f
+  for i in {1..60}; do printf %s "$z" >&$n; printf %s "$z" >&$n; read -t 0.001 <> <(:); done
+done
+touch unseen'`
+
+// A process whose files nobody may look at is ended, before it has more than a volume may hold. A call is told, also one that it outlives.
+func TestAProcessThatHidesItsFilesIsEnded(t *testing.T) {
+	p := newBoundedPod(t)
+	peak := watchPeak(t, p.dir)
+	r := p.bash(hiding)
+	bytes, _ := peak()
+	if r.OK || !strings.Contains(r.Output, "(hide)") || !strings.Contains(r.Output, "chmod u+r") {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(p.dir + "/workspace/unseen"); err == nil || bytes > diskTestSize*5/4 {
+		t.Errorf("it held %d bytes: %v", bytes, err)
+	}
+	r = p.run(toolapi.ToolBash, toolapi.BashArgs{Command: "exec ./hide -c 'while read; do :; done < <(sleep 1000)'", Background: true})
+	if !r.OK {
+		t.Fatalf("%+v", r)
+	}
+	// The call that started it may be told already.
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Output, "(hide)"); r = p.bash("sleep 0.1") {
+		if time.Now().After(deadline) {
+			t.Fatal("a program in the background hides its files")
+		}
+	}
+}
+
+// Agents for keys ask for it, and go on.
+func TestNoProgramHidesByAWish(t *testing.T) {
+	p := newBoundedPod(t)
+	r := p.bash(`python3 -c '
+import ctypes, os, time
+assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0
+assert os.stat("/proc/self/fd").st_uid == os.getuid()'
+if command -v ssh-agent >/dev/null; then eval $(ssh-agent) && ssh-add -l; test $? = 1 && ssh-agent -k; fi`)
+	if !r.OK {
+		t.Errorf("%+v", r)
 	}
 }
 

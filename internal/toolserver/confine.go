@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
 )
 
 // Tool processes have the server's user id, for a container has one. Four things keep them from the server anyway:
@@ -71,10 +72,10 @@ func modest(fileSize int64) error {
 	return nil
 }
 
-// closeMemory keeps other processes of this user from looking into this one.
+// closeMemory keeps other processes of this user from looking into this one. The filter lets those do so that have its mark.
 func closeMemory() error {
 	const prSetDumpable = 4
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, seccomp.ServerMark); errno != 0 {
 		return errno
 	}
 	return nil

@@ -9,22 +9,31 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"strings"
 	"sync"
 	"syscall"
 
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 )
 
 // diskGuard ends what runs when a volume is full, and says who may do what until there is room again.
 type diskGuard struct {
+	log   *slog.Logger
 	watch *disk.Watch
 	// end ends what outlives its call. It may wait.
 	end func()
 
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc
+	// hiders are the names of the first processes that were ended because they hid their files, for the next result.
+	hiders []string
 }
+
+// maxHiders is how many of them a result names.
+const maxHiders = 4
 
 // diskFullError is the cause of the end of calls that run when a volume is full.
 type diskFullError struct{ disk.Full }
@@ -53,11 +62,11 @@ const (
 
 // newDiskGuard begins to watch. Without sizes there is nothing to watch.
 func newDiskGuard(log *slog.Logger, cfg Config, p *processes) *diskGuard {
-	g := &diskGuard{end: p.supervisors.stop}
+	g := &diskGuard{log: log, end: p.supervisors.stop}
 	volume := func(name, dir string, size int64) disk.Volume {
 		return disk.Volume{Name: name, Dir: dir, Bytes: size, Inodes: disk.Inodes(size)}
 	}
-	g.watch = disk.New(log, disk.Hooks{Pause: p.reaper.pause, Full: g.filled, Spare: p.reaper.spares},
+	g.watch = disk.New(log, disk.Hooks{Pause: p.reaper.pause, Full: g.filled, Spare: p.reaper.spares, End: g.endHider},
 		volume(workspaceVolume, cfg.Workspace, cfg.Disk.Workspace),
 		volume(tempVolume, cfg.TempDir, cfg.Disk.Temp),
 		volume(stateVolume, cfg.State, cfg.Disk.State))
@@ -72,6 +81,31 @@ func (g *diskGuard) filled(f disk.Full) {
 		g.cancel(&diskFullError{f})
 	}
 	go g.end() // A supervisor that was just starting its program when it was stopped would do so now.
+}
+
+// endHider ends a process that lets the server not look at its open files. Everything is stopped.
+func (g *diskGuard) endHider(pid int) {
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	_ = syscall.Kill(pid, syscall.SIGKILL) // It fails only if it has just ended.
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.log.Warn("a process was ended because it hides its open files", "pid", pid, "name", string(name))
+	if len(g.hiders) < maxHiders {
+		g.hiders = append(g.hiders, fmt.Sprintf("%d (%s)", pid, text.Printable(string(name))))
+	}
+}
+
+// hidersText says which processes were ended since the last result, "" if none was.
+func (g *diskGuard) hidersText() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.hiders) == 0 {
+		return ""
+	}
+	names := strings.Join(g.hiders, ", ")
+	g.hiders = nil
+	return "\n[killed: these processes were ended, because the tool server cannot look at their open files, and what these take of the disk: " + names +
+		"; run programs from files that may be read (chmod u+r)]\n"
 }
 
 // enter watches over a call that may write, and gives the context that ends when a volume is full. The lane is held.
@@ -110,8 +144,12 @@ func (g *diskGuard) refuse(tool string) *toolapi.Result {
 	return &r
 }
 
-// judge says in a result of at most limit bytes that a full disk ended the call, or that the call filled it.
+// judge says in a result of at most limit bytes that a full disk ended the call, or that the call filled it, and which processes were ended
+// because they hid their files.
 func (g *diskGuard) judge(ctx context.Context, result *toolapi.Result, limit int) {
+	if ended := g.hidersText(); ended != "" {
+		result.Output = bound(result.Output, max(0, limit-len(ended))) + ended
+	}
 	full, ended := errors.AsType[*diskFullError](context.Cause(ctx))
 	if !ended || result.ErrorCode == toolapi.CodeDiskFull {
 		return
@@ -119,8 +157,8 @@ func (g *diskGuard) judge(ctx context.Context, result *toolapi.Result, limit int
 	if !result.OK {
 		result.ErrorCode, result.Retryable = toolapi.CodeDiskFull, false
 	}
-	text := "\n[disk_full: " + diskFullEnded + full.Error() + "]\n"
-	result.Output = bound(result.Output, max(0, limit-len(text))) + text
+	why := "\n[disk_full: " + diskFullEnded + full.Error() + "]\n"
+	result.Output = bound(result.Output, max(0, limit-len(why))) + why
 }
 
 // fileLimit makes the result of a program that a file at its limit has ended one of disk_full, and says so to the model.

@@ -46,6 +46,8 @@ type Hooks struct {
 	Full func(Full)
 	// Spare reports whether a process is one of the server's own.
 	Spare func(pid int) bool
+	// End ends a process that lets nobody see its files. Everything is stopped. It must not wait.
+	End func(pid int)
 }
 
 // Watch keeps volumes within their bounds. It costs nothing while nothing runs.
@@ -73,6 +75,8 @@ type Watch struct {
 	counted bool
 	last    stop
 	resumed time.Time
+	// passed are the processes of the server's own that had a child that hid its files, and which one.
+	passed map[int]int
 }
 
 // state is what is known of a volume.
@@ -91,7 +95,7 @@ type room struct{ free, inodes int64 }
 
 // New starts a watch; volumes without a bound are left out. Close ends it.
 func New(log *slog.Logger, hooks Hooks, volumes ...Volume) *Watch {
-	w := &Watch{log: log, hooks: hooks, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
+	w := &Watch{log: log, hooks: hooks, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), passed: make(map[int]int)}
 	for _, v := range volumes {
 		if v.Bytes > 0 {
 			now := roomOf(v.Dir, room{})
@@ -190,7 +194,7 @@ func (w *Watch) look(now time.Time) {
 	urgent := !w.counted || w.falls()
 	if !urgent && !now.IsZero() && now.After(w.due) {
 		// What cannot be counted while programs run is counted with everything stopped. That is no more often than regular counts are.
-		over, err := w.count(w.falls, false)
+		_, over, err := w.count(w.falls, false)
 		urgent = over != nil || err != nil
 		w.due = w.next(now)
 	}
@@ -238,30 +242,52 @@ func (v *state) most() Usage {
 	return Usage{max(v.Bytes, v.ceiling.Bytes), max(v.Inodes, v.ceiling.Inodes)}
 }
 
-// countStopped counts while everything is stopped, and keeps what it finds.
+// countStopped counts while everything is stopped, and keeps what it finds. Where a process hides its files, what is known from before
+// stays, and with it what the filesystem has lost since, until a count without such a process.
 func (w *Watch) countStopped(still bool) (over *Full, err error) {
 	began := time.Now()
-	before := make([]Usage, len(w.volumes))
 	rooms := make([]room, len(w.volumes))
 	for i, v := range w.volumes {
-		before[i], rooms[i] = v.used, roomOf(v.Dir, v.then)
+		rooms[i] = roomOf(v.Dir, v.then)
 	}
-	over, err = w.count(nil, true)
-	w.last.grew = !w.counted
+	found, over, err := w.count(nil, true)
+	w.endHiders(found.hiders)
+	w.last.grew = !w.counted || len(found.hiders) > 0
 	for i, v := range w.volumes {
-		v.then = rooms[i]
-		if still { // What was lost meanwhile was taken by others.
-			v.then = roomOf(v.Dir, v.then)
+		used, counted := found.used[v.Dir]
+		if counted && len(found.hiders) == 0 {
+			w.last.grew = w.last.grew || grew(v.used, used, Usage{v.Bytes, v.Inodes})
+			v.used, v.then = used, rooms[i]
+			if still { // What was lost meanwhile was taken by others.
+				v.then = roomOf(v.Dir, v.then)
+			}
 		}
 		v.ceiling = Usage{}
 		if over != nil || w.full != nil {
 			v.ceiling = Usage{v.used.Bytes + v.Bytes/share, v.used.Inodes + v.Inodes/share}
 		}
-		w.last.grew = w.last.grew || grew(before[i], v.used, Usage{v.Bytes, v.Inodes})
 	}
 	w.counted, w.resumed, w.last.took = true, time.Now(), time.Since(began)
 	w.due = w.next(began)
 	return over, err
+}
+
+// endHiders ends the processes that hide their files. A child of the server's own that was just made has its parent's memory, which is
+// closed, until it becomes a program: each such parent has one that is passed over once.
+func (w *Watch) endHiders(pids []int) {
+	for own := range w.passed {
+		if !w.hooks.Spare(own) {
+			delete(w.passed, own)
+		}
+	}
+	for _, pid := range pids {
+		parent := parentOf(pid)
+		if _, before := w.passed[parent]; !before && w.hooks.Spare(parent) {
+			w.passed[parent] = pid
+			continue
+		}
+		w.hooks.End(pid)
+	}
 }
 
 // next is the time of the next regular count after one that began then and ends now.
@@ -269,35 +295,46 @@ func (w *Watch) next(began time.Time) time.Time {
 	return time.Now().Add(max(minPause, duty*time.Since(began)))
 }
 
-// count counts every volume, and gives one that is over its bounds. It ends with an error when hurry reports that there is no time,
-// and keeps what it finds if everything is stopped.
-func (w *Watch) count(hurry func() bool, stopped bool) (over *Full, err error) {
+// errHidden says that a process hides its files. It is ended while everything is stopped.
+var errHidden = errors.New("a process hides its files")
+
+// found is what a count found.
+type found struct {
+	// used is what the volumes hold that could be counted, by their folders.
+	used   map[string]Usage
+	hiders []int
+}
+
+// count counts every volume, and gives one that is over its bounds. It ends with an error when hurry reports that there is no time.
+func (w *Watch) count(hurry func() bool, stopped bool) (all found, over *Full, err error) {
 	dirs := make([]string, 0, len(w.volumes))
 	for _, v := range w.volumes {
 		dirs = append(dirs, v.Dir)
 	}
-	nameless, hidden := deleted(dirs, w.hooks.Spare, hurry)
+	open := deleted(dirs, w.hooks.Spare, hurry)
+	all = found{used: make(map[string]Usage, len(dirs)), hiders: open.hiders}
+	if len(open.hiders) > 0 && !stopped {
+		return all, nil, errHidden
+	}
 	for _, v := range w.volumes {
-		fell, most := v.account(roomOf(v.Dir, v.then)), v.most()
+		account, most := v.account(roomOf(v.Dir, v.then)), v.most()
 		used, failed := count(v.Dir, most.Inodes, hurry, stopped)
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("count %s: %w", v.Dir, failed))
 			continue
 		}
-		used.Bytes += nameless[v.Dir].Bytes
-		used.Inodes += nameless[v.Dir].Inodes
-		// What a process hides can only be told from what others wrote by believing the worst of it.
-		if hidden && fell.lost(0) {
-			used.Bytes = max(used.Bytes, v.used.Bytes+fell.fell.Bytes)
+		used.Bytes += open.nameless[v.Dir].Bytes
+		used.Inodes += open.nameless[v.Dir].Inodes
+		// What is not looked at can only be told from what others wrote by believing the worst of it.
+		if open.tooMany && account.lost(0) {
+			used.Bytes = max(used.Bytes, v.used.Bytes+account.fell.Bytes)
 		}
-		if stopped {
-			v.used = used
-		}
+		all.used[v.Dir] = used
 		if over == nil && (used.Bytes > most.Bytes || used.Inodes > most.Inodes) {
 			over = &Full{v.Volume, used}
 		}
 	}
-	return over, err
+	return all, over, err
 }
 
 // review finds out whether there is room again: a sixteenth of each bound.

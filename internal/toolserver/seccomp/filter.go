@@ -54,7 +54,7 @@ type arch struct {
 	prlimit64, setpriority, ioprioSet                                uint32
 	schedSetscheduler, schedSetparam, schedSetattr, schedSetaffinity uint32
 	ioUringSetup, ioUringEnter, ioUringRegister                      uint32
-	fallocate, ioctl                                                 uint32
+	fallocate, ioctl, prctl                                          uint32
 }
 
 var (
@@ -62,13 +62,13 @@ var (
 		audit: 0xc000003e, secondABI: 0x40000000, // x32
 		socket: 41, socketpair: 53, setsockopt: 54, prlimit64: 302, setpriority: 141, ioprioSet: 251,
 		schedSetscheduler: 144, schedSetparam: 142, schedSetattr: 314, schedSetaffinity: 203,
-		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427, fallocate: 285, ioctl: 16,
+		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427, fallocate: 285, ioctl: 16, prctl: 157,
 	}
 	arm64 = arch{
 		audit:  0xc00000b7,
 		socket: 198, socketpair: 199, setsockopt: 208, prlimit64: 261, setpriority: 140, ioprioSet: 30,
 		schedSetscheduler: 119, schedSetparam: 118, schedSetattr: 274, schedSetaffinity: 122,
-		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427, fallocate: 47, ioctl: 29,
+		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427, fallocate: 47, ioctl: 29, prctl: 167,
 	}
 )
 
@@ -100,9 +100,14 @@ const (
 	btrfsSubvolume, btrfsSubvolume2 = 0x5000940e, 0x50009418
 	btrfsSnapshot, btrfsSnapshot2   = 0x50009401, 0x50009417
 
+	setDumpable                = 4
 	prioProcess, prioGroup     = 0, 1
 	ioprioProcess, ioprioGroup = 1, 2
 )
+
+// ServerMark is the third argument of prctl(PR_SET_DUMPABLE), which the kernel does not look at, by which the tool server's own processes
+// say that they mean it. A program that knows it gains nothing: who hides its files is ended.
+const ServerMark = 0x6d6f746f72636f72
 
 // check holds if a word of the arguments, with the mask laid over it, is a value.
 type check struct {
@@ -175,6 +180,17 @@ func (a arch) rules(f Families) []rule {
 		// A hole frees room. Whatever else it does can take a disk in no time; programs write zeros instead.
 		{a.fallocate, []pattern{allow(low(1, punchHole))}, unsupported},
 		{a.ioctl, reservations(), retAllow},
+		{a.prctl, hidings(), retAllow},
+	}
+}
+
+// hidings ignores the wish of a process that others of its user see neither its memory nor its files: the tool server could not count
+// what it holds. Agents for keys wish so, and end if they cannot have it.
+func hidings() []pattern {
+	hide := []check{low(0, setDumpable), low(1, 0), high(1, 0)}
+	return []pattern{
+		allow(append(slices.Clone(hide), low(2, ServerMark&0xffffffff), high(2, ServerMark>>32))...),
+		{hide, ignored},
 	}
 }
 

@@ -140,6 +140,12 @@ func TestFilter(t *testing.T) {
 		"a ring":                  {four, call{func(a arch) uint32 { return a.ioUringSetup }, nil}, notPermitted},
 		"a ring's work":           {four, call{func(a arch) uint32 { return a.ioUringEnter }, nil}, notPermitted},
 		"a ring's files":          {four, call{func(a arch) uint32 { return a.ioUringRegister }, nil}, notPermitted},
+		"hide":                    {four, call{func(a arch) uint32 { return a.prctl }, []uint64{4, 0}}, ignored},
+		"hide, junk":              {four, call{func(a arch) uint32 { return a.prctl }, []uint64{4 | junk, 0, 1, 2, 3}}, ignored},
+		"hide, half of the mark":  {four, call{func(a arch) uint32 { return a.prctl }, []uint64{4, 0, ServerMark & 0xffffffff}}, ignored},
+		"hide, as the server":     {four, call{func(a arch) uint32 { return a.prctl }, []uint64{4, 0, ServerMark}}, retAllow},
+		"show":                    {four, call{func(a arch) uint32 { return a.prctl }, []uint64{4, 1}}, retAllow},
+		"a name":                  {four, call{func(a arch) uint32 { return a.prctl }, []uint64{15, 0}}, retAllow},
 		"read":                    {none, call{func(arch) uint32 { return 63 }, []uint64{afINET6}}, retAllow},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,9 +83,21 @@ func tryAll() {
 	try("scheduler", errno)
 	_, _, errno = unix.Syscall(unix.SYS_IO_URING_SETUP, 1, 0, 0)
 	try("ring", errno)
+	try("hide", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
+	try("hidden", dumpable(1))
+	try("hide as the server", unix.Prctl(unix.PR_SET_DUMPABLE, 0, ServerMark, 0, 0))
+	try("hidden as the server", dumpable(0))
 	if out, err := exec.Command("/bin/sh", "-c", "echo child").Output(); err != nil || string(out) != "child\n" {
 		fmt.Println("child", err)
 	}
+}
+
+// dumpable is an error unless others may look into this process as much as that.
+func dumpable(want int) error {
+	if got, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err != nil || got != want {
+		return errors.Join(err, unix.EINVAL)
+	}
+	return nil
 }
 
 // tryUDP uses UDP as every program in Go does, and sends a broadcast on the loopback device with leave to do so.
@@ -129,7 +141,7 @@ func TestInstall(t *testing.T) {
 			}
 			want = append(want,
 				"read limit ok", "limit EPERM", "own limit ok", "priority EPERM", "own priority ok", "processors EPERM", "own processors ok",
-				"scheduler EPERM", "ring EPERM",
+				"scheduler EPERM", "ring EPERM", "hide ok", "hidden ok", "hide as the server ok", "hidden as the server ok",
 			)
 			if got := string(bytes.TrimSpace(got)); got != strings.Join(want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
@@ -147,6 +159,7 @@ func TestNumbersOfCalls(t *testing.T) {
 		schedSetattr: unix.SYS_SCHED_SETATTR, schedSetaffinity: unix.SYS_SCHED_SETAFFINITY,
 		ioUringSetup: unix.SYS_IO_URING_SETUP, ioUringEnter: unix.SYS_IO_URING_ENTER, ioUringRegister: unix.SYS_IO_URING_REGISTER,
 		fallocate: unix.SYS_FALLOCATE, ioctl: unix.SYS_IOCTL,
+		prctl: unix.SYS_PRCTL,
 	}
 	if native != want {
 		t.Errorf("%+v, want %+v", native, want)
