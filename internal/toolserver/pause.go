@@ -56,6 +56,9 @@ func (r *reaper) awaitStand() bool {
 	return false
 }
 
+// stoodStates are the states of threads that do nothing: stopped, traced and stopped, ended.
+const stoodStates = "TtZX"
+
 // stand reports whether each thread of what is below the server is stopped, or has ended. One in a system call is not, until that ends:
 // a large write takes a second.
 func (r *reaper) stand() bool {
@@ -76,7 +79,7 @@ func (r *reaper) stand() bool {
 		}
 		for _, name := range names {
 			stat, err := readStat(tasks + "/" + name)
-			if fields := statFields(stat); err != nil || len(fields) == 0 || !strings.Contains("TtZX", string(fields[0])) {
+			if fields := statFields(stat); err != nil || len(fields) == 0 || !strings.ContainsAny(string(fields[0]), stoodStates) {
 				return false
 			}
 		}

@@ -208,7 +208,7 @@ const needed = 0o500
 func (c *counter) open(at int, name string) (int, level, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Openat(at, name, flags, 0)
-	if err != nil && err != unix.EACCES {
+	if err != nil && !errors.Is(err, unix.EACCES) {
 		return -1, level{}, ignoreGone(err)
 	}
 	var stat unix.Stat_t
