@@ -130,6 +130,21 @@ func TestARunOutlivesAnOutageOfItsModel(t *testing.T) {
 	}
 }
 
+// An answer may take as long as it likes, if only something comes of it now and then: this one takes 130 s.
+func TestASlowAnswerArrives(t *testing.T) {
+	t.Parallel()
+	mark := lastModelCall(t)
+	done := wantCompleted(t, startRun(t, "trickle", func(r *v1alpha1.MotorRun) { r.Spec.MaxAttempts = 1 }), 3*soon)
+	if !strings.HasSuffix(done.Status.Result.Summary, "All of it arrived.") || done.Status.Result.Stats.ModelMs < 125_000 {
+		t.Errorf("result %+v with %+v", done.Status.Result, done.Status.Result.Stats)
+	}
+	calls, err := modelCalls(t.Context(), "trickle", mark)
+	must(t, err)
+	if len(calls) != 2 {
+		t.Errorf("the model was asked %d times, and not once for each answer", len(calls))
+	}
+}
+
 // A window of 16000 tokens is enough for a run with default limits, and the endpoint has to say so once at most for each manager.
 func TestASmallWindowIsEnoughForDefaultLimits(t *testing.T) {
 	t.Parallel()

@@ -91,6 +91,11 @@ func TestFaults(t *testing.T) {
 			shape{Status: 200, JSON: true, Text: text},
 			shape{Status: 200, JSON: true, Done: true, Text: text}, outcomeSent,
 		},
+		"trickle": {
+			"kind: trickle, delay: 1s",
+			shape{Status: 200, JSON: true, Text: text},
+			shape{Status: 200, JSON: true, Done: true, Text: text}, outcomeSent,
+		},
 		"529 for a while": {
 			"kind: status, status: 529, retryAfterSeconds: 7",
 			shape{Status: 529, RetryAfter: "7", JSON: true, Text: "The script answers with status 529 here."},
@@ -234,9 +239,29 @@ func TestDelayIsKept(t *testing.T) {
 	}
 }
 
+// A trickle is spread evenly over its delay, from the first part to the last.
+func TestTrickle(t *testing.T) {
+	r := newRig(t, "turns: [{content: a text that comes in more than one part, fault: {kind: trickle, delay: 5m, times: 1}}]")
+	var waited []time.Duration
+	r.wait = func(_ context.Context, d time.Duration) error {
+		waited = append(waited, d)
+		return nil
+	}
+	got := r.complete(t, helloStream)
+	parts := strings.Count(got.body, "data: ")
+	if got.status != http.StatusOK || parts < 4 || len(waited) != parts-1 {
+		t.Fatalf("status %d, %d parts, %d pauses", got.status, parts, len(waited))
+	}
+	for _, d := range waited {
+		if want := 5 * time.Minute / time.Duration(parts-1); d != want {
+			t.Errorf("paused for %s, want %s", d, want)
+		}
+	}
+}
+
 // A client that gives up ends a hang, and the log tells of it.
 func TestClientGivesUp(t *testing.T) {
-	for _, kind := range []string{"hang", "slow"} {
+	for _, kind := range []string{"hang", "slow", "trickle"} {
 		t.Run(kind, func(t *testing.T) {
 			r := newRig(t, "turns: [{content: a, fault: {kind: "+kind+", delay: 10m}}]")
 			waiting := make(chan struct{})

@@ -25,6 +25,8 @@ type reply struct {
 	length int
 	// frames are written one by one, each flushed.
 	frames [][]byte
+	// between passes before each of the frames but the first.
+	between time.Duration
 	// stall passes after the frames, with the connection open.
 	stall time.Duration
 	// abort breaks the connection after that.
@@ -103,6 +105,11 @@ func (s said) broken(f script.Fault, stream bool) reply {
 		return r
 	case script.FaultEndStream, script.FaultTruncatedJSON, script.FaultMalformedJSON:
 		r = s.garbled(f.Kind, stream)
+	case script.FaultTrickle:
+		if r = s.whole(stream, true); stream {
+			r.between = f.Delay / time.Duration(len(r.frames)-1)
+			return r
+		}
 	default: // Slow and late, which are the delay below and nothing else.
 		r = s.whole(stream, true)
 	}
@@ -181,7 +188,7 @@ func (r reply) deliver(w http.ResponseWriter, req *http.Request, wait waiter, re
 	if r.status == 0 {
 		return true
 	}
-	err := r.write(req.Context(), w)
+	err := r.write(req.Context(), w, wait)
 	if err == nil && r.stall > 0 {
 		err = wait(req.Context(), r.stall)
 	}
@@ -193,7 +200,7 @@ func (r reply) deliver(w http.ResponseWriter, req *http.Request, wait waiter, re
 
 // write sends the frames. Whether the client is there is asked before each and not after the last: a client that has the
 // whole answer may hang up before this returns.
-func (r reply) write(ctx context.Context, w http.ResponseWriter) error {
+func (r reply) write(ctx context.Context, w http.ResponseWriter, wait waiter) error {
 	for key, value := range r.header {
 		w.Header().Set(key, value)
 	}
@@ -202,9 +209,14 @@ func (r reply) write(ctx context.Context, w http.ResponseWriter) error {
 	}
 	w.WriteHeader(r.status)
 	flush := http.NewResponseController(w)
-	for _, frame := range r.frames {
+	for i, frame := range r.frames {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if i > 0 && r.between > 0 {
+			if err := wait(ctx, r.between); err != nil {
+				return err
+			}
 		}
 		if _, err := w.Write(frame); err != nil {
 			return err

@@ -71,7 +71,7 @@ func (s *server) handler() http.Handler {
 }
 
 // send writes a reply of which nobody needs to know whether it arrived.
-func send(ctx context.Context, w http.ResponseWriter, r reply) { _ = r.write(ctx, w) }
+func send(ctx context.Context, w http.ResponseWriter, r reply) { _ = r.write(ctx, w, waitTimer) }
 
 func (s *server) authorized(r *http.Request) bool {
 	if s.key == "" {

@@ -34,7 +34,7 @@ func (c *checker) fault(p field, raw rawFault) Fault {
 		if f.RetryAfterSeconds < 0 || f.RetryAfterSeconds > maxRetryAfter {
 			c.fail(p.at("retryAfterSeconds"), "has to be 0 to %d", maxRetryAfter)
 		}
-	case FaultSlow, FaultLate:
+	case FaultSlow, FaultLate, FaultTrickle:
 		if f.Delay == 0 {
 			c.fail(p.at("delay"), "is missing")
 		}

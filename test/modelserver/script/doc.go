@@ -103,6 +103,8 @@
 //   - status: that HTTP status, an error body, perhaps Retry-After
 //   - slow: the answer, after delay, if the client is still there
 //   - late: the answer, after delay, also to a client that has given up
+//   - trickle: the answer, its parts spread evenly over delay; one that does
+//     not stream comes after it
 //   - hang: nothing, until the client leaves or delay (default 5m) is over
 //   - stall: half the answer, then nothing, until the client leaves or delay
 //     (default 5m) is over

@@ -12,6 +12,7 @@ const (
 	FaultStatus        FaultKind = "status"
 	FaultSlow          FaultKind = "slow"
 	FaultLate          FaultKind = "late"
+	FaultTrickle       FaultKind = "trickle"
 	FaultHang          FaultKind = "hang"
 	FaultStall         FaultKind = "stall"
 	FaultDisconnect    FaultKind = "disconnect"
@@ -40,6 +41,7 @@ var faultUsesAnswer = map[FaultKind]bool{
 	FaultStatus:        false,
 	FaultSlow:          true,
 	FaultLate:          true,
+	FaultTrickle:       true,
 	FaultHang:          false,
 	FaultStall:         true,
 	FaultDisconnect:    false,
@@ -57,7 +59,8 @@ type Fault struct {
 	Kind FaultKind
 	// Times is the number of requests that get it; 0 is all of them.
 	Times int
-	// Delay passes before anything is sent. For a hang and a stall it is the upper bound.
+	// Delay passes before anything is sent. For a hang and a stall it is the upper bound, for a trickle what passes between the
+	// parts altogether.
 	Delay time.Duration
 	// Status, RetryAfterSeconds, Code and Message belong to FaultStatus; zero
 	// values stand for no header and for what the status suggests.
