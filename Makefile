@@ -57,8 +57,8 @@ test-api: ## Tests against a real API server.
 	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" CGO_ENABLED=1 go test -race -timeout 40m ./test/api/...
 
 .PHONY: test-skew
-test-skew: ## The last release beside this one: managers and tool servers of both, in the middle of a run.
-	go test -timeout 15m ./test/skew
+test-skew: ## The last release beside this one: engines, clients and tool servers of both, in the middle of a run.
+	KUBEBUILDER_ASSETS="$$($(DEVCLUSTER) assets)" go test -timeout 30m ./test/skew
 
 .PHONY: test-e2e
 test-e2e: ## End-to-end tests on the development cluster (started if it is not up), or on DEMO_CLUSTER.

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -213,20 +214,19 @@ func reached(resp toolapi.ProbeResponse) []string {
 
 // confined fails a sandbox whose programs the kernel does not hold. Other tries would come to nothing else.
 func confined(c *toolapi.Confinement) error {
-	var why string
 	switch {
 	case c == nil:
-		why = "the tool server of its image does not filter system calls: use a sandbox image of this version"
-	case c.Refused != "":
-		why = c.Refused
-	default:
+		// One that is made now has the filter, unless its image is an older one: then the next attempts end in the same way.
+		return outdated(errors.New("its tool server does not filter the system calls of programs, so nothing was run in it. " +
+			"An image of your own has to be made from the sandbox image of this version"))
+	case c.Refused == "":
 		return nil
 	}
 	return &motorloop.Failure{
 		Category: motorloop.InfraFailure,
 		Reason:   motorloop.ReasonIsolationUnverified,
 		Message: "Nothing was run in the sandbox, because programs in it could have sockets of families for which the cluster's walls are not proved: " +
-			firstRunes(why, 600) + ".",
+			firstRunes(c.Refused, 600) + ".",
 	}
 }
 
