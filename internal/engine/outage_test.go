@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// A run waits a quarter of the time that the outage lasts, no longer than its time for it, and fails when that is over. What the endpoint
+// said is shown without the values that nobody may see, and nothing is written without the Lease.
+func TestAwayUntil(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		lasts, asked, least, most time.Duration
+		mustAct, fails            bool
+	}{
+		"at first":                     {time.Second, 0, minAway, minAway * 3 / 2, false, false},
+		"a quarter of the time":        {80 * time.Second, 0, 20 * time.Second, 30 * time.Second, false, false},
+		"no more than a minute":        {40 * time.Minute, 0, maxAway, maxAway * 3 / 2, false, false},
+		"where somebody must act, two": {40 * time.Minute, 0, maxAwayAct, maxAwayAct * 3 / 2, true, false},
+		"what the endpoint asks for":   {time.Second, 5 * time.Minute, 5 * time.Minute, 5 * time.Minute, false, false},
+		"not beyond its time":          {time.Hour - time.Second, 5 * time.Minute, time.Second, time.Second, false, false},
+		"when that is over":            {time.Hour, 0, 0, 0, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, _ := (&drippingSandbox{}).artifactsOf(t)
+			e := a.box.engine
+			// The outage is recorded at the zero time: the store of the test sets none.
+			e.Now = func() time.Time { return time.Time{}.Add(tt.lasts) }
+			err := e.awayUntil(t.Context(), &loop{awaySeconds: 3600}, a.box.run, a.box.entries, a.known, &motorloop.Outage{
+				Reason: motorloop.ReasonModelUnavailable, Message: "The endpoint says model-key-0123456789.", MustAct: tt.mustAct, RetryAfter: tt.asked,
+			})
+			if err == nil || strings.Contains(err.Error(), "0123456789") {
+				t.Errorf("got %v", err)
+			}
+			o, waits := errors.AsType[*motorloop.Outage](err)
+			f, over := errors.AsType[*motorloop.Failure](err)
+			if waits == tt.fails || over != tt.fails || over && !f.Retryable {
+				t.Fatalf("got %v", err)
+			}
+			if waits && (o.RetryAfter < tt.least || o.RetryAfter > tt.most) {
+				t.Errorf("the next try is in %s, want %s to %s", o.RetryAfter, tt.least, tt.most)
+			}
+			e.heldUntil = time.Time{}
+			before := a.box.entries.Writes()
+			if err := e.awayUntil(t.Context(), &loop{awaySeconds: 3600}, a.box.run, a.box.entries, a.known, &motorloop.Outage{Reason: "Other"}); !errors.Is(err, errNoLease) || a.box.entries.Writes() != before {
+				t.Errorf("without a Lease: %v", err)
+			}
+		})
+	}
+}
