@@ -59,7 +59,8 @@ type SkillReconciler struct {
 	Now      func() time.Time
 
 	memories    skillMemories
-	remoteReads remoteReads
+	remoteReads turns
+	reviewTurns turns
 	reviews     sync.RWMutex
 }
 

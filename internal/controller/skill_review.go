@@ -55,6 +55,16 @@ func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alph
 	if skill.IsSetAside(rev) && !begun {
 		return nil
 	}
+	began := r.Now()
+	try, ok := r.reviewTurns.begin(s.skill.Namespace, began, maxReviews(), reviewRetry)
+	if !ok {
+		s.wake(try)
+		return nil
+	}
+	defer func() {
+		ended := r.Now()
+		r.reviewTurns.end(s.skill.Namespace, ended, ended.Sub(began), reviewRetry)
+	}()
 	files, err := r.Store.Files(ctx, rev)
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func newReviewRig(t *testing.T) *reviewRig {
 
 // process is one that has looked at nothing so far.
 func (g *reviewRig) process() *SkillReconciler {
-	return &SkillReconciler{Client: g.client, Store: g.store}
+	return &SkillReconciler{Client: g.client, Store: g.store, Now: time.Now}
 }
 
 // look has a process look at the revision, and gives the status after that. A panic stands for the end of the process.
@@ -125,6 +125,22 @@ func TestOrderlyEndsOfAReviewAreNotCounted(t *testing.T) {
 	g.write = func() error { stop(); return nil }
 	if st, _, err := g.look(stopped, g.process()); err != nil || st.ReviewStarts != 0 || st.ReviewedAt == nil {
 		t.Errorf("stopped in the middle: %v, %+v", err, st)
+	}
+}
+
+// TestReviewsTakeTurns has a review wait while another skill of its namespace is reviewed, without a mark and without an error.
+func TestReviewsTakeTurns(t *testing.T) {
+	g, now := newReviewRig(t), time.Now()
+	r := g.process()
+	if _, ok := r.reviewTurns.begin(g.skill.Namespace, now, maxReviews(), reviewRetry); !ok {
+		t.Fatal("there is no place")
+	}
+	if st, _, err := g.look(t.Context(), r); err != nil || st.ReviewStarts != 0 || st.ReviewedAt != nil {
+		t.Errorf("beside another one: %v, %+v", err, st)
+	}
+	r.reviewTurns.end(g.skill.Namespace, now, 0, reviewRetry)
+	if st, _, err := g.look(t.Context(), r); err != nil || st.ReviewedAt == nil {
+		t.Errorf("in its turn: %v, %+v", err, st)
 	}
 }
 

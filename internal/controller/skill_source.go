@@ -60,14 +60,14 @@ func (r *SkillReconciler) source(ctx context.Context, s *skillScope) error {
 	}
 	if isRemote(s.skill.Spec.Source) {
 		began := r.Now()
-		try, ok := r.remoteReads.begin(s.skill.Namespace, began)
+		try, ok := r.remoteReads.begin(s.skill.Namespace, began, maxRemoteReads, minPause)
 		if !ok {
 			s.wake(try)
 			return nil
 		}
 		defer func() {
 			ended := r.Now()
-			r.remoteReads.end(s.skill.Namespace, ended, ended.Sub(began))
+			r.remoteReads.end(s.skill.Namespace, ended, ended.Sub(began), minPause)
 		}()
 	}
 	s.read = version

@@ -8,45 +8,45 @@ import (
 	"time"
 )
 
-func TestRemoteReads(t *testing.T) {
+func TestTurns(t *testing.T) {
 	t.Parallel()
-	var r remoteReads
+	var r turns
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	if _, ok := r.begin("slow", now); !ok {
+	if _, ok := r.begin("slow", now, maxRemoteReads, minPause); !ok {
 		t.Fatal("the first gets no place")
 	}
-	if try, ok := r.begin("slow", now); ok || !try.Equal(now.Add(minPause)) {
+	if try, ok := r.begin("slow", now, maxRemoteReads, minPause); ok || !try.Equal(now.Add(minPause)) {
 		t.Errorf("a namespace has two places, or waits until %s", try)
 	}
 	for i := range maxRemoteReads - 1 {
-		if _, ok := r.begin(fmt.Sprint("ns", i), now); !ok {
+		if _, ok := r.begin(fmt.Sprint("ns", i), now, maxRemoteReads, minPause); !ok {
 			t.Errorf("place %d is taken", i)
 		}
 	}
-	if _, ok := r.begin("late", now); ok {
+	if _, ok := r.begin("late", now, maxRemoteReads, minPause); ok {
 		t.Error("there are more reads than places")
 	}
 	now = now.Add(time.Minute)
-	r.end("slow", now, time.Minute)
-	if try, ok := r.begin("slow", now); ok || !try.Equal(now.Add(time.Minute)) {
+	r.end("slow", now, time.Minute, minPause)
+	if try, ok := r.begin("slow", now, maxRemoteReads, minPause); ok || !try.Equal(now.Add(time.Minute)) {
 		t.Errorf("who took a minute has the next place at once, or waits until %s", try)
 	}
-	if _, ok := r.begin("late", now); !ok {
+	if _, ok := r.begin("late", now, maxRemoteReads, minPause); !ok {
 		t.Error("the place that was given back is not there for others")
 	}
-	r.end("late", now, time.Millisecond)
-	if _, ok := r.begin("late", now); !ok {
+	r.end("late", now, time.Millisecond, minPause)
+	if _, ok := r.begin("late", now, maxRemoteReads, minPause); !ok {
 		t.Error("a quick read is paused for")
 	}
-	r.end("late", now, time.Millisecond)
-	if _, ok := r.begin("slow", now.Add(time.Minute)); !ok {
+	r.end("late", now, time.Millisecond, minPause)
+	if _, ok := r.begin("slow", now.Add(time.Minute), maxRemoteReads, minPause); !ok {
 		t.Error("the pause does not end")
 	}
-	r.end("slow", now.Add(time.Minute), 0)
+	r.end("slow", now.Add(time.Minute), 0, minPause)
 	for i := range maxRemoteReads - 1 {
-		r.end(fmt.Sprint("ns", i), now.Add(2*time.Minute), 0)
+		r.end(fmt.Sprint("ns", i), now.Add(2*time.Minute), 0, minPause)
 	}
-	if r.active != 0 || len(r.reading)+len(r.pauses) != 0 {
+	if len(r.taken)+len(r.pauses) != 0 {
 		t.Errorf("left are %+v", &r)
 	}
 }
