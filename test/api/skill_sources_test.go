@@ -31,11 +31,10 @@ func TestSkillThatIsNone(t *testing.T) {
 		reason string
 		parts  []string
 	}{
-		"two problems":      {[]string{"SKILL.md", "---\nname: Send\nfoo: bar\n---\n", "x/../y", ""}, "SkillInvalid", []string{"SKILL.md", "line 2", "line 1: the front matter has no description", "x/../y"}},
-		"another name":      {[]string{"SKILL.md", skillMD("sends", "One.")}, "SkillInvalid", []string{"SKILL.md", "send"}},
-		"no SKILL.md":       {[]string{"references/api.md", "v1"}, "SkillInvalid", []string{"SKILL.md"}},
-		"an odd path":       {[]string{"SKILL.md", skillMD("send", "One."), "../etc/passwd", "x"}, "SkillInvalid", []string{"etc/passwd"}},
-		"a file of 1.1 MiB": {[]string{"SKILL.md", skillMD("send", "One."), "assets/big.txt", strings.Repeat("é", 576<<10)}, "SkillTooLarge", []string{"assets/big.txt"}},
+		"two problems": {[]string{"SKILL.md", "---\nname: Send\nfoo: bar\n---\n", "x/../y", ""}, "SkillInvalid", []string{"SKILL.md", "line 2", "line 1: the front matter has no description", "x/../y"}},
+		"another name": {[]string{"SKILL.md", skillMD("sends", "One.")}, "SkillInvalid", []string{"SKILL.md", "send"}},
+		"no SKILL.md":  {[]string{"references/api.md", "v1"}, "SkillInvalid", []string{"SKILL.md"}},
+		"an odd path":  {[]string{"SKILL.md", skillMD("send", "One."), "../etc/passwd", "x"}, "SkillInvalid", []string{"etc/passwd"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
