@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -100,7 +101,7 @@ func answerOf(t *testing.T, raw []byte, method string) (*http.Response, error) {
 func passed(w http.ResponseWriter, answer *http.Response, method string, hide *redact.Redactor) (r *refusal, aborted bool) {
 	defer func() {
 		if broke := recover(); broke != nil {
-			if broke != http.ErrAbortHandler {
+			if err, ok := broke.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 				panic(broke)
 			}
 			aborted = true
