@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -29,7 +30,7 @@ func runHead(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
-	r.ManagedFields = nil
+	r.ObjectMeta = metaHead(&r.ObjectMeta)
 	for i := range r.Spec.Files {
 		if r.Spec.Files[i].Content != nil {
 			r.Spec.Files[i].Content = new(string)
@@ -44,7 +45,7 @@ func stepHead(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
-	s.ManagedFields = nil
+	s.ObjectMeta = metaHead(&s.ObjectMeta)
 	if !s.Spec.Final && s.Spec.Type != v1alpha1.StepEnd {
 		s.Spec.Content = ""
 	}
@@ -90,7 +91,7 @@ func skillHead(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
-	s.ManagedFields = nil
+	s.ObjectMeta = metaHead(&s.ObjectMeta)
 	if s.Spec.Source != nil {
 		for i := range s.Spec.Source.Files {
 			s.Spec.Source.Files[i].Content = ""
@@ -99,21 +100,28 @@ func skillHead(o any) (any, error) {
 	return s, nil
 }
 
-// configMapHead keeps of the metadata of a ConfigMap what says whether it was changed, and whose it is. Of some, an annotation
-// has all of the content.
+// configMapHead keeps of the metadata of a ConfigMap what says whether it was changed, and whose it is.
 func configMapHead(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {
 		return o, nil
 	}
-	m.ManagedFields, m.Annotations = nil, nil
-	skill, isSkill := m.Labels[v1alpha1.LabelSkill]
-	component := m.Labels[v1alpha1.LabelComponent]
-	m.Labels = nil
-	if isSkill {
-		m.Labels = map[string]string{v1alpha1.LabelSkill: skill, v1alpha1.LabelComponent: component}
+	m.ObjectMeta = metaHead(&m.ObjectMeta)
+	if _, isSkill := m.Labels[v1alpha1.LabelSkill]; !isSkill {
+		m.Labels = nil
 	}
+	m.Annotations = nil
 	return m, nil
+}
+
+// policyHead keeps of a cached NetworkPolicy whose it is. Those who look at the rest of one read the policy itself.
+func policyHead(o any) (any, error) {
+	p, ok := o.(*networkingv1.NetworkPolicy)
+	if !ok {
+		return o, nil
+	}
+	p.ObjectMeta, p.Spec = metaHead(&p.ObjectMeta), networkingv1.NetworkPolicySpec{}
+	return p, nil
 }
 
 // nodeHead keeps of a cached node what says whether it supports user namespaces.
@@ -122,7 +130,7 @@ func nodeHead(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
-	n.ManagedFields, n.Annotations = nil, nil
+	n.ObjectMeta, n.Spec = metaHead(&n.ObjectMeta), corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable}
 	n.Status = corev1.NodeStatus{RuntimeHandlers: n.Status.RuntimeHandlers}
 	return n, nil
 }

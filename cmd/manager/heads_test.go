@@ -33,7 +33,7 @@ func bigStep(final bool) *v1alpha1.MotorStep {
 	long := strings.Repeat("漢字<\x01", 20_000)
 	return &v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "run-a0-s1", UID: "12345678-9abc", Labels: map[string]string{"a": "b"}, CreationTimestamp: metav1.NewTime(time.Unix(1700000000, 0)),
+			Name: "run-a0-s1", UID: "12345678-9abc", Labels: map[string]string{"a": "b", v1alpha1.LabelRun: "run"}, CreationTimestamp: metav1.NewTime(time.Unix(1700000000, 0)),
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
 		},
 		Spec: v1alpha1.MotorStepSpec{
@@ -226,7 +226,7 @@ func TestStepHeadIsSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := o.(*v1alpha1.MotorStep)
-		if s.ManagedFields != nil || s.Labels["a"] != "b" || s.UID == "" {
+		if s.ManagedFields != nil || s.Labels[v1alpha1.LabelRun] != "run" || s.UID == "" {
 			t.Errorf("metadata %+v", s.ObjectMeta)
 		}
 		if n := utf8.RuneCountInString(s.Spec.Content); final && n != headContent || !final && n != 0 {
@@ -283,7 +283,9 @@ func TestNodeHead(t *testing.T) {
 func TestHeadsLeaveOtherObjectsAlone(t *testing.T) {
 	t.Parallel()
 	for _, o := range []any{cache.DeletedFinalStateUnknown{Key: "k"}, &corev1.Pod{}, nil} {
-		for name, head := range map[string]func(any) (any, error){"step": stepHead, "node": nodeHead, "run": runHead, "skill": skillHead, "configMap": configMapHead} {
+		for name, head := range map[string]func(any) (any, error){
+			"step": stepHead, "node": nodeHead, "run": runHead, "skill": skillHead, "configMap": configMapHead, "policy": policyHead, "revision": revisionHead, "any": anyHead,
+		} {
 			got, err := head(o)
 			if err != nil || !cmp.Equal(got, o) {
 				t.Errorf("%s: %v gives %v, %v", name, o, got, err)

@@ -134,14 +134,15 @@ func cacheOptions(namespace string, served []string) cache.Options {
 	return cache.Options{
 		// Nil means all.
 		DefaultNamespaces: namespaces,
-		DefaultTransform:  cache.TransformStripManagedFields(),
+		DefaultTransform:  anyHead,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                 {Label: sandboxes},
-			&networkingv1.NetworkPolicy{}: {Label: sandboxes},
+			&networkingv1.NetworkPolicy{}: {Label: sandboxes, Transform: policyHead},
 			&coordinationv1.Lease{}:       {Label: leases, Namespaces: map[string]cache.Config{namespace: {}}},
 			&v1alpha1.MotorRun{}:          {Transform: runHead},
 			&v1alpha1.MotorStep{}:         {Transform: stepHead},
 			&v1alpha1.Skill{}:             {Transform: skillHead},
+			&v1alpha1.SkillRevision{}:     {Transform: revisionHead},
 			&corev1.Node{}:                {Transform: nodeHead},
 			&corev1.ConfigMap{}:           {Transform: configMapHead},
 		},
