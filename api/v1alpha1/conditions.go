@@ -176,7 +176,7 @@ const (
 )
 
 // Reasons of ModelAvailable, beside ModelNotConfigured, ModelSecretNotFound and ModelSecretKeyMissing. With those three and
-// the first four here the condition Stalled is True: they do not pass by themselves.
+// the first five here the condition Stalled is True: they do not pass by themselves.
 const (
 	// ReasonModelUnauthorized: the endpoint refused the API key (401, 403), or wants one.
 	ReasonModelUnauthorized = "ModelUnauthorized"
@@ -186,6 +186,8 @@ const (
 	ReasonModelNotFound = "ModelNotFound"
 	// ReasonModelCertificateInvalid: the manager does not trust the certificate of the endpoint.
 	ReasonModelCertificateInvalid = "ModelCertificateInvalid"
+	// ReasonModelAddressRefused: the manager does not connect with the address of the endpoint (--allowed-model-cidrs).
+	ReasonModelAddressRefused = "ModelAddressRefused"
 	// ReasonModelRateLimited: the endpoint answers "too many requests" (429).
 	ReasonModelRateLimited = "ModelRateLimited"
 	// ReasonModelUnavailable: the endpoint cannot be reached, or answers with server errors (5xx).

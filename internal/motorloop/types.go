@@ -397,6 +397,8 @@ const (
 	ReasonModelQuota = "ModelQuotaExceeded"
 	// ReasonModelCertificate: the certificate of the endpoint is not trusted.
 	ReasonModelCertificate = "ModelCertificateInvalid"
+	// ReasonModelAddress: the manager does not connect with the address of the endpoint.
+	ReasonModelAddress = "ModelAddressRefused"
 	// ReasonModelWindow: the conversation does not fit into the model's window, however short it is made.
 	ReasonModelWindow = "ModelWindowExceeded"
 	// ReasonModelNotFound: the endpoint has no such model, or no chat completions at that address.

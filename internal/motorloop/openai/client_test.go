@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -343,67 +341,6 @@ func TestHeadersAreBounded(t *testing.T) {
 	}
 }
 
-func TestUnreachable(t *testing.T) {
-	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close()
-	c, err := New(Endpoint{BaseURL: s.URL, Model: "m"}, quick())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = ask(t.Context(), c)
-	f := failureOf(t, err, away)
-	if f.Reason != motorloop.ReasonModelUnavailable || !strings.Contains(f.Message, "connection refused") {
-		t.Errorf("got %v", err)
-	}
-}
-
-// A certificate that is not trusted, and an endpoint that speaks no TLS, stay so until somebody sees to it: they are asked once.
-func TestCertificates(t *testing.T) {
-	t.Parallel()
-	var tries atomic.Int32
-	plain := httptest.NewServer(http.NotFoundHandler())
-	defer plain.Close()
-	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
-	secure.StartTLS()
-	defer secure.Close()
-	other, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	go func() {
-		for {
-			conn, err := other.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = io.WriteString(conn, "220 mail.test ready\r\n")
-			_ = conn.Close()
-		}
-	}()
-	for name, address := range map[string]string{
-		"not trusted": secure.URL, "no TLS": strings.Replace(plain.URL, "http:", "https:", 1), "neither TLS nor HTTP": "https://" + other.Addr().String(),
-	} {
-		o := quick()
-		tries.Store(0)
-		dialer := &net.Dialer{}
-		transport := &http.Transport{DialContext: func(ctx context.Context, network, to string) (net.Conn, error) {
-			tries.Add(1)
-			return dialer.DialContext(ctx, network, to)
-		}}
-		o.HTTPClient = &http.Client{Transport: transport}
-		c, err := New(Endpoint{BaseURL: address, Model: "m"}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = ask(t.Context(), c)
-		if f := failureOf(t, err, act); f.Reason != motorloop.ReasonModelCertificate || tries.Load() != 1 {
-			t.Errorf("%s: %+v after %d tries", name, f, tries.Load())
-		}
-	}
-}
-
 func TestContextEndsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c, _ := serve(t, quick(), func(_ http.ResponseWriter, r *http.Request) {
@@ -450,54 +387,5 @@ func TestTryThatPanicsKeepsNobodyOut(t *testing.T) {
 	defer cancel()
 	if _, err := ask(ctx, c); err != nil {
 		t.Error(err)
-	}
-}
-
-// A 403 after an answer with the same key is about the request, and keeps no other loop from asking. A second one in a row is about the key.
-func TestForbiddenRequest(t *testing.T) {
-	t.Parallel()
-	var status atomic.Int32
-	c, _ := serve(t, quick(), func(w http.ResponseWriter, _ *http.Request) {
-		if s := int(status.Load()); s != 200 {
-			reply(w, s, `{"error":{"message":"Your input was flagged. Key `+testKey+`"}}`)
-			return
-		}
-		reply(w, 200, okBody)
-	})
-	answered := func() {
-		t.Helper()
-		status.Store(200)
-		if _, err := ask(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// The key has not been taken yet.
-	status.Store(403)
-	_, err := ask(t.Context(), c)
-	if f := failureOf(t, err, act); f.Reason != motorloop.ReasonModelUnauthorized {
-		t.Errorf("got %+v", f)
-	}
-	if c.Away() != nil {
-		t.Error("one request that was refused keeps the others from asking")
-	}
-	for range 5 {
-		answered()
-		status.Store(403)
-		_, err = ask(t.Context(), c)
-		f := failureOf(t, err, refusal)
-		if f.Reason != motorloop.ReasonModelRefused || !strings.Contains(f.Message, "Your input was flagged") {
-			t.Errorf("got %+v", f)
-		}
-		checkNoKey(t, f.Message)
-		if c.Away() != nil {
-			t.Error("one request that was refused keeps the others from asking")
-		}
-	}
-	for range 3 {
-		_, err = ask(t.Context(), c)
-		failureOf(t, err, act)
-	}
-	if c.Away() == nil {
-		t.Error("a key that is refused all the time does not keep the others from asking")
 	}
 }

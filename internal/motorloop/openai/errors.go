@@ -20,6 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
+	"motorcortex.dev/motorcortex/internal/outbound"
 )
 
 const (
@@ -96,6 +97,11 @@ func (c *Client) classify(parent, ctx context.Context, err error) error {
 		what:      "cannot be reached: " + c.detail(innermost(err).Error()),
 		advice:    "Check the base URL and that the manager may connect to it.",
 		transient: true,
+	}
+	if errors.Is(err, outbound.ErrRefused) {
+		e.reason, e.transient, e.mustAct = motorloop.ReasonModelAddress, false, true
+		e.what = "has an address that the manager does not connect with: that of a node, loopback or the like"
+		e.advice = "Check the base URL. Whoever installed the operator can allow the address with --allowed-model-cidrs."
 	}
 	if isCertificate(err) {
 		e.reason, e.transient, e.mustAct = motorloop.ReasonModelCertificate, false, true
