@@ -28,6 +28,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorsteps,verbs=delete
@@ -154,8 +155,7 @@ func (r *ArchiveReconciler) archive(ctx context.Context, cached *v1alpha1.MotorR
 	if err := r.Status().Patch(ctx, run, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	r.Recorder.Eventf(run, nil, corev1.EventTypeNormal, reasonArchived, actionArchive, "%s", runpolicy.CutEncoded(
-		fmt.Sprintf("The run's %d steps are in the archive, as %s.", len(manifest.Steps), key), maxNote))
+	r.event(run, corev1.EventTypeNormal, reasonArchived, fmt.Sprintf("The run's %d steps are in the archive, as %s.", len(manifest.Steps), key))
 	return r.prune(ctx, run, manifest)
 }
 
@@ -315,8 +315,13 @@ func (r *ArchiveReconciler) tell(run *v1alpha1.MotorRun, err error) {
 	if was, told := r.failing.Swap(key, what); told && was == what {
 		return
 	}
-	r.Recorder.Eventf(run, nil, corev1.EventTypeWarning, reasonArchiveFailed, actionArchive, "%s", runpolicy.CutEncoded(fmt.Sprintf(
-		"The run's steps stay in the cluster, because archiving them failed: %v. It is tried again.", problem), maxNote))
+	r.event(run, corev1.EventTypeWarning, reasonArchiveFailed,
+		fmt.Sprintf("The run's steps stay in the cluster, because archiving them failed: %v. It is tried again.", problem))
+}
+
+// event tells of an archive. What the bucket says of a problem are its own words, and a person reads them on a terminal.
+func (r *ArchiveReconciler) event(run *v1alpha1.MotorRun, kind, reason, note string) {
+	r.Recorder.Eventf(run, nil, kind, reason, actionArchive, "%s", runpolicy.CutEncoded(text.Printable(note), maxNote))
 }
 
 // archiveProblem tells problems apart whose messages change from try to try.
