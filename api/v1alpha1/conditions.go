@@ -165,6 +165,8 @@ const (
 const (
 	// ReasonEgressGranted: the proxy was told what the sandbox may reach.
 	ReasonEgressGranted = "Granted"
+	// ReasonNoDomains: the run has credentials and no domains, so its sandbox has no way out.
+	ReasonNoDomains = "NoDomains"
 	// ReasonEgressPending: the sandbox has no address yet that the proxy could know it by.
 	ReasonEgressPending = "AwaitingSandbox"
 	// ReasonRouteRefused: the API server refused the NetworkPolicy that opens the way to the proxy.

@@ -173,20 +173,22 @@ func showGrant(s *scope, st *runState, g *grant.Grant, proxy string) {
 		names = append(names, c.Name)
 	}
 	s.run.Status.Egress = &v1alpha1.EgressStatus{Domains: s.domains, Proxy: proxy, Credentials: names, Attempt: g.Attempt}
+	way := metav1.ConditionTrue
+	if len(s.domains) == 0 {
+		// Credentials alone are no way out.
+		way = metav1.ConditionFalse
+	}
 	switch {
 	case len(s.domains) == 0 && len(s.leftOut) > 0:
-		// Credentials alone are no way out.
-		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonDomainNotAllowed, leftOutMessage(s.leftOut))
-	case len(s.domains) == 0 && len(names) == 0:
-		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonCredentialUnavailable, strings.Join(missing, " "))
+		s.set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonDomainNotAllowed, leftOutMessage(s.leftOut))
 	case len(missing) > 0:
-		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionTrue, v1alpha1.ReasonCredentialUnavailable, strings.Join(missing, " "))
+		s.set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonCredentialUnavailable, strings.Join(missing, " "))
 	case len(s.leftOut) > 0:
-		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionTrue, v1alpha1.ReasonEgressGranted, leftOutMessage(s.leftOut))
+		s.set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonEgressGranted, leftOutMessage(s.leftOut))
 	case len(s.domains) == 0:
-		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionTrue, v1alpha1.ReasonEgressGranted, "The sandbox has no way out. Its credentials are ready.")
+		s.set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonNoDomains, "The run has no domains, so the sandbox has no way out. Its credentials are ready.")
 	default:
-		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionTrue, v1alpha1.ReasonEgressGranted, "The egress proxy lets the sandbox reach status.egress.domains.")
+		s.set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonEgressGranted, "The egress proxy lets the sandbox reach status.egress.domains.")
 	}
 	s.wake(st.written.ExpiresAt.Add(-renewBefore))
 	if len(s.run.Spec.Credentials) > 0 {

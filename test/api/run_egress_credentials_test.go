@@ -260,7 +260,7 @@ func TestBasicNeedsAColon(t *testing.T) {
 func TestExposedCredentialWithoutDomains(t *testing.T) {
 	r := egressRig(t, using("service_key"))
 	r.ready()
-	r.want(v1alpha1.PhaseRunning, "EgressReady True Granted", "CredentialsExposed True ExposedToSandbox")
+	r.want(v1alpha1.PhaseRunning, "EgressReady False NoDomains", "CredentialsExposed True ExposedToSandbox", "Stalled ")
 	r.wantValues(map[string]string{"service_key": secretValue})
 	_, g := r.grantOf()
 	if g.CA != nil || len(g.Domains) != 0 || len(g.Credentials[0].Hosts) != 0 || r.route() != nil {
@@ -270,10 +270,14 @@ func TestExposedCredentialWithoutDomains(t *testing.T) {
 	if diff := cmp.Diff(want, r.run().Status.Egress); diff != "" {
 		t.Errorf("status.egress (-want +got):\n%s", diff)
 	}
-	if !slices.Contains(r.events, "Warning ExposedToSandbox") {
+	if !slices.Contains(r.events, "Warning ExposedToSandbox") || !slices.Contains(r.events, "Normal NoDomains") {
 		t.Errorf("events %v", r.events)
 	}
 	r.wantNoValue()
+	must(t, admin.Delete(r.ctx, &corev1.Secret{ObjectMeta: meta(r.ns, "keys")}))
+	r.now = r.now.Add(5 * time.Second)
+	r.step()
+	r.want(v1alpha1.PhaseRunning, "EgressReady False CredentialUnavailable", "Stalled ")
 }
 
 // The CA can certify the hosts of the credentials, and nothing else.
