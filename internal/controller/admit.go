@@ -85,8 +85,8 @@ func (r *MotorRunReconciler) lookingSince() time.Time {
 	return r.since
 }
 
-// headsPage bounds how many runs are in memory with everything that is in them.
-const headsPage = 50
+// headsPage bounds how many runs are in memory with everything that is in them, up to 1.5 MiB each.
+const headsPage = 16
 
 // runHeads lists, past the cache, what the queue needs to know of a namespace's runs: the whole of them may not fit into
 // the manager's memory.

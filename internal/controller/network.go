@@ -39,9 +39,14 @@ const (
 
 	// factsEvery is how soon the egress proxy hears of a new node.
 	factsEvery = 30 * time.Second
-	// nodesPage and servicesPage bound how many whole nodes and Services are in memory.
+	// nodesPage and servicesPage bound how many whole nodes and Services are in memory. Whoever may create Services can make
+	// each as large as the store takes, 1.5 MiB.
 	nodesPage    = 50
-	servicesPage = 250
+	servicesPage = 16
+	// addressesOfNamespace and addressesOfServices bound how many addresses count that Services are given, of one namespace and
+	// of all: a ConfigMap that is too large would keep the proxy from hearing of new nodes.
+	addressesOfNamespace = 256
+	addressesOfServices  = 4096
 	// apiServerName is the Service of the API server in the namespace default, and its EndpointSlice.
 	apiServerName = "kubernetes"
 )
@@ -223,6 +228,15 @@ func (f *NetworkFacts) serviceCIDRs(ctx context.Context, list networks) error {
 // external reads the addresses at which Services are reached from outside. From within the cluster they lead to the same Pods.
 // An address that a Service asks for leads nowhere until its status has it: one alone must not close the address for everyone.
 func (f *NetworkFacts) external(ctx context.Context, list networks) error {
+	of, all := map[string]int{}, 0
+	count := func(namespace, ip string) {
+		before := len(list)
+		if of[namespace] < addressesOfNamespace && all < addressesOfServices {
+			list.address(ip)
+		}
+		of[namespace] += len(list) - before
+		all += len(list) - before
+	}
 	for next := ""; ; {
 		var page corev1.ServiceList
 		if err := f.Live.List(ctx, &page, client.Limit(servicesPage), client.Continue(next)); err != nil {
@@ -230,11 +244,11 @@ func (f *NetworkFacts) external(ctx context.Context, list networks) error {
 		}
 		for i := range page.Items {
 			s := &page.Items[i]
-			for _, ip := range s.Spec.ExternalIPs {
-				list.address(ip)
-			}
 			for _, ingress := range s.Status.LoadBalancer.Ingress {
-				list.address(ingress.IP)
+				count(s.Namespace, ingress.IP)
+			}
+			for _, ip := range s.Spec.ExternalIPs {
+				count(s.Namespace, ip)
 			}
 		}
 		if next = page.Continue; next == "" {

@@ -48,6 +48,24 @@ func TestNetworksAreUnmapped(t *testing.T) {
 	}
 }
 
+// One Service with many addresses crowds out nothing: the list has to fit into a ConfigMap.
+func TestAddressesOfServicesAreBounded(t *testing.T) {
+	t.Parallel()
+	var service corev1.Service
+	address := netip.MustParseAddr("2001:db8::")
+	for range 2 * addressesOfNamespace {
+		address = address.Next()
+		service.Spec.ExternalIPs = append(service.Spec.ExternalIPs, address.String())
+	}
+	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "8.8.8.77"}}
+	f := &NetworkFacts{Live: oneService{service}, WithoutNodes: true}
+	ctx := ctrl.LoggerInto(t.Context(), funcr.New(func(string, string) {}, funcr.Options{}))
+	_, inner, err := f.Cluster(ctx)
+	if err != nil || len(inner) != addressesOfNamespace || !slices.Contains(inner, netip.MustParsePrefix("8.8.8.77/32")) {
+		t.Errorf("%d addresses, %v", len(inner), err)
+	}
+}
+
 func TestClusterHasExternalAddressesOfServices(t *testing.T) {
 	t.Parallel()
 	service := corev1.Service{

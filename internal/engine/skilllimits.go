@@ -28,7 +28,7 @@ const (
 	emptySkillAge = time.Hour
 	unsettledAge  = 5 * time.Minute
 	// skillsPage is how many Skills are listed at a time: a person may have given one files, of 1 MiB and more.
-	skillsPage = 25
+	skillsPage = 8
 )
 
 // skill gives the Skill that a revision is to be of. One that the run did not begin with is made if it is not there; created says
