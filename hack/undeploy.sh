@@ -13,11 +13,15 @@ count() { "$KUBECTL" get "$1" -A -o name 2>/dev/null | wc -l; }
 
 # end_runs deletes every run, and waits until no sandbox is left.
 end_runs() {
-	"$KUBECTL" get motorruns -A >/dev/null 2>&1 && "$KUBECTL" delete motorruns -A --all --wait=false >/dev/null
-	local until=$((SECONDS + PATIENCE))
-	while [ -n "$("$KUBECTL" get pods -A -l "$SANDBOXES" -o name)" ]; do
+	local until=$((SECONDS + PATIENCE)) kind left
+	kind=$("$KUBECTL" get crd motorruns.motorcortex.dev --ignore-not-found -o name) ||
+		die "the API server does not say whether there are runs, so nothing else was removed. Run this again when it answers"
+	[ -z "$kind" ] || "$KUBECTL" delete motorruns -A --all --wait=false >/dev/null
+	# No answer is none: a sandbox may be left as long as the API server did not say otherwise.
+	until left=$("$KUBECTL" get pods -A -l "$SANDBOXES" -o name) && [ -z "$left" ]; do
 		[ $SECONDS -lt $until ] || {
-			"$KUBECTL" get pods -A -l "$SANDBOXES" -o wide
+			"$KUBECTL" get pods -A -l "$SANDBOXES" -o wide ||
+				die "the API server does not say whether sandboxes are left after $PATIENCE s, so their walls stay, and nothing else was removed. Run this again when it answers"
 			die "these sandboxes are still there after $PATIENCE s, so their walls stay, and nothing else was removed. Look at the Pods above (a node that is gone? a finalizer?), then run this again"
 		}
 		sleep 1
