@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+// haltingSandbox has a connection left for so many answers.
+func haltingSandbox(t *testing.T, answers int32) *toolclient.Client {
+	t.Helper()
+	key, err := toolclient.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := toolclient.ClientCertificate(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == toolapi.PathHello {
+			_ = json.NewEncoder(w).Encode(toolapi.Hello{PodUID: "pod", APIVersion: toolapi.APIVersion, Features: toolapi.Features()})
+			return
+		}
+		resp := toolapi.HaltResponse{}
+		if asked.Add(1) <= answers {
+			resp.All, resp.Connections = 1, []toolapi.Connection{{Network: "tcp", Remote: "192.0.2.7:443", State: "established"}}
+		}
+		_ = json.NewEncoder(w).Encode(resp)
+	}))
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAnyClientCert} //nolint:gosec // the client pins the key
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	c, err := toolclient.New(toolclient.Config{Address: s.Listener.Addr().String(), PodUID: "pod", ClientCert: cert, Epoch: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// A connection that was made through a hole has the time of a proof to end. Then its Pod is given up, and takes it along.
+func TestConnectionsThatAreLeftCostTheSandbox(t *testing.T) {
+	t.Parallel()
+	for answers, kept := range map[int32]bool{0: true, 2: true, 1000: false} {
+		now := noon
+		e := &Engine{Config: Config{IsolationTimeout: 10 * time.Second}, Now: func() time.Time { now = now.Add(3 * time.Second); return now }}
+		box := &sandboxTools{engine: e, loop: &loop{}, client: haltingSandbox(t, answers)}
+		err := box.halt(t.Context())
+		var f *motorloop.Failure
+		switch {
+		case kept && err != nil:
+			t.Errorf("left for %d answers: %v", answers, err)
+		case !kept && (!errors.As(err, &f) || f.Reason != motorloop.ReasonSandboxLost || !strings.Contains(f.Message, "192.0.2.7:443")):
+			t.Errorf("left for %d answers: %v", answers, err)
+		}
+	}
+}
