@@ -55,16 +55,18 @@ func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alph
 	if skill.IsSetAside(rev) && !begun {
 		return nil
 	}
-	began := r.Now()
-	try, ok := r.reviewTurns.begin(s.skill.Namespace, began, maxReviews(), reviewRetry)
-	if !ok {
-		s.wake(try)
-		return nil
+	if isLongReview(rev) {
+		began := r.Now()
+		try, ok := r.reviewTurns.begin(s.skill.Namespace, began, maxReviews(), reviewRetry)
+		if !ok {
+			s.wake(try)
+			return nil
+		}
+		defer func() {
+			ended := r.Now()
+			r.reviewTurns.end(s.skill.Namespace, ended, ended.Sub(began), reviewRetry)
+		}()
 	}
-	defer func() {
-		ended := r.Now()
-		r.reviewTurns.end(s.skill.Namespace, ended, ended.Sub(began), reviewRetry)
-	}()
 	files, err := r.Store.Files(ctx, rev)
 	if err != nil {
 		return err
@@ -89,6 +91,18 @@ func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alph
 		return errors.Join(err, r.unmark(ctx, s, marked))
 	}
 	return nil
+}
+
+// quickReview is how many bytes of files are reviewed in passing: at worst that takes about a second, and mostly milliseconds.
+const quickReview = 64 << 10
+
+// isLongReview reports whether the review of a revision may take so long that it needs a turn.
+func isLongReview(rev *v1alpha1.SkillRevision) bool {
+	var bytes int64
+	for i := range rev.Spec.Files {
+		bytes += rev.Spec.Files[i].Size
+	}
+	return bytes > quickReview
 }
 
 // outlasting gives a context that ends a while after its parent. The mark of a review that a stopping manager could not take back would

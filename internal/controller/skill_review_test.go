@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,7 +31,7 @@ type reviewRig struct {
 	write  func() error
 }
 
-func newReviewRig(t *testing.T) *reviewRig {
+func newReviewRig(t *testing.T, more ...skill.File) *reviewRig {
 	t.Helper()
 	scheme := apiruntime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
@@ -53,7 +54,7 @@ func newReviewRig(t *testing.T) *reviewRig {
 	}).Build()
 	g.skill.Name, g.skill.Namespace, g.skill.UID = "send", "default", "u"
 	g.store = &skillstore.Store{Client: g.client, Live: g.client}
-	_, files, err := skill.Check("send", []skill.File{{Path: "SKILL.md", Content: []byte("---\nname: send\ndescription: Sends.\n---\n")}})
+	_, files, err := skill.Check("send", append([]skill.File{{Path: "SKILL.md", Content: []byte("---\nname: send\ndescription: Sends.\n---\n")}}, more...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,18 +129,27 @@ func TestOrderlyEndsOfAReviewAreNotCounted(t *testing.T) {
 	}
 }
 
-// TestReviewsTakeTurns has a review wait while another skill of its namespace is reviewed, without a mark and without an error.
+// TestReviewsTakeTurns has a long review wait while another skill of its namespace is reviewed, without a mark and without an error.
 func TestReviewsTakeTurns(t *testing.T) {
-	g, now := newReviewRig(t), time.Now()
-	r := g.process()
-	if _, ok := r.reviewTurns.begin(g.skill.Namespace, now, maxReviews(), reviewRetry); !ok {
-		t.Fatal("there is no place")
+	now := time.Now()
+	busy := func(g *reviewRig) *SkillReconciler {
+		r := g.process()
+		if _, ok := r.reviewTurns.begin(g.skill.Namespace, now, maxReviews(), reviewRetry); !ok {
+			t.Fatal("there is no place")
+		}
+		return r
 	}
-	if st, _, err := g.look(t.Context(), r); err != nil || st.ReviewStarts != 0 || st.ReviewedAt != nil {
-		t.Errorf("beside another one: %v, %+v", err, st)
+	short := newReviewRig(t)
+	if st, _, err := short.look(t.Context(), busy(short)); err != nil || st.ReviewedAt == nil {
+		t.Errorf("a short one beside another one: %v, %+v", err, st)
 	}
-	r.reviewTurns.end(g.skill.Namespace, now, 0, reviewRetry)
-	if st, _, err := g.look(t.Context(), r); err != nil || st.ReviewedAt == nil {
+	long := newReviewRig(t, skill.File{Path: "references/long.md", Content: []byte(strings.Repeat("a\n", quickReview/2))})
+	r := busy(long)
+	if st, _, err := long.look(t.Context(), r); err != nil || st.ReviewStarts != 0 || st.ReviewedAt != nil {
+		t.Errorf("a long one beside another one: %v, %+v", err, st)
+	}
+	r.reviewTurns.end(long.skill.Namespace, now, 0, reviewRetry)
+	if st, _, err := long.look(t.Context(), r); err != nil || st.ReviewedAt == nil {
 		t.Errorf("in its turn: %v, %+v", err, st)
 	}
 }
