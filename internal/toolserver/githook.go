@@ -21,8 +21,11 @@ const (
 	// gitSetupDir in the folder for temporary files has what follows.
 	gitSetupDir   = ownDir + "/git"
 	gitConfigFile = gitSetupDir + "/config"
+	gitIgnoreFile = gitSetupDir + "/ignore"
 	gitHooksDir   = gitSetupDir + "/hooks"
 	gitHookMode   = 0o555
+	// gitIgnore keeps out of commits what the tool server keeps in a workspace that is a repository.
+	gitIgnore = "/.motor/\n"
 )
 
 // gitConfig takes the place of the system's configuration: a repository's own, and HOME's, go before it. Everything in a
@@ -32,6 +35,8 @@ const gitConfig = `[user]
 	email = motor@sandbox.invalid
 [init]
 	defaultBranch = main
+[core]
+	excludesFile = "%s"
 [safe]
 	directory = *
 [include]
@@ -110,7 +115,10 @@ func (g *gitSetup) write() error {
 			return err
 		}
 	}
-	err := g.put(gitConfigFile, gitConfig, 0o444)
+	err := g.put(gitIgnoreFile, gitIgnore, 0o444)
+	if err == nil {
+		err = g.put(gitConfigFile, fmt.Sprintf(gitConfig, filepath.Join(g.temp.dir, gitIgnoreFile)), 0o444)
+	}
 	if err == nil {
 		g.config, err = g.temp.root.Lstat(gitConfigFile)
 	}

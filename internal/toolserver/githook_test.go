@@ -181,6 +181,17 @@ func TestGitSetupIsKept(t *testing.T) {
 	}
 }
 
+// What the tool server keeps of outputs is in the workspace, and no work of the run.
+func TestKeptOutputsAreNotCommitted(t *testing.T) {
+	s := gitSandbox(t)
+	s.must("seq 1000")
+	s.must("ls .motor/output/*.txt")
+	s.must("echo x > f && git add -A && git commit -qm all")
+	if files := s.must("git ls-files"); files != "f\n" {
+		t.Errorf("committed are %q", files)
+	}
+}
+
 func TestManyStagedFiles(t *testing.T) {
 	s := gitSandbox(t)
 	for i := range 60 {
