@@ -161,7 +161,7 @@ func TestNetworksAreReadAgain(t *testing.T) {
 			if calls != want {
 				t.Errorf("they were read %d times, want %d", calls, want)
 			}
-			time.Sleep(20 * time.Second)
+			time.Sleep(20 * time.Second) //nolint:forbidigo // The clock of the bubble: nobody waits.
 		}
 	})
 }
