@@ -79,6 +79,8 @@ type parser struct {
 	anyName bool
 	// sums are the places where a variable is evaluated as an arithmetic expression.
 	sums []sum
+	// kept are the variables that are declared without a value.
+	kept []string
 	// descriptors are the redirections to a descriptor that a variable names.
 	descriptors []sum
 }

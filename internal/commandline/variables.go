@@ -63,6 +63,10 @@ func (p *parser) setWord(w Word, s scope) {
 // assign notes an assignment.
 func (p *parser) assign(a *syntax.Assign, s scope) {
 	p.setName(a.Name.Value, s)
+	if a.Naked {
+		// It keeps what it had, which the environment may have given it.
+		p.kept = append(p.kept, a.Name.Value)
+	}
 	p.setNumber(a.Name.Value, a.Naked || a.Array == nil && numeric(a.Value))
 }
 

@@ -151,7 +151,7 @@ func bare(x *syntax.ParamExp) bool {
 // may hold anything that the environment gave it.
 func (p *parser) settleDescriptors() {
 	for _, d := range p.descriptors {
-		if p.anyName || !p.names[d.names[0]] {
+		if p.anyName || !p.names[d.names[0]] || slices.Contains(p.kept, d.names[0]) {
 			p.unknown(whyRedirect, d.text)
 		}
 	}

@@ -70,8 +70,8 @@ type gitSetup struct {
 	self string
 
 	mu sync.Mutex
-	// config and hooks are as they were written.
-	config, hooks fs.FileInfo
+	// config, ignore and hooks are as they were written.
+	config, ignore, hooks fs.FileInfo
 }
 
 // variables are those of a program that starts now. The files that they name are written anew if a program removed or
@@ -94,7 +94,7 @@ func (g *gitSetup) variables() ([]string, error) {
 
 // intact looks at the folder of the hooks and not at each of them: it runs before every program.
 func (g *gitSetup) intact() bool {
-	return g.same(gitConfigFile, g.config) && g.same(gitHooksDir, g.hooks)
+	return g.same(gitConfigFile, g.config) && g.same(gitIgnoreFile, g.ignore) && g.same(gitHooksDir, g.hooks)
 }
 
 func (g *gitSetup) same(local string, was fs.FileInfo) bool {
@@ -121,6 +121,9 @@ func (g *gitSetup) write() error {
 	}
 	if err == nil {
 		g.config, err = g.temp.root.Lstat(gitConfigFile)
+	}
+	if err == nil {
+		g.ignore, err = g.temp.root.Lstat(gitIgnoreFile)
 	}
 	if err == nil {
 		g.hooks, err = g.temp.root.Lstat(gitHooksDir)

@@ -186,6 +186,7 @@ func TestKeptOutputsAreNotCommitted(t *testing.T) {
 	s := gitSandbox(t)
 	s.must("seq 1000")
 	s.must("ls .motor/output/*.txt")
+	s.must("rm -f " + filepath.Join(s.temp, gitIgnoreFile))
 	s.must("echo x > f && git add -A && git commit -qm all")
 	if files := s.must("git ls-files"); files != "f\n" {
 		t.Errorf("committed are %q", files)
