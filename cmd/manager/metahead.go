@@ -26,7 +26,7 @@ const (
 // with faults alone.
 var (
 	headLabels      = []string{v1alpha1.LabelRun, v1alpha1.LabelComponent, v1alpha1.LabelSkill, v1alpha1.LabelRunUID, v1alpha1.LabelManagedBy}
-	headAnnotations = []string{v1alpha1.AnnotationDomains, timekeeper.GapsAnnotation, "faults.motorcortex.dev/kill"}
+	headAnnotations = []string{v1alpha1.AnnotationDomains, timekeeper.GapsAnnotation, v1alpha1.AnnotationVersion, "faults.motorcortex.dev/kill"}
 )
 
 // metaHead builds the metadata that the cache has of an object: who may write the object can put more than a megabyte into owner references,

@@ -104,3 +104,13 @@ func TestRevisionHeadKeepsItsOwners(t *testing.T) {
 		t.Errorf("owners of the head (-want +got):\n%s", diff)
 	}
 }
+
+// What the manager reads of the Leases of its replicas is in the cache.
+func TestLeaseHeadSaysTheVersion(t *testing.T) {
+	t.Parallel()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "w", Annotations: map[string]string{v1alpha1.AnnotationVersion: "0.2.0"}}}
+	head, err := transformOf(lease)(lease)
+	if err != nil || head.(*coordinationv1.Lease).Annotations[v1alpha1.AnnotationVersion] != "0.2.0" {
+		t.Errorf("%v, %v", head, err)
+	}
+}
