@@ -34,7 +34,13 @@ func (r *MotorRunReconciler) retire(ctx context.Context, s *scope) error {
 	at := runpolicy.RemoveAt(s.run, keep, runs, r.archiving())
 	if r.Time != nil && !at.IsZero() {
 		// Nobody could look at it either.
-		at = r.Time.Observed().Extend(s.run.Status.FinishedAt.Time, at)
+		o := r.Time.Observed()
+		at = o.Extend(s.run.Status.FinishedAt.Time, at)
+		if !s.now.Before(at) && o.Now(s.now).Before(at) {
+			// Before the first heartbeat it is not known how long no manager was there.
+			s.wake(s.now.Add(unobservedPause))
+			return nil
+		}
 	}
 	if at.IsZero() || s.now.Before(at) {
 		s.wake(at)

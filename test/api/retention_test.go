@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 const day = 24 * time.Hour
@@ -111,6 +112,30 @@ func TestTimeToLiveChanges(t *testing.T) {
 	r.patchSpec(`{"ttlSecondsAfterFinished":0}`)
 	r.once()
 	if !r.isGone() {
+		t.Error("it is still there")
+	}
+}
+
+// led is a time that was observed until then.
+type led struct{ now, until time.Time }
+
+func (l *led) Now() time.Time               { return l.now }
+func (l *led) Observed() runpolicy.Observed { return runpolicy.Observed{Until: l.until} }
+
+// A leader that has written no heartbeat does not know yet for how long none was there: a run that had not been archived would go.
+func TestFinishedRunStaysUntilTheTimeIsKnown(t *testing.T) {
+	r := newRig(t, func(run *v1alpha1.MotorRun) { run.Spec.TTLSecondsAfterFinished = new(int32(60)) })
+	r.patchSpec(`{"cancel":true}`)
+	r.step()
+	finished := r.run().Status.FinishedAt.Time
+	r.now = finished.Add(time.Hour)
+	clock := &led{now: r.now, until: finished.Add(time.Second)}
+	r.rec.Time = clock
+	if r.once(); r.isGone() {
+		t.Fatal("it went before it was known how much time had passed")
+	}
+	clock.until = r.now
+	if r.once(); !r.isGone() {
 		t.Error("it is still there")
 	}
 }
