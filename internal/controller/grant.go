@@ -31,7 +31,8 @@ const renewBefore = 3 * time.Minute
 func (r *MotorRunReconciler) grant(ctx context.Context, s *scope) (bool, error) {
 	if !s.needsGrant() {
 		showNoGrant(s)
-		return true, r.withdraw(ctx, s)
+		_, err := r.withdraw(ctx, s)
+		return true, err
 	}
 	ips := addresses(s.pod)
 	if len(ips) == 0 {
@@ -215,26 +216,26 @@ func showNoGrant(s *scope) {
 	apimeta.RemoveStatusCondition(&s.run.Status.Conditions, v1alpha1.ConditionEgressReady)
 }
 
-// withdraw takes the grant away.
-func (r *MotorRunReconciler) withdraw(ctx context.Context, s *scope) error {
+// withdraw takes the grant away, and reports whether it is gone.
+func (r *MotorRunReconciler) withdraw(ctx context.Context, s *scope) (gone bool, err error) {
 	st := r.states.of(s.run)
 	if s.run.Status.Egress == nil && st.written == nil {
-		return nil
+		return true, nil
 	}
 	if st.version == nil {
 		if found, err := r.findGrant(ctx, st); err != nil {
-			return err
+			return false, err
 		} else if found {
 			// It may be another leader's, who knows more: the pass that deletes it decides with this version known.
 			s.wake(s.now.Add(conflictPause))
-			return nil
+			return false, nil
 		}
 	} else if err := r.deleteGrant(ctx, st); err != nil {
-		return err
+		return false, err
 	}
 	st.written = nil
 	s.run.Status.Egress = nil
-	return nil
+	return true, nil
 }
 
 // closeEgress takes everything away that let the sandbox of a run out. What it may leave behind, the sweep takes.

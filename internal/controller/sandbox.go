@@ -21,7 +21,7 @@ import (
 func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error) {
 	if !s.keepsAddress() {
 		// Before the Pod goes: its address may be another Pod's a moment later.
-		if err := r.withdraw(ctx, s); err != nil {
+		if gone, err := r.withdraw(ctx, s); err != nil || !gone {
 			return false, err
 		}
 	}

@@ -370,3 +370,33 @@ func TestSweep(t *testing.T) {
 		t.Error("the grant of a run that has ended stands")
 	}
 }
+
+// A leader that is new withdraws the grant of a Pod that is given up before it makes the next one: the former may go on, on a node that
+// is cut off, and must have no way out beside it.
+func TestNewLeaderWithdrawsBeforeTheNextPod(t *testing.T) {
+	r := egressRig(t, reaching("example.org"))
+	r.ready()
+	first, letGo := r.held()
+	defer letGo()
+	must(t, admin.Delete(r.ctx, r.pod()))
+	r.play(func(st *corev1.PodStatus) { st.Phase, st.Reason = corev1.PodFailed, "NodeLost" })
+	former, made := r.rec, false
+	c := interceptor.NewClient(manager, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if _, ok := o.(*corev1.Pod); ok {
+				made = true
+				if grant, _ := r.grantOf(); grant != nil {
+					t.Error("the next Pod is made while the grant of the former one stands")
+				}
+			}
+			return c.Create(ctx, o, opts...)
+		},
+	})
+	r.rec = &controller.MotorRunReconciler{
+		Client: c, Live: c, Recorder: r, Models: former.Models, Config: former.Config, Workers: former.Workers, Now: former.Now,
+	}
+	r.settle()
+	if !made || r.pod() == nil || r.pod().Name == first {
+		t.Errorf("the Pod of the next attempt is %v", r.pod())
+	}
+}
