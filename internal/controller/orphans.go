@@ -72,16 +72,22 @@ func (w *Sweep) known(ctx context.Context) (map[types.UID]bool, error) {
 
 // remove deletes an object of a run unless the API server itself says that the run is there: the cache may be behind.
 func (w *Sweep) remove(ctx context.Context, o client.Object) error {
-	var run v1alpha1.MotorRun
-	err := w.Live.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: o.GetLabels()[v1alpha1.LabelRun]}, &run)
-	if err == nil && isOwn(o, &run) {
-		return nil
+	name := o.GetLabels()[v1alpha1.LabelRun]
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		name = ref.Name
 	}
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("get the run of %s in namespace %s: %w", o.GetName(), o.GetNamespace(), err)
+	if name != "" {
+		var run v1alpha1.MotorRun
+		err := w.Live.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &run)
+		if err == nil && isOwn(o, &run) {
+			return nil
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("get the run of %s in namespace %s: %w", o.GetName(), o.GetNamespace(), err)
+		}
 	}
 	uid := o.GetUID()
-	err = w.Delete(ctx, o, client.Preconditions{UID: &uid})
+	err := w.Delete(ctx, o, client.Preconditions{UID: &uid})
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete %s in namespace %s, whose run is gone: %w", o.GetName(), o.GetNamespace(), err)
 	}
