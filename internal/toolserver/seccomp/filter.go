@@ -54,6 +54,7 @@ type arch struct {
 	prlimit64, setpriority, ioprioSet                                uint32
 	schedSetscheduler, schedSetparam, schedSetattr, schedSetaffinity uint32
 	ioUringSetup, ioUringEnter, ioUringRegister                      uint32
+	ioSetup                                                          uint32
 	fallocate, ioctl, prctl                                          uint32
 }
 
@@ -62,13 +63,13 @@ var (
 		audit: 0xc000003e, secondABI: 0x40000000, // x32
 		socket: 41, socketpair: 53, setsockopt: 54, prlimit64: 302, setpriority: 141, ioprioSet: 251,
 		schedSetscheduler: 144, schedSetparam: 142, schedSetattr: 314, schedSetaffinity: 203,
-		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427, fallocate: 285, ioctl: 16, prctl: 157,
+		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427, ioSetup: 206, fallocate: 285, ioctl: 16, prctl: 157,
 	}
 	arm64 = arch{
 		audit:  0xc00000b7,
 		socket: 198, socketpair: 199, setsockopt: 208, prlimit64: 261, setpriority: 140, ioprioSet: 30,
 		schedSetscheduler: 119, schedSetparam: 118, schedSetattr: 274, schedSetaffinity: 122,
-		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427, fallocate: 47, ioctl: 29, prctl: 167,
+		ioUringSetup: 425, ioUringEnter: 426, ioUringRegister: 427, ioSetup: 0, fallocate: 47, ioctl: 29, prctl: 167,
 	}
 )
 
@@ -177,6 +178,8 @@ func (a arch) rules(f Families) []rule {
 		{a.ioUringSetup, nil, notPermitted},
 		{a.ioUringEnter, nil, notPermitted},
 		{a.ioUringRegister, nil, notPermitted},
+		// Its pending work holds files that no process has a descriptor for, and the disk watch cannot find them.
+		{a.ioSetup, nil, noSuchCall},
 		// A hole frees room. Whatever else it does can take a disk in no time; programs write zeros instead.
 		{a.fallocate, []pattern{allow(low(1, punchHole))}, unsupported},
 		{a.ioctl, reservations(), retAllow},

@@ -83,6 +83,9 @@ func tryAll() {
 	try("scheduler", errno)
 	_, _, errno = unix.Syscall(unix.SYS_IO_URING_SETUP, 1, 0, 0)
 	try("ring", errno)
+	var queue uintptr
+	_, _, errno = unix.Syscall(unix.SYS_IO_SETUP, 1, uintptr(unsafe.Pointer(&queue)), 0)
+	try("asynchronous work", errno)
 	try("hide", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
 	try("hidden", dumpable(1))
 	try("hide as the server", unix.Prctl(unix.PR_SET_DUMPABLE, 0, ServerMark, 0, 0))
@@ -141,7 +144,7 @@ func TestInstall(t *testing.T) {
 			}
 			want = append(want,
 				"read limit ok", "limit EPERM", "own limit ok", "priority EPERM", "own priority ok", "processors EPERM", "own processors ok",
-				"scheduler EPERM", "ring EPERM", "hide ok", "hidden ok", "hide as the server ok", "hidden as the server ok",
+				"scheduler EPERM", "ring EPERM", "asynchronous work ENOSYS", "hide ok", "hidden ok", "hide as the server ok", "hidden as the server ok",
 			)
 			if got := string(bytes.TrimSpace(got)); got != strings.Join(want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
@@ -158,6 +161,7 @@ func TestNumbersOfCalls(t *testing.T) {
 		schedSetscheduler: unix.SYS_SCHED_SETSCHEDULER, schedSetparam: unix.SYS_SCHED_SETPARAM,
 		schedSetattr: unix.SYS_SCHED_SETATTR, schedSetaffinity: unix.SYS_SCHED_SETAFFINITY,
 		ioUringSetup: unix.SYS_IO_URING_SETUP, ioUringEnter: unix.SYS_IO_URING_ENTER, ioUringRegister: unix.SYS_IO_URING_REGISTER,
+		ioSetup:   unix.SYS_IO_SETUP,
 		fallocate: unix.SYS_FALLOCATE, ioctl: unix.SYS_IOCTL,
 		prctl: unix.SYS_PRCTL,
 	}
