@@ -28,12 +28,12 @@ type diskGuard struct {
 
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc
-	// hiders are the names of the first processes that were ended because they hid their files, for the next result.
-	hiders []string
+	// ended are the names of the first processes that were ended because it cannot be told what they hold, for the next result.
+	ended map[disk.Reason][]string
 }
 
-// maxHiders is how many of them a result names.
-const maxHiders = 4
+// maxEnded is how many of them a result names for each reason.
+const maxEnded = 4
 
 // diskFullError is the cause of the end of calls that run when a volume is full.
 type diskFullError struct{ disk.Full }
@@ -62,11 +62,11 @@ const (
 
 // newDiskGuard begins to watch. Without sizes there is nothing to watch.
 func newDiskGuard(log *slog.Logger, cfg Config, p *processes) *diskGuard {
-	g := &diskGuard{log: log, end: p.supervisors.stop}
+	g := &diskGuard{log: log, end: p.supervisors.stop, ended: make(map[disk.Reason][]string)}
 	volume := func(name, dir string, size int64) disk.Volume {
 		return disk.Volume{Name: name, Dir: dir, Bytes: size, Inodes: disk.Inodes(size)}
 	}
-	g.watch = disk.New(log, disk.Hooks{Pause: p.reaper.pause, Full: g.filled, Spare: p.reaper.spares, End: g.endHider},
+	g.watch = disk.New(log, disk.Hooks{Pause: p.reaper.pause, Full: g.filled, Spare: p.reaper.spares, End: g.endProcess},
 		volume(workspaceVolume, cfg.Workspace, cfg.Disk.Workspace),
 		volume(tempVolume, cfg.TempDir, cfg.Disk.Temp),
 		volume(stateVolume, cfg.State, cfg.Disk.State))
@@ -83,29 +83,38 @@ func (g *diskGuard) filled(f disk.Full) {
 	go g.end() // A supervisor that was just starting its program when it was stopped would do so now.
 }
 
-// endHider ends a process that lets the server not look at its open files. Everything is stopped.
-func (g *diskGuard) endHider(pid int) {
+// endProcess ends a process of which cannot be told what it takes of the disk. Everything is stopped.
+func (g *diskGuard) endProcess(pid int, why disk.Reason) {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	_ = syscall.Kill(pid, syscall.SIGKILL) // It fails only if it has just ended.
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.log.Warn("a process was ended because it hides its open files", "pid", pid, "name", string(name))
-	if len(g.hiders) < maxHiders {
-		g.hiders = append(g.hiders, fmt.Sprintf("%d (%s)", pid, text.Printable(string(name))))
+	g.log.Warn("a process was ended because it cannot be told what it takes of the disk", "pid", pid, "name", string(name), "hides", why == disk.Hides)
+	if len(g.ended[why]) < maxEnded {
+		g.ended[why] = append(g.ended[why], fmt.Sprintf("%d (%s)", pid, text.Printable(string(name))))
 	}
 }
 
-// hidersText says which processes were ended since the last result, "" if none was.
-func (g *diskGuard) hidersText() string {
+// endedTexts say why processes were ended, and what to do.
+var endedTexts = map[disk.Reason]string{
+	disk.Hides: "\n[killed: these processes were ended, because the tool server cannot look at their open files, and what these take of the disk: %s" +
+		"; run programs from files that may be read (chmod u+r)]\n",
+	disk.Holds: "\n[killed: these processes were ended, because the disk was filled while they held files that the tool server cannot count: " +
+		"deleted files that are mapped and not open, or descriptors in a socket: %s; keep a file open, or its name, for as long as it is mapped]\n",
+}
+
+// endedText says which processes were ended since the last result, "" if none was.
+func (g *diskGuard) endedText() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.hiders) == 0 {
-		return ""
+	var all strings.Builder
+	for _, why := range []disk.Reason{disk.Hides, disk.Holds} {
+		if names := g.ended[why]; len(names) > 0 {
+			fmt.Fprintf(&all, endedTexts[why], strings.Join(names, ", "))
+		}
 	}
-	names := strings.Join(g.hiders, ", ")
-	g.hiders = nil
-	return "\n[killed: these processes were ended, because the tool server cannot look at their open files, and what these take of the disk: " + names +
-		"; run programs from files that may be read (chmod u+r)]\n"
+	clear(g.ended)
+	return all.String()
 }
 
 // enter watches over a call that may write, and gives the context that ends when a volume is full. The lane is held.
@@ -145,9 +154,9 @@ func (g *diskGuard) refuse(tool string) *toolapi.Result {
 }
 
 // judge says in a result of at most limit bytes that a full disk ended the call, or that the call filled it, and which processes were ended
-// because they hid their files.
+// because it cannot be told what they hold.
 func (g *diskGuard) judge(ctx context.Context, result *toolapi.Result, limit int) {
-	if ended := g.hidersText(); ended != "" {
+	if ended := g.endedText(); ended != "" {
 		result.Output = bound(result.Output, max(0, limit-len(ended))) + ended
 	}
 	full, ended := errors.AsType[*diskFullError](context.Cause(ctx))

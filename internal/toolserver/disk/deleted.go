@@ -5,8 +5,10 @@
 package disk
 
 import (
+	"bufio"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,17 +23,22 @@ const maxOpen = 4 << 20
 type open struct {
 	// nameless is what files take that have no name any more, by the folder that they were in.
 	nameless map[string]Usage
+	// released is what files took that were kept open here, and are not any more.
+	released map[string]Usage
 	// hiders are the processes that let nobody see their files.
 	hiders []int
+	// holders are the processes that hold what cannot be counted: files without a name by a mapping alone, and descriptors in sockets.
+	holders []int
 	// tooMany says that there are more open files than are looked at.
 	tooMany bool
 }
 
-// deleted looks at what processes hold open of the folders dirs. spare are processes of the server's own.
-func deleted(dirs []string, spare func(pid int) bool, hurry func() bool) open {
-	l := &look{dirs: dirs, devices: devicesOf(dirs), seen: make(map[id]bool), found: open{nameless: make(map[string]Usage, len(dirs))}}
+// deleted looks at what processes hold open of the folders dirs. spare are processes of the server's own. What is mapped is kept open
+// in k.
+func deleted(dirs []string, spare func(pid int) bool, hurry func() bool, k *kept) open {
+	l, complete := newLook(dirs, k), true
 	for _, pid := range numbers("/proc") {
-		if hurry != nil && hurry() {
+		if complete = hurry == nil || !hurry(); !complete {
 			break // Nor will the count be made to its end.
 		}
 		if pid == os.Getpid() || spare(pid) {
@@ -40,25 +47,37 @@ func deleted(dirs []string, spare func(pid int) bool, hurry func() bool) open {
 		if !l.process(pid) && parentOf(pid) != 0 { // What has no parent here was brought in from outside of the sandbox.
 			l.found.hiders = append(l.found.hiders, pid)
 		}
-		if l.found.tooMany {
+		if complete = !l.found.tooMany; !complete {
 			break
 		}
 	}
+	l.resolve(complete)
 	return l.found
+}
+
+// hides reports whether a process lets nobody see its files.
+func hides(pid int) bool {
+	l := newLook(nil, &kept{})
+	return !l.process(pid)
 }
 
 // look is one look at all open files.
 type look struct {
 	dirs    []string
 	devices map[string]uint64
-	seen    map[id]bool
-	looked  int
-	found   open
+	// seen are the open files without a name, and mapped the mapped ones, with a name or without.
+	seen   map[id]link
+	mapped map[id]*mapping
+	kept   *kept
+	lines  *bufio.Reader
+	looked int
+	found  open
 }
 
 // process looks at the files of a process, and reports whether it could.
 func (l *look) process(pid int) (shown bool) {
 	tasks := "/proc/" + strconv.Itoa(pid) + "/task"
+	mapped := false
 	for _, task := range numbers(tasks) { // A thread may have files of its own.
 		folder := tasks + "/" + strconv.Itoa(task)
 		entries, err := readNames(folder + "/fd")
@@ -70,9 +89,39 @@ func (l *look) process(pid int) (shown bool) {
 				l.found.tooMany = true
 				return true
 			}
-			if !l.note(folder+"/fd/"+name) && hasMemory(folder) {
+			if !l.noteDescriptor(folder, name, link{task: int32(task)}, pid) && hasMemory(folder) {
 				return false
 			}
+		}
+		if mapped { // All threads of a process have the same memory.
+			continue
+		}
+		if mapped, err = l.maps(folder, pid); os.IsPermission(err) && hasMemory(folder) {
+			return false
+		}
+		var stat unix.Stat_t
+		if mapped && !l.note(folder+"/exe", link{int32(task), executable}, &stat) && hasMemory(folder) {
+			return false
+		}
+	}
+	return true
+}
+
+// noteDescriptor notes an open file of a process. A socket may have further descriptors in it.
+func (l *look) noteDescriptor(folder, name string, from link, pid int) (shown bool) {
+	n, err := strconv.ParseInt(name, 10, 32)
+	if err != nil {
+		return true
+	}
+	from.fd = int32(n)
+	var stat unix.Stat_t
+	if !l.note(folder+"/fd/"+name, from, &stat) {
+		return false
+	}
+	if stat.Mode&unix.S_IFMT == unix.S_IFSOCK {
+		l.looked += socketCost
+		if descriptors(folder, name) && !slices.Contains(l.found.holders[max(0, len(l.found.holders)-1):], pid) {
+			l.found.holders = append(l.found.holders, pid)
 		}
 	}
 	return true
@@ -87,12 +136,11 @@ func hasMemory(folder string) bool {
 // note counts a file that has no name any more in the folder that it was in. The kernel tells no name that is longer than a page: such
 // a file counts in each folder of its device, because a program that could choose where it counts would have it count nowhere.
 // It reports whether the file may be looked at.
-func (l *look) note(file string) (shown bool) {
-	var stat unix.Stat_t
-	if err := unix.Stat(file, &stat); err != nil {
+func (l *look) note(file string, from link, stat *unix.Stat_t) (shown bool) {
+	if err := unix.Stat(file, stat); err != nil {
 		return err != unix.EACCES && err != unix.EPERM
 	}
-	if stat.Nlink != 0 || l.seen[id{stat.Dev, stat.Ino}] {
+	if _, before := l.seen[id{stat.Dev, stat.Ino}]; before || stat.Nlink != 0 {
 		return true
 	}
 	target, err := os.Readlink(file)
@@ -101,12 +149,17 @@ func (l *look) note(file string) (shown bool) {
 	}
 	for _, dir := range l.dirs {
 		if strings.HasPrefix(target, dir+"/") || err != nil && l.devices[dir] == stat.Dev {
-			l.seen[id{stat.Dev, stat.Ino}] = true
-			u := l.found.nameless[dir]
-			l.found.nameless[dir] = Usage{u.Bytes + stat.Blocks*blockSize, u.Inodes + 1}
+			l.seen[id{stat.Dev, stat.Ino}] = from
+			l.found.add(dir, stat.Blocks*blockSize)
 		}
 	}
 	return true
+}
+
+// add counts a file without a name.
+func (o *open) add(dir string, taken int64) {
+	u := o.nameless[dir]
+	o.nameless[dir] = Usage{u.Bytes + taken, u.Inodes + 1}
 }
 
 // devicesOf gives the device of each folder that can be looked at.
@@ -143,11 +196,21 @@ func readNames(folder string) ([]string, error) {
 
 // parentOf gives the parent of a process, 0 if that cannot be told.
 func parentOf(pid int) (parent int) {
-	content, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	// The process chooses its name, which may contain anything: what counts begins after the last parenthesis.
-	fields := strings.Fields(string(content[strings.LastIndexByte(string(content), ')')+1:]))
-	if len(fields) > 1 {
+	if fields := statOf(pid); len(fields) > 1 {
 		parent, _ = strconv.Atoi(fields[1])
 	}
 	return parent
+}
+
+// stands reports whether a process is stopped, or has ended.
+func stands(pid int) bool {
+	fields := statOf(pid)
+	return len(fields) == 0 || strings.ContainsAny(fields[0], "tTZX")
+}
+
+// statOf gives STATE PPID … of a process, none if that cannot be told. The process chooses its name, which may contain anything: what
+// counts begins after the last parenthesis.
+func statOf(pid int) []string {
+	content, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return strings.Fields(string(content[strings.LastIndexByte(string(content), ')')+1:]))
 }

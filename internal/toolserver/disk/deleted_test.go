@@ -24,11 +24,11 @@ func TestDeleted(t *testing.T) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	used := deleted([]string{dir, os.TempDir() + "/another"}, func(int) bool { return false }, nil).nameless
+	used := deleted([]string{dir, os.TempDir() + "/another"}, func(int) bool { return false }, nil, newKept()).nameless
 	if got := used[dir]; got != (Usage{megabyte, 1}) {
 		t.Errorf("%+v", used)
 	}
-	used = deleted([]string{dir}, func(pid int) bool { return pid == cmd.Process.Pid }, nil).nameless
+	used = deleted([]string{dir}, func(pid int) bool { return pid == cmd.Process.Pid }, nil, newKept()).nameless
 	if len(used) > 0 {
 		t.Errorf("a process of the server's own counts: %+v", used)
 	}
@@ -52,7 +52,7 @@ print("up", flush=True); input()`)
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	used := deleted([]string{dir}, func(pid int) bool { return pid != cmd.Process.Pid }, nil).nameless
+	used := deleted([]string{dir}, func(pid int) bool { return pid != cmd.Process.Pid }, nil, newKept()).nameless
 	if got := used[dir]; got != (Usage{megabyte, 1}) {
 		t.Errorf("%+v", used)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ const (
 	// minPause and duty bound what counting costs while nothing happens: a twentieth of one processor.
 	minPause = 250 * time.Millisecond
 	duty     = 20
+	// execTimeout bounds the wait for processes that hide their files and do not stand.
+	execTimeout = 100 * time.Millisecond
 )
 
 // Volume is a folder with bounds.
@@ -44,11 +47,22 @@ type Hooks struct {
 	Pause func(look func(still bool) (kill bool))
 	// Full is called once when a volume is found full, while everything is stopped. It must not wait.
 	Full func(Full)
-	// Spare reports whether a process is one of the server's own.
+	// Spare reports whether a process runs the server's own code, and none of the sandbox's.
 	Spare func(pid int) bool
-	// End ends a process that lets nobody see its files. Everything is stopped. It must not wait.
-	End func(pid int)
+	// End ends a process of which cannot be told what it holds. Everything is stopped. It must not wait.
+	End func(pid int, why Reason)
 }
+
+// Reason is why a process is ended.
+type Reason int
+
+const (
+	// Hides: the process lets nobody see its files.
+	Hides Reason = iota
+	// Holds: while a volume was filled, the process held files in a way in which they cannot be counted, by a mapping of a file that had
+	// neither a name nor a descriptor whenever it was looked for, or by a descriptor on its way through a socket.
+	Holds
+)
 
 // Watch keeps volumes within their bounds. It costs nothing while nothing runs.
 //
@@ -65,7 +79,11 @@ type Watch struct {
 	stop  chan struct{}
 	ended chan struct{}
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// kept are the files that programs map.
+	kept *kept
+	// held counts the stops in a row at which a volume could be over its bounds by what cannot be counted.
+	held    int
 	volumes []*state
 	// active counts what may write.
 	active int
@@ -75,8 +93,6 @@ type Watch struct {
 	counted bool
 	last    stop
 	resumed time.Time
-	// passed are the processes of the server's own that had a child that hid its files, and which one.
-	passed map[int]int
 }
 
 // state is what is known of a volume.
@@ -93,13 +109,13 @@ type state struct {
 // room is what a filesystem has left, and its inodes in use. Filesystems that do not tell inodes have 0.
 type room struct{ free, inodes int64 }
 
-// New starts a watch; volumes without a bound are left out. Close ends it.
+// New starts a watch; volumes without a bound are left out, and those on a filesystem with less room have its bounds. Close ends it.
 func New(log *slog.Logger, hooks Hooks, volumes ...Volume) *Watch {
-	w := &Watch{log: log, hooks: hooks, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), passed: make(map[int]int)}
+	w := &Watch{log: log, hooks: hooks, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), kept: newKept()}
 	for _, v := range volumes {
 		if v.Bytes > 0 {
 			now := roomOf(v.Dir, room{})
-			w.volumes = append(w.volumes, &state{Volume: v, then: now, left: now})
+			w.volumes = append(w.volumes, &state{Volume: v.within(capacityOf(v.Dir)), then: now, left: now})
 		}
 	}
 	go w.run()
@@ -110,6 +126,9 @@ func New(log *slog.Logger, hooks Hooks, volumes ...Volume) *Watch {
 func (w *Watch) Close() {
 	close(w.stop)
 	<-w.ended
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept.close()
 }
 
 // Enter says that something begins that may write, and leave that it has ended. What is full is counted again before, for somebody
@@ -137,7 +156,9 @@ func (w *Watch) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.look(time.Time{})
-	w.active--
+	if w.active--; w.active == 0 {
+		w.kept.close() // Nothing maps them any more.
+	}
 	for _, v := range w.volumes {
 		v.left = roomOf(v.Dir, v.left)
 	}
@@ -242,8 +263,8 @@ func (v *state) most() Usage {
 	return Usage{max(v.Bytes, v.ceiling.Bytes), max(v.Inodes, v.ceiling.Inodes)}
 }
 
-// countStopped counts while everything is stopped, and keeps what it finds. Where a process hides its files, what is known from before
-// stays, and with it what the filesystem has lost since, until a count without such a process.
+// countStopped counts while everything is stopped, and keeps what it finds. Where a process holds what cannot be counted, what is known
+// from before stays, and with it what the filesystem has lost since, until a count without such a process.
 func (w *Watch) countStopped(still bool) (over *Full, err error) {
 	began := time.Now()
 	rooms := make([]room, len(w.volumes))
@@ -252,12 +273,14 @@ func (w *Watch) countStopped(still bool) (over *Full, err error) {
 	}
 	found, over, err := w.count(nil, true)
 	w.endHiders(found.hiders)
-	w.last.grew = !w.counted || len(found.hiders) > 0
+	believed := len(found.hiders)+len(found.holders) == 0
+	w.endHolders(found.holders)
+	w.last.grew = !w.counted || len(found.hiders) > 0 || w.held > 0
 	for i, v := range w.volumes {
 		used, counted := found.used[v.Dir]
-		if counted && len(found.hiders) == 0 {
+		if counted && believed {
 			w.last.grew = w.last.grew || grew(v.used, used, Usage{v.Bytes, v.Inodes})
-			v.used, v.then = used, rooms[i]
+			v.used, v.then = used, rooms[i].and(found.released[v.Dir])
 			if still { // What was lost meanwhile was taken by others.
 				v.then = roomOf(v.Dir, v.then)
 			}
@@ -272,21 +295,35 @@ func (w *Watch) countStopped(still bool) (over *Full, err error) {
 	return over, err
 }
 
-// endHiders ends the processes that hide their files. A child of the server's own that was just made has its parent's memory, which is
-// closed, until it becomes a program: each such parent has one that is passed over once.
-func (w *Watch) endHiders(pids []int) {
-	for own := range w.passed {
-		if !w.hooks.Spare(own) {
-			delete(w.passed, own)
-		}
+// endHolders ends the processes that hold what cannot be counted, when the filesystem has lost more than a volume has left: what they
+// hold can only be told from what others wrote by their end. A descriptor may just be on its way through a socket, so they are ended at the
+// second such stop in a row; as long as a volume may be over, the next one comes at once.
+func (w *Watch) endHolders(pids []int) {
+	lost := slices.ContainsFunc(w.volumes, func(v *state) bool { return v.account(roomOf(v.Dir, v.then)).lost(0) })
+	if len(pids) == 0 || !lost {
+		w.held = 0
+		return
 	}
+	if w.held++; w.held == 1 {
+		return
+	}
+	slices.Sort(pids)
+	for _, pid := range slices.Compact(pids) {
+		w.hooks.End(pid, Holds)
+	}
+}
+
+// endHiders ends the processes that hide their files. One whose memory was closed before it ran its program hides them for the last
+// moment of the system call in which that changes, and does not stop before that has ended: it is looked at until it stands.
+func (w *Watch) endHiders(pids []int) {
+	deadline := time.Now().Add(execTimeout)
 	for _, pid := range pids {
-		parent := parentOf(pid)
-		if _, before := w.passed[parent]; !before && w.hooks.Spare(parent) {
-			w.passed[parent] = pid
-			continue
+		for !stands(pid) && hides(pid) && time.Now().Before(deadline) {
+			<-time.After(time.Millisecond)
 		}
-		w.hooks.End(pid)
+		if hides(pid) && !w.hooks.Spare(pid) {
+			w.hooks.End(pid, Hides)
+		}
 	}
 }
 
@@ -301,8 +338,10 @@ var errHidden = errors.New("a process hides its files")
 // found is what a count found.
 type found struct {
 	// used is what the volumes hold that could be counted, by their folders.
-	used   map[string]Usage
-	hiders []int
+	used            map[string]Usage
+	hiders, holders []int
+	// released is what was kept open by the watch alone when the count began, by the folders.
+	released map[string]Usage
 }
 
 // count counts every volume, and gives one that is over its bounds. It ends with an error when hurry reports that there is no time.
@@ -311,8 +350,8 @@ func (w *Watch) count(hurry func() bool, stopped bool) (all found, over *Full, e
 	for _, v := range w.volumes {
 		dirs = append(dirs, v.Dir)
 	}
-	open := deleted(dirs, w.hooks.Spare, hurry)
-	all = found{used: make(map[string]Usage, len(dirs)), hiders: open.hiders}
+	open := deleted(dirs, w.hooks.Spare, hurry, w.kept)
+	all = found{used: make(map[string]Usage, len(dirs)), hiders: open.hiders, holders: open.holders, released: open.released}
 	if len(open.hiders) > 0 && !stopped {
 		return all, nil, errHidden
 	}
@@ -366,6 +405,9 @@ func (f Full) Free() Usage {
 		max(0, f.Used.Bytes-f.Volume.Bytes+f.Volume.Bytes/share), max(0, f.Used.Inodes-f.Volume.Inodes+f.Volume.Inodes/share),
 	}
 }
+
+// and is what there is with what was given back since.
+func (r room) and(back Usage) room { return room{r.free + back.Bytes, r.inodes - back.Inodes} }
 
 // roomOf is what the filesystem of a folder has left, or otherwise if it does not tell: then the regular counts remain.
 func roomOf(dir string, otherwise room) room {
