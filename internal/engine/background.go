@@ -26,7 +26,12 @@ const endProgramsLimit = 15 * time.Second
 // reviewPrograms records what became of the programs in the background while no loop ran, so that the first request of this one
 // tells the model. Those of an earlier attempt, which could not be ended with it, are ended.
 func (s *sandboxTools) reviewPrograms(ctx context.Context) error {
-	if s.fresh() || len(s.entries.AllSteps()) == 0 || !s.entries.MayHavePrograms() {
+	if s.fresh() || len(s.entries.AllSteps()) == 0 {
+		return nil
+	}
+	// The programs of MCP servers are no attempt's but the one's that began them.
+	former := len(s.entries.Steps()) == 0 && hasMCPPrograms(s.run)
+	if !former && !s.entries.MayHavePrograms() {
 		return nil
 	}
 	if s.isolationLost {
@@ -43,8 +48,8 @@ func (s *sandboxTools) reviewPrograms(ctx context.Context) error {
 		// They were started before there was a way out, and a person gave it to the calls that follow.
 		programs, err = s.client.EndBackground(ctx, toolapi.StoppedWayOut)
 	}
-	if err == nil && s.entries.HasForeignPrograms(programs) {
-		programs, err = s.client.EndBackground(ctx, toolapi.StoppedFinished)
+	if err == nil && (former || s.entries.HasForeignPrograms(programs)) {
+		programs, err = s.client.EndPrograms(ctx, toolapi.StoppedFinished)
 	}
 	if errors.Is(err, toolclient.ErrUnsupported) {
 		return nil
@@ -79,15 +84,15 @@ func leavesProgram(c toolapi.Call, r toolapi.Result) bool {
 		json.Unmarshal(c.Arguments, &args) == nil && args.Background
 }
 
-// endPrograms ends what runs in the background at the end of an attempt. The attempt is over whether that succeeds or not: what could
+// endPrograms ends what runs in the background at the end of an attempt, and the programs of MCP servers. The attempt is over whether that succeeds or not: what could
 // not be ended ends with the sandbox, and its record says that nobody saw it.
 func (s *sandboxTools) endPrograms(ctx context.Context) {
-	if !s.left && !s.entries.HasPrograms() {
+	if !s.left && !s.entries.HasPrograms() && !hasMCPPrograms(s.run) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, endProgramsLimit)
 	defer cancel()
-	programs, err := s.client.EndBackground(ctx, toolapi.StoppedFinished)
+	programs, err := s.client.EndPrograms(ctx, toolapi.StoppedFinished)
 	if errors.Is(err, toolclient.ErrUnsupported) {
 		return
 	}

@@ -3,11 +3,9 @@
 package engine
 
 import (
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,16 +19,8 @@ import (
 // haltingSandbox has a connection left for so many answers.
 func haltingSandbox(t *testing.T, answers int32) *toolclient.Client {
 	t.Helper()
-	key, err := toolclient.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := toolclient.ClientCertificate(key)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var asked atomic.Int32
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return toolsAt(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == toolapi.PathHello {
 			_ = json.NewEncoder(w).Encode(toolapi.Hello{PodUID: "pod", APIVersion: toolapi.APIVersion, Features: toolapi.Features()})
 			return
@@ -41,15 +31,6 @@ func haltingSandbox(t *testing.T, answers int32) *toolclient.Client {
 		}
 		_ = json.NewEncoder(w).Encode(resp)
 	}))
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAnyClientCert} //nolint:gosec // the client pins the key
-	s.StartTLS()
-	t.Cleanup(s.Close)
-	c, err := toolclient.New(toolclient.Config{Address: s.Listener.Addr().String(), PodUID: "pod", ClientCert: cert, Epoch: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
 }
 
 // A connection that was made through a hole has the time of a proof to end. Then its Pod is given up, and takes it along.

@@ -20,8 +20,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// A run that stands still has nothing in its background: what runs there is ended when the run is suspended, when it has waited for a
-// person for as long as it may take itself, and before it gets a domain that a person allowed for one call. It is ended and not frozen. A frozen program keeps its connections and its locks for
+// A run that stands still has nothing in its background: what runs there is ended when the run is suspended, is set aside or waits for its
+// trial, when it has waited for a
+// person for as long as it may take itself, while it waits for a retry, and before it gets a domain that a person allowed for one call. So do programs
+// of MCP servers, but for the last of these: they begin again when the run goes on. It is ended and not frozen. A frozen program keeps its connections and its locks for
 // days, its peers give it up meanwhile, and what it does when it is thawed rests on what it read before.
 
 // standsStill gives the reason for which what runs in the background of the run has to end now, "" for none, and how soon there will be
@@ -30,24 +32,32 @@ func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.
 	st, p := &run.Status, run.Status.PendingInput
 	switch {
 	case !run.DeletionTimestamp.IsZero(), run.Spec.Cancel, st.Worker != e.Config.Worker, len(st.Attempts) == 0,
-		st.Sandbox == nil || st.Sandbox.PodIP == "", !slices.Contains(run.Spec.Tools, toolapi.ToolBash),
+		st.Sandbox == nil || st.Sandbox.PodIP == "", !hasBash(run) && !hasMCPPrograms(run),
 		apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished),
 		!apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):
 		return "", 0
-	case run.Spec.Suspend:
+	case run.Spec.Suspend, runpolicy.Held(st):
 		return toolapi.StoppedSuspended, 0
-	case runpolicy.OncePending(run):
+	case hasBash(run) && runpolicy.OncePending(run):
 		return toolapi.StoppedWayOut, 0
 	case p == nil || runpolicy.Answered(run, p):
 		return "", 0
 	case p.Kind == v1alpha1.InputRetry:
 		return toolapi.StoppedFinished, 0
 	}
-	wait := p.AskedAt.Add(time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second).Sub(e.apiNow())
-	if wait > 0 {
+	asked := p.AskedAt.Time
+	limit := time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second
+	if wait := e.until(e.observed().Extend(asked, asked.Add(limit))); wait > 0 {
 		return "", wait
 	}
 	return toolapi.StoppedAwaitingInput, 0
+}
+
+func hasBash(run *v1alpha1.MotorRun) bool { return slices.Contains(run.Spec.Tools, toolapi.ToolBash) }
+
+// hasMCPPrograms reports whether MCP servers of the run are programs of its sandbox.
+func hasMCPPrograms(run *v1alpha1.MotorRun) bool {
+	return slices.ContainsFunc(run.Spec.MCPServers, func(s v1alpha1.MCPServer) bool { return len(s.Command) > 0 })
 }
 
 // still ends what runs in the background of a run that stands still, once. It gives how soon to look again.
@@ -102,7 +112,7 @@ func (e *Engine) stillOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halti
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
-	if len(entries.AllSteps()) == 0 {
+	if len(entries.AllSteps()) == 0 && !hasMCPPrograms(run) {
 		return nil
 	}
 	box, err := e.openSandbox(&loop{task: h.task}, run, entries, e.Logger)
@@ -110,15 +120,19 @@ func (e *Engine) stillOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halti
 		return err
 	}
 	defer box.close()
-	if box.fresh() {
+	if box.fresh() && !hasMCPPrograms(run) {
 		return nil // No call was made in it yet.
 	}
-	programs, err := box.client.EndBackground(ctx, h.reason)
+	end := box.client.EndPrograms
+	if h.reason == toolapi.StoppedWayOut {
+		end = box.client.EndBackground
+	}
+	programs, err := end(ctx, h.reason)
 	if errors.Is(err, toolclient.ErrUnsupported) {
 		return nil
 	}
-	if err != nil {
-		return err
+	if err != nil || box.fresh() {
+		return err // Of a sandbox without a call there is nothing to record.
 	}
 	return entries.NotePrograms(ctx, programs)
 }

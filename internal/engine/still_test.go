@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -30,6 +31,10 @@ func TestStandsStill(t *testing.T) {
 		}
 	}
 	suspended := func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }
+	hasMCP := func(server v1alpha1.MCPServer) func(*v1alpha1.MotorRun) {
+		return func(r *v1alpha1.MotorRun) { r.Spec.Tools, r.Spec.MCPServers = nil, []v1alpha1.MCPServer{server} }
+	}
+	program, remote := hasMCP(v1alpha1.MCPServer{Command: []string{"server"}}), hasMCP(v1alpha1.MCPServer{URL: "https://example.org"})
 	for name, tt := range map[string]struct {
 		change []func(*v1alpha1.MotorRun)
 		reason string
@@ -47,11 +52,17 @@ func TestStandsStill(t *testing.T) {
 		"and has it": {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowOnce), func(r *v1alpha1.MotorRun) {
 			r.Status.Egress = &v1alpha1.EgressStatus{Domains: []v1alpha1.Domain{"example.org"}}
 		}}, "", 0},
-		"is allowed a domain": {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowRun)}, "", 0},
-		"has no bash":         {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Tools = nil }}, "", 0},
-		"has no sandbox":      {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Sandbox = nil }}, "", 0},
-		"another replica's":   {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Worker = "other" }}, "", 0},
-		"is being cancelled":  {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Cancel = true }}, "", 0},
+		"is allowed a domain":                            {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowRun)}, "", 0},
+		"has no bash":                                    {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Tools = nil }}, "", 0},
+		"has an MCP server":                              {[]func(*v1alpha1.MotorRun){suspended, program}, toolapi.StoppedSuspended, 0},
+		"has an MCP server and waits for a retry":        {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputRetry, 0), program}, toolapi.StoppedFinished, 0},
+		"has an MCP server and is allowed a domain once": {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowOnce), program}, "", 0},
+		"waits for its trial":                            {[]func(*v1alpha1.MotorRun){func(r *v1alpha1.MotorRun) { r.Status.Losses = &v1alpha1.LossStatus{Count: 2} }}, toolapi.StoppedSuspended, 0},
+		"is set aside":                                   {[]func(*v1alpha1.MotorRun){func(r *v1alpha1.MotorRun) { r.Status.Losses = &v1alpha1.LossStatus{Count: 4, SetAside: true} }}, toolapi.StoppedSuspended, 0},
+		"has an MCP server elsewhere":                    {[]func(*v1alpha1.MotorRun){suspended, remote}, "", 0},
+		"has no sandbox":                                 {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Sandbox = nil }}, "", 0},
+		"another replica's":                              {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Status.Worker = "other" }}, "", 0},
+		"is being cancelled":                             {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Cancel = true }}, "", 0},
 		"has ended": {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) {
 			apimeta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: "Done"})
 		}}, "", 0},
@@ -68,6 +79,33 @@ func TestStandsStill(t *testing.T) {
 				t.Errorf("%q in %s, want %q in %s", reason, again, tt.reason, tt.again)
 			}
 		})
+	}
+}
+
+// Time in which no manager led is none in which a person could answer.
+func TestStandsStillByTheTimeThatIsKnown(t *testing.T) {
+	t.Parallel()
+	asked := noon
+	after := asked.Add
+	outage := []runpolicy.Gap{{From: after(time.Minute), To: after(time.Hour)}}
+	for name, tt := range map[string]struct {
+		time   timekeeper
+		reason string
+		again  time.Duration
+	}{
+		"the API server's clock":     {timekeeper{now: after(9 * time.Minute)}, "", time.Minute},
+		"a gap":                      {timekeeper{after(61 * time.Minute), runpolicy.Observed{Gaps: outage}}, "", 8 * time.Minute},
+		"the rest of the time":       {timekeeper{after(69 * time.Minute), runpolicy.Observed{Gaps: outage}}, toolapi.StoppedAwaitingInput, 0},
+		"nothing known since a time": {timekeeper{after(time.Hour), runpolicy.Observed{Until: after(time.Minute)}}, "", 10 * time.Second},
+		"no heartbeat, not due":      {timekeeper{after(2 * time.Minute), runpolicy.Observed{Until: after(time.Minute)}}, "", 8 * time.Minute},
+	} {
+		run := holed()
+		run.Spec.Tools, run.Spec.Limits.TimeoutSeconds = []v1alpha1.ToolName{toolapi.ToolBash}, 600
+		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, AskedAt: metav1.NewTime(asked)}
+		e := &Engine{Config: Config{Worker: "w"}, Now: func() time.Time { return after(24 * time.Hour) }, Time: tt.time}
+		if reason, again := e.standsStill(run); reason != tt.reason || again != tt.again {
+			t.Errorf("%s: %q in %s, want %q in %s", name, reason, again, tt.reason, tt.again)
+		}
 	}
 }
 

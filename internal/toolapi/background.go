@@ -16,6 +16,9 @@ const MaxPrograms = 64
 type BackgroundRequest struct {
 	// Reason is one word, which is told of the programs that this ends.
 	Reason string `json:"reason"`
+	// MCP ends the programs of MCP servers too, that of a server in a call when the call has its result. They begin again with the next
+	// call of them or the next MCPRequest, and the next result of each says so. A tool server that does not know the field lets them run.
+	MCP bool `json:"mcp,omitempty" wire:"optional"`
 }
 
 // MaxStopReason is the most bytes of BackgroundRequest.Reason.

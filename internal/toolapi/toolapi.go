@@ -225,8 +225,12 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
+// MaxProbeTargets is the most targets of a probe. Tool servers of the first release take as many.
+const MaxProbeTargets = 64
+
 // ProbeRequest asks the tool server to try connections that must not succeed.
 type ProbeRequest struct {
+	// Targets are 1 to MaxProbeTargets.
 	Targets []ProbeTarget `json:"targets"`
 	// TimeoutMs bounds each try, 1 to 5000.
 	TimeoutMs int32 `json:"timeoutMs"`

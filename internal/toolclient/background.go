@@ -18,9 +18,17 @@ func (c *Client) Background(ctx context.Context) ([]toolapi.Program, error) {
 // EndBackground ends what calls left in the background, and lists it. The reason is one of the toolapi.Stopped constants. Repeating
 // it is harmless.
 func (c *Client) EndBackground(ctx context.Context, reason string) ([]toolapi.Program, error) {
-	return c.programs(ctx, exchange{
-		method: http.MethodPost, path: toolapi.PathBackground, timeout: cancelTimeout, payload: toolapi.BackgroundRequest{Reason: reason},
-	})
+	return c.endPrograms(ctx, toolapi.BackgroundRequest{Reason: reason})
+}
+
+// EndPrograms is EndBackground that ends the programs of MCP servers too. A tool server that cannot do that ends what calls left in the
+// background.
+func (c *Client) EndPrograms(ctx context.Context, reason string) ([]toolapi.Program, error) {
+	return c.endPrograms(ctx, toolapi.BackgroundRequest{Reason: reason, MCP: true})
+}
+
+func (c *Client) endPrograms(ctx context.Context, req toolapi.BackgroundRequest) ([]toolapi.Program, error) {
+	return c.programs(ctx, exchange{method: http.MethodPost, path: toolapi.PathBackground, timeout: cancelTimeout, payload: req})
 }
 
 func (c *Client) programs(ctx context.Context, e exchange) ([]toolapi.Program, error) {

@@ -116,6 +116,7 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 	}
 	s.processes.supervisors.thaw()
 	s.processes.background.thaw()
+	s.mcp.thaw()
 	go func() {
 		defer s.running.Done()
 		defer cancel(nil)

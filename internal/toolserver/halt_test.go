@@ -159,3 +159,28 @@ func TestHaltOfAnOldWorkerIsRefused(t *testing.T) {
 		t.Error("a worker that lost the run can still end what its successor has started")
 	}
 }
+
+// A call that waits for the lane gets it when the call before it is cancelled, perhaps before it is cancelled itself. Nothing may start by then.
+func TestHaltFreezesBeforeItCancels(t *testing.T) {
+	s := sandboxWithTables(t, "")
+	if _, err := s.client(1).Hello(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	frozen := make(chan bool, 1)
+	c, _, err := s.server.ledger.begin(1, work{id: "a", digest: "d"}, func(error) { frozen <- s.server.processes.supervisors.isFrozen() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.client(1).Halt(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case is := <-frozen:
+		if !is {
+			t.Error("a program can be started while the calls are cancelled")
+		}
+	default:
+		t.Error("the call was not cancelled")
+	}
+	s.server.ledger.leave(c)
+}

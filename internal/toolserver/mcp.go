@@ -43,6 +43,8 @@ type mcpServers struct {
 	setting chan struct{}
 	mu      sync.Mutex
 	all     map[string]*mcpServer
+	// held is why no program may begin now, "" if one may.
+	held string
 	// started says that a server's program was started.
 	started bool
 	// callTimeout is how long a server may take for a call, writeTimeout how long its program may take to read what it is sent.
@@ -86,6 +88,7 @@ func (s *Server) putMCP(r *request) (any, error) {
 			return errStale
 		}
 		s.processes.supervisors.thaw()
+		s.mcp.thaw()
 		return nil
 	})
 	if cause := context.Cause(ctx); cause != nil {

@@ -45,6 +45,13 @@ func (m *mcpServers) call(ctx context.Context, j job, server, name string) toola
 	if srv == nil || !slices.Contains(srv.words.Tools, name) {
 		return failure(toolapi.CodeToolNotGranted, "No tool %q of an MCP server %q may be called here.", bound(name, 64), bound(server, 64))
 	}
+	m.enter(srv)
+	defer m.leave(ctx, srv)
+	return m.ask(ctx, j, srv, name)
+}
+
+// ask has a server carry out a call.
+func (m *mcpServers) ask(ctx context.Context, j job, srv *mcpServer, name string) (result toolapi.Result) {
 	ctx, cancel := context.WithTimeout(ctx, m.callTimeout)
 	defer cancel()
 	params := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(j.args)}
@@ -56,6 +63,10 @@ func (m *mcpServers) call(ctx context.Context, j job, server, name string) toola
 		session, err := srv.ready(ctx)
 		if err != nil {
 			return srv.failure(ctx, err, sent)
+		}
+		if note := srv.takeNote(ctx); note != "" {
+			j.limit = max(j.limit-len(note), j.limit/2)
+			defer func() { result.Output = note + result.Output }()
 		}
 		session.traffic.refill()
 		sent = true

@@ -31,6 +31,10 @@ type mcpServer struct {
 	// changed says that the server describes its tools otherwise by now.
 	changed bool
 	ended   bool
+	// stopped is why the program was ended from outside, until the model is told.
+	stopped string
+	// calls counts the calls that run. It is guarded by the mutex of all.
+	calls int
 }
 
 var (
@@ -125,6 +129,9 @@ func (s *mcpServer) ready(ctx context.Context) (*mcpSession, error) {
 func (s *mcpServer) list(ctx context.Context) (*mcpList, error) {
 	if s.ended {
 		return nil, errMCPEnded
+	}
+	if s.all.heldFor(s) != "" {
+		return nil, errMCPHeld
 	}
 	if !s.session.usable() {
 		s.drop()

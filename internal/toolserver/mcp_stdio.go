@@ -33,7 +33,7 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 	if err != nil {
 		m.log.Error("the certificates for an MCP server cannot be written", "server", words.Name, "error", err)
 	}
-	env := slices.Concat(m.processes.env, m.forGit(words.Name), more)
+	env := slices.Concat(m.processes.env, m.setup(words.Name), more)
 	pipes, err := newMCPPipes()
 	if err != nil {
 		return nil, fmt.Errorf("start it: %w", err)
@@ -67,20 +67,24 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 		}),
 		current: func() bool {
 			now, _ := m.egress.variables() // What it could not write, it has logged.
-			m.forGit(words.Name)
+			m.setup(words.Name)
 			return strings.Join(now, "\x00") == way
 		},
 	}, nil
 }
 
-// forGit are the variables that have git look through what a server's program commits. The program lives on, so the files that
-// they name are looked after before each of its calls.
-func (m *mcpServers) forGit(server string) []string {
+// setup are the variables that have git look through what a server's program commits, and Python find the packages. The program lives
+// on, so the files that they name are looked after before each of its calls.
+func (m *mcpServers) setup(server string) []string {
 	env, err := m.processes.git.variables()
 	if err != nil {
 		m.log.Error("git is not set up: its commits are not looked through for secrets", "server", server, "error", err)
 	}
-	return env
+	python, err := m.processes.python.variables()
+	if err != nil {
+		m.log.Error("Python finds no packages", "server", server, "error", err)
+	}
+	return slices.Concat(env, python)
 }
 
 // mcpPipes are the standard streams of a program.

@@ -98,13 +98,14 @@ func (r *reaper) programs() (pids []int) {
 	return pids
 }
 
-// spares reports whether a process is the server's own. It is called by what calls pause, within that and without.
+// spares reports whether a process is the server's own, or is about to run a program in the server's name. It is called by what calls
+// pause, within that and without.
 func (r *reaper) spares(pid int) bool {
 	if !r.paused {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 	}
-	return r.isServer(pid)
+	return r.isServer(pid) || r.isMade(pid)
 }
 
 func (r *reaper) isServer(pid int) bool { return pid == r.launch.pid() || r.own[pid] == supervisor }

@@ -47,6 +47,8 @@ type processes struct {
 	// self is this program, which a supervisor is, too.
 	self string
 	git  *gitSetup
+	// python is what Python finds packages by.
+	python *pythonSetup
 }
 
 func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
@@ -73,6 +75,7 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 		sizes:       cfg.Disk,
 		self:        self,
 		git:         &gitSetup{temp: way.temp, self: self},
+		python:      &pythonSetup{temp: way.temp, packages: pythonPackages(cfg.Packages), workspace: ws.dir},
 		lane:        make(chan struct{}, 1),
 		supervisors: supervisors{all: make(map[*supervised]bool)},
 		background:  background{look: backgroundLook},
@@ -88,7 +91,7 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 			"PYTHONDONTWRITEBYTECODE=1",
 			// Programs of the code tool import the modules that lie in the workspace.
 			"PYTHONPATH=" + ws.dir,
-		}, cfg.Packages, ws.dir, cfg.SearchPath),
+		}, cfg.Packages, cfg.SearchPath),
 	}
 	p.disk = newDiskGuard(cfg.Logger, cfg, p)
 	p.outputs = &outputs{workspace: ws, egress: way, full: p.disk.full, open: map[string]bool{}}
@@ -139,7 +142,13 @@ func (p *processes) environment(j job) (env []string, note string) {
 	if err != nil {
 		p.log.Error("git is not set up: its commits are not looked through for secrets", "id", j.id, "error", err)
 	}
-	env = slices.Concat(p.env, forGit, more)
+	forPython, err := p.python.variables()
+	if err != nil {
+		p.log.Error("Python finds no packages", "id", j.id, "error", err)
+		note += fmt.Sprintf("[python finds no packages: files could not be written to %s; make room in the folder for temporary files]\n",
+			filepath.Join(p.egress.temp.dir, pythonSetupDir))
+	}
+	env = slices.Concat(p.env, forGit, forPython, more)
 	if j.key != "" {
 		env = append(env, "IDEMPOTENCY_KEY="+j.key)
 	}

@@ -7,6 +7,7 @@ package toolserver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"syscall"
@@ -149,7 +150,15 @@ func (s *Server) endBackground(r *request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), stopProgramsTimeout)
 	defer cancel()
-	if err := s.processes.background.stopAll(ctx, req.Reason); err != nil {
+	ended := make(chan error, 1)
+	go func() {
+		if req.MCP {
+			ended <- s.mcp.endPrograms(ctx, req.Reason)
+			return
+		}
+		ended <- nil
+	}()
+	if err := errors.Join(s.processes.background.stopAll(ctx, req.Reason), <-ended); err != nil {
 		return nil, fmt.Errorf("end what runs in the background: %w", err)
 	}
 	return s.getBackground(r)

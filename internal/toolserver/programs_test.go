@@ -5,9 +5,12 @@
 package toolserver
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -176,5 +179,71 @@ func TestProgramsAreBounded(t *testing.T) {
 	}
 	if !slices.IsSortedFunc(all, func(a, b toolapi.Program) int { return strings.Compare(a.Call, b.Call) }) {
 		t.Errorf("not in their order: %+v", all)
+	}
+}
+
+// recordHook is the file of a ledger that asks before it writes a record.
+type recordHook struct {
+	ledgerFile
+	before func(record string) error
+}
+
+func (f *recordHook) Write(p []byte) (int, error) {
+	if err := f.before(string(p)); err != nil {
+		return 0, err
+	}
+	return f.ledgerFile.Write(p)
+}
+
+// hookRecords has the ledger of a sandbox in which no call runs ask before it writes a record.
+func (s *sandbox) hookRecords(before func(record string) error) {
+	l := s.server.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.log.file = &recordHook{l.log.file, before}
+}
+
+// A program of which nothing would be known after a restart does not run on.
+func TestProgramThatCannotBeRecordedIsEnded(t *testing.T) {
+	s := newSandbox(t)
+	s.hookRecords(func(record string) error {
+		if strings.Contains(record, `"kind":"`+recordLeft+`"`) {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	word := fmt.Sprintf("unrecorded-%d", os.Getpid())
+	if r := s.keyedProgram("a", "k", "exec -a "+word+" sleep 1000"); r.ErrorCode != toolapi.CodeInternal || !strings.Contains(r.Output, "could not record") {
+		t.Errorf("%+v", r)
+	}
+	if left := marked(t, word); len(left) > 0 {
+		t.Errorf("%v still run", left)
+	}
+}
+
+// Who ends the programs waits until their ends are recorded, so that the answer has them.
+func TestEndOfAProgramIsRecordedBeforeItIsNoted(t *testing.T) {
+	s := newSandbox(t)
+	noted := make(chan bool, 1)
+	s.hookRecords(func(record string) error {
+		if strings.Contains(record, `"kind":"`+recordEnded+`"`) {
+			b := &s.server.processes.background
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			noted <- isClosed(b.jobs[0].noted)
+		}
+		return nil
+	})
+	started(t, s.keyedProgram("a", "k", "sleep 1000"))
+	if _, err := s.client(1).EndBackground(testContext(t), toolapi.StoppedSuspended); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case before := <-noted:
+		if before {
+			t.Error("the end was noted before its record was written")
+		}
+	default:
+		t.Error("the end was not recorded")
 	}
 }

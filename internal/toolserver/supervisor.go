@@ -6,6 +6,7 @@ package toolserver
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -64,7 +65,8 @@ func supervise(program []string) int {
 	return 0
 }
 
-// startBelow starts the program and gives away this process's input and outputs, which else would stay open after it.
+// startBelow starts the program and gives away this process's input and outputs, which else would stay open after it. The thread has
+// makingName meanwhile; nothing below this process is collected before it has its own name again.
 func startBelow(program []string) (pid int, err error) {
 	// The signal is a second way to hear that the server is gone.
 	for option, value := range map[uintptr]uintptr{prSetChildSubreaper: 1, prSetPdeathsig: uintptr(syscall.SIGTERM)} {
@@ -75,12 +77,15 @@ func startBelow(program []string) (pid int, err error) {
 	if err := closeMemory(); err != nil {
 		return 0, err
 	}
+	if err := nameThread(makingName); err != nil {
+		return 0, err
+	}
 	pid, err = syscall.ForkExec(program[0], program, &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
-	if err != nil {
+	if err := errors.Join(err, nameThread(supervisorName)); err != nil {
 		return 0, err
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// The program of an MCP server lives between its calls. It is ended with the programs in the background, and begun again when it is
+// needed next:
+//
+//	program lives ──end──► ended ──next call, next MCPRequest──► another program, and its next result says so
+//	      │                  ▲
+//	      └─ in a call ──────┘ when the call has its result
+
+// errMCPHeld says that no program of an MCP server is begun for the time being.
+var errMCPHeld = errors.New("programs of MCP servers were ended, and none is begun until the next call")
+
+// endPrograms ends the programs of all MCP servers, and lets none begin until thaw. That of a server in a call ends with the call. It
+// returns when the others have ended.
+func (m *mcpServers) endPrograms(ctx context.Context, reason string) error {
+	m.mu.Lock()
+	m.held = reason
+	var programs []*mcpServer
+	for _, srv := range m.all {
+		if srv.isProgram() {
+			programs = append(programs, srv)
+		}
+	}
+	m.mu.Unlock()
+	errs := make([]error, len(programs))
+	var group sync.WaitGroup
+	for i, srv := range programs {
+		group.Go(func() { errs[i] = srv.rest(ctx) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// thaw lets programs of MCP servers begin.
+func (m *mcpServers) thaw() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held = ""
+}
+
+// heldFor is why the program of a server must not run now, "" if it may. A call that was begun keeps it.
+func (m *mcpServers) heldFor(s *mcpServer) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !s.isProgram() || s.calls > 0 {
+		return ""
+	}
+	return m.held
+}
+
+// enter counts a call of the server until leave.
+func (m *mcpServers) enter(s *mcpServer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.calls++
+}
+
+// leave ends the program if it was to end in the middle of the call.
+func (m *mcpServers) leave(ctx context.Context, s *mcpServer) {
+	m.mu.Lock()
+	s.calls--
+	held := m.held != ""
+	m.mu.Unlock()
+	if held {
+		_ = s.rest(context.WithoutCancel(ctx)) // The time of the call may be over, and nothing else ends it.
+	}
+}
+
+// isProgram reports whether the server is a program of the sandbox.
+func (s *mcpServer) isProgram() bool { return s.words.URL == "" }
+
+// rest ends the program of the server, unless it may run by now.
+func (s *mcpServer) rest(ctx context.Context) error {
+	if err := s.lock(ctx); err != nil {
+		return fmt.Errorf("the MCP server %s does not end: %w", s.words.Name, err)
+	}
+	defer s.unlock()
+	if reason := s.all.heldFor(s); reason != "" && s.session != nil {
+		s.drop()
+		s.stopped = reason
+		s.all.log.Info("the program of an MCP server was ended", "server", s.words.Name, "reason", reason)
+	}
+	return nil
+}
+
+// stoppedWhen says to the model when a program was ended, "" if that is of no account to it: another attempt has another conversation.
+func stoppedWhen(reason string) string {
+	switch reason {
+	case toolapi.StoppedSuspended:
+		return "when the run was suspended"
+	case toolapi.StoppedAwaitingInput:
+		return "because the run waited long for a person"
+	}
+	return ""
+}
+
+// takeNote gives what the model is to be told with the next result of the server, once.
+func (s *mcpServer) takeNote(ctx context.Context) string {
+	if s.lock(ctx) != nil {
+		return ""
+	}
+	defer s.unlock()
+	when := stoppedWhen(s.stopped)
+	s.stopped = ""
+	if when == "" {
+		return ""
+	}
+	return fmt.Sprintf("[the program of the MCP server %s was ended %s, and begun again: what it had in memory is lost]\n", s.words.Name, when)
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// endPrograms ends all programs, those of MCP servers too.
+func (s *sandbox) endPrograms(reason string) {
+	s.t.Helper()
+	if _, err := s.client(1).EndPrograms(testContext(s.t), reason); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Nothing is left of the program of an MCP server and of what it started. It begins again when it is needed, and the model is told once.
+func TestProgramsOfMCPServersAreEnded(t *testing.T) {
+	for reason, told := range map[string]string{
+		toolapi.StoppedSuspended:     "[the program of the MCP server srv was ended when the run was suspended, and begun again: what it had in memory is lost]\n",
+		toolapi.StoppedAwaitingInput: "[the program of the MCP server srv was ended because the run waited long for a person, and begun again: what it had in memory is lost]\n",
+		toolapi.StoppedFinished:      "",
+	} {
+		t.Run(reason, func(t *testing.T) {
+			s := newSandbox(t)
+			server := s.friendly()
+			word := fmt.Sprintf("of-a-resting-server-%d-%s", os.Getpid(), reason)
+			if r := s.mcp("run", "(exec -a "+word+" sleep 1000) >/dev/null 2>&1 &"); !r.OK {
+				t.Fatalf("%+v", r)
+			}
+			await(t, "what the server started", func() bool { return len(marked(t, word)) > 0 })
+			if _, err := s.client(1).EndBackground(testContext(t), reason); err != nil || len(marked(t, mcpMark)) == 0 {
+				t.Fatalf("the end of the background ends an MCP server, too: %v", err)
+			}
+			for range 2 { // It can be repeated.
+				s.endPrograms(reason)
+				if left := append(marked(t, word), marked(t, mcpMark)...); len(left) > 0 {
+					t.Fatalf("%v still run", left)
+				}
+			}
+			if got := s.setMCP(server)[0]; got.Error != "" || len(got.Tools) != len(friendlyTools) {
+				t.Fatalf("%+v", got)
+			}
+			for _, want := range []string{told + "again\n", "again\n"} {
+				if r := s.mcp("echo", "again"); !r.OK || r.Output != want {
+					t.Errorf("%q, want %q", r.Output, want)
+				}
+			}
+			s.endPrograms(reason)
+			// A call has it begin again, too. What it says fits with what is said of it.
+			if r := s.mcp("echo", strings.Repeat("x", 2*toolapi.MaxOutputBytes)); !r.OK || !strings.HasPrefix(r.Output, told+"x") ||
+				len(r.Output) > toolapi.MaxOutputBytes || !strings.Contains(r.Output, r.OutputFile) {
+				t.Errorf("%d bytes: %.200q", len(r.Output), r.Output)
+			}
+		})
+	}
+}
+
+// A call that runs has its result, and then the program of its server is ended as those of the others were before.
+func TestProgramOfAnMCPServerEndsAfterItsCall(t *testing.T) {
+	s := newSandbox(t)
+	s.friendly()
+	client, call := s.client(1), newCallOf(t, "", "mcp__srv__run", echoArgs{Text: "touch begun; " + untilGo + "echo whole"})
+	answer := make(chan toolapi.Result, 1)
+	go func() {
+		r, _ := client.Call(testContext(t), call)
+		answer <- r
+	}()
+	s.awaitBegun()
+	s.endPrograms(toolapi.StoppedSuspended)
+	if len(marked(t, mcpMark)) == 0 {
+		t.Error("the program was ended in the middle of a call")
+	}
+	s.write("go", "")
+	if r := <-answer; !r.OK || r.Output != "whole\n[<nil>]\n" {
+		t.Errorf("%+v", r)
+	}
+	if left := marked(t, mcpMark); len(left) > 0 {
+		t.Errorf("%v still run", left)
+	}
+	if r := s.mcp("echo", "again"); !r.OK || !strings.HasPrefix(r.Output, "[the program of the MCP server srv was ended when") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// No program begins while they are held, but for one in whose call it was begun.
+func TestNoProgramOfAnMCPServerBeginsWhileTheyAreHeld(t *testing.T) {
+	s := newSandbox(t)
+	s.friendly()
+	s.endPrograms(toolapi.StoppedSuspended)
+	srv := s.server.mcp.find("srv")
+	if state := srv.state(testContext(t)); !strings.Contains(state.Error, errMCPHeld.Error()) || len(marked(t, mcpMark)) > 0 {
+		t.Errorf("%+v", state)
+	}
+	s.server.mcp.enter(srv)
+	if state := srv.state(testContext(t)); state.Error != "" || len(marked(t, mcpMark)) == 0 {
+		t.Errorf("in a call: %+v", state)
+	}
+	s.server.mcp.leave(testContext(t), srv)
+	if left := marked(t, mcpMark); len(left) > 0 {
+		t.Errorf("%v still run after the call", left)
+	}
+}
