@@ -15,9 +15,9 @@ import (
 
 // withPackages adds to the variables of programs where the packages of the run's skill are, in a folder that is there
 // before the server starts. Programs of the image come before those of packages: a command that runs without an approval must be
-// the system's, and not what a package calls by its name. So must the libraries that it loads. Modules of packages come before those of the image.
+// the system's, and not what a package calls by its name. So must the libraries that it loads. Python finds the modules of packages by pythonSetup.
 // Node.js finds packages by require so; for import it takes no variable, and the image has a link /node_modules.
-func withPackages(env []string, dir, workspace, searchPath string) []string {
+func withPackages(env []string, dir, searchPath string) []string {
 	if dir == "" {
 		return env
 	}
@@ -28,7 +28,6 @@ func withPackages(env []string, dir, workspace, searchPath string) []string {
 	)
 	env = append(env,
 		"PATH="+strings.Join(append([]string{searchPath}, folders...), ":"),
-		"PYTHONPATH="+strings.Join(append([]string{workspace}, existing(python, filepath.Join(root, "usr/lib/python3/dist-packages"))...), ":"),
 		"NODE_PATH="+strings.Join(existing(node, filepath.Join(root, "usr/share/nodejs")), ":"),
 	)
 	if libraries := librariesIn(root); len(libraries) > 0 {
@@ -37,6 +36,14 @@ func withPackages(env []string, dir, workspace, searchPath string) []string {
 		env = append(env, "LD_LIBRARY_PATH="+strings.Join(slices.Concat(librariesIn("/usr/local"), librariesIn("/"), libraries), ":"))
 	}
 	return env
+}
+
+// pythonPackages are the folders of a skill's packages that have modules of Python.
+func pythonPackages(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	return existing(filepath.Join(dir, toolapi.PackagesPip), filepath.Join(dir, toolapi.PackagesApt, "usr/lib/python3/dist-packages"))
 }
 
 // librariesIn are the folders of libraries below a root, as the linker of programs looks into them. Libraries lie in a folder that is named

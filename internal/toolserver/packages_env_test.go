@@ -60,7 +60,7 @@ func TestLibrariesOfPackagesComeLast(t *testing.T) {
 
 func TestWithPackages(t *testing.T) {
 	env := []string{"PATH=/bin"}
-	if got := withPackages(env, "", "/workspace", "/bin"); !slices.Equal(got, env) {
+	if got := withPackages(env, "", "/bin"); !slices.Equal(got, env) {
 		t.Errorf("without packages: %q", got)
 	}
 	dir := t.TempDir()
@@ -71,11 +71,11 @@ func TestWithPackages(t *testing.T) {
 	}
 	python, node, root := filepath.Join(dir, toolapi.PackagesPip), filepath.Join(dir, toolapi.PackagesNPM), filepath.Join(dir, toolapi.PackagesApt)
 	want := []string{
-		"PATH=/bin", "PATH=/bin:" + python + "/bin", "PYTHONPATH=/workspace:" + python, "NODE_PATH=" + node,
+		"PATH=/bin", "PATH=/bin:" + python + "/bin", "NODE_PATH=" + node,
 		"LD_LIBRARY_PATH=" + strings.Join(slices.Concat(librariesIn("/usr/local"), librariesIn("/"),
 			[]string{root + "/usr/lib/x86_64-linux-gnu", root + "/usr/lib"}), ":"),
 	}
-	if got := withPackages(env, dir, "/workspace", "/bin"); !slices.Equal(got, want) {
+	if got := withPackages(env, dir, "/bin"); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
