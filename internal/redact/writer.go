@@ -2,7 +2,10 @@
 
 package redact
 
-import "io"
+import (
+	"bytes"
+	"io"
+)
 
 // Writer redacts what is written to it on its way to another writer. It holds back what a Reader holds back. It is for one user.
 type Writer struct {
@@ -34,6 +37,14 @@ func (w *Writer) Flush() error {
 	w.reader.take(nil)
 	w.reader.err = nil
 	return w.deliver()
+}
+
+// Pending gives what Flush would pass on. It stays held back, so that a value that goes on after it is found.
+func (w *Writer) Pending() []byte {
+	if w.reader.r == nil {
+		return nil
+	}
+	return w.reader.r.Bytes(bytes.Clone(w.reader.held))
 }
 
 func (w *Writer) deliver() error {

@@ -5,7 +5,6 @@
 package toolserver
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -94,15 +93,7 @@ func (g *gitSetup) variables() ([]string, error) {
 
 // intact looks at the folder of the hooks and not at each of them: it runs before every program.
 func (g *gitSetup) intact() bool {
-	return g.same(gitConfigFile, g.config) && g.same(gitIgnoreFile, g.ignore) && g.same(gitHooksDir, g.hooks)
-}
-
-func (g *gitSetup) same(local string, was fs.FileInfo) bool {
-	if was == nil {
-		return false
-	}
-	is, err := g.temp.root.Lstat(local)
-	return err == nil && is.Mode() == was.Mode() && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
+	return g.temp.stays(gitConfigFile, g.config) && g.temp.stays(gitIgnoreFile, g.ignore) && g.temp.stays(gitHooksDir, g.hooks)
 }
 
 func (g *gitSetup) write() error {
@@ -111,13 +102,13 @@ func (g *gitSetup) write() error {
 	}
 	script := fmt.Sprintf(gitHook, shellQuoted(g.self), ScanStagedVerb)
 	for _, name := range gitHookNames {
-		if err := g.put(gitHooksDir+"/"+name, script, gitHookMode); err != nil {
+		if err := g.temp.put(gitHooksDir+"/"+name, script, gitHookMode); err != nil {
 			return err
 		}
 	}
-	err := g.put(gitIgnoreFile, gitIgnore, 0o444)
+	err := g.temp.put(gitIgnoreFile, gitIgnore, 0o444)
 	if err == nil {
-		err = g.put(gitConfigFile, fmt.Sprintf(gitConfig, filepath.Join(g.temp.dir, gitIgnoreFile)), 0o444)
+		err = g.temp.put(gitConfigFile, fmt.Sprintf(gitConfig, filepath.Join(g.temp.dir, gitIgnoreFile)), 0o444)
 	}
 	if err == nil {
 		g.config, err = g.temp.root.Lstat(gitConfigFile)
@@ -129,18 +120,6 @@ func (g *gitSetup) write() error {
 		g.hooks, err = g.temp.root.Lstat(gitHooksDir)
 	}
 	return err
-}
-
-func (g *gitSetup) put(local, content string, mode fs.FileMode) error {
-	file, err := g.temp.create(local)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(content)
-	if err == nil {
-		err = file.Chmod(mode)
-	}
-	return errors.Join(err, file.Close())
 }
 
 // shellQuoted is a word for a shell.

@@ -355,3 +355,24 @@ func TestLedgerOfAClaimThatWasOvertaken(t *testing.T) {
 	}
 	mustBegin(t, l, 2, "late")
 }
+
+// A call that the end of the process cuts off ends for who waits for it, its outcome is unknown, and no room is kept for its result.
+func TestLedgerLeave(t *testing.T) {
+	l, err := openLedger(filepath.Join(t.TempDir(), "ledger"), 10, finishReserve+1<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	c := mustBegin(t, l, 0, "a")
+	if _, _, err := l.begin(0, work{id: "b", digest: "digest of b"}, nil); !errors.Is(err, errFull) {
+		t.Fatalf("beside a call that runs: %v", err)
+	}
+	l.leave(c)
+	if !isClosed(c.done) {
+		t.Error("who waits for the call waits on")
+	}
+	if state := stateOf(t, l, "a"); state.Phase != toolapi.CallUnknown || state.Result == nil || state.Result.ErrorCode != toolapi.CodeOutcomeUnknown {
+		t.Errorf("%+v", state)
+	}
+	mustBegin(t, l, 0, "b")
+}

@@ -5,6 +5,7 @@
 package toolserver
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -46,10 +47,53 @@ type outputs struct {
 type outputFile struct {
 	all  *outputs
 	name string
-	file *os.File
+	file *shownFile
 	text *redact.Writer
-	// live says that somebody may read it before it is complete: what is known of a line is written at its end.
+	// live says that somebody may read it before it is complete: what is known of a line is shown at its end.
 	live bool
+}
+
+// shownFile is a file whose end may still change: a value may go on in the next line, and then the lines that it began in are others.
+type shownFile struct {
+	*os.File
+	// final is how many bytes do not change, and shown are those after them.
+	final int64
+	shown []byte
+}
+
+// Write adds what does not change, in place of what was shown there.
+func (f *shownFile) Write(p []byte) (int, error) {
+	n, err := f.put(p)
+	f.final += int64(n)
+	f.shown = f.shown[min(n, len(f.shown)):]
+	return n, err
+}
+
+// show has the file end in p.
+func (f *shownFile) show(p []byte) error {
+	if _, err := f.put(p); err != nil {
+		return err
+	}
+	if len(p) < len(f.shown) {
+		if err := f.Truncate(f.final + int64(len(p))); err != nil {
+			return err
+		}
+	}
+	f.shown = p
+	return nil
+}
+
+// put writes p after what does not change. What is there already is not written again: whoever reads the file meanwhile finds it.
+func (f *shownFile) put(p []byte) (int, error) {
+	same := 0
+	for same < min(len(p), len(f.shown)) && p[same] == f.shown[same] {
+		same++
+	}
+	if same == len(p) {
+		return same, nil
+	}
+	n, err := f.WriteAt(p[same:], f.final+int64(same))
+	return same + n, err
 }
 
 // create makes the file for an output, after it has made room by removing the oldest outputs. One that is live is readable up to its last
@@ -68,7 +112,8 @@ func (o *outputs) create(local string, live bool) (*outputFile, error) {
 		return nil, err
 	}
 	o.open[path.Base(local)] = true
-	return &outputFile{all: o, name: path.Base(local), file: file, text: o.egress.hiding().Writer(file), live: live}, nil
+	shown := &shownFile{File: file}
+	return &outputFile{all: o, name: path.Base(local), file: shown, text: o.egress.hiding().Writer(shown), live: live}, nil
 }
 
 // spill is create for a collector.
@@ -85,8 +130,9 @@ func (o *outputs) spill(local string, live bool) func() (io.WriteCloser, error) 
 // Write implements io.Writer.
 func (f *outputFile) Write(p []byte) (int, error) {
 	n, err := f.text.Write(p)
-	if err == nil && f.live && len(p) > 0 && p[len(p)-1] == '\n' {
-		err = f.text.Flush()
+	if err == nil && f.live {
+		pending := f.text.Pending()
+		err = f.file.show(pending[:bytes.LastIndexByte(pending, '\n')+1])
 	}
 	return n, err
 }
@@ -96,7 +142,7 @@ func (f *outputFile) Close() error {
 	f.all.mu.Lock()
 	delete(f.all.open, f.name)
 	f.all.mu.Unlock()
-	return errors.Join(f.text.Flush(), f.file.Close())
+	return errors.Join(f.text.Flush(), f.file.show(nil), f.file.Close())
 }
 
 // prune removes the oldest outputs until the rest has at most the given number of bytes in that many files. The mutex is held.

@@ -5,6 +5,7 @@
 package toolserver
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -103,6 +104,49 @@ func TestLiveOutputIsReadableUpToItsLastLine(t *testing.T) {
 	await(t, "the line of the program", func() bool { return strings.HasSuffix(s.content(r.OutputFile), "listening on port 8080\n") })
 	if got := s.content(r.OutputFile); !strings.HasPrefix(got, "with <credential:db_key>\n") {
 		t.Errorf("%q", got)
+	}
+}
+
+// A value that is wrapped into lines is hidden as soon as its last line is there, and the lines before it are readable meanwhile.
+func TestLiveOutputHidesWhatGoesOverLines(t *testing.T) {
+	const value = "a-long-value-that-base64-breaks-into-several-lines-of-its-own-and-that-is-no-word"
+	encoded := base64.StdEncoding.EncodeToString([]byte(value))
+	wrapped := encoded[:40] + "\n" + encoded[40:80] + "\n" + encoded[80:] + "\n"
+	for name, pieces := range map[string][]string{
+		"by lines": strings.SplitAfter("begins\n"+wrapped+"after it\n", "\n"),
+		"at once":  {"begins\n" + wrapped + "after it\n"},
+		"by bytes": strings.Split("begins\n"+wrapped+"after it\n", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSandbox(t)
+			s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"DB_KEY": value}})
+			local := toolapi.OutputPath("live")
+			out, err := s.server.processes.outputs.create(local, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			written := ""
+			for _, piece := range pieces {
+				if _, err := out.Write([]byte(piece)); err != nil {
+					t.Fatal(err)
+				}
+				written += piece
+				lines := written[:strings.LastIndexByte(written, '\n')+1]
+				if got, want := s.content(local), s.server.egress.hiding().String(lines); got != want && !strings.Contains(written, wrapped[:len(wrapped)-1]) {
+					t.Fatalf("after %q: %q, want %q", written, got, want)
+				}
+			}
+			const want = "begins\n<credential:db_key>\nafter it\n"
+			if got := s.content(local); got != want {
+				t.Errorf("live: %q", got)
+			}
+			if err := out.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.content(local); got != want {
+				t.Errorf("complete: %q", got)
+			}
+		})
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 
 const (
 	maxProbeBytes   = 64 << 10
-	maxProbeTargets = 64
 	maxProbeTimeout = 5 * time.Second
 )
 
@@ -42,8 +41,8 @@ func (s *Server) probe(r *request) (any, error) {
 	if timeout <= 0 || timeout > maxProbeTimeout {
 		return nil, badRequest("timeoutMs may be 1 to %d", maxProbeTimeout.Milliseconds())
 	}
-	if len(req.Targets) == 0 || len(req.Targets) > maxProbeTargets {
-		return nil, badRequest("a probe has 1 to %d targets", maxProbeTargets)
+	if len(req.Targets) == 0 || len(req.Targets) > toolapi.MaxProbeTargets {
+		return nil, badRequest("a probe has 1 to %d targets", toolapi.MaxProbeTargets)
 	}
 	for i, t := range req.Targets {
 		// With a name instead of an address, what is tried would depend on the resolver, which the sandbox may not have.

@@ -108,6 +108,13 @@ func (w *workspace) searchable(name string) (string, error) {
 	return local, file.Close()
 }
 
+// badPattern reports whether ripgrep complains about a pattern or a glob, and returns its words. Versions before 14 say them without
+// the name of the program.
+func badPattern(said string) (message string, ok bool) {
+	message, named := strings.CutPrefix(said, grepProgram+": ")
+	return message, named || strings.HasPrefix(said, "regex parse error:") || strings.HasPrefix(said, "error parsing glob ")
+}
+
 // grepResult makes the result of a search of that of the program. Its status is 1 if nothing was found, and 2 if something
 // was wrong: with the pattern, which it says, or with a file, which it does not say.
 func grepResult(r toolapi.Result) toolapi.Result {
@@ -116,7 +123,7 @@ func grepResult(r toolapi.Result) toolapi.Result {
 		return success(grepNothing)
 	case "exit_2":
 		text := strings.TrimSuffix(r.Output, "[exit status 2]\n")
-		if message, ok := strings.CutPrefix(text, grepProgram+": "); ok {
+		if message, ok := badPattern(text); ok {
 			return failure(toolapi.CodeInvalidArguments, "ripgrep cannot search for this: %s", message)
 		}
 		r.OK, r.ErrorCode = true, ""

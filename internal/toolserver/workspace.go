@@ -306,3 +306,25 @@ func display(name string) string {
 	}
 	return shown
 }
+
+// put makes a file of the server's own, with that mode.
+func (w *workspace) put(local, content string, mode fs.FileMode) error {
+	file, err := w.create(local)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(content)
+	if err == nil {
+		err = file.Chmod(mode)
+	}
+	return errors.Join(err, file.Close())
+}
+
+// stays reports whether a file looks as it did; nil is one that was not there.
+func (w *workspace) stays(local string, was fs.FileInfo) bool {
+	if was == nil {
+		return false
+	}
+	is, err := w.root.Lstat(local)
+	return err == nil && is.Mode() == was.Mode() && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
+}
