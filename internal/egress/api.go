@@ -116,7 +116,7 @@ type Limits struct {
 	Unauthenticated int
 	// Heads is how many bytes the heads of such connections may take together, beyond the first 4 KiB of each (1 MiB).
 	Heads int
-	// TotalHeads is the same of all sources together (64 MiB).
+	// TotalHeads is the same of all sources together (64 MiB). Half of it is for sources that hold no more than one head.
 	TotalHeads int
 	// Waiting is how many connections of one source address may wait for their grant to arrive (8).
 	Waiting int

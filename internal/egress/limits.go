@@ -19,6 +19,10 @@ const (
 	denyLines, denyBurst = 5, 30
 	// lineAlways is how often a refusal has a line whatever the bounds are, for each reason.
 	lineAlways = time.Minute
+	// oneHead is what the largest head holds beyond its first bytes.
+	oneHead = maxHead - firstHead
+	// reserve is the part of what the heads of all sources may hold, as 1/reserve of it, that sources with more than one head leave.
+	reserve = 2
 	// omittedFor is how long a count of lines that were left out may wait for its own line.
 	omittedFor = 10 * time.Second
 )
@@ -191,12 +195,17 @@ func (s *sources) enter(a netip.Addr) bool {
 }
 
 // hold counts bytes that a connection between enter and known reads before it says who it is, and reports whether it may:
-// heads without an end cost the proxy memory that no run pays for. known gives them back.
+// heads without an end cost the proxy memory that no run pays for. known gives them back. A part of what there is for all sources is for those
+// that hold no more than one head: some that hold all they may leave the others that.
 func (s *sources) hold(a netip.Addr, bytes int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := s.each[a]
-	if one.held+bytes > s.maxHeld || s.heldTotal+bytes > s.maxHeldTotal {
+	most := s.maxHeldTotal
+	if one.held+bytes > oneHead {
+		most -= s.maxHeldTotal / reserve
+	}
+	if one.held+bytes > s.maxHeld || s.heldTotal+bytes > most {
 		return false
 	}
 	one.held += bytes

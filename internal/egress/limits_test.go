@@ -214,6 +214,25 @@ func TestLimits(t *testing.T) {
 			eventually(t, "there is room again", func() bool { return w.raw(long).status == 200 })
 		})
 	}
+	t.Run("one head beside those of others", func(t *testing.T) {
+		w := httpsWorld(t, func(c *egress.Config) { c.Limits.TotalHeads = 4 * 60 << 10 })
+		w.allow("example.org")
+		for range 6 {
+			c := w.dialFrom(elsewhere)
+			c.send("GET http://example.org/ HTTP/1.1\r\nX: " + strings.Repeat("a", 60<<10))
+		}
+		short := strings.TrimSuffix(connectTo("example.org:443"), "\r\n") + "X: " + strings.Repeat("a", 8<<10) + "\r\n\r\n"
+		eventually(t, "the other source finds no more room", func() bool {
+			c := w.dialFrom(elsewhere)
+			c.send(short)
+			a := c.answer("CONNECT")
+			return a.status == 429 && a.reason == "too_many_connections"
+		})
+		long := strings.TrimSuffix(connectTo("example.org:443"), "\r\n") + "X: " + strings.Repeat("a", 60<<10) + "\r\n\r\n"
+		if a := w.raw(long); a.status != 200 {
+			t.Errorf("a source that holds nothing: %s, %s", a.phrase, a.reason)
+		}
+	})
 	t.Run("waiting for a grant", func(t *testing.T) {
 		w := newWorld(t, func(c *egress.Config) { c.Limits.Waiting, c.Timeouts.Grant = 1, patience })
 		var answers sync.Map

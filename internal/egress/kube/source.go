@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -79,6 +80,11 @@ func NewSource(client corev1client.CoreV1Interface, namespace string, grants Gra
 			return client.ConfigMaps(namespace).Watch(ctx, selected(o, ofNetwork))
 		},
 	}, client), &corev1.ConfigMap{}, 0, cache.Indexers{})
+	for _, informer := range []cache.SharedIndexInformer{s.secrets, s.network} {
+		if err := informer.SetTransform(withoutMetadata); err != nil {
+			return nil, fmt.Errorf("bound what is kept of an object: %w", err)
+		}
+	}
 	ofSecrets, err := s.secrets.AddEventHandler(handler(s.grantIs, s.grantGone))
 	if err != nil {
 		return nil, fmt.Errorf("watch the grants: %w", err)
@@ -89,6 +95,26 @@ func NewSource(client corev1client.CoreV1Interface, namespace string, grants Gra
 	}
 	s.secretsSynced, s.networkSynced = ofSecrets.HasSynced, ofMap.HasSynced
 	return s, nil
+}
+
+// withoutMetadata keeps of an object's metadata no more than the proxy reads. Who may write the object can put more than a megabyte into
+// labels, annotations, owners and finalizers, and every replica holds all objects at once.
+func withoutMetadata(o any) (any, error) {
+	switch object := o.(type) {
+	case *corev1.Secret:
+		object.ObjectMeta = head(&object.ObjectMeta)
+	case *corev1.ConfigMap:
+		object.ObjectMeta = head(&object.ObjectMeta)
+	}
+	return o, nil
+}
+
+// head copies the names, which may be parts of a larger text that was read.
+func head(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: strings.Clone(m.Name), Namespace: strings.Clone(m.Namespace), UID: types.UID(strings.Clone(string(m.UID))),
+		ResourceVersion: strings.Clone(m.ResourceVersion),
+	}
 }
 
 func selected(o, by metav1.ListOptions) metav1.ListOptions {

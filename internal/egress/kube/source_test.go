@@ -185,6 +185,41 @@ func TestGrants(t *testing.T) {
 	eventually(t, "a grant is gone with its Secret", func() bool { return h.is(map[string]int32{"b": 1}) })
 }
 
+// What the proxy holds of an object has no metadata that it does not read, however much of it there is.
+func TestTheProxyHoldsNoFatMetadata(t *testing.T) {
+	t.Parallel()
+	fat := func(m *metav1.ObjectMeta) {
+		long := strings.Repeat("A", 1_400_000)
+		m.UID, m.GenerateName, m.Annotations, m.Finalizers = "u", long, map[string]string{"a": long}, []string{long}
+		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "X", Name: long, UID: "x"}}
+		m.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: long}}
+		metav1.SetMetaDataLabel(m, "other", long)
+	}
+	ofGrant, ofNetwork := secret(t, "a", 1, "1"), network(`["10.0.0.0/8"]`, "2")
+	fat(&ofGrant.ObjectMeta)
+	fat(&ofNetwork.ObjectMeta)
+	s, h, _ := start(t, fake.NewClientset(ofGrant, ofNetwork))
+	eventually(t, "in step with the cluster", s.HasSynced)
+	if !h.is(map[string]int32{"a": 1}) || len(s.Prefixes()) != 1 {
+		t.Errorf("the grants are %v, and the addresses %v", h.runs, s.Prefixes())
+	}
+	want := map[string]metav1.ObjectMeta{
+		ofGrant.Name:     {Name: ofGrant.Name, Namespace: ns, UID: "u", ResourceVersion: "1"},
+		NetworkConfigMap: {Name: NetworkConfigMap, Namespace: ns, UID: "u", ResourceVersion: "2"},
+	}
+	got := map[string]metav1.ObjectMeta{}
+	for _, o := range append(s.secrets.GetStore().List(), s.network.GetStore().List()...) {
+		m := *o.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
+		if b, err := m.Marshal(); err != nil || len(b) > 4096 {
+			t.Fatalf("%s: %d bytes of metadata are held, %v", m.Name, len(b), err)
+		}
+		got[m.Name] = m
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestNetwork(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset()
