@@ -3,8 +3,10 @@
 package archive
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,5 +84,63 @@ func TestArchiveOfAVersionWithFewerFields(t *testing.T) {
 	}
 	if heldDigest([]byte("{")) != digestOf([]byte("{")) {
 		t.Error("what is no step")
+	}
+}
+
+// Whoever can write to the bucket puts an archive where that of a run will be. Readers of JSON differ on a field that is there twice,
+// so that it would show one thing and count as another.
+func TestPlantedArchiveWithRepeatedFields(t *testing.T) {
+	t.Parallel()
+	step := &v1alpha1.MotorStep{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "run-a0-s1", UID: "1", OwnerReferences: []metav1.OwnerReference{{UID: "run"}}, Labels: map[string]string{"a": "b", "A": "b"},
+	}}
+	step.Spec.Type, step.Spec.Index, step.Spec.Epoch, step.Spec.Content = v1alpha1.StepTurn, 1, 3, "text"
+	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "run", Labels: map[string]string{"a": "b", "A": "b"}}}
+	run.Spec.Task, run.Status.Phase = "task", v1alpha1.PhaseCompleted
+	want, err := StepDigest(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofStep, err := encodeStep(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofRun, err := encodeRun(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if held(t, ofStep) != want || !sameRun(ofRun, append(slices.Clone(ofRun), ' ')) {
+		t.Fatal("labels that differ in the size of a letter are not the same field")
+	}
+	for name, forged := range map[string][2]string{
+		"a text":             {`"content":"text"`, `"content":"forged","content":"text"`},
+		"an escaped name":    {`"content":"text"`, `"content":"forged","\u0063ontent":"text"`},
+		"the whole":          {`"spec":{`, `"spec":{"content":"forged"},"spec":{`},
+		"in a list":          {`"ownerReferences":[{`, `"ownerReferences":[{"uid":"run",`},
+		"a label":            {`"labels":{`, `"labels":{"a":"forged",`},
+		"in other letters":   {`"content":"text"`, `"content":"forged","Content":"text"`},
+		"in capital letters": {`"spec":{`, `"SPEC":{"content":"forged"},"spec":{`},
+	} {
+		planted := bytes.Replace(ofStep, []byte(forged[0]), []byte(forged[1]), 1)
+		if bytes.Equal(planted, ofStep) || !json.Valid(planted) {
+			t.Fatalf("%s: %s", name, planted)
+		}
+		if held(t, planted) == want {
+			t.Errorf("a step with %s twice counts as the genuine one", name)
+		}
+	}
+	for name, forged := range map[string][2]string{
+		"the task":                  {`"task":"task"`, `"task":"forged","task":"task"`},
+		"the task in other letters": {`"task":"task"`, `"task":"forged","Task":"task"`},
+		"the status":                {`"status":{`, `"status":{"phase":"Failed"},"status":{`},
+		"a label, which may change": {`"labels":{`, `"labels":{"a":"forged",`},
+	} {
+		planted := bytes.Replace(ofRun, []byte(forged[0]), []byte(forged[1]), 1)
+		if bytes.Equal(planted, ofRun) || !json.Valid(planted) {
+			t.Fatalf("%s: %s", name, planted)
+		}
+		if sameRun(ofRun, planted) || sameRun(planted, ofRun) {
+			t.Errorf("a run with %s twice counts as the genuine one", name)
+		}
 	}
 }

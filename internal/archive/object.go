@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	strictjson "sigs.k8s.io/json"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
@@ -74,18 +76,25 @@ func StepDigest(step *v1alpha1.MotorStep) (string, error) {
 
 // heldDigest is the digest of a step in an archive as this version would write it. A version that knows fewer fields leaves out those
 // that say nothing; an archive that it wrote and could not note is of the same step all the same. Whatever says more than this version
-// does, or something else, has the digest of its own bytes.
+// does, or something else, or a field twice, has the digest of its own bytes.
 func heldDigest(object []byte) string {
 	var step v1alpha1.MotorStep
-	if json.Unmarshal(object, &step) != nil {
+	var was, is any
+	if read(object, &step) != nil || read(object, &was) != nil {
 		return digestOf(object)
 	}
 	again, err := encodeStep(&step)
-	var was, is any
-	if err != nil || json.Unmarshal(object, &was) != nil || json.Unmarshal(again, &is) != nil || !isPartOf(was, is) {
+	if err != nil || read(again, &is) != nil || !isPartOf(was, is) {
 		return digestOf(object)
 	}
 	return digestOf(again)
+}
+
+// read reads an object of a line as the API server does: a field that is there twice, or has its name in other letters, would let a
+// reader that takes the first one see another object than a reader that takes the last.
+func read(object []byte, into any) error {
+	twice, err := strictjson.UnmarshalStrict(object, into, strictjson.DisallowDuplicateFields)
+	return errors.Join(append(twice, err)...)
 }
 
 // isPartOf reports whether a JSON value is another one, but for fields that are missing.
@@ -149,7 +158,9 @@ func sameRun(a, b []byte) bool {
 	var runs [2]v1alpha1.MotorRun
 	for i, data := range [][]byte{a, b} {
 		r := &runs[i]
-		if json.Unmarshal(data, r) != nil {
+		var whole any
+		// What the type has as raw JSON is looked into by the second one alone.
+		if read(data, r) != nil || read(data, &whole) != nil {
 			return false
 		}
 		r.Labels, r.Annotations, r.OwnerReferences = nil, nil, nil
