@@ -50,7 +50,7 @@ test: ## Everything: generated code, lint, unit, API-server, end-to-end, securit
 .PHONY: test-unit
 test-unit: ## Unit tests, with the race detector.
 	CGO_ENABLED=1 go test -race -timeout 20m $$(go list ./... | grep -v -E '/test/(e2e|api|skew)$$')
-	go vet -tags e2e,faults,security,figures ./cmd/manager ./test/e2e
+	go vet -tags e2e,faults,security,figures,archive,stores ./cmd/manager ./test/e2e ./internal/archive/bucket
 
 .PHONY: test-api
 test-api: ## Tests against a real API server.
@@ -71,6 +71,14 @@ test-faults: ## Fault tests on the same: what must survive is killed, frozen, cu
 .PHONY: test-security
 test-security: ## Attacks on a sandbox and its way out, on the development cluster with a stand-in for the Internet.
 	@hack/security.sh
+
+.PHONY: test-stores
+test-stores: ## The drivers of the archive with an S3 server and emulators of Google's and Azure's storage, on the loopback.
+	@hack/stores.sh
+
+.PHONY: test-archive
+test-archive: ## The archive on the same, in the bucket of an S3 server that runs there.
+	@hack/archive.sh
 
 .PHONY: test-devcluster
 test-devcluster: ## Unit tests of the development cluster's own program.

@@ -11,13 +11,14 @@ part() {
 	"$@" || die "$*"
 }
 
-need git git gcc gcc python3 python3 ip iproute2
+need git git gcc gcc python3 python3 ip iproute2 rg ripgrep pip3 python3-pip
 [ -e /usr/include/stdio.h ] || need stdio.h libc6-dev # The race detector is linked with C.
 need_node
 part "programs of the cluster" devcluster build
 part "generated files" make --no-print-directory verify
 part "unit tests" make --no-print-directory test-unit
 part "unit tests of the development cluster" make --no-print-directory test-devcluster
+part "drivers of the archive" make --no-print-directory test-stores
 part "API-server tests" make --no-print-directory test-api
 part "tests beside the last release" make --no-print-directory test-skew
 part "lint" make --no-print-directory lint
@@ -25,4 +26,5 @@ borrow_cluster # The parts below find it up and leave it so.
 part "end-to-end tests" make --no-print-directory test-e2e
 part "security tests" make --no-print-directory test-security
 part "fault tests" make --no-print-directory test-faults
+part "tests of the archive" make --no-print-directory test-archive
 say "everything passed"

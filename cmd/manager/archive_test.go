@@ -21,7 +21,7 @@ func TestOpenBucket(t *testing.T) {
 		"a folder":              {url: "file://" + folder},
 		"a folder that is made": {url: "file://" + folder + "/made?create_dir=1"},
 		"no such folder":        {url: "file://" + folder + "/missing", want: "no such file"},
-		"another kind":          {url: "gs://archives", want: "s3://NAME or file:///FOLDER"},
+		"another kind":          {url: "ftp://archives", want: "file:///FOLDER"},
 		// Nothing listens there.
 		"a bucket that is away": {url: "s3://archives?region=none&endpoint=http://127.0.0.1:1&anonymous=true", logs: "cannot be listed"},
 	}

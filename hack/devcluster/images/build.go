@@ -156,8 +156,13 @@ func inputsKey(d definition, parts []string) (string, error) {
 
 // compile builds the image's program, without any C library: there is none in most of the images.
 func (b *builder) compile(ctx context.Context, d definition) (string, error) {
-	dir := filepath.Join(b.product, d.Package)
-	for _, needed := range []string{filepath.Join(b.product, "go.mod"), dir} {
+	module, dir := b.product, filepath.Join(b.product, d.Package)
+	if d.Module != "" {
+		// The package is in Go's module cache, or will be.
+		module = filepath.Join(b.product, d.Module)
+		dir = module
+	}
+	for _, needed := range []string{filepath.Join(module, "go.mod"), dir} {
 		if _, err := os.Stat(needed); errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("%w: %s", errNoSource, needed)
 		}
@@ -169,7 +174,7 @@ func (b *builder) compile(ctx context.Context, d definition) (string, error) {
 	program := filepath.Join(temporary, d.Name)
 	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-buildvcs=false",
 		"-tags="+d.Tags, "-ldflags=-s -w", "-o", program, d.Package)
-	cmd.Dir = b.product
+	cmd.Dir = module
 	cmd.Env = component.BuildEnv(os.Environ(), false)
 	component.KillGroup(cmd)
 	var output bytes.Buffer

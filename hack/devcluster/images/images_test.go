@@ -69,6 +69,7 @@ func TestChoose(t *testing.T) {
 		"all":     {want: []string{"manager", "egressproxy", "modelserver", "sandbox"}},
 		"one":     {names: []string{"sandbox"}, want: []string{"sandbox"}},
 		"variant": {names: []string{"manager-faults"}, want: []string{"manager-faults"}},
+		"server":  {names: []string{"s3server"}, want: []string{"s3server"}},
 		"unknown": {names: []string{"sandbox", "nothing"}, bad: true},
 	}
 	for name, tc := range cases {

@@ -12,8 +12,11 @@ import (
 type definition struct {
 	// Name is the image's name; its line in images.env is NAME_IMAGE.
 	Name string
-	// Package is the program in it, a path from the root of the repository.
+	// Package is the program in it, a path from the root of the repository, or the path of a tool of Module.
 	Package string
+	// Module is the folder of another module, from the root of the repository, that names Package as a tool. An image with one is
+	// a server for tests, of other people's making: it is built when it is named, and never with "all".
+	Module string
 	// Tags are build tags of the program. An image with tags is a variant for tests: it is built when it is named, and
 	// never with "all".
 	Tags string
@@ -28,6 +31,7 @@ var table = []definition{
 	{Name: "manager-faults", Package: "./cmd/manager", Tags: "faults"},
 	{Name: "egressproxy", Package: "./cmd/egressproxy"},
 	{Name: "modelserver", Package: "./test/modelserver"},
+	{Name: "s3server", Package: "github.com/versity/versitygw/cmd/versitygw", Module: "test/stores"},
 	{Name: "sandbox", Package: "./cmd/toolserver", Sandbox: true},
 }
 
@@ -36,12 +40,12 @@ func (d definition) variable() string {
 	return strings.ToUpper(strings.ReplaceAll(d.Name, "-", "_")) + "_IMAGE"
 }
 
-// choose picks images by name, or all that are no variants.
+// choose picks images by name, or all that are neither variants nor servers for tests.
 func choose(all []definition, names []string) ([]definition, error) {
 	var chosen []definition
 	if len(names) == 0 {
 		for _, d := range all {
-			if d.Tags == "" {
+			if d.Tags == "" && d.Module == "" {
 				chosen = append(chosen, d)
 			}
 		}

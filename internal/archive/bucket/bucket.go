@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bucket keeps archives and artifacts in an S3 bucket or in a folder. It is the only importer of gocloud.dev.
+// Package bucket keeps archives and artifacts in a bucket of S3, Google Cloud or Azure, or in a folder. It is the only importer of
+// gocloud.dev.
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,11 +13,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gocloud.dev/blob"
+	"gocloud.dev/blob/azureblob"
 	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/gcsblob"
 	"gocloud.dev/blob/s3blob"
-	"gocloud.dev/gcerrors"
 
 	"motorcortex.dev/motorcortex/internal/archive"
 )
@@ -36,39 +40,32 @@ type Bucket struct {
 	folder string
 }
 
-// Open opens the bucket of a URL, s3://NAME or file:///FOLDER, without asking whether it can be reached.
+// Open opens the bucket of a URL, s3://NAME, gs://NAME, azblob://CONTAINER or file:///FOLDER, without asking whether it can be reached.
+// Tokens for Google Cloud are got for as long as ctx lasts.
 func Open(ctx context.Context, rawURL string) (*Bucket, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		// The error of url.Parse repeats the whole text.
-		return nil, errors.New("the archive's bucket is no URL: write s3://NAME or file:///FOLDER")
+		return nil, errors.New("the archive's bucket is no URL: write " + kinds)
 	}
 	if u.Query().Has("key") {
 		return nil, fmt.Errorf("%s: with the parameter key all runs would be one object; prefix is for a folder in the bucket", u.Redacted())
 	}
-	b := &Bucket{name: u.Redacted()}
-	mux := new(blob.URLMux)
-	switch u.Scheme {
-	case fileblob.Scheme:
-		if u.Host != "" || !filepath.IsAbs(u.Path) {
-			return nil, fmt.Errorf("%s: a folder is written with three slashes, file:///FOLDER", u.Redacted())
-		}
-		b.folder = filepath.Clean(u.Path)
-		// The temporary file is next to the other one, because the manager has no /tmp, and renaming it must not cross
-		// file systems.
-		mux.RegisterBucket(fileblob.Scheme, &fileblob.URLOpener{Options: fileblob.Options{
-			NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o750,
-		}})
-	case s3blob.Scheme:
-		if u.Host == "" {
-			return nil, fmt.Errorf("%s: the name of the bucket is missing, write s3://NAME", u.Redacted())
-		}
-		mux.RegisterBucket(s3blob.Scheme, &s3blob.URLOpener{})
-	default:
-		return nil, fmt.Errorf("%s: archives are kept in buckets of the kind s3://NAME or file:///FOLDER", u.Redacted())
+	if !slices.Contains([]string{fileblob.Scheme, s3blob.Scheme, gcsblob.Scheme, azureblob.Scheme}, u.Scheme) {
+		return nil, fmt.Errorf("%s: archives are kept in buckets of the kind %s", u.Redacted(), kinds)
 	}
+	open, err := opener(ctx, u)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", u.Redacted(), err)
+	}
+	b := &Bucket{name: u.Redacted()}
+	if u.Scheme == fileblob.Scheme {
+		b.folder = filepath.Clean(u.Path)
+	}
+	mux := new(blob.URLMux)
+	mux.RegisterBucket(u.Scheme, open)
 	if b.blobs, err = mux.OpenBucketURL(ctx, u); err != nil {
-		return nil, fmt.Errorf("open the archive's bucket %s: %w", b.name, err)
+		return nil, fmt.Errorf("open the archive's bucket %s: %w", b.name, redacted{err})
 	}
 	return b, nil
 }
@@ -76,17 +73,17 @@ func Open(ctx context.Context, rawURL string) (*Bucket, error) {
 // Check asks whether the bucket is there. The error wraps archive.ErrNotFound if it is not, and no other if that could
 // not be told.
 func (b *Bucket) Check(ctx context.Context) error {
-	there, err := b.blobs.IsAccessible(ctx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("look for the bucket %s: %w", b.name, err)
-	case !there:
-		return fmt.Errorf("bucket %s: %w", b.name, archive.ErrNotFound)
+	_, _, err := b.blobs.ListPage(ctx, blob.FirstPageToken, 1, nil)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if err = sorted(err); errors.Is(err, archive.ErrNotFound) {
+		return fmt.Errorf("bucket %s: %w", b.name, err)
+	}
+	return fmt.Errorf("look for the bucket %s: %w", b.name, err)
 }
 
-// Write stores what fill writes, an archive, all of it or nothing. An error of fill is given back as it is. The error wraps
+// Write stores what fill writes, an archive, all of it or nothing. An error of fill that is not the store's is given back as it is. The error wraps
 // archive.ErrExists, and nothing was changed, if there is something under the key.
 func (b *Bucket) Write(ctx context.Context, key string, fill func(io.Writer) error) error {
 	return b.write(ctx, key, archiveType, fill)
@@ -97,8 +94,8 @@ func (b *Bucket) WriteArtifact(ctx context.Context, key string, fill func(io.Wri
 	return b.write(ctx, key, artifactType, fill)
 }
 
-func (b *Bucket) write(ctx context.Context, key, contentType string, fill func(io.Writer) error) error {
-	ctx, cancel := context.WithCancel(ctx)
+func (b *Bucket) write(whole context.Context, key, contentType string, fill func(io.Writer) error) error {
+	ctx, cancel := context.WithCancel(whole)
 	defer cancel()
 	w, err := b.blobs.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: contentType, IfNotExist: true,
@@ -108,16 +105,46 @@ func (b *Bucket) write(ctx context.Context, key, contentType string, fill func(i
 	if err != nil {
 		return b.failed("write", key, err)
 	}
-	if err := fill(w); err != nil {
+	out := &noted{Writer: w}
+	if err := fill(out); err != nil {
 		// With its context ended, closing the writer throws away what it has.
 		cancel()
 		_ = w.Close()
+		if out.err != nil {
+			return b.refused(whole, key, out.err)
+		}
 		return err
 	}
 	if err := w.Close(); err != nil {
-		return b.failed("write", key, err)
+		return b.refused(whole, key, err)
 	}
 	return b.settle(ctx, key)
+}
+
+// noted keeps the error of a store apart from other errors of filling it.
+type noted struct {
+	io.Writer
+	err error
+}
+
+// Write notes the error.
+func (n *noted) Write(p []byte) (int, error) {
+	c, err := n.Writer.Write(p)
+	n.err = cmp.Or(n.err, err)
+	return c, err
+}
+
+// refused sorts the error of a write. A server that refuses a write may close the connection before it has read the whole of it; the
+// refusal is lost then, and an object that is there would be written again and again. So the store is asked whether there is something.
+func (b *Bucket) refused(ctx context.Context, key string, err error) error {
+	failure := b.failed("write", key, err)
+	if errors.Is(failure, archive.ErrExists) {
+		return failure
+	}
+	if exists, err := b.blobs.Exists(ctx, key); err != nil || !exists {
+		return failure
+	}
+	return fmt.Errorf("%w: %w", failure, archive.ErrExists)
 }
 
 // Read opens what is stored under the key. The error wraps archive.ErrNotFound if there is nothing.
@@ -131,18 +158,6 @@ func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 
 // Close gives back what the bucket holds.
 func (b *Bucket) Close() error { return b.blobs.Close() }
-
-// failed sorts the error of a driver.
-func (b *Bucket) failed(verb, key string, err error) error {
-	switch gcerrors.Code(err) {
-	case gcerrors.FailedPrecondition, gcerrors.AlreadyExists:
-		err = archive.ErrExists
-	case gcerrors.NotFound:
-		err = fmt.Errorf("%w: %w", archive.ErrNotFound, err)
-	default:
-	}
-	return fmt.Errorf("%s %s in %s: %w", verb, key, b.name, err)
-}
 
 // settle has the operating system write a file, and the folders that lead to it, to the disk. The steps are deleted
 // because the archive has them, so a node that loses its power must not take the archive along.

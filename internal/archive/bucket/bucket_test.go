@@ -18,6 +18,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
 )
 
+// bucketKinds stands in the error of every other URL.
+const bucketKinds = "s3://NAME, gs://NAME, azblob://CONTAINER or file:///FOLDER"
+
 func TestOpen(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "file")
@@ -27,15 +30,15 @@ func TestOpen(t *testing.T) {
 	for name, tt := range map[string]struct{ url, want string }{
 		"a folder":             {"file://" + folder, ""},
 		"a part of it":         {"file://" + folder + "?prefix=a/b/", ""},
-		"nothing":              {"", "s3://NAME or file:///FOLDER"},
-		"a path":               {folder, "s3://NAME or file:///FOLDER"},
+		"nothing":              {"", bucketKinds},
+		"a path":               {folder, bucketKinds},
 		"two slashes":          {"file://archives/steps", "three slashes"},
 		"relative":             {"file:archives", "three slashes"},
 		"no such folder":       {"file://" + folder + "/missing", "no such file"},
 		"a file":               {"file://" + file, "not a directory"},
 		"unknown parameter":    {"file://" + folder + "?creat_dir=1", "creat_dir"},
 		"one key for all":      {"file://" + folder + "?key=a", "one object"},
-		"another kind":         {"gs://archives", "s3://NAME or file:///FOLDER"},
+		"another kind":         {"ftp://archives", bucketKinds},
 		"no URL":               {"s3://a b\x7f", "no URL"},
 		"S3 without a name":    {"s3:///archives", "name of the bucket is missing"},
 		"S3 unknown parameter": {"s3://archives?regio=eu-1", "regio"},
@@ -57,7 +60,7 @@ func TestOpen(t *testing.T) {
 			}
 		})
 	}
-	if _, err := bucket.Open(t.Context(), "gs://user:hidden@archives"); err == nil || strings.Contains(err.Error(), "hidden") {
+	if _, err := bucket.Open(t.Context(), "ftp://user:hidden@archives"); err == nil || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("the error shows the password: %v", err)
 	}
 }
@@ -112,6 +115,9 @@ func tryBucket(t *testing.T, url string) {
 	}
 	if err := b.Write(t.Context(), key, text("other")); !errors.Is(err, archive.ErrExists) {
 		t.Errorf("a second write: %v", err)
+	}
+	if err := b.Write(t.Context(), key, text("other\n"+whole)); !errors.Is(err, archive.ErrExists) {
+		t.Errorf("a second write of more than one part: %v", err)
 	}
 	if got := read(t, b, key); got != whole {
 		t.Errorf("it holds %d bytes, %d were written", len(got), len(whole))

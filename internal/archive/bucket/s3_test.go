@@ -29,6 +29,8 @@ type fakeS3 struct {
 	parts   map[string][]byte
 	// conditional counts the writes that were to fail if there was something.
 	conditional int
+	// hangsUp has the refusal of such a write be the end of its connection.
+	hangsUp bool
 }
 
 func (s *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -45,7 +47,9 @@ func (s *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodGet && q.Has("list-type"):
 		fmt.Fprint(w, "<ListBucketResult></ListBucketResult>")
-	case r.Method == http.MethodGet && exists:
+	case r.Method == http.MethodHead && !exists:
+		w.WriteHeader(http.StatusNotFound)
+	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && exists:
 		_, _ = w.Write(s.objects[key])
 	case r.Method == http.MethodGet:
 		refuse(w, http.StatusNotFound, "NoSuchKey")
@@ -57,6 +61,9 @@ func (s *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPut, r.Method == http.MethodPost && upload != "":
 		if r.Header.Get("If-None-Match") == "*" {
 			s.conditional++
+			if exists && s.hangsUp {
+				panic(http.ErrAbortHandler)
+			}
 			if exists {
 				refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
 				return
@@ -112,6 +119,13 @@ func TestS3(t *testing.T) {
 	if got := s.objects["/archives/ns/run/uid.jsonl"]; len(got) != 14_000_000 || len(s.objects) != 1 {
 		t.Errorf("the bucket has %d objects, and %d bytes of the one", len(s.objects), len(got))
 	}
+}
+
+// TestS3ThatHangsUp refuses a write by ending the connection, as a server does that does not read the rest of what it refused.
+func TestS3ThatHangsUp(t *testing.T) {
+	server := httptest.NewServer(&fakeS3{objects: map[string][]byte{}, parts: map[string][]byte{}, hangsUp: true})
+	defer server.Close()
+	tryBucket(t, s3URL(t, server.URL))
 }
 
 func TestS3ThatFails(t *testing.T) {
