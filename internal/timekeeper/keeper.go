@@ -48,9 +48,17 @@ type Keeper struct {
 	Logger *slog.Logger
 	// Period and Grace are DefaultPeriod and DefaultGrace if 0.
 	Period, Grace time.Duration
+	// Failing is told why, when the leader could write no heartbeat for longer than Grace, and again every ten minutes while that is so;
+	// and nil when it has written one after that. Nil tells nobody.
+	Failing func(error)
 
 	// held is the Lease as the leader last saw it.
 	held *coordinationv1.Lease
+	// failedSince is when the leader first failed to write the heartbeat, zero if it did not fail the last time. toldAt is when Failing
+	// was told.
+	failedSince, toldAt time.Time
+	// since is when this replica began to look for heartbeats.
+	since time.Time
 
 	mu   sync.Mutex
 	beat time.Time
@@ -59,6 +67,7 @@ type Keeper struct {
 
 // SetupWithManager has the leader write the heartbeat and every replica read it.
 func (k *Keeper) SetupWithManager(mgr ctrl.Manager) error {
+	k.since = k.Clock()
 	if err := mgr.Add(k); err != nil {
 		return err
 	}
@@ -78,6 +87,17 @@ func (k *Keeper) Observed() runpolicy.Observed {
 	return runpolicy.Observed{Until: k.beat.Add(k.grace()), Gaps: k.gaps}
 }
 
+// Silence is how long ago the last heartbeat was written that this replica knows of; before the first, how long it has looked for one.
+func (k *Keeper) Silence() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	last := k.beat
+	if last.IsZero() {
+		last = k.since
+	}
+	return max(0, k.Clock().Sub(last))
+}
+
 func (k *Keeper) grace() time.Duration { return cmp.Or(k.Grace, DefaultGrace) }
 
 // Start writes the heartbeat until the manager ends. It runs in the leader only, like every Runnable that does not say otherwise.
@@ -86,14 +106,41 @@ func (k *Keeper) Start(ctx context.Context) error {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	for {
-		if err := k.Beat(ctx, period); err != nil && ctx.Err() == nil {
-			k.Logger.Warn("the heartbeat of the leader was not written, so no deadline passes", "lease", LeaseName, "error", err)
+		if err := k.Beat(ctx, period); ctx.Err() == nil {
+			if err != nil {
+				k.Logger.Warn("the heartbeat of the leader was not written, so no deadline passes", "lease", LeaseName, "error", err)
+			}
+			k.tell(err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
+	}
+}
+
+// tellAgain is how often Failing is told of the same.
+const tellAgain = 10 * time.Minute
+
+// tell tells Failing what became of the last heartbeat.
+func (k *Keeper) tell(err error) {
+	if k.Failing == nil {
+		return
+	}
+	now := k.Clock()
+	switch {
+	case err == nil:
+		told := !k.toldAt.IsZero()
+		k.failedSince, k.toldAt = time.Time{}, time.Time{}
+		if told {
+			k.Failing(nil)
+		}
+	case k.failedSince.IsZero():
+		k.failedSince = now
+	case now.Sub(k.failedSince) > k.grace() && (k.toldAt.IsZero() || now.Sub(k.toldAt) >= tellAgain):
+		k.toldAt = now
+		k.Failing(err)
 	}
 }
 
@@ -106,7 +153,7 @@ func (k *Keeper) Beat(ctx context.Context, timeout time.Duration) error {
 		found, err := k.Leases.Get(ctx, LeaseName, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
-			created, err := k.Leases.Create(ctx, k.next(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: LeaseName}}, now), metav1.CreateOptions{})
+			created, err := k.Leases.Create(ctx, k.next(k.remembered(), now), metav1.CreateOptions{})
 			return k.note(created, err)
 		case err != nil:
 			return fmt.Errorf("read it: %w", err)
@@ -126,6 +173,21 @@ func (k *Keeper) note(written *coordinationv1.Lease, err error) error {
 	k.held = written
 	k.see(written)
 	return nil
+}
+
+// remembered is a Lease with what this replica knows of the one that is gone. Without it, whoever deletes the Lease would take away the
+// gaps that deadlines were moved by, and the time since the last heartbeat would count.
+func (k *Keeper) remembered() *coordinationv1.Lease {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: LeaseName}}
+	if !k.beat.IsZero() {
+		l.Spec.RenewTime = new(metav1.NewMicroTime(k.beat))
+	}
+	if len(k.gaps) > 0 {
+		l.Annotations = map[string]string{GapsAnnotation: formatGaps(k.gaps)}
+	}
+	return l
 }
 
 // next is the Lease with the heartbeat of that instant.

@@ -4,7 +4,9 @@ package timekeeper
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,6 +150,89 @@ func TestHeartbeatOfAWrongClock(t *testing.T) {
 	wantGaps(t, k)
 	if until := k.Observed().Until; until.After(noon.Add(2 * time.Minute)) {
 		t.Errorf("until %s", until)
+	}
+}
+
+// A heartbeat that is not written for longer than a change of leaders takes is told of, with what is wrong, and when it is over.
+func TestHeartbeatThatCannotBeWrittenIsToldOf(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	k := i.manager()
+	var told []string
+	k.Failing = func(err error) { told = append(told, fmt.Sprint(err)) }
+	k.since = i.now
+	tries := func(d time.Duration) {
+		for end := i.now.Add(d); i.now.Before(end); i.now = i.now.Add(DefaultPeriod) {
+			k.tell(k.Beat(t.Context(), time.Minute))
+		}
+	}
+	want := func(when string, n int, last string) {
+		t.Helper()
+		if len(told) != n || n > 0 && !strings.Contains(told[n-1], last) {
+			t.Errorf("%s: told %q", when, told)
+		}
+	}
+	if i.now = i.now.Add(time.Minute); k.Silence() != time.Minute {
+		t.Errorf("before the first heartbeat: silent for %s", k.Silence())
+	}
+	tries(time.Minute)
+	want("all is well", 0, "")
+	if k.Silence() > DefaultPeriod {
+		t.Errorf("silent for %s", k.Silence())
+	}
+	i.away = errors.New("leases is forbidden")
+	tries(10 * time.Second)
+	i.away = nil
+	tries(DefaultPeriod)
+	want("another leader takes as long", 0, "")
+	i.away = errors.New("leases is forbidden")
+	tries(time.Minute)
+	want("forbidden", 1, "leases is forbidden")
+	if k.Silence() < time.Minute {
+		t.Errorf("silent for %s", k.Silence())
+	}
+	tries(20 * time.Minute)
+	want("still forbidden", 3, "leases is forbidden")
+	i.away = nil
+	tries(time.Minute)
+	want("allowed again", 4, "<nil>")
+}
+
+// Whoever deletes the Lease takes no gap away, neither from the leader nor from another replica that follows it.
+func TestDeletedLeaseIsMadeAgainWithItsGaps(t *testing.T) {
+	t.Parallel()
+	for name, another := range map[string]bool{"the same leader": false, "another replica": true} {
+		i := newInstallation(t)
+		k := i.manager()
+		i.leads(k, time.Minute)
+		i.now = i.now.Add(time.Hour)
+		i.leads(k, time.Minute)
+		leases := i.api.CoordinationV1().Leases(namespace)
+		if another {
+			next := i.manager()
+			next.see(i.lease())
+			k = next
+		}
+		if err := leases.Delete(t.Context(), LeaseName, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		want := []time.Duration{time.Hour + DefaultPeriod}
+		if another {
+			// The time without a leader that nobody has written down.
+			i.now = i.now.Add(10 * time.Minute)
+			want = append(want, 10*time.Minute+DefaultPeriod)
+		}
+		// A leader learns from its own write that the Lease is gone.
+		for tries := 0; k.Beat(t.Context(), time.Minute) != nil; tries++ {
+			if tries > 1 {
+				t.Fatalf("%s: no heartbeat", name)
+			}
+		}
+		i.leads(k, time.Minute)
+		wantGaps(t, k, want...)
+		fresh := i.manager()
+		fresh.see(i.lease())
+		wantGaps(t, fresh, want...)
 	}
 }
 
