@@ -48,10 +48,10 @@ var escapes = map[string]string{
 // ended.
 func TestLargestRunCanBeEnded(t *testing.T) {
 	t.Parallel()
-	ctx := testContext(t)
-	ns := newNamespace(ctx, t)
+	ns := newNamespace(testContext(t), t)
 	const filesMost, answersMost, textsMost, statusMost = 512 << 10, 256 << 10, 768 << 10, 96 << 10
 	for name, c := range escapes {
+		ctx := testContext(t)
 		// withFiles gives a run files of so many bytes.
 		withFiles := func(bytes int) func(*v1alpha1.MotorRun) {
 			return func(run *v1alpha1.MotorRun) {
@@ -77,7 +77,7 @@ func TestLargestRunCanBeEnded(t *testing.T) {
 				run.Spec.SkillRef = &v1alpha1.SkillRef{Name: "some"}
 				run.Spec.MCPServers = []v1alpha1.MCPServer{{Name: "m", Command: []string{filled(t, c, 1024)}, Tools: []string{"t"}}}
 				run.Labels = map[string]string{"team": "a"}
-				left -= 1 + 32767 + 8192 + 1024 + len("teama") + len("note")
+				left -= 1 + 32767 + 8192 + 1024 + 2*len("team") + len("a") + 2*len("note")
 				run.Annotations = map[string]string{"note": filled(t, c, left)}
 				run.Spec.Domains = longDomains(0, 64)
 				for i := range 16 {
@@ -89,7 +89,7 @@ func TestLargestRunCanBeEnded(t *testing.T) {
 		}
 		wantRefused(t, admin.Create(ctx, newRun(ns, largest(textsMost+1))), "have 786433 bytes together", "may have 786432")
 		run := createRun(ctx, t, ns, largest(textsMost))
-		wantRefused(t, admin.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"more":"x"}}}`)), "have 786437 bytes together")
+		wantRefused(t, admin.Patch(ctx, run.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"more":"x"}}}`)), "have 786441 bytes together")
 
 		// As many responses and retries as there can be, and as many bytes of answers.
 		const each = answersMost / 16
@@ -145,15 +145,15 @@ func stored(t *testing.T, o any) int {
 // The same of a Skill with its files in it.
 func TestLargestSkillHasItsStatus(t *testing.T) {
 	t.Parallel()
-	ctx := testContext(t)
-	ns := newNamespace(ctx, t)
+	ns := newNamespace(testContext(t), t)
 	const most = 1 << 20
 	for name, c := range escapes {
+		ctx := testContext(t)
 		largest := func(bytes int) func(*v1alpha1.Skill) {
 			return func(skill *v1alpha1.Skill) {
 				const path = "references/a.md"
-				skill.Annotations = map[string]string{"note": filled(t, c, 40000)}
-				left := bytes - len("note") - 40000 - 2*len(path)
+				skill.Annotations, skill.Spec.Policy = map[string]string{"note": filled(t, c, 40000)}, v1alpha1.SkillPolicy{}
+				left := bytes - 2*len("note") - 40000 - 2*len(path)
 				skill.Spec.Source = &v1alpha1.SkillSource{Files: []v1alpha1.SkillFile{{Path: path, Content: filled(t, c, left)}}}
 			}
 		}
@@ -161,7 +161,7 @@ func TestLargestSkillHasItsStatus(t *testing.T) {
 		wantRefused(t, admin.Create(ctx, skillOf(ns, object, largest(most+1))), "have 1048577 bytes together", "may have 1048576", "spec.source.configMaps")
 		skill := skillOf(ns, object, largest(most))
 		must(t, admin.Create(ctx, skill))
-		wantRefused(t, admin.Patch(ctx, skill.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"more":"x"}}}`)), "have 1048581 bytes together")
+		wantRefused(t, admin.Patch(ctx, skill.DeepCopy(), mergePatchOf(`{"metadata":{"annotations":{"more":"x"}}}`)), "have 1048585 bytes together")
 		must(t, admin.Patch(ctx, skill, mergePatchOf(`{"metadata":{"annotations":null}}`)))
 		must(t, admin.Delete(ctx, skill))
 	}
