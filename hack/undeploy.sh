@@ -31,6 +31,7 @@ end_runs() {
 use_installed_cluster
 say "this removes, in all namespaces: $(count motorruns) MotorRuns with $(count motorsteps) steps, $(count skills) Skills with their revisions and packages,"
 say "  $(count motorcortices) MotorCortex objects, and the namespace motorcortex-system with the Secret motorcortex-model"
+say "  what is in the workspaces of runs goes with their sandboxes, and so do the claims of workspaces on volumes ($("$KUBECTL" get pvc -A -l "$SANDBOXES" -o name 2>/dev/null | wc -l)); a StorageClass that retains volumes keeps those"
 say "this stays: Secrets motorcortex-credential-* that runs saved, RoleBindings to the ClusterRoles motorcortex-*, labels of namespaces, what is in buckets"
 if [ "${CONFIRM:-}" != yes ]; then
 	[ -t 0 ] || die "nothing was removed: set CONFIRM=yes to go on without being asked"

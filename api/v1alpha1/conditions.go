@@ -45,6 +45,12 @@ const (
 	ConditionStalled = "Stalled"
 )
 
+// Reasons of Stalled that no other condition has.
+const (
+	// ReasonSetAside: workers that carried the run on ended one after the other, the last two while they carried on nothing else.
+	ReasonSetAside = "SetAside"
+)
+
 // Reasons of Accepted.
 const (
 	// ReasonAccepted: nothing stands against carrying the run out.
@@ -59,6 +65,8 @@ const (
 	ReasonDomainInvalid = "DomainInvalid"
 	// ReasonDomainNotAllowed: the namespace's MotorCortex does not allow its runs one of spec.domains.
 	ReasonDomainNotAllowed = "DomainNotAllowed"
+	// ReasonStorageClassNotAllowed: the namespace's MotorCortex does not allow spec.sandbox.workspaceStorageClassName.
+	ReasonStorageClassNotAllowed = "StorageClassNotAllowed"
 	// ReasonCredentialSecretNotFound: a Secret that spec.credentials names does not exist, or lacks the key; or a credential of the
 	// skill has no Secret, neither in the policy nor in the run.
 	ReasonCredentialSecretNotFound = "CredentialSecretNotFound"
@@ -98,6 +106,10 @@ const (
 	ReasonSandboxStarting = "SandboxStarting"
 	// ReasonUnschedulable: no node has room for the Pod, or may take it.
 	ReasonUnschedulable = "Unschedulable"
+	// ReasonWorkspacePending: the volume of sandbox.workspaceStorageClassName is not there yet.
+	ReasonWorkspacePending = "WorkspacePending"
+	// ReasonWorkspaceClaimTaken: a PersistentVolumeClaim that is not the sandbox's has the name of its claim.
+	ReasonWorkspaceClaimTaken = "WorkspaceClaimTaken"
 	// ReasonImagePullFailed: the node cannot get the sandbox image.
 	ReasonImagePullFailed = "ImagePullFailed"
 	// ReasonContainerCreateFailed: the node has the image and cannot start the container.
@@ -269,7 +281,8 @@ const (
 	ReasonSandboxStartTimeout = "SandboxStartTimeout"
 	// ReasonSandboxOutdated: the sandbox was made by another release, and does not know what the run needs of it.
 	ReasonSandboxOutdated = "SandboxOutdated"
-	// ReasonSandboxLost: the sandbox Pod was deleted, or ended by itself, before the run did.
+	// ReasonSandboxLost: the sandbox Pod was deleted, or ended by itself, before the run did, its tool server cannot be reached, or it has
+	// served a later epoch than the records of the run have.
 	ReasonSandboxLost = "SandboxLost"
 	// ReasonSandboxOOMKilled: the sandbox went over its memory limit.
 	ReasonSandboxOOMKilled = "SandboxOOMKilled"
@@ -393,4 +406,12 @@ const (
 
 	// EventMissing is the reason of an Event: something that was there when the run was accepted cannot be read, and the run waits for it.
 	EventMissing = "Missing"
+	// EventHeartbeatFailing is the reason of an Event of the leader's Pod: it cannot write the Lease motorcortex-time, so no deadline passes.
+	EventHeartbeatFailing = "HeartbeatFailing"
+	// EventHeartbeatWritten is the reason of an Event of the leader's Pod: deadlines pass again.
+	EventHeartbeatWritten = "HeartbeatWritten"
+	// EventVersionsDiffer is the reason of an Event of a manager's Pod: replicas of different versions live.
+	EventVersionsDiffer = "VersionsDiffer"
+	// EventVersionsAgree is the reason of an Event of a manager's Pod: all replicas that live have one version again.
+	EventVersionsAgree = "VersionsAgree"
 )

@@ -27,6 +27,9 @@ type MotorCortexSpec struct {
 	// approval says who may decide for the runs of this namespace.
 	// +optional
 	Approval *CortexApproval `json:"approval,omitempty"`
+	// sandbox bounds the shape of the sandboxes of this namespace.
+	// +optional
+	Sandbox *SandboxBounds `json:"sandbox,omitempty"`
 	// packages is where the dependencies of skills are installed from. Unset, no skill can have any.
 	// +optional
 	Packages *PackageSources `json:"packages,omitempty"`
@@ -108,6 +111,18 @@ type EgressBounds struct {
 	// +listType=set
 	// +optional
 	AllowedDomains []Domain `json:"allowedDomains,omitzero"`
+}
+
+// SandboxBounds bound the shape of sandboxes.
+type SandboxBounds struct {
+	// allowedStorageClasses are the StorageClasses that a run may name in sandbox.workspaceStorageClassName. Unset or empty, it may name
+	// none. How much of a class all runs of the namespace may have together is for a ResourceQuota.
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=set
+	// +optional
+	AllowedStorageClasses []string `json:"allowedStorageClasses,omitempty"`
 }
 
 // Concurrency bounds how many runs are carried out at the same time. Oneshot runs are neither counted nor held up.

@@ -111,6 +111,9 @@ type MotorRunStatus struct {
 	// paused counts the time that does not count for spec.limits.timeoutSeconds, questions of the model not included.
 	// +optional
 	Paused PauseStatus `json:"paused,omitempty,omitzero"`
+	// losses are the ends of workers that carried the run on and did not give it back; unset, there were none lately.
+	// +optional
+	Losses *LossStatus `json:"losses,omitempty"`
 	// archive says where the steps are that are not in the cluster any more.
 	// +optional
 	Archive *ArchiveStatus `json:"archive,omitempty"`
@@ -153,6 +156,36 @@ type PauseStatus struct {
 	// observedUntil is the end of the last time without a manager that led which was counted; unset, the run lived through none.
 	// +optional
 	ObservedUntil *metav1.Time `json:"observedUntil,omitempty"`
+}
+
+// LossStatus counts the workers that ended while they carried a run on.
+type LossStatus struct {
+	// count is how many workers in succession, at most ten minutes apart, ended while they carried the run on and did not give it back. From 2 on the run is
+	// carried on by a worker that carries on nothing else.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Count int32 `json:"count,omitempty"`
+	// lastAt is when the last of them was found to have ended.
+	// +optional
+	LastAt metav1.Time `json:"lastAt,omitempty,omitzero"`
+	// aloneEpoch is the epoch in which a worker carries on this run alone, unset while none does.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	AloneEpoch int64 `json:"aloneEpoch,omitempty"`
+	// aloneSince is since when.
+	// +optional
+	AloneSince *metav1.Time `json:"aloneSince,omitempty"`
+	// trials is how often the run was carried on alone.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Trials int32 `json:"trials,omitempty"`
+	// trialsLost is how many of them in succession, up to the last one, ended with the end of the worker.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	TrialsLost int32 `json:"trialsLost,omitempty"`
+	// setAside says that two workers in succession ended that carried on nothing else: the run is carried on again when it was suspended and resumed.
+	// +optional
+	SetAside bool `json:"setAside,omitempty"`
 }
 
 // ArchiveStatus says where the steps of a finished run are kept.

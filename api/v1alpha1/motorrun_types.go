@@ -311,12 +311,21 @@ type RunLimits struct {
 // RunSandbox is the shape of a run's sandbox. Quantities are compared by value: a client that writes 1000m back as 1 changes nothing.
 // +kubebuilder:validation:XValidation:rule="has(self.runtimeClassName) == has(oldSelf.runtimeClassName) && (!has(self.runtimeClassName) || self.runtimeClassName == oldSelf.runtimeClassName)",message="sandbox never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="(has(self.resources) && has(self.resources.cpu)) == (has(oldSelf.resources) && has(oldSelf.resources.cpu)) && (has(self.resources) && has(self.resources.memory)) == (has(oldSelf.resources) && has(oldSelf.resources.memory)) && (has(self.resources) && has(self.resources.workspace)) == (has(oldSelf.resources) && has(oldSelf.resources.workspace))",message="sandbox never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.workspaceStorageClassName) == has(oldSelf.workspaceStorageClassName) && (!has(self.workspaceStorageClassName) || self.workspaceStorageClassName == oldSelf.workspaceStorageClassName)",message="sandbox never changes after creation: create another run"
 type RunSandbox struct {
 	// runtimeClassName is the RuntimeClass of the Pod, gvisor for example.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	RuntimeClassName *string `json:"runtimeClassName,omitempty"`
+	// workspaceStorageClassName is the StorageClass of a volume that holds the workspace alone, as large as resources.workspace, which it can
+	// then in no way exceed. The volume comes and goes with the Pod. The namespace's MotorCortex must list the class in
+	// sandbox.allowedStorageClasses. Unset, the workspace is a folder on the node's disk, which the tool server bounds.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +optional
+	WorkspaceStorageClassName *string `json:"workspaceStorageClassName,omitempty"`
 	// resources are the limits of the sandbox. Requests are a tenth of the CPU and a quarter of the memory.
 	// +optional
 	Resources SandboxResources `json:"resources,omitempty,omitzero"`

@@ -51,11 +51,11 @@ func withFaults(cfg *rest.Config, log *slog.Logger) *rest.Config {
 	return cfg
 }
 
-// faultPoint ends this process at the point that a run's annotation names. Only the first worker of a run is ended, or
-// the run would never get past the point.
+// faultPoint ends this process at the point that a run's annotation names. Only the first worker of a run is ended, unless the annotation
+// says otherwise, or the run would never get past the point.
 func faultPoint() engine.Fault {
 	return func(_ context.Context, point engine.FaultPoint, run *v1alpha1.MotorRun, step int32) {
-		if run.Status.Epoch != 1 || !chaos.Kills(run.Annotations[chaos.KillAnnotation], string(point), step) {
+		if !chaos.Kills(run.Annotations[chaos.KillAnnotation], string(point), step, run.Status.Epoch == 1) {
 			return
 		}
 		// As sudden as SIGKILL, which the first process of a container does not get from itself: nothing is flushed,

@@ -74,13 +74,18 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("make the client of the self-test: %w", err)
 	}
-	if err := awaitSchema(ctx, cfg, selfTestPause, o.healthAddress, log); err != nil {
+	schema, err := schemaTest(cfg)
+	if err != nil {
+		return err
+	}
+	if err := awaitSchema(ctx, schema, selfTestPause, o.healthAddress, log); err != nil {
 		return err
 	}
 	test := func(ctx context.Context) error { return selfTest(ctx, direct, o.selfTestNamespaces()) }
 	if err := awaitAdmission(ctx, test, selfTestPause, o.healthAddress, log); err != nil {
 		return err
 	}
+	tellUnmarked(direct.RESTMapper(), log)
 	mgr, err := ctrl.NewManager(withFaults(cfg, log), ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         cacheOptions(o.namespace, o.namespaces),
@@ -107,7 +112,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
-	if err := mgr.Add(&admissionWatch{test: test, period: selfTestPeriod, after: time.After, log: log}); err != nil {
+	if err := mgr.Add(&selfTestWatch{test: all(test, schema), period: selfTestPeriod, after: time.After, log: log}); err != nil {
 		return fmt.Errorf("set up the repeated self-test: %w", err)
 	}
 	if err := setup(ctx, mgr, clock, o, log); err != nil {
@@ -136,15 +141,16 @@ func cacheOptions(namespace string, served []string) cache.Options {
 		DefaultNamespaces: namespaces,
 		DefaultTransform:  anyHead,
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:                 {Label: sandboxes},
-			&networkingv1.NetworkPolicy{}: {Label: sandboxes, Transform: policyHead},
-			&coordinationv1.Lease{}:       {Label: leases, Namespaces: map[string]cache.Config{namespace: {}}},
-			&v1alpha1.MotorRun{}:          {Transform: runHead},
-			&v1alpha1.MotorStep{}:         {Transform: stepHead},
-			&v1alpha1.Skill{}:             {Transform: skillHead},
-			&v1alpha1.SkillRevision{}:     {Transform: revisionHead},
-			&corev1.Node{}:                {Transform: nodeHead},
-			&corev1.ConfigMap{}:           {Transform: configMapHead},
+			&corev1.Pod{}:                   {Label: sandboxes},
+			&networkingv1.NetworkPolicy{}:   {Label: sandboxes, Transform: policyHead},
+			&coordinationv1.Lease{}:         {Label: leases, Namespaces: map[string]cache.Config{namespace: {}}},
+			&v1alpha1.MotorRun{}:            {Transform: runHead},
+			&v1alpha1.MotorStep{}:           {Transform: stepHead},
+			&v1alpha1.Skill{}:               {Transform: skillHead},
+			&v1alpha1.SkillRevision{}:       {Transform: revisionHead},
+			&corev1.Node{}:                  {Transform: nodeHead},
+			&corev1.ConfigMap{}:             {Transform: configMapHead},
+			&corev1.PersistentVolumeClaim{}: {Label: sandboxes},
 		},
 	}
 }

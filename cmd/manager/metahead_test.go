@@ -84,6 +84,7 @@ func TestTheCacheHasNoFatMetadata(t *testing.T) {
 		check(name, transformOf(o), o)
 	}
 	check("configMap", transformOf(&corev1.ConfigMap{}), &metav1.PartialObjectMetadata{ObjectMeta: m})
+	check("claim", transformOf(&corev1.PersistentVolumeClaim{}), &metav1.PartialObjectMetadata{ObjectMeta: m})
 }
 
 // The owners of a revision are written back by the run that lets go of it.

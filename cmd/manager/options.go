@@ -13,7 +13,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/rand"
 
+	"motorcortex.dev/motorcortex/internal/controller"
 	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // options are the manager's flags and what its Pod's environment says.
@@ -25,6 +27,7 @@ type options struct {
 	model               string
 	archiveBucket       string
 	archiveRequired     bool
+	archiveWait         time.Duration
 	sandboxStartTimeout time.Duration
 	isolationTimeout    time.Duration
 	connectTimeout      time.Duration
@@ -63,8 +66,9 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics, 0 for none")
 	fs.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of the probes; sandboxes are tried against it")
 	fs.StringVar(&o.model, "model", os.Getenv("OPENAI_MODEL"), "model of namespaces that name none (OPENAI_MODEL); its endpoint is OPENAI_BASE_URL with the key OPENAI_API_KEY")
-	fs.StringVar(&o.archiveBucket, "archive-bucket", os.Getenv("ARCHIVE_BUCKET"), "where the steps of finished runs are kept, s3://NAME or file:///FOLDER; unset, they stay in the cluster (ARCHIVE_BUCKET)")
+	fs.StringVar(&o.archiveBucket, "archive-bucket", os.Getenv("ARCHIVE_BUCKET"), "where the steps of finished runs are kept, s3://NAME, gs://NAME, azblob://CONTAINER or file:///FOLDER; unset, they stay in the cluster (ARCHIVE_BUCKET)")
 	fs.BoolVar(&o.archiveRequired, "archive-required", false, "keep finished runs until their steps are in the archive, however long that takes; needs --archive-bucket")
+	fs.DurationVar(&o.archiveWait, "archive-wait", runpolicy.ArchiveWait, "how long a finished run is kept until its steps are in the archive; after that it goes without, unless --archive-required keeps it")
 	fs.DurationVar(&o.sandboxStartTimeout, "sandbox-start-timeout", 3*time.Minute, "how long a sandbox Pod may take to run")
 	fs.DurationVar(&o.isolationTimeout, "isolation-timeout", 10*time.Second, "how long a new sandbox may take until it reaches nothing")
 	fs.DurationVar(&o.connectTimeout, "connect-timeout", 10*time.Second, "how long a running sandbox's tool server may be unreachable")
@@ -81,6 +85,10 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.IntVar(&o.maxLoops, "max-loops", 32, "runs that are carried on at the same time, those that wait for a person not counted")
 	fs.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 8, "runs that are reconciled at the same time")
 }
+
+// leastArchiveWait is twice what passes between the end of a run and the first try to archive it: with less, runs would be deleted
+// without a try.
+const leastArchiveWait = 2 * controller.ArchiveDelay
 
 // defaultBaseURL is where openai-go goes when no base URL is given.
 const defaultBaseURL = "https://api.openai.com/v1"
@@ -115,11 +123,14 @@ func (o *options) complete() error {
 		name = host
 	}
 	o.podName, o.podUID = name, os.Getenv("POD_UID")
-	o.worker = name + "-" + rand.String(5)
+	o.worker = runpolicy.WorkerID(name, rand.String(5))
 	o.podIP = os.Getenv("POD_IP")
 	o.archiveBucket = strings.TrimSpace(o.archiveBucket)
 	if o.archiveRequired && o.archiveBucket == "" {
 		return errors.New("--archive-required needs --archive-bucket: without a bucket no run could ever be deleted")
+	}
+	if o.archiveWait < leastArchiveWait {
+		return fmt.Errorf("--archive-wait is %s: set it to %s or more, because a run is archived some time after its end", o.archiveWait, leastArchiveWait)
 	}
 	o.builtIn = modelref.Endpoint{
 		BaseURL: strings.TrimSpace(os.Getenv("OPENAI_BASE_URL")),

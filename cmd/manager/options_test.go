@@ -22,15 +22,17 @@ func TestComplete(t *testing.T) {
 		worker  string
 		refused string
 	}{
-		"no image":             {env: map[string]string{"SANDBOX_IMAGE": ""}, refused: "--sandbox-image"},
-		"no namespace":         {env: map[string]string{"POD_NAMESPACE": ""}, refused: "--namespace"},
-		"nothing of a model":   {},
-		"a key alone":          {env: map[string]string{"OPENAI_API_KEY": "k\n", "OPENAI_MODEL": "m"}, want: endpoint{"https://api.openai.com/v1", "m", "k"}},
-		"a key of blanks":      {env: map[string]string{"OPENAI_API_KEY": " \n"}},
-		"an endpoint alone":    {env: map[string]string{"OPENAI_BASE_URL": " http://h/v1\n"}, want: endpoint{BaseURL: "http://h/v1"}},
-		"both":                 {env: map[string]string{"OPENAI_BASE_URL": "http://h/v1", "OPENAI_API_KEY": "k", "OPENAI_MODEL": " m\n"}, want: endpoint{"http://h/v1", "m", "k"}},
-		"the flag comes first": {args: []string{"--model", "flag"}, env: map[string]string{"OPENAI_MODEL": "env"}, want: endpoint{Model: "flag"}},
-		"named by its Pod":     {env: map[string]string{"POD_NAME": "pod-1", "POD_UID": "uid"}, worker: "pod-1-"},
+		"no image":                               {env: map[string]string{"SANDBOX_IMAGE": ""}, refused: "--sandbox-image"},
+		"no namespace":                           {env: map[string]string{"POD_NAMESPACE": ""}, refused: "--namespace"},
+		"nothing of a model":                     {},
+		"a key alone":                            {env: map[string]string{"OPENAI_API_KEY": "k\n", "OPENAI_MODEL": "m"}, want: endpoint{"https://api.openai.com/v1", "m", "k"}},
+		"a key of blanks":                        {env: map[string]string{"OPENAI_API_KEY": " \n"}},
+		"an endpoint alone":                      {env: map[string]string{"OPENAI_BASE_URL": " http://h/v1\n"}, want: endpoint{BaseURL: "http://h/v1"}},
+		"both":                                   {env: map[string]string{"OPENAI_BASE_URL": "http://h/v1", "OPENAI_API_KEY": "k", "OPENAI_MODEL": " m\n"}, want: endpoint{"http://h/v1", "m", "k"}},
+		"the flag comes first":                   {args: []string{"--model", "flag"}, env: map[string]string{"OPENAI_MODEL": "env"}, want: endpoint{Model: "flag"}},
+		"an archive that nothing could get into": {args: []string{"--archive-wait=29s"}, refused: "--archive-wait is 29s: set it to 30s"},
+		"required without a bucket":              {args: []string{"--archive-required"}, refused: "--archive-required needs --archive-bucket"},
+		"named by its Pod":                       {env: map[string]string{"POD_NAME": "pod-1", "POD_UID": "uid"}, worker: "pod-1-"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -9,15 +9,28 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// showReplicas shows the versions of the replicas that live, and says when they differ: a leader and an engine of different versions
-// decide by rules of their own.
-func showReplicas(log *slog.Logger) func(map[string]int) {
-	gauge := newReplicas()
-	metrics.Registry.MustRegister(gauge)
-	return func(byVersion map[string]int) { show(gauge, log, byVersion) }
+// replicas shows the versions of the replicas that live, and says when they differ: a leader and an engine of different versions decide by
+// rules of their own, and a leader drops from lists in a status what its version does not know.
+type replicas struct {
+	gauge *prometheus.GaugeVec
+	log   *slog.Logger
+	// tell makes an Event.
+	tell func(kind, reason, action, note string)
+	// differ says that they differed when this was shown last.
+	differ bool
+}
+
+// showReplicas is what shows them, from one goroutine at a time.
+func showReplicas(pod podEvents, log *slog.Logger) func(map[string]int) {
+	r := &replicas{gauge: newReplicas(), log: log, tell: pod.tell}
+	metrics.Registry.MustRegister(r.gauge)
+	return r.show
 }
 
 func newReplicas() *prometheus.GaugeVec {
@@ -26,13 +39,21 @@ func newReplicas() *prometheus.GaugeVec {
 	}, []string{"version"})
 }
 
-func show(gauge *prometheus.GaugeVec, log *slog.Logger, byVersion map[string]int) {
-	gauge.Reset()
+func (r *replicas) show(byVersion map[string]int) {
+	r.gauge.Reset()
 	for version, n := range byVersion {
-		gauge.WithLabelValues(version).Set(float64(n))
+		r.gauge.WithLabelValues(version).Set(float64(n))
 	}
-	if len(byVersion) > 1 {
-		log.Warn("replicas of the manager have different versions: until the update is over, what only one of them knows may not be shown or done",
-			"versions", strings.Join(slices.Sorted(maps.Keys(byVersion)), ", "))
+	const action = "CompareVersions"
+	versions := strings.Join(slices.Sorted(maps.Keys(byVersion)), ", ")
+	switch {
+	case len(byVersion) > 1:
+		r.differ = true
+		r.log.Warn("replicas of the manager have different versions: until the update is over, what only one of them knows may not be shown or done", "versions", versions)
+		r.tell(corev1.EventTypeWarning, v1alpha1.EventVersionsDiffer, action, "Replicas of the manager have different versions: "+versions+
+			" (unknown is 0.1.0). Until the update is over, what only one of them knows may not be shown or done. If no update is going on, look at the Pods and the images of the Deployment.")
+	case r.differ && len(byVersion) == 1:
+		r.differ = false
+		r.tell(corev1.EventTypeNormal, v1alpha1.EventVersionsAgree, action, "All replicas of the manager have the version "+versions+".")
 	}
 }

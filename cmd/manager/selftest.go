@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/internal/selftest"
@@ -30,6 +31,18 @@ func selfTest(ctx context.Context, c client.Client, namespaces []string) error {
 	return selftest.Admission(ctx, c, namespaces...)
 }
 
+// tellUnmarked says in the log what an API server without the means does not do for the installation. It is no failure: the versions
+// before Kubernetes 1.36 have none.
+func tellUnmarked(mapper meta.RESTMapper, log *slog.Logger) {
+	switch marks, err := selftest.MarksRuns(mapper); {
+	case err != nil:
+		log.Warn("it cannot be told whether copies of runs are known", "error", err)
+	case !marks:
+		log.Warn("copies of runs are not known: the API server has no MutatingAdmissionPolicy of version v1 (Kubernetes 1.36), so that a run which is " +
+			"restored from a backup is carried out again; create such runs with spec.suspend")
+	}
+}
+
 // selfTestNamespaces are where the manager may create Pods: where it serves, or everywhere, and so in its own namespace.
 func (o *options) selfTestNamespaces() []string {
 	if len(o.namespaces) > 0 {
@@ -46,10 +59,27 @@ func awaitAdmission(ctx context.Context, test func(context.Context) error, pause
 	})
 }
 
-// admissionWatch repeats the self-test while the manager runs, because somebody may take the policies away under it. It ends
-// the manager when they are gone for certain, twice in a row: the next process waits, not ready, until they are back. Once is
-// not enough, because a policy may be just replaced; an API server that is away is no reason at all.
-type admissionWatch struct {
+// all makes one test of several, which says everything that is wrong.
+func all(tests ...func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var errs []error
+		for _, test := range tests {
+			errs = append(errs, test(ctx))
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// isCertain reports whether a test found for certain that the manager must not go on.
+func isCertain(err error) bool {
+	return errors.Is(err, selftest.ErrUnprotected) || errors.Is(err, selftest.ErrOldSchema)
+}
+
+// selfTestWatch repeats the self-test while the manager runs, because the policies can be taken away under it, and older
+// CustomResourceDefinitions can take the place of its own. It ends the manager when that is so for certain, twice in a row: the next process
+// waits, not ready, until it is mended. Once is not enough, because a policy may be just replaced; an API server that is away is no reason
+// at all.
+type selfTestWatch struct {
 	test   func(context.Context) error
 	period time.Duration
 	// after is time.After, but for tests.
@@ -58,10 +88,10 @@ type admissionWatch struct {
 }
 
 // NeedLeaderElection says that every replica does this: the others carry out runs, too.
-func (*admissionWatch) NeedLeaderElection() bool { return false }
+func (*selfTestWatch) NeedLeaderElection() bool { return false }
 
 // Start tests until ctx ends. An error is that of a cluster that does not protect the runs.
-func (w *admissionWatch) Start(ctx context.Context) error {
+func (w *selfTestWatch) Start(ctx context.Context) error {
 	failed := false
 	for ctx.Err() == nil {
 		select {
@@ -75,7 +105,7 @@ func (w *admissionWatch) Start(ctx context.Context) error {
 			// A test that was cut short says nothing.
 		case err == nil:
 			failed = false
-		case !errors.Is(err, selftest.ErrUnprotected):
+		case !isCertain(err):
 			// This neither confirms nor clears what an earlier test found.
 			w.log.Warn("the self-test gave no definite answer", "error", err)
 		case failed:

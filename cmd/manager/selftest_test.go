@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"motorcortex.dev/motorcortex/internal/selftest"
 )
 
@@ -68,9 +72,10 @@ func TestWaitingForAdmissionEndsWithTheManager(t *testing.T) {
 }
 
 // The manager ends when the self-test fails for certain twice, and not because nobody answers.
-func TestAdmissionIsWatched(t *testing.T) {
+func TestSelfTestIsRepeated(t *testing.T) {
 	t.Parallel()
 	gone, away := fmt.Errorf("%w: the policy is missing", selftest.ErrUnprotected), errors.New("refused connection")
+	older := fmt.Errorf("%w: they lack a field", selftest.ErrOldSchema)
 	for name, tt := range map[string]struct {
 		results []error
 		ends    bool
@@ -82,6 +87,8 @@ func TestAdmissionIsWatched(t *testing.T) {
 		"gone for a moment":      {[]error{gone, nil, gone, nil}, false, "ends if it does so again"},
 		"nobody answers":         {[]error{away, away, away, away}, false, "no definite answer"},
 		"one of many is certain": {[]error{errors.Join(away, gone), errors.Join(gone, away)}, true, "the policy is missing"},
+		"older kinds":            {[]error{older, older}, true, "ends if it does so again"},
+		"older kinds, once":      {[]error{older, nil, older, nil}, false, "they lack a field"},
 		"gone, away, gone":       {[]error{gone, away, gone}, true, "no definite answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +97,7 @@ func TestAdmissionIsWatched(t *testing.T) {
 			defer cancel()
 			var said strings.Builder
 			ticks, tests := make(chan time.Time, 1), 0
-			watch := &admissionWatch{
+			watch := &selfTestWatch{
 				period: selfTestPeriod,
 				test: func(context.Context) error {
 					tests++
@@ -113,7 +120,7 @@ func TestAdmissionIsWatched(t *testing.T) {
 			if (err != nil) != tt.ends || tests != len(tt.results) {
 				t.Errorf("after %d of %d tests: error %v", tests, len(tt.results), err)
 			}
-			if tt.ends && !errors.Is(err, selftest.ErrUnprotected) {
+			if tt.ends && !errors.Is(err, selftest.ErrUnprotected) && !errors.Is(err, selftest.ErrOldSchema) {
 				t.Errorf("error %v", err)
 			}
 			if !strings.Contains(said.String(), tt.logged) || (tt.logged == "" && said.Len() > 0) {
@@ -121,17 +128,17 @@ func TestAdmissionIsWatched(t *testing.T) {
 			}
 		})
 	}
-	if new(admissionWatch).NeedLeaderElection() {
+	if new(selfTestWatch).NeedLeaderElection() {
 		t.Error("a replica that is not the leader does not watch")
 	}
 }
 
-func TestAdmissionWatchEndsWithTheManager(t *testing.T) {
+func TestSelfTestWatchEndsWithTheManager(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	ticks := make(chan time.Time, 1)
 	ticks <- time.Time{}
-	watch := &admissionWatch{
+	watch := &selfTestWatch{
 		test: func(ctx context.Context) error {
 			cancel()
 			return ctx.Err()
@@ -154,4 +161,69 @@ func TestSelfTestIsWherePodsMayBeCreated(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
+}
+
+// Each of several tests is made, and what one of them finds for certain is certain.
+func TestSelfTestsTogether(t *testing.T) {
+	t.Parallel()
+	gone := fmt.Errorf("%w: the policy is missing", selftest.ErrUnprotected)
+	older := fmt.Errorf("%w: they lack a field", selftest.ErrOldSchema)
+	says := func(err error) func(context.Context) error { return func(context.Context) error { return err } }
+	for name, tt := range map[string]struct {
+		errs    []error
+		certain bool
+	}{
+		"well":                         {[]error{nil, nil}, false},
+		"a policy":                     {[]error{gone, nil}, true},
+		"the kinds":                    {[]error{nil, older}, true},
+		"away, and the kinds":          {[]error{errors.New("away"), older}, true},
+		"neither gives a sure answer":  {[]error{errors.New("away"), errors.New("away")}, false},
+		"the policy and the kinds too": {[]error{gone, older}, true},
+	} {
+		err := all(says(tt.errs[0]), says(tt.errs[1]))(t.Context())
+		if isCertain(err) != tt.certain {
+			t.Errorf("%s: certain is %t of %v", name, isCertain(err), err)
+		}
+		for _, e := range tt.errs {
+			if e != nil && !errors.Is(err, e) {
+				t.Errorf("%s: %v is left out of %v", name, e, err)
+			}
+		}
+	}
+}
+
+// Where the API server cannot mark runs, the log says so and what to do. Elsewhere it says nothing.
+func TestUnmarkedRunsAreToldOf(t *testing.T) {
+	t.Parallel()
+	with := meta.NewDefaultRESTMapper(nil)
+	with.Add(admissionv1.SchemeGroupVersion.WithKind("MutatingAdmissionPolicy"), meta.RESTScopeRoot)
+	for _, tt := range []struct {
+		mapper meta.RESTMapper
+		want   []string
+	}{
+		{with, nil}, {meta.NewDefaultRESTMapper(nil), []string{"copies of runs are not known", "spec.suspend"}},
+		{meta.MultiRESTMapper{away{}}, []string{"cannot be told whether copies", "refused connection"}},
+	} {
+		var said strings.Builder
+		tellUnmarked(tt.mapper, slog.New(slog.NewTextHandler(&said, nil)))
+		if (tt.want == nil) != (said.Len() == 0) {
+			t.Errorf("%T: %q", tt.mapper, said.String())
+		}
+		for _, part := range tt.want {
+			if !strings.Contains(said.String(), part) {
+				t.Errorf("the log does not say %q: %s", part, said.String())
+			}
+		}
+	}
+}
+
+// away is the mapper of an API server that does not answer.
+type away struct{ meta.RESTMapper }
+
+func (away) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping, error) {
+	return nil, errors.New("refused connection")
+}
+
+func (away) RESTMappings(schema.GroupKind, ...string) ([]*meta.RESTMapping, error) {
+	return nil, errors.New("refused connection")
 }

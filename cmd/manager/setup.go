@@ -44,7 +44,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 	if err != nil {
 		return fmt.Errorf("make the client of the Leases: %w", err)
 	}
-	keeper, err := setupTime(mgr, clock, leases.Leases(o.namespace), o.namespace, log)
+	pod := newPodEvents(mgr.GetEventRecorder("motorcortex"), o)
+	keeper, err := setupTime(mgr, clock, leases.Leases(o.namespace), o.namespace, pod.heartbeat, log)
 	if err != nil {
 		return err
 	}
@@ -64,12 +65,12 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 			CiliumPolicies:      o.ciliumPolicies,
 			// Nodes belong to no namespace, so Roles give no right to them.
 			WithoutNodes: len(o.namespaces) > 0,
-			Archive:      o.archiveBucket != "", ArchiveRequired: o.archiveRequired,
-			Unarchived: unarchived(), ShowReplicas: showReplicas(log),
+			Archive:      o.archiveBucket != "", ArchiveRequired: o.archiveRequired, ArchiveWait: o.archiveWait,
+			Unarchived: unarchived(), ShowReplicas: showReplicas(pod, log),
 		},
 		Now: time.Now, Time: keeper,
 	}
-	if err := reconciler.SetupWithManager(mgr); err != nil { //nolint:contextcheck // the cache keeps its indexes for as long as it lives
+	if err := reconciler.SetupWithManager(mgr); err != nil { //nolint:contextcheck,nolintlint // The cache keeps its indexes for as long as it lives. Not each run of the linter sees it.
 		return fmt.Errorf("set up the controller: %w", err)
 	}
 	out := newOutside(o, mgr.GetAPIReader())

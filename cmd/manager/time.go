@@ -16,10 +16,10 @@ import (
 
 // setupTime makes what tells controllers and engine the time, and has this replica keep it while it leads.
 func setupTime(
-	mgr ctrl.Manager, clock *timekeeper.Clock, leases coordinationv1client.LeaseInterface, namespace string, log *slog.Logger,
+	mgr ctrl.Manager, clock *timekeeper.Clock, leases coordinationv1client.LeaseInterface, namespace string, failing func(error), log *slog.Logger,
 ) (*timekeeper.Keeper, error) {
-	metrics.Registry.MustRegister(clockMetric(clock))
-	keeper := &timekeeper.Keeper{Leases: leases, Namespace: namespace, Clock: clock.Now, Logger: log}
+	keeper := &timekeeper.Keeper{Leases: leases, Namespace: namespace, Clock: clock.Now, Logger: log, Failing: failing}
+	metrics.Registry.MustRegister(clockMetric(clock), heartbeatMetric(keeper))
 	if err := keeper.SetupWithManager(mgr); err != nil {
 		return nil, fmt.Errorf("set up the record of the time: %w", err)
 	}
@@ -31,4 +31,11 @@ func clockMetric(clock *timekeeper.Clock) prometheus.Collector {
 		Name: "motorcortex_api_clock_ahead_seconds",
 		Help: "What the API server's clock is ahead of this manager's, as its answers show. Below two seconds it is 0.",
 	}, func() float64 { return clock.Offset().Seconds() })
+}
+
+func heartbeatMetric(keeper *timekeeper.Keeper) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "motorcortex_heartbeat_age_seconds",
+		Help: "How long ago the leader's last heartbeat was written that this replica knows of. Above 15 seconds no deadline passes.",
+	}, func() float64 { return keeper.Silence().Seconds() })
 }

@@ -39,16 +39,21 @@ func awaitAPIServer(ctx context.Context, cfg *rest.Config, healthAddress string,
 	})
 }
 
-// awaitSchema waits until the API server knows every field that this version writes. It drops the others without a word: with older
-// CustomResourceDefinitions, what a run rests on would be lost.
-func awaitSchema(ctx context.Context, cfg *rest.Config, pause time.Duration, healthAddress string, log *slog.Logger) error {
+// schemaTest makes the test of whether the API server knows every field that this version writes. It drops the others without a word:
+// with older CustomResourceDefinitions, what a run rests on would be lost.
+func schemaTest(cfg *rest.Config) (func(context.Context) error, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = apiServerTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
-		return fmt.Errorf("make a client of the API server: %w", err)
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
 	}
-	return awaitSuccess(ctx, func(ctx context.Context) error { return selftest.Schema(ctx, client.RESTClient()) }, pause, healthAddress, func(err error) {
+	return func(ctx context.Context) error { return selftest.Schema(ctx, client.RESTClient()) }, nil
+}
+
+// awaitSchema waits until the schemaTest passes.
+func awaitSchema(ctx context.Context, test func(context.Context) error, pause time.Duration, healthAddress string, log *slog.Logger) error {
+	return awaitSuccess(ctx, test, pause, healthAddress, func(err error) {
 		log.Error("no run is carried out before the kinds fit", "error", err)
 	})
 }

@@ -22,6 +22,10 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 	if isAccepted(s.run) {
 		return true, nil
 	}
+	if refusal := runpolicy.RefuseStorageClass(s.run, s.classes); refusal != nil {
+		s.refuse(refusal, true)
+		return false, nil
+	}
 	if ok, err := r.acceptDomains(ctx, s); err != nil || !ok {
 		return false, err
 	}

@@ -183,10 +183,19 @@ func (r *MotorRunReconciler) nextTurns(ctx context.Context, o client.Object) []r
 func (r *MotorRunReconciler) chosen(
 	ctx context.Context, o client.Object, choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
 ) []reconcile.Request {
+	all := func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error) { return r.runsOf(ctx, o.GetNamespace()) }
+	return r.chosenAmong(ctx, o, all, choose)
+}
+
+// chosenAmong is chosen of the runs that are listed.
+func (r *MotorRunReconciler) chosenAmong(
+	ctx context.Context, o client.Object, list func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error),
+	choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
+) []reconcile.Request {
 	cortex, err := r.cortex(ctx, r.Client, o.GetNamespace())
 	var runs []v1alpha1.MotorRun
 	if err == nil {
-		runs, err = r.runsOf(ctx, o.GetNamespace())
+		runs, err = list(cortex)
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "find the runs that another one concerns", "namespace", o.GetNamespace(), "run", o.GetName())

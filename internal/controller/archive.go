@@ -34,9 +34,9 @@ import (
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorsteps,verbs=delete
 
 const (
-	// archiveDelay lets every worker that may still write a step of the run stop: one that lost its Lease knows it after
+	// ArchiveDelay lets every worker that may still write a step of the run stop: one that lost its Lease knows it after
 	// 10 s, and its loops have a few seconds to end.
-	archiveDelay = 15 * time.Second
+	ArchiveDelay = 15 * time.Second
 	// archiveTimeout ends a try, so that a bucket that hangs cannot keep the others waiting.
 	archiveTimeout = 2 * time.Minute
 	// archivePage is how many steps are read at a time: each has up to 256 KiB.
@@ -114,7 +114,7 @@ func (r *ArchiveReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		r.failing.Delete(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if wait := run.Status.FinishedAt.Add(archiveDelay).Sub(r.Now()); wait > 0 {
+	if wait := run.Status.FinishedAt.Add(ArchiveDelay).Sub(r.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)

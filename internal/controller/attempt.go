@@ -20,6 +20,7 @@ func showAttempt(s *scope) {
 	if a := &st.Attempts[len(st.Attempts)-1]; a.FinishedAt == nil {
 		a.Iterations, a.Usage, a.LastCalls = p.Iterations, p.AttemptUsage, p.LastCalls
 	}
+	runpolicy.RestoreAttempts(st, p)
 }
 
 // begin ends the current attempt and begins the next one, in one write: nobody can see the one without the other. What the

@@ -61,7 +61,7 @@ func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, erro
 	}
 	showModel(s)
 	showRetries(s)
-	s.wake(d.WakeAt)
+	s.wakeForDeadline(d.WakeAt)
 	// A new sandbox is made when it is written that there has to be one.
 	return d.Next == nil || !d.Next.NewSandbox, nil
 }
@@ -75,15 +75,19 @@ func isTurningPoint(run *v1alpha1.MotorRun, d runpolicy.Decision) bool {
 func (r *MotorRunReconciler) end(ctx context.Context, s *scope, e *runpolicy.End) error {
 	o := r.observation(s)
 	until := runpolicy.LookUntil(o, e, s.now)
+	st := &s.run.Status
+	if !until.IsZero() && runpolicy.EndsUnseen(st, e) {
+		s.unseen = true
+		until = time.Time{}
+	}
 	if until.IsZero() {
 		end(s, e)
 		return nil
 	}
-	st := &s.run.Status
 	st.Ending, st.PendingInput = runpolicy.EndingOf(o, e, s.now), nil
 	s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run is ending.")
 	s.note = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
-	s.wake(until)
+	s.wakeForDeadline(until)
 	// The replica that had the run may be gone.
 	_, err := r.place(ctx, s)
 	return err
@@ -114,7 +118,7 @@ func end(s *scope, e *runpolicy.End) {
 	}
 	st.Phase, st.Message = e.Phase, runpolicy.CutEncoded(e.Message, maxMessage)
 	st.FinishedAt = new(metav1.NewTime(s.now))
-	st.PendingInput, st.Egress, st.Artifacts = nil, nil, nil
+	st.PendingInput, st.Egress, st.Artifacts, st.Losses = nil, nil, nil, nil
 	runpolicy.CountPause(&st.Paused, false, s.now)
 	st.Result = result(s, e)
 	st.Ending = nil
@@ -207,6 +211,9 @@ func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
 
 // notCollected says why something is missing that the run may have left behind.
 func notCollected(s *scope) string {
+	if s.unseen {
+		return "no last look at the sandbox was taken, because workers ended while they carried the run on; what was collected at the last pause is kept"
+	}
 	if s.run.Status.Ending != nil && !s.progress.Closed {
 		return "the last look at the sandbox was not over in time; what was collected at the last pause is kept"
 	}

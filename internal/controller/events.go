@@ -50,6 +50,9 @@ func changedCondition(before, after []metav1.Condition, conditionType string) (w
 // nothing has happened yet is none.
 func transitions(before, after *v1alpha1.MotorRun) []transition {
 	list := attemptTransitions(before, after)
+	if runpolicy.IsSetAside(&after.Status) && !runpolicy.IsSetAside(&before.Status) {
+		list = append(list, transition{corev1.EventTypeWarning, v1alpha1.ReasonSetAside, "Place", runpolicy.CutEncoded(after.Status.Message, maxNote)})
+	}
 	for _, t := range toldOf {
 		was, is := changedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
 		if is == nil || nothingYet(is.Reason) {

@@ -6,6 +6,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -39,6 +40,7 @@ import (
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorsteps/status,verbs=patch
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorcortices,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // Of ConfigMaps outside its own namespace, the manager writes and deletes the artifacts of runs, the files of skills and their packages: the same policy sees to that.
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;create;delete
@@ -47,9 +49,10 @@ import (
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-answers;motorcortex-credentials;motorcortex-endpoints;motorcortex-four-eyes;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-services;motorcortex-skill-files;motorcortex-skills;motorcortex-steps,verbs=get
-// The recorder of the leader election writes events of the old kind.
-// +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-answers;motorcortex-claims;motorcortex-claims-of-pods;motorcortex-credentials;motorcortex-endpoints;motorcortex-four-eyes;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-services;motorcortex-skill-files;motorcortex-skills;motorcortex-snapshots;motorcortex-steps,verbs=get
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingadmissionpolicies;mutatingadmissionpolicybindings,resourceNames=motorcortex-origin,verbs=get
+// The recorder of the leader election writes events of the old kind, and replicas tell of what is wrong with themselves.
+// +kubebuilder:rbac:groups="";events.k8s.io,namespace=motorcortex-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=motorcortex-system,resources=leases,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=secrets,verbs=get;list;create;update;delete
 // +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=configmaps,verbs=get;create;update
@@ -78,11 +81,17 @@ type Config struct {
 	Archive bool
 	// ArchiveRequired keeps finished runs until their steps are archived, however long that takes.
 	ArchiveRequired bool
+	// ArchiveWait is how long a finished run is kept for its archive where none is required, 0 for an hour.
+	ArchiveWait time.Duration
+	// TrialPause is the least time between two runs that are carried on alone, 0 for 30 s.
+	TrialPause time.Duration
 	// ShowReplicas is told how many replicas live of each version, when that changes; "unknown" is for those of 0.1.0. Nil tells nobody.
 	ShowReplicas func(byVersion map[string]int)
 	// Unarchived counts the runs that were deleted before their steps were archived. Nil counts nothing.
 	Unarchived Counter
 }
+
+func (c *Config) trialPause() time.Duration { return cmp.Or(c.TrialPause, trialPause) }
 
 // Counter counts events for a monitoring system.
 type Counter interface{ Inc() }
@@ -106,6 +115,7 @@ type MotorRunReconciler struct {
 	indexes    bool
 	states     runStates
 	placed     placements
+	trials     trials
 	admissions stripes
 	looking    sync.Once
 	since      time.Time
@@ -145,10 +155,12 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&corev1.Pod{}).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.nextTurns), builder.WithPredicates(leavesQueue())).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.surplus), builder.WithPredicates(hasEnded())).
+		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.besideTrial), builder.WithPredicates(changesTrial())).
 		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.allRuns),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.Skill{}, handler.EnqueueRequestsFromMapFunc(r.awaitingSkill)).
 		Watches(&networkingv1.NetworkPolicy{}, handler.EnqueueRequestsFromMapFunc(r.closedRuns)).
+		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(runOfClaim), builder.OnlyMetadata).
 		WithOptions(passOptions(max(1, r.Config.MaxConcurrent))).
 		Complete(r)
 }
@@ -181,6 +193,15 @@ func (r *MotorRunReconciler) closedRuns(ctx context.Context, o client.Object) []
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
 	}
 	return r.unfinishedRuns(ctx, o)
+}
+
+// runOfClaim maps the claim of a workspace to its run.
+func runOfClaim(_ context.Context, o client.Object) []reconcile.Request {
+	run := o.GetLabels()[v1alpha1.LabelRun]
+	if run == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
 }
 
 // runsOf lists the runs of a namespace. They are the cache's own: nobody may change them.
@@ -289,7 +310,10 @@ func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
 	s.summarize()
 	printRun(&s.run.Status)
 	runpolicy.Fit(&s.run.Status)
+	// The answer may lack what the API server does not know.
+	paused := *s.run.Status.Paused.DeepCopy()
 	if !s.changed() {
+		r.noteCounted(s.run, paused)
 		return nil
 	}
 	patch := client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{})
@@ -299,6 +323,7 @@ func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
 		}
 		return err
 	}
+	r.noteCounted(s.run, paused)
 	// The API server gives the spec as it is stored.
 	s.run = runpolicy.Effective(s.run)
 	for _, t := range append(transitions(s.before, s.run), approvalTransitions(s.before, s.run, s.progress)...) {

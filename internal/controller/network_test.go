@@ -4,8 +4,11 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,6 +33,120 @@ func (o oneService) List(_ context.Context, list client.ObjectList, _ ...client.
 		return nil
 	}
 	return apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+}
+
+// pagedCluster shows its nodes and Services in pages of the size that is asked for. It fails from the page on that is named by failsAt.
+type pagedCluster struct {
+	oneService
+	nodes    []corev1.Node
+	services []corev1.Service
+	failsAt  string
+	// largest is the largest page that was asked for.
+	largest int64
+}
+
+func (p *pagedCluster) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	p.largest = max(p.largest, o.Limit)
+	if o.Continue != "" && o.Continue == p.failsAt {
+		return apierrors.NewInternalError(errors.New("the page is lost"))
+	}
+	switch list := list.(type) {
+	case *corev1.NodeList:
+		list.Items, list.Continue = pageOf(p.nodes, o)
+	case *corev1.ServiceList:
+		list.Items, list.Continue = pageOf(p.services, o)
+	default:
+		return apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	}
+	return nil
+}
+
+func pageOf[T any](all []T, o client.ListOptions) (page []T, next string) {
+	from, _ := strconv.Atoi(o.Continue)
+	to := len(all)
+	if o.Limit > 0 {
+		to = min(to, from+int(o.Limit))
+	}
+	if to < len(all) {
+		next = strconv.Itoa(to)
+	}
+	return all[from:to], next
+}
+
+// addressesFrom gives so many addresses, one after the other.
+func addressesFrom(first string, count int) (all []string) {
+	a := netip.MustParseAddr(first)
+	for range count {
+		all = append(all, a.String())
+		a = a.Next()
+	}
+	return all
+}
+
+func exposed(namespace string, addresses ...string) corev1.Service {
+	s := corev1.Service{Spec: corev1.ServiceSpec{ExternalIPs: addresses}}
+	s.Namespace = namespace
+	return s
+}
+
+// What is on the second page and on the last one is forbidden like what is on the first one.
+func TestNetworksOfAllPages(t *testing.T) {
+	t.Parallel()
+	cluster := &pagedCluster{}
+	for i, a := range addressesFrom("10.0.0.1", 2*nodesPage+1) {
+		n := corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Address: a}}}}
+		n.Spec.PodCIDRs = []string{fmt.Sprintf("10.%d.0.0/16", 100+i)}
+		cluster.nodes = append(cluster.nodes, n)
+	}
+	for i, a := range addressesFrom("198.51.100.1", 2*servicesPage+1) {
+		cluster.services = append(cluster.services, exposed(fmt.Sprint("ns-", i), a))
+	}
+	ctx := ctrl.LoggerInto(t.Context(), funcr.New(func(string, string) {}, funcr.Options{}))
+	own, inner, err := (&NetworkFacts{Live: cluster}).Cluster(ctx)
+	if err != nil || len(own) != len(cluster.nodes) || len(inner) != len(cluster.nodes)+len(cluster.services) {
+		t.Errorf("%d and %d networks, %v", len(own), len(inner), err)
+	}
+	if cluster.largest == 0 || cluster.largest > nodesPage {
+		t.Errorf("a page of %d", cluster.largest)
+	}
+	for _, last := range []string{strconv.Itoa(nodesPage), strconv.Itoa(2 * nodesPage), strconv.Itoa(servicesPage), strconv.Itoa(2 * servicesPage)} {
+		cluster.failsAt = last
+		if _, _, err := (&NetworkFacts{Live: cluster}).Cluster(ctx); err == nil {
+			t.Errorf("without the page from %s on a shorter list passes for the whole", last)
+		}
+	}
+}
+
+// The bounds are those of all pages together.
+func TestAddressesOfServicesAreBoundedOverAllPages(t *testing.T) {
+	t.Parallel()
+	ctx := ctrl.LoggerInto(t.Context(), funcr.New(func(string, string) {}, funcr.Options{}))
+	external := func(services []corev1.Service) []netip.Prefix {
+		t.Helper()
+		_, inner, err := (&NetworkFacts{Live: &pagedCluster{services: services}, WithoutNodes: true}).Cluster(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return inner
+	}
+	var services []corev1.Service
+	for _, a := range addressesFrom("2001:db8::1", 2*addressesOfNamespace) {
+		services = append(services, exposed("greedy", a))
+	}
+	services = append(services, exposed("modest", "198.51.100.9"))
+	inner := external(services)
+	if len(inner) != addressesOfNamespace+1 || !slices.Contains(inner, netip.MustParsePrefix("198.51.100.9/32")) {
+		t.Errorf("%d addresses of one namespace and another", len(inner))
+	}
+	services = nil
+	for i := range 2 * addressesOfServices / addressesOfNamespace {
+		services = append(services, exposed(fmt.Sprint("ns-", i), addressesFrom(fmt.Sprintf("2001:db8:%x::1", i+1), addressesOfNamespace)...))
+	}
+	if inner := external(services); len(inner) != addressesOfServices {
+		t.Errorf("%d addresses of all namespaces", len(inner))
+	}
 }
 
 // A network in the IPv4-mapped form is the IPv4 network that it means: in that form it would contain no address that is looked at.

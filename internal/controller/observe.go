@@ -23,7 +23,7 @@ func (r *MotorRunReconciler) observe(ctx context.Context, s *scope) (bool, error
 	if err != nil {
 		return false, err
 	}
-	s.bounds = runpolicy.Bounds(cortex)
+	s.bounds, s.classes = runpolicy.Bounds(cortex), runpolicy.StorageClasses(cortex)
 	if err := r.readJournal(ctx, r.Client, s); err != nil {
 		return false, err
 	}
@@ -73,6 +73,27 @@ func (r *MotorRunReconciler) observePod(ctx context.Context, s *scope) error {
 		}
 	}
 	s.take(pod)
+	return r.observeClaim(ctx, s)
+}
+
+// observeClaim reads why a sandbox that does not start waits for the volume of its workspace. It reads past the cache, which has no claim
+// without the labels of a sandbox's.
+func (r *MotorRunReconciler) observeClaim(ctx context.Context, s *scope) error {
+	name := sandbox.ClaimName(s.pod)
+	if name == "" || !sandbox.MayWaitForClaim(*s.podState) {
+		return nil
+	}
+	claim := &corev1.PersistentVolumeClaim{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: s.pod.Namespace, Name: name}, claim)
+	if apierrors.IsNotFound(err) {
+		// The watch tells when it is made.
+		*s.podState = sandbox.WithoutClaim(s.pod)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get the claim of the workspace: %w", err)
+	}
+	*s.podState = sandbox.ReadClaim(*s.podState, s.pod, claim)
 	return nil
 }
 

@@ -19,13 +19,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// orphans deletes the sandboxes whose run is gone, and the policies that open their way out. The garbage collector takes
+// orphans deletes the sandboxes whose run is gone, the policies that open their way out, and the claims of workspaces whose Pod is gone. The garbage collector takes
 // them with their run, unless the run was deleted with --cascade=orphan while no manager was there to see it. Then no run
 // has its walls looked at any more, and its Pod would run until its own deadline, which may be days away.
 func (w *Sweep) orphans(ctx context.Context) error {
 	var pods corev1.PodList
 	var policies networkingv1.NetworkPolicyList
-	for _, list := range []client.ObjectList{&pods, &policies} {
+	var claims metav1.PartialObjectMetadataList
+	claims.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaimList"))
+	for _, list := range []client.ObjectList{&pods, &policies, &claims} {
 		if err := w.List(ctx, list, client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox}, client.UnsafeDisableDeepCopy); err != nil {
 			return fmt.Errorf("list what belongs to sandboxes: %w", err)
 		}
@@ -41,14 +43,20 @@ func (w *Sweep) orphans(ctx context.Context) error {
 			all = append(all, &policies.Items[i])
 		}
 	}
+	var failed []error
+	for i := range claims.Items {
+		// Its Pod was deleted with --cascade=orphan, and nothing mounts it any more.
+		if c := &claims.Items[i]; sandbox.OrphanedClaim(c) {
+			failed = append(failed, w.remove(ctx, c))
+		}
+	}
 	if len(all) == 0 {
-		return nil
+		return errors.Join(failed...)
 	}
 	known, err := w.known(ctx)
 	if err != nil {
-		return err
+		return errors.Join(append(failed, err)...)
 	}
-	var failed []error
 	for _, o := range all {
 		if ref := metav1.GetControllerOfNoCopy(o); o.GetDeletionTimestamp() == nil && (ref == nil || !known[ref.UID]) {
 			failed = append(failed, w.remove(ctx, o))

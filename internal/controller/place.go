@@ -22,7 +22,13 @@ import (
 func (r *MotorRunReconciler) place(ctx context.Context, s *scope) (bool, error) {
 	st := &s.run.Status
 	live := r.Workers.Live()
-	if runpolicy.Lives(st.Worker, live) && st.Epoch >= s.progress.Epoch {
+	r.noteLoss(s, live)
+	if runpolicy.IsAlone(st) && runpolicy.Lives(st.Worker, live) && r.onTrial(s) {
+		return true, nil
+	}
+	live = r.beside(ctx, s, live)
+	trial := !s.blockSetAside() && runpolicy.IsSuspect(st) && r.mayTry(ctx, s)
+	if !trial && runpolicy.Lives(st.Worker, live) && st.Epoch >= s.progress.Epoch {
 		return true, nil
 	}
 	worker, err := r.choose(ctx, s.run, live)
@@ -31,12 +37,18 @@ func (r *MotorRunReconciler) place(ctx context.Context, s *scope) (bool, error) 
 	}
 	if worker == "" {
 		// The run keeps its former worker, which may show up again. Whoever is the first to show up wakes it.
-		s.note = "No replica of the manager is ready to carry the run on. It goes on when one is."
+		if !s.setAside {
+			s.note = "No replica of the manager is ready to carry the run on. It goes on when one is."
+		}
 		return false, nil
 	}
 	st.Worker = worker
 	// A status that was restored or edited can be behind the journal, which refuses a lower epoch for ever.
 	st.Epoch = max(st.Epoch, s.progress.Epoch) + 1
+	if trial {
+		runpolicy.BeginTrial(st, s.now)
+		return r.onTrial(s), nil
+	}
 	return true, nil
 }
 

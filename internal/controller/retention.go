@@ -3,8 +3,11 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,24 +29,17 @@ func (r *MotorRunReconciler) retire(ctx context.Context, s *scope) error {
 	}
 	keep := cortex.Spec.Retention
 	var runs []v1alpha1.MotorRun
+	// Before the list: while the bucket is away, many runs wait for their archives, and the end of each is looked at.
+	if least := runpolicy.KeptUntil(s.run, r.archiving()); least.IsZero() || !r.passed(s, least) {
+		return nil
+	}
 	if keep.MaxSucceeded != nil || keep.MaxFailed != nil {
 		if runs, err = r.indexed(ctx, s.run.Namespace, indexEnd, endOf(s.run)); err != nil {
 			return err
 		}
 	}
 	at := runpolicy.RemoveAt(s.run, keep, runs, r.archiving())
-	if r.Time != nil && !at.IsZero() {
-		// Nobody could look at it either.
-		o := r.Time.Observed()
-		at = o.Extend(s.run.Status.FinishedAt.Time, at)
-		if !s.now.Before(at) && o.Now(s.now).Before(at) {
-			// Before the first heartbeat it is not known how long no manager was there.
-			s.wake(s.now.Add(unobservedPause))
-			return nil
-		}
-	}
-	if at.IsZero() || s.now.Before(at) {
-		s.wake(at)
+	if at.IsZero() || !r.passed(s, at) {
 		return nil
 	}
 	if runs, err = r.indexed(ctx, s.run.Namespace, indexNeeds, []string{s.run.Name}); err != nil {
@@ -66,14 +62,26 @@ func (r *MotorRunReconciler) retire(ctx context.Context, s *scope) error {
 	return nil
 }
 
-func (r *MotorRunReconciler) archiving() runpolicy.Archiving {
-	switch {
-	case !r.Config.Archive:
-		return runpolicy.NoArchive
-	case r.Config.ArchiveRequired:
-		return runpolicy.ArchiveRequired
+// passed reports whether the instant has passed at which a finished run is looked at. If not, it asks for a pass then.
+func (r *MotorRunReconciler) passed(s *scope, at time.Time) bool {
+	var o runpolicy.Observed
+	if r.Time != nil {
+		// While no manager was there, people could not look at the run either.
+		o = r.Time.Observed()
+		at = o.Extend(s.run.Status.FinishedAt.Time, at)
 	}
-	return runpolicy.ArchiveWanted
+	wait := o.Wait(at, s.now)
+	if wait > 0 {
+		s.wake(s.now.Add(wait))
+	}
+	return wait == 0
+}
+
+func (r *MotorRunReconciler) archiving() runpolicy.Archiving {
+	if !r.Config.Archive {
+		return runpolicy.Archiving{}
+	}
+	return runpolicy.Archiving{Wait: cmp.Or(r.Config.ArchiveWait, runpolicy.ArchiveWait), Required: r.Config.ArchiveRequired}
 }
 
 // The event of a run that was deleted with its steps before they were archived.
@@ -105,9 +113,24 @@ func hasEnded() predicate.Predicate {
 	}
 }
 
-// surplus maps a run that has finished to those that are one too many now.
+// surplus maps a run that has finished to those that are one too many now. It looks through those alone that count for the same bound:
+// they are as many as are kept, those that go, and those that wait for their archives, however many runs the namespace has. A run that
+// waits for its archive is left out: its archive, or the end of the time for that, has it looked at.
 func (r *MotorRunReconciler) surplus(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.chosen(ctx, o, func(cortex *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
-		return runpolicy.Surplus(cortex.Spec.Retention, runs)
+	run, ok := o.(*v1alpha1.MotorRun)
+	if !ok {
+		return nil
+	}
+	return r.chosenAmong(ctx, o, func(cortex *v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error) {
+		if keep := cortex.Spec.Retention; keep.MaxSucceeded == nil && keep.MaxFailed == nil {
+			return nil, nil
+		}
+		return r.indexed(ctx, run.Namespace, indexEnd, endOf(run))
+	}, func(cortex *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
+		surplus, now, archiving := runpolicy.Surplus(cortex.Spec.Retention, runs), r.apiNow(), r.archiving()
+		return slices.DeleteFunc(surplus, func(run *v1alpha1.MotorRun) bool {
+			least := runpolicy.KeptUntil(run, archiving)
+			return least.IsZero() || least.After(now)
+		})
 	})
 }

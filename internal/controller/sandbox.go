@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,7 +56,7 @@ func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error
 	}
 	showUserNamespace(s)
 	if s.podState.Phase != sandbox.Running {
-		passes := s.podState.Reason == v1alpha1.ReasonSandboxStarting || s.podState.Reason == v1alpha1.ReasonSandboxRestarting
+		passes := slices.Contains([]string{v1alpha1.ReasonSandboxStarting, v1alpha1.ReasonSandboxRestarting, v1alpha1.ReasonWorkspacePending}, s.podState.Reason)
 		s.block(v1alpha1.ConditionSandboxReady, s.podState.Reason, s.podState.Message, !passes)
 		return false, nil
 	}
@@ -117,7 +118,7 @@ func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
 		return fmt.Errorf("create the sandbox Pod: %w", err)
 	}
 	s.take(pod)
-	return nil
+	return r.observeClaim(ctx, s)
 }
 
 func (r *MotorRunReconciler) buildPod(ctx context.Context, run *v1alpha1.MotorRun) (*corev1.Pod, error) {

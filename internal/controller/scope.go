@@ -35,6 +35,8 @@ type scope struct {
 	orphans int
 	// bounds are what the namespace allows its runs to reach, see runpolicy.Bounds.
 	bounds []v1alpha1.Domain
+	// classes are the StorageClasses that the namespace allows the workspaces of its runs.
+	classes []string
 	// asksDomain says that the open question is about a domain. It is shown last: see showRequest.
 	asksDomain bool
 	// domains are what the run may reach now, leftOut what it asks for and is not given.
@@ -45,6 +47,10 @@ type scope struct {
 	blocked string
 	// stalled says that somebody must change something before the run can go on.
 	stalled bool
+	// setAside says that no worker carries the run on.
+	setAside bool
+	// unseen says that the run ends without the last look at its sandbox.
+	unseen bool
 	// note is the message if no condition says what the run waits for.
 	note string
 	// held is given back when the pass is over and the status is written.
@@ -91,6 +97,8 @@ func (s *scope) summarize() {
 		st.StartedAt = &metav1.Time{Time: s.now}
 	}
 	if isFinished(s.run) {
+		// A leader of 0.1.0, which does not know it, may have ended the run.
+		st.Ending = nil
 		s.set(v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
 		s.summarizeEnd()
 		return
@@ -100,9 +108,12 @@ func (s *scope) summarize() {
 	s.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning, "The run has not ended.")
 	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRunning, "The run is being carried out.")
 	st.Phase, st.Message = s.phase(), runpolicy.CutEncoded(s.message(), maxMessage)
-	if s.stalled {
+	switch {
+	case s.setAside:
+		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonSetAside, st.Message)
+	case s.stalled:
 		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, apimeta.FindStatusCondition(st.Conditions, s.blocked).Reason, st.Message)
-	} else {
+	default:
 		apimeta.RemoveStatusCondition(&st.Conditions, v1alpha1.ConditionStalled)
 	}
 }

@@ -21,6 +21,9 @@ type runState struct {
 	walls map[string]string
 	// fell says that one of them was found open, which no status says yet.
 	fell bool
+	// counted is up to when the gaps are in the status, with countedSeconds of pauses: see countGaps.
+	counted        time.Time
+	countedSeconds int64
 	// written is the grant as it was found or written last, at the time lookedAt. It is nil if there may be none.
 	written  *grant.Grant
 	lookedAt time.Time

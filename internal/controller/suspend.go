@@ -16,6 +16,8 @@ import (
 // its engine stops by itself, and nothing new is created for it.
 func (r *MotorRunReconciler) suspend(_ context.Context, s *scope) (bool, error) {
 	if s.run.Spec.Suspend {
+		// Whoever resumes the run has it tried again.
+		s.run.Status.Losses = nil
 		s.set(v1alpha1.ConditionSuspended, metav1.ConditionTrue, v1alpha1.ReasonSuspended, suspendedMessage(s.run))
 		return isAccepted(s.run), nil
 	}

@@ -64,10 +64,7 @@ func every(ctx context.Context, period time.Duration, f func()) {
 // second look.
 func (w *Sweep) Sweep(ctx context.Context) error {
 	suspects, err := w.suspects(ctx)
-	if err != nil {
-		return errors.Join(err, w.orphans(ctx))
-	}
-	failed := []error{w.orphans(ctx)}
+	failed := []error{err, w.orphans(ctx)}
 	for _, s := range suspects {
 		failed = append(failed, w.judge(ctx, s))
 	}

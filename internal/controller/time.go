@@ -5,6 +5,9 @@ package controller
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -15,9 +18,6 @@ type Timekeeper interface {
 	// Observed is what is known of the time in which a manager led.
 	Observed() runpolicy.Observed
 }
-
-// unobservedPause is how soon a run is looked at again while it is not known how much time has passed for it.
-const unobservedPause = time.Second
 
 func (r *MotorRunReconciler) apiNow() time.Time {
 	if r.Time == nil {
@@ -33,9 +33,44 @@ func (r *MotorRunReconciler) countGaps(s *scope) {
 	}
 	s.observed = r.Time.Observed()
 	s.progress.Extend(s.run, s.observed)
+	r.recallCounted(s)
 	runpolicy.CountGaps(s.run, s.progress, s.observed)
-	if s.observed.Now(s.now).Before(s.now) {
+	if known := s.observed.Now(s.now); known.Before(s.now) {
 		// The heartbeat of the leader wakes no run, and a deadline may have passed already.
-		s.wake(s.now.Add(unobservedPause))
+		s.wake(s.now.Add(runpolicy.LookAfter(s.now.Sub(known))))
 	}
+}
+
+// wakeForDeadline asks for a pass at the instant of a deadline. One that lies behind and has not passed for want of a heartbeat asks for
+// none beside that of countGaps: the next pass would find the same, and ask again at once.
+func (s *scope) wakeForDeadline(at time.Time) {
+	if at.After(s.now) || !s.observed.Now(s.now).Before(s.now) {
+		s.wake(at)
+	}
+}
+
+// recallCounted restores up to when the gaps are counted where the status does not say it although they are: an API server with older
+// CustomResourceDefinitions drops the field and keeps the seconds, and each pass would count every gap again. Fewer seconds are those of a
+// status that was read before they were written.
+func (r *MotorRunReconciler) recallCounted(s *scope) {
+	if len(s.observed.Gaps) == 0 {
+		return
+	}
+	paused, known := &s.run.Status.Paused, r.states.of(s.run)
+	says := time.Time{}
+	if paused.ObservedUntil != nil {
+		says = paused.ObservedUntil.Time
+	}
+	if known.counted.After(says) && paused.Seconds >= known.countedSeconds {
+		paused.ObservedUntil = new(metav1.NewTime(known.counted))
+	}
+}
+
+// noteCounted remembers what the status of the run says of gaps, once that is written.
+func (r *MotorRunReconciler) noteCounted(run *v1alpha1.MotorRun, paused v1alpha1.PauseStatus) {
+	if paused.ObservedUntil == nil {
+		return
+	}
+	known := r.states.of(run)
+	known.counted, known.countedSeconds = paused.ObservedUntil.Time, paused.Seconds
 }

@@ -26,6 +26,8 @@ import (
 type Workers interface {
 	// Live are the replicas that live now.
 	Live() []runpolicy.Worker
+	// Lost reports whether a replica that does not live ended without giving its runs back.
+	Lost(id string) bool
 }
 
 // leaseWorkers judges by their Leases which replicas live. It watches them in every replica: who becomes the leader must
@@ -56,6 +58,13 @@ func newLeaseWorkers(informers cache.Informers, namespace string, now func() tim
 func (w *leaseWorkers) Live() []runpolicy.Worker {
 	live, _ := w.look()
 	return live
+}
+
+// Lost reports whether a replica ended, or stands still, without having let go of its Lease.
+func (w *leaseWorkers) Lost(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.beats.Lost(id, w.now())
 }
 
 // look also tells when the first of them will not live any more unless it renews its Lease.
@@ -101,7 +110,8 @@ func (w *leaseWorkers) observe(o any) {
 	if !ok || !w.isWorkers(lease) {
 		return
 	}
-	beat := runpolicy.Heartbeat{}
+	// Who lets go of a Lease deletes it, so that one which changed hands was taken.
+	beat := runpolicy.Heartbeat{Taken: lease.Spec.LeaseTransitions != nil && *lease.Spec.LeaseTransitions > 0}
 	if lease.Spec.HolderIdentity != nil {
 		beat.Holder = *lease.Spec.HolderIdentity
 	}

@@ -124,14 +124,7 @@ func TestASlowSandboxCanBeGivenWhatIsInTheBucket(t *testing.T) {
 
 func TestABucketThatStallsIsNotTheTasksFault(t *testing.T) {
 	t.Parallel()
-	key, err := toolclient.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := toolclient.ClientCertificate(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cert := clientCertificate(t)
 	for name, bucket := range map[string]stallingBucket{
 		"at once":       {open: time.Hour},
 		"in the middle": {content: "x", bytes: time.Hour},

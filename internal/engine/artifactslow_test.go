@@ -67,6 +67,46 @@ func (s *drippingSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// clientCertificate gives a certificate as a run has one for its sandbox.
+func clientCertificate(t testing.TB) tls.Certificate {
+	t.Helper()
+	key, err := toolclient.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := toolclient.ClientCertificate(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}
+
+// serveTools serves a tool server that answers as the handler does. The certificate is that of a run's client, and its own.
+func serveTools(t testing.TB, handler http.Handler) (address string, cert tls.Certificate) {
+	t.Helper()
+	cert = clientCertificate(t)
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAnyClientCert})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	go func() { _ = srv.Serve(ln) }()
+	t.Cleanup(func() { _ = srv.Close() })
+	return ln.Addr().String(), cert
+}
+
+// toolsAt gives a client of a tool server that answers as the handler does.
+func toolsAt(t *testing.T, handler http.Handler) *toolclient.Client {
+	t.Helper()
+	address, cert := serveTools(t, handler)
+	c, err := toolclient.New(toolclient.Config{Address: address, PodUID: "pod", ClientCert: cert, Epoch: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
 // artifactsOf gives what collects the artifacts of a run in that sandbox, and a reader of its only step.
 func (s *drippingSandbox) artifactsOf(t *testing.T) (a *artifacts, step func() *v1alpha1.MotorStep) {
 	t.Helper()
@@ -76,16 +116,7 @@ func (s *drippingSandbox) artifactsOf(t *testing.T) (a *artifacts, step func() *
 			t.Fatal(err)
 		}
 	}
-	key, err := toolclient.GenerateKey()
-	check(err)
-	cert, err := toolclient.ClientCertificate(key)
-	check(err)
-	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAnyClientCert})
-	check(err)
-	srv := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
-	go func() { _ = srv.Serve(ln) }()
-	t.Cleanup(func() { _ = srv.Close() })
-
+	tools := toolsAt(t, s)
 	run := readyRun()
 	run.UID = "run-uid"
 	first := &v1alpha1.MotorStep{
@@ -102,9 +133,6 @@ func (s *drippingSandbox) artifactsOf(t *testing.T) (a *artifacts, step func() *
 	e := &Engine{Client: c, Live: c, Now: func() time.Time { return noon }, Logger: slog.New(slog.DiscardHandler), heldUntil: noon.Add(time.Hour)}
 	entries, err := journal.Load(t.Context(), c, c, run, 0, journal.Claim{Epoch: 1, Worker: "worker-1"}, e.Now)
 	check(err)
-	tools, err := toolclient.New(toolclient.Config{Address: ln.Addr().String(), PodUID: "pod", ClientCert: cert, Epoch: 1})
-	check(err)
-	t.Cleanup(tools.Close)
 	known, _ := testSecrets()
 	box := &sandboxTools{engine: e, loop: &loop{}, run: run, entries: entries, client: tools, log: e.Logger, prepared: make(chan struct{})}
 	return &artifacts{box: box, known: known, waitedFor: 2 * time.Second}, func() *v1alpha1.MotorStep {

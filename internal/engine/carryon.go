@@ -49,6 +49,7 @@ func (e *Engine) carryOn(
 			}
 		}()
 		out, err = e.runLoop(ctx, l, run, entries, known, log)
+		err = e.unlessOvertaken(ctx, l, run, entries, log, err)
 	}
 	if o, ok := errors.AsType[*motorloop.Outage](err); ok {
 		before := entries.Writes()
@@ -326,13 +327,13 @@ func remoteProblem(err error) (*toolclient.RemoteError, bool) {
 	return remote, ok && !errors.Is(err, toolclient.ErrStaleEpoch) && !errors.Is(err, toolclient.ErrUnsupported)
 }
 
-// classify turns what the tool server's client reports into what the loop knows: stale, lost, or nothing decided.
+// classify turns what the tool server's client reports into what the loop knows: overtaken, lost, or nothing decided.
 func (s *sandboxTools) classify(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return err
 	case errors.Is(err, toolclient.ErrStaleEpoch):
-		return motorloop.ErrStale
+		return errOvertaken
 	case errors.Is(err, toolclient.ErrUnreachable) && s.loop.mayComeBack(s.engine.Now()):
 		// It may be that its node starts it again. If the Pod is gone, the controller will see that.
 		return fmt.Errorf("%w: %w", errMissing, err)

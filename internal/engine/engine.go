@@ -215,7 +215,8 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 		return false
 	case len(st.Attempts) == 0:
 		return false
-	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished):
+	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished), runpolicy.Held(st):
+		// Nothing of a run that is held may be parsed: it may be what ended its workers.
 		return false
 	case st.Ending != nil:
 		// What it leaves behind is collected, and its last step closed, whatever it waited for, suspended or not.

@@ -99,6 +99,34 @@ func TestAResumedRunWaitsForItsStatus(t *testing.T) {
 	}
 }
 
+// A run that may be what ended its workers begins no loop but in its trial, not even for the last look at its sandbox.
+func TestAHeldRunBeginsNoLoop(t *testing.T) {
+	t.Parallel()
+	e := &Engine{Config: Config{Worker: "w"}, Now: time.Now}
+	for name, tt := range map[string]struct {
+		losses *v1alpha1.LossStatus
+		want   bool
+	}{
+		"no losses":    {nil, true},
+		"one loss":     {&v1alpha1.LossStatus{Count: 1}, true},
+		"a suspect":    {&v1alpha1.LossStatus{Count: 2}, false},
+		"on trial":     {&v1alpha1.LossStatus{Count: 2, AloneEpoch: 7}, true},
+		"set aside":    {&v1alpha1.LossStatus{Count: 4, SetAside: true}, false},
+		"moved on":     {&v1alpha1.LossStatus{Count: 2, AloneEpoch: 6}, false},
+		"after trials": {&v1alpha1.LossStatus{Count: 1, Trials: 2}, true},
+	} {
+		run := ready()
+		run.Status.Epoch, run.Status.Losses = 7, tt.losses
+		if got := e.shouldRun(run); got != tt.want {
+			t.Errorf("%s: the loop runs: %t", name, got)
+		}
+		run.Status.Ending = &v1alpha1.RunEnding{Since: metav1.Now(), Reason: v1alpha1.ReasonCompleted}
+		if got := e.shouldRun(run); got != tt.want {
+			t.Errorf("%s: the last look is taken: %t", name, got)
+		}
+	}
+}
+
 // A run that has ended is looked at, whatever it waited for, and takes the place of no other loop.
 func TestARunThatEndsIsLookedAtAtOnce(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // DefaultLeaseDuration is how long the runs of a manager that was killed stand still.
@@ -124,7 +125,7 @@ func (j leasedJournal) Append(ctx context.Context, t *motorloop.Turn) error {
 func (e *Engine) newLease() *lease {
 	return &lease{
 		client:   e.Leases.Leases(e.Config.LeaseNamespace),
-		name:     LeaseName(e.Config.PodName),
+		name:     runpolicy.LeaseName(e.Config.PodName),
 		worker:   e.Config.Worker,
 		version:  e.Config.Version,
 		owner:    podOwner(e.Config.PodName, e.Config.PodUID),

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -51,9 +49,13 @@ type proof struct {
 // halt.go. That shows that the policies hold again. It cannot show what the programs in the sandbox sent meanwhile, and it is the
 // tool server that tries: against a program that had it in its hands it would show nothing.
 func (s *sandboxTools) proveIsolation(ctx context.Context) (proof, error) {
+	nodes, err := s.nodeAddresses(ctx)
+	if err != nil {
+		return proof{}, err
+	}
 	start := s.engine.Now()
 	request := toolapi.ProbeRequest{
-		Targets:   forbidden(s.engine.Config.Forbidden, s.run.Status.Sandbox.NodeIP),
+		Targets:   forbidden(s.engine.Config.Forbidden, nodes),
 		TimeoutMs: int32(probeTimeout.Milliseconds()),
 	}
 	var c confirmation
@@ -150,44 +152,6 @@ func familiesOf(names []string) []v1alpha1.AddressFamily {
 		}
 	}
 	return families
-}
-
-const (
-	// kubeletPort is where every kubelet listens, apiServerPort where the API server does on the nodes that have one.
-	kubeletPort   = "10250"
-	apiServerPort = "6443"
-)
-
-// nat64 is the network through which a gateway reaches IPv4 addresses from a network of IPv6 alone (RFC 6052).
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
-
-// forbidden adds to the addresses that no sandbox may reach those of the sandbox's node.
-func forbidden(common []toolapi.ProbeTarget, nodeIP string) []toolapi.ProbeTarget {
-	targets := append([]toolapi.ProbeTarget(nil), common...)
-	node, err := netip.ParseAddr(nodeIP)
-	if err != nil {
-		return targets
-	}
-	// A node names an IPv4 address in either form.
-	node = node.Unmap().WithZone("")
-	tcp := func(name string, ip netip.Addr, port string) {
-		targets = append(targets, toolapi.ProbeTarget{Name: name, Network: "tcp", Address: net.JoinHostPort(ip.String(), port)})
-	}
-	tcp("the node's kubelet", node, kubeletPort)
-	tcp("the node's API server", node, apiServerPort)
-	if node.Is4() {
-		// A policy that was written for one family of addresses must not leave the other one open.
-		tcp("the node's kubelet (IPv4 in IPv6)", netip.AddrFrom16(node.As16()), kubeletPort)
-		tcp("the node's kubelet (NAT64)", embed(nat64, node), kubeletPort)
-	}
-	return targets
-}
-
-// embed puts an IPv4 address into the last four bytes of a network.
-func embed(network netip.Prefix, ip netip.Addr) netip.Addr {
-	whole, low := network.Addr().As16(), ip.As4()
-	copy(whole[12:], low[:])
-	return netip.AddrFrom16(whole)
 }
 
 // reached names what must not be reached. What is nearby counts where programs have sockets of its family: elsewhere there may be no

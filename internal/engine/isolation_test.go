@@ -46,28 +46,6 @@ func TestConfirmationTakesTriesAndTime(t *testing.T) {
 	}
 }
 
-func TestForbiddenHasTheNode(t *testing.T) {
-	t.Parallel()
-	common := []toolapi.ProbeTarget{{Name: "c", Network: "tcp", Address: "10.0.0.1:1"}}
-	for node, want := range map[string][]string{
-		"":                nil,
-		"10.1.2.3":        {"10.1.2.3:10250", "10.1.2.3:6443", "[::ffff:10.1.2.3]:10250", "[64:ff9b::a01:203]:10250"},
-		"::ffff:10.1.2.3": {"10.1.2.3:10250", "10.1.2.3:6443", "[::ffff:10.1.2.3]:10250", "[64:ff9b::a01:203]:10250"},
-		"fd00::1:2:3":     {"[fd00::1:2:3]:10250", "[fd00::1:2:3]:6443"},
-	} {
-		var got []string
-		for _, target := range forbidden(common, node)[1:] {
-			got = append(got, target.Address)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("of the node %q: %q", node, got)
-		}
-	}
-	if len(common) != 1 {
-		t.Error("the common ones were changed")
-	}
-}
-
 func TestReachedNearby(t *testing.T) {
 	t.Parallel()
 	four := &toolapi.Confinement{Families: []string{toolapi.FamilyIPv4}, Denied: []string{toolapi.FamilyIPv6}}

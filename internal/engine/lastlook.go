@@ -74,6 +74,7 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, k.timeLeft(), errCollectTime)
 	defer cancel()
 	closing, err := k.collect(bounded)
+	err = k.engine.unlessOvertaken(bounded, k.loop, k.run, k.entries, k.log, err)
 	_, final := errors.AsType[*motorloop.Failure](err)
 	switch {
 	case err == nil:

@@ -18,9 +18,6 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// LeaseName is the name of the Lease by which the manager of a Pod shows that it lives.
-func LeaseName(pod string) string { return "motorcortex-worker-" + pod }
-
 // errOtherProcess says that another process of the same Pod's name holds the Lease. It came later, so it is the one that
 // counts.
 var errOtherProcess = errors.New("another process holds it")

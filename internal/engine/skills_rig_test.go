@@ -128,16 +128,7 @@ func newSkillRig(t testing.TB) *skillRig {
 	r.engine = &Engine{Client: r.client, Live: r.client, Now: func() time.Time { return noon }, Logger: slog.New(slog.DiscardHandler), heldUntil: noon.Add(time.Hour)}
 	r.did("bash", `{"command":"true"}`)
 
-	key, err := toolclient.GenerateKey()
-	r.must(err)
-	r.cert, err = toolclient.ClientCertificate(key)
-	r.must(err)
-	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{r.cert}, ClientAuth: tls.RequireAnyClientCert})
-	r.must(err)
-	r.address = ln.Addr().String()
-	srv := &http.Server{Handler: r.sandbox, ReadHeaderTimeout: time.Minute}
-	go func() { _ = srv.Serve(ln) }()
-	t.Cleanup(func() { _ = srv.Close() })
+	r.address, r.cert = serveTools(t, r.sandbox)
 	return r
 }
 

@@ -16,9 +16,6 @@ type Timekeeper interface {
 	Observed() runpolicy.Observed
 }
 
-// unobservedPause is how soon a deadline is looked at again while it is not known how much time has passed for it.
-const unobservedPause = 2 * time.Second
-
 func (e *Engine) apiNow() time.Time {
 	if e.Time == nil {
 		return e.Now()
@@ -33,13 +30,7 @@ func (e *Engine) observed() runpolicy.Observed {
 	return e.Time.Observed()
 }
 
-// until is how long it takes until a deadline has passed, 0 if it has.
+// until is how soon to look at a deadline again, 0 if it has passed.
 func (e *Engine) until(deadline time.Time) time.Duration {
-	now := e.apiNow()
-	counts := e.observed().Now(now)
-	wait := max(0, deadline.Sub(counts))
-	if counts.Before(now) {
-		return min(wait, unobservedPause)
-	}
-	return wait
+	return e.observed().Wait(deadline, e.apiNow())
 }

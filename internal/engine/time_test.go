@@ -28,8 +28,10 @@ func TestDeadlinesGoByTheTimeThatIsKnown(t *testing.T) {
 		"the process's clock":    {nil, 0},
 		"the API server's clock": {timekeeper{now: noon}, time.Minute},
 		"it has passed":          {timekeeper{now: noon.Add(time.Minute)}, 0},
-		"nothing known since":    {timekeeper{noon.Add(time.Hour), runpolicy.Observed{Until: noon}}, unobservedPause},
-		"almost":                 {timekeeper{noon.Add(time.Hour), runpolicy.Observed{Until: noon.Add(time.Minute - 1)}}, 1},
+		"nothing known since":    {timekeeper{noon.Add(time.Hour), runpolicy.Observed{Until: noon}}, 10 * time.Second},
+		"almost":                 {timekeeper{noon.Add(time.Hour), runpolicy.Observed{Until: noon.Add(time.Minute - 1)}}, 10 * time.Second},
+		"it lies ahead":          {timekeeper{noon.Add(30 * time.Second), runpolicy.Observed{Until: noon}}, 30 * time.Second},
+		"behind for a moment":    {timekeeper{noon.Add(time.Minute), runpolicy.Observed{Until: noon.Add(time.Minute - 1)}}, time.Second},
 	} {
 		e := &Engine{Now: wrong, Time: tt.time}
 		if got := e.until(noon.Add(time.Minute)); got != tt.want {

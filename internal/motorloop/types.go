@@ -421,7 +421,8 @@ const (
 	ReasonMaxIterations = "MaxIterations"
 	// ReasonMaxTokens: the attempt used up its tokens.
 	ReasonMaxTokens = "MaxTokens"
-	// ReasonSandboxLost: the sandbox Pod went away or its tool server cannot be reached any more.
+	// ReasonSandboxLost: the sandbox Pod went away, its tool server cannot be reached any more, or it is of another time than the records
+	// of the run.
 	ReasonSandboxLost = "SandboxLost"
 	// ReasonSandboxOutdated: the sandbox was made by another release, and does not know what the run needs of it.
 	ReasonSandboxOutdated = "SandboxOutdated"

@@ -228,6 +228,22 @@ func TestTheQuestionNamesCallsInFlight(t *testing.T) {
 	if q := d.Retry.Question; !strings.Contains(q, "whether these calls took effect:\n- bash {\"command\":\"pay\"}\n") || strings.Contains(q, "settled") {
 		t.Errorf("the question is %q", q)
 	}
+
+	// It says why a person is asked where another attempt could make the calls again, and only there.
+	const why = "They do more than read, and another attempt may make them again: that is why a person is asked.\n"
+	if q := d.Retry.Question; !strings.Contains(q, "\n- bash {\"command\":\"pay\"}\n"+why) {
+		t.Errorf("the question does not say why: %q", q)
+	}
+	o = Observation{Run: attemptRun(first), SandboxGone: true}
+	if r := Decide(o, after(20*sec)).Retry; r != nil && strings.Contains(r.Question, why) {
+		t.Errorf("no call was lost, and the question is %q", r.Question)
+	}
+	o = Observation{Run: attemptRun(first)}
+	bashInFlight(&o)
+	Fail(&o.Run.Status, &v1alpha1.FailureSummary{Category: v1alpha1.CategoryModelFailure, Reason: "ModelUnavailable", Message: "Away.", Retryable: true}, metav1.NewTime(after(20*sec)))
+	if r := Decide(o, after(30*sec)).Retry; r == nil || !strings.Contains(r.Question, "- bash {\"command\":\"pay\"}\n") || strings.Contains(r.Question, "person") {
+		t.Errorf("the sandbox is there, and the question is %+v", r)
+	}
 }
 
 func TestBegin(t *testing.T) {

@@ -25,6 +25,28 @@ func Bounds(cortex *v1alpha1.MotorCortex) []v1alpha1.Domain {
 	return cortex.Spec.Egress.AllowedDomains
 }
 
+// StorageClasses are those that the namespace's MotorCortex allows its runs for their workspaces.
+func StorageClasses(cortex *v1alpha1.MotorCortex) []string {
+	if cortex == nil || cortex.Spec.Sandbox == nil {
+		return nil
+	}
+	return cortex.Spec.Sandbox.AllowedStorageClasses
+}
+
+// RefuseStorageClass says why the run's workspace cannot be of the class that it names, nil if it can, or names none.
+func RefuseStorageClass(run *v1alpha1.MotorRun, allowed []string) *Refusal {
+	if run.Spec.Sandbox == nil || run.Spec.Sandbox.WorkspaceStorageClassName == nil {
+		return nil
+	}
+	class := *run.Spec.Sandbox.WorkspaceStorageClassName
+	if slices.Contains(allowed, class) {
+		return nil
+	}
+	return &Refusal{Reason: v1alpha1.ReasonStorageClassNotAllowed, Message: fmt.Sprintf(
+		"spec.sandbox.workspaceStorageClassName is %s, and spec.sandbox.allowedStorageClasses of the namespace's MotorCortex does not have it. "+
+			"The run starts when it does; without the field, the workspace is on the node's disk.", class)}
+}
+
 // Refusal says why a run is not carried out.
 type Refusal struct {
 	// Reason of the condition Accepted.

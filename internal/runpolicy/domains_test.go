@@ -258,3 +258,38 @@ func TestDomainsHaveBounds(t *testing.T) {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
 }
+
+func TestRefuseStorageClass(t *testing.T) {
+	t.Parallel()
+	named := func(class string) *v1alpha1.MotorRun {
+		return &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Sandbox: &v1alpha1.RunSandbox{WorkspaceStorageClassName: &class}}}
+	}
+	cortex := func(classes ...string) *v1alpha1.MotorCortex {
+		return &v1alpha1.MotorCortex{Spec: v1alpha1.MotorCortexSpec{Sandbox: &v1alpha1.SandboxBounds{AllowedStorageClasses: classes}}}
+	}
+	for name, tc := range map[string]struct {
+		run     *v1alpha1.MotorRun
+		cortex  *v1alpha1.MotorCortex
+		refused bool
+	}{
+		"no sandbox":       {&v1alpha1.MotorRun{}, nil, false},
+		"no class":         {&v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Sandbox: &v1alpha1.RunSandbox{}}}, cortex(), false},
+		"no MotorCortex":   {named("fast"), nil, true},
+		"none by default":  {named("fast"), &v1alpha1.MotorCortex{}, true},
+		"an empty list":    {named("fast"), cortex(), true},
+		"another class":    {named("fast"), cortex("slow", "faster"), true},
+		"one of the list":  {named("fast"), cortex("slow", "fast"), false},
+		"no class is like": {named("fast"), cortex("fas", "*"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := RefuseStorageClass(tc.run, StorageClasses(tc.cortex))
+			if (got != nil) != tc.refused {
+				t.Fatalf("got %+v", got)
+			}
+			if got != nil && (got.Final || got.Reason != v1alpha1.ReasonStorageClassNotAllowed || !strings.Contains(got.Message, "fast") || !strings.Contains(got.Message, "allowedStorageClasses")) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}

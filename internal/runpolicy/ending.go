@@ -45,6 +45,12 @@ func LookUntil(o Observation, e *End, now time.Time) time.Time {
 	return time.Time{}
 }
 
+// EndsUnseen reports whether a run ends without the last look at its sandbox. A run that is held gets no look before its trial, and to wait
+// for that would take longer than a look may. Of a run that succeeded it is what the run was made for, so that waits for its trial.
+func EndsUnseen(st *v1alpha1.MotorRunStatus, e *End) bool {
+	return IsSetAside(st) || AwaitsTrial(st) && e.Phase != v1alpha1.PhaseCompleted
+}
+
 // EndingOf is what the status says of an end until it is complete.
 func EndingOf(o Observation, e *End, now time.Time) *v1alpha1.RunEnding {
 	if o.Run.Status.Ending != nil {

@@ -33,6 +33,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	st := &v1alpha1.MotorRunStatus{
 		ObservedGeneration: 1 << 40, Phase: v1alpha1.PhaseAwaitingInput, Message: text(1000), Worker: strings.Repeat("w", 253), Epoch: 1 << 40,
 		Model: strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{Since: at, Seconds: 1 << 40, ObservedUntil: at}, StartedAt: at,
+		Losses: &v1alpha1.LossStatus{Count: 1 << 10, LastAt: *at, AloneEpoch: 1 << 40, AloneSince: at, Trials: 1 << 10, TrialsLost: 2, SetAside: true},
 		Sandbox: &v1alpha1.SandboxStatus{
 			PodName: strings.Repeat("p", 60), PodUID: strings.Repeat("u", 36), PodIP: strings.Repeat("i", 39), NodeIP: strings.Repeat("i", 39),
 			NodeName: strings.Repeat("n", 253), CreatedAt: at, IsolationLostAt: at,
@@ -150,7 +151,7 @@ func TestFit(t *testing.T) {
 			st.Ending = &v1alpha1.RunEnding{Since: *at, Reason: strings.Repeat("R", 30), Message: st.Message, Failure: new(*st.Attempts[8].Failure)}
 		},
 		"it has ended": func(st *v1alpha1.MotorRunStatus) {
-			st.PendingInput = nil
+			st.PendingInput, st.Losses = nil, nil
 			fail(st)
 			st.FinishedAt = at
 			text := CutEncoded(strings.Repeat("<", 10_000), 8192)

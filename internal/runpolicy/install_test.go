@@ -116,7 +116,7 @@ func TestInstallIsKeptForAnHour(t *testing.T) {
 		"succeeded": {[]runOption{succeeded}, time.Hour}, "failed": {nil, time.Hour}, "says itself": {[]runOption{ttl(7)}, 7 * time.Second},
 	} {
 		run := endedRun("r", time.Second, append(tt.options, installMode)...)
-		if got := RemoveAt(&run, keep, []v1alpha1.MotorRun{run}, NoArchive).Sub(after(time.Second)); got != tt.want {
+		if got := RemoveAt(&run, keep, []v1alpha1.MotorRun{run}, Archiving{}).Sub(after(time.Second)); got != tt.want {
 			t.Errorf("%s: kept for %s", name, got)
 		}
 	}

@@ -30,6 +30,32 @@ func (o Observed) Now(now time.Time) time.Time {
 	return now
 }
 
+// minSilentPause and maxSilentPause bound LookAfter.
+const (
+	minSilentPause = time.Second
+	maxSilentPause = 10 * time.Second
+)
+
+// LookAfter is how soon a run is looked at again while no heartbeat was seen for so long. It grows, so that a heartbeat that cannot be
+// written does not keep every run busy.
+func LookAfter(silence time.Duration) time.Duration {
+	return min(max(silence/10, minSilentPause), maxSilentPause)
+}
+
+// Wait is how soon to look at a deadline again, 0 if it has passed. A deadline that lies behind and has not passed for want of a heartbeat
+// is looked at as LookAfter says: no heartbeat wakes a run.
+func (o Observed) Wait(deadline, now time.Time) time.Duration {
+	counts := o.Now(now)
+	switch {
+	case !counts.Before(deadline):
+		return 0
+	case now.Before(deadline):
+		// It never passes sooner than by the clock.
+		return deadline.Sub(now)
+	}
+	return LookAfter(now.Sub(counts))
+}
+
 // Shifted is an instant without the gaps since another one: what has lasted since then has lasted for so long at that instant.
 func (o Observed) Shifted(from, now time.Time) time.Time {
 	now = o.Now(now)

@@ -14,7 +14,7 @@ import (
 // Paused says whether the time passes now that status.paused counts. While the run has an open question, or its model cannot be
 // had, the journal counts it, suspended or not: the same time must not be given to the run twice.
 func Paused(run *v1alpha1.MotorRun, p Progress) bool {
-	return notBegun(run) || awaitsRetry(run) || run.Spec.Suspend && p.Pending == nil && p.Outage == nil
+	return notBegun(run) || awaitsRetry(run) || (run.Spec.Suspend || AwaitsTrial(&run.Status)) && p.Pending == nil && p.Outage == nil
 }
 
 // notBegun reports whether the run waits for its turn, or, as the copy of another one, for a person.
@@ -37,7 +37,7 @@ func awaitsRetry(run *v1alpha1.MotorRun) bool {
 // stopped says whether the run's own time stands still now, so that it cannot be over. A run that was told to go on is
 // stopped until its status says when that was.
 func stopped(run *v1alpha1.MotorRun) bool {
-	return run.Spec.Suspend || has(run, v1alpha1.ConditionSuspended) || notBegun(run)
+	return run.Spec.Suspend || has(run, v1alpha1.ConditionSuspended) || notBegun(run) || AwaitsTrial(&run.Status)
 }
 
 // CountPause brings the count of pauses up to now. It rounds in favour of the run: times are written in whole seconds.

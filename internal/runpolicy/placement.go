@@ -5,6 +5,7 @@ package runpolicy
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -50,6 +51,8 @@ type Heartbeat struct {
 	Renewed time.Time
 	// Term is how long it lives without renewing again.
 	Term time.Duration
+	// Taken says that the holder took the Lease from a process of the same Pod that had not let go of it.
+	Taken bool
 }
 
 // Heartbeats judges by the Leases that were observed which workers live. It goes by when the observer saw a Lease change
@@ -99,6 +102,28 @@ func (h *Heartbeats) startAnew(now time.Time) {
 		h.seen[lease] = s
 	}
 }
+
+// Lost reports whether a worker ended, or stands still, without having let go of its Lease: the Lease ran out, or the next process of the
+// same Pod took it. One that lets go takes the Lease away.
+func (h *Heartbeats) Lost(id string, now time.Time) bool {
+	for lease, s := range h.seen {
+		switch {
+		case s.Holder == id:
+			return !s.lives(now)
+		case s.Taken && lease == LeaseName(podOf(id)):
+			return true
+		}
+	}
+	return false
+}
+
+// LeaseName is the name of the Lease by which the manager of a Pod shows that it lives.
+func LeaseName(pod string) string { return "motorcortex-worker-" + pod }
+
+// WorkerID names a process of a Pod.
+func WorkerID(pod, process string) string { return pod + "-" + process }
+
+func podOf(id string) string { return id[:max(strings.LastIndexByte(id, '-'), 0)] }
 
 // Forget notes that a Lease is gone, and its holder with it.
 func (h *Heartbeats) Forget(lease string) { delete(h.seen, lease) }

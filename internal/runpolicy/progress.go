@@ -51,6 +51,10 @@ type Progress struct {
 	ModelName string
 	// Artifacts are what was collected last, in whichever attempt, nil if nothing was.
 	Artifacts *v1alpha1.ArtifactList
+	// Unfinished are, by their ids, the calls of all attempts that have no result although they were begun, and since when.
+	Unfinished map[string]time.Time
+	// Estimated are the attempts with an answer of which the endpoint did not tell all tokens.
+	Estimated map[int32]bool
 	// Skills are what became of the skills in the workspace when an attempt last said so, nil if none did.
 	Skills *v1alpha1.SkillsResult
 
@@ -128,7 +132,7 @@ func runningCall(s *v1alpha1.MotorStep) *RunningCall {
 
 // ReadJournal sums up the steps of a run, which are ordered by attempt and index.
 func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
-	p := Progress{Asked: map[string]v1alpha1.InputKind{}, Approvals: map[string]v1alpha1.StepApproval{}}
+	p := Progress{Asked: map[string]v1alpha1.InputKind{}, Approvals: map[string]v1alpha1.StepApproval{}, Unfinished: map[string]time.Time{}, Estimated: map[int32]bool{}}
 	if n := len(run.Status.Attempts); n > 0 {
 		p.Attempt = run.Status.Attempts[n-1].Index
 	}
@@ -175,6 +179,9 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 		return
 	}
 	p.endOutage(s)
+	if c := runningCall(s); c != nil {
+		p.Unfinished[c.ID] = c.Since
+	}
 	if current {
 		p.Running = runningCall(s)
 		p.Closed, p.NotCollected = s.Status.Closed != nil, ""
@@ -184,6 +191,9 @@ func (p *Progress) add(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	}
 	addUsage(&p.Usage, s.Spec.Usage)
 	addUsage(&p.Usage, s.Spec.FailedUsage)
+	if s.Spec.Usage.Estimated || s.Spec.FailedUsage.Estimated {
+		p.Estimated[s.Spec.Attempt] = true
+	}
 	p.Model += time.Duration(s.Spec.ModelMs) * time.Millisecond
 	if current {
 		addUsage(&p.AttemptUsage, s.Spec.Usage)

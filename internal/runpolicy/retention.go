@@ -19,36 +19,46 @@ const (
 	// keepInstall is for a run that installs packages: what it installed is kept apart, and after one that failed it is how
 	// long nobody tries again.
 	keepInstall = time.Hour
-	// archiveWait is how long a run waits for its archive, which may be broken for good.
-	archiveWait = time.Hour
+	// ArchiveWait is how long a run waits for its archive unless the installation says something else: an archive may be broken
+	// for good.
+	ArchiveWait = time.Hour
 )
 
-// Archiving says whether the steps of finished runs are archived before these are deleted.
-type Archiving int
-
-const (
-	// NoArchive: there is no archive.
-	NoArchive Archiving = iota
-	// ArchiveWanted: a run waits for its archive, for archiveWait at most.
-	ArchiveWanted
-	// ArchiveRequired: a run waits for its archive as long as that takes.
-	ArchiveRequired
-)
+// Archiving says whether the steps of finished runs are archived before these are deleted. Without an archive it is the zero value.
+type Archiving struct {
+	// Wait is how long a run is kept after its end until its steps are in the archive. It is deleted then without one.
+	Wait time.Duration
+	// Required keeps a run until its steps are in the archive, however long that takes.
+	Required bool
+}
 
 // RemoveAt is when a finished run is to be deleted, zero if that is not known. runs are those of its namespace.
 func RemoveAt(run *v1alpha1.MotorRun, keep v1alpha1.Retention, runs []v1alpha1.MotorRun, archiving Archiving) time.Time {
-	finished := finishedAt(run)
-	if finished.IsZero() || archiving == ArchiveRequired && run.Status.Archive == nil {
+	least := KeptUntil(run, archiving)
+	if least.IsZero() {
 		return time.Time{}
 	}
-	at := finished.Add(kept(run, keep))
 	if slices.ContainsFunc(Surplus(keep, runs), func(r *v1alpha1.MotorRun) bool { return r.UID == run.UID }) {
-		at = finished
+		return least
 	}
-	if wait := finished.Add(archiveWait); archiving == ArchiveWanted && run.Status.Archive == nil && at.Before(wait) {
-		at = wait
+	at := finishedAt(run).Add(kept(run, keep))
+	if at.Before(least) {
+		at = least
 	}
 	return at
+}
+
+// KeptUntil is the instant before which a finished run is not deleted, even where it is one too many: it may wait for its archive. It
+// is zero if that is not known.
+func KeptUntil(run *v1alpha1.MotorRun, archiving Archiving) time.Time {
+	finished := finishedAt(run)
+	switch {
+	case finished.IsZero(), archiving.Required && run.Status.Archive == nil:
+		return time.Time{}
+	case run.Status.Archive == nil:
+		return finished.Add(archiving.Wait)
+	}
+	return finished
 }
 
 // NeededBy names a run of the namespace that has not ended and is given an artifact of this one, "" if there is none. Until it has

@@ -36,6 +36,7 @@ func TestRemoveAt(t *testing.T) {
 		keep    v1alpha1.Retention
 		runs    []v1alpha1.MotorRun
 		archive bool
+		wait    time.Duration
 		want    time.Duration
 	}{
 		"succeeded, nobody says":      {run: endedRun("r", sec, succeeded), want: sec + day},
@@ -62,6 +63,7 @@ func TestRemoveAt(t *testing.T) {
 			runs: []v1alpha1.MotorRun{endedRun("r", 2*sec), endedRun("s", sec)}, want: 11 * sec,
 		},
 		"not archived yet":          {run: endedRun("r", sec, ttl(0)), archive: true, want: sec + time.Hour},
+		"not archived in its time":  {run: endedRun("r", sec, ttl(0)), wait: 40 * sec, want: 41 * sec},
 		"archived":                  {run: endedRun("r", sec, ttl(0), archived), archive: true, want: sec},
 		"the archive has time":      {run: endedRun("r", sec), archive: true, want: sec + 7*day},
 		"no end that anybody knows": {run: queueRun("r", 0, over, ttl(0)), want: -1},
@@ -69,9 +71,12 @@ func TestRemoveAt(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			archiving := NoArchive
+			var archiving Archiving
 			if tt.archive {
-				archiving = ArchiveWanted
+				archiving.Wait = ArchiveWait
+			}
+			if tt.wait > 0 {
+				archiving.Wait = tt.wait
 			}
 			got := RemoveAt(&tt.run, tt.keep, tt.runs, archiving)
 			if tt.want < 0 && !got.IsZero() || tt.want >= 0 && !got.Equal(after(tt.want)) {
@@ -117,11 +122,11 @@ func TestRemoveAtWhereTheArchiveIsRequired(t *testing.T) {
 	t.Parallel()
 	run := *testRun()
 	run.Status.FinishedAt, run.Spec.TTLSecondsAfterFinished = new(metav1.NewTime(after(0))), new(int32(60))
-	if got := RemoveAt(&run, v1alpha1.Retention{}, nil, ArchiveRequired); !got.IsZero() {
+	if got := RemoveAt(&run, v1alpha1.Retention{}, nil, Archiving{Wait: time.Second, Required: true}); !got.IsZero() {
 		t.Errorf("without an archive it goes at %s", got)
 	}
 	run.Status.Archive = &v1alpha1.ArchiveStatus{Key: "k"}
-	if got := RemoveAt(&run, v1alpha1.Retention{}, nil, ArchiveRequired); !got.Equal(after(time.Minute)) {
+	if got := RemoveAt(&run, v1alpha1.Retention{}, nil, Archiving{Wait: time.Second, Required: true}); !got.Equal(after(time.Minute)) {
 		t.Errorf("with its archive it goes at %s", got)
 	}
 }

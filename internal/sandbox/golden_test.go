@@ -95,7 +95,7 @@ func TestPodFitsTheRestrictedStandard(t *testing.T) {
 	withUserNamespaces := testConfig()
 	withUserNamespaces.UserNamespaces = true
 	for name, pod := range map[string]*corev1.Pod{
-		"default": Pod(testRun(), testConfig()), "custom": Pod(testRun(customRun), withUserNamespaces),
+		"default": Pod(testRun(), testConfig()), "custom": Pod(testRun(customRun), withUserNamespaces), "volume": Pod(testRun(onVolume), withUserNamespaces),
 	} {
 		for _, r := range evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec) {
 			if !r.Allowed {

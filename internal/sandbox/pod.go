@@ -88,7 +88,7 @@ func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
 			},
 			Containers: []corev1.Container{toolserver(shape, cfg)},
 			Volumes: []corev1.Volume{
-				emptyDir("workspace", shape.workspace),
+				workspaceVolume(run, shape),
 				emptyDir("state", stateSize),
 				emptyDir("tmp", tmpSize),
 			},
@@ -106,13 +106,18 @@ func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
 	return pod
 }
 
-type shape struct{ cpu, memory, workspace resource.Quantity }
+// shape is the size of a sandbox, and the StorageClass of its workspace, "" for none.
+type shape struct {
+	cpu, memory, workspace resource.Quantity
+	class                  string
+}
 
 func shapeOf(run *v1alpha1.MotorRun) shape {
 	s := shape{cpu: defaultCPU, memory: defaultMemory, workspace: defaultWorkspace}
 	if run.Spec.Sandbox == nil {
 		return s
 	}
+	s.class = ptr.Deref(run.Spec.Sandbox.WorkspaceStorageClassName, "")
 	r := run.Spec.Sandbox.Resources
 	if r.CPU != nil {
 		s.cpu = *r.CPU
@@ -127,9 +132,10 @@ func shapeOf(run *v1alpha1.MotorRun) shape {
 }
 
 func toolserver(s shape, cfg Config) corev1.Container {
-	disk := s.workspace.DeepCopy()
-	for _, q := range []resource.Quantity{stateSize, tmpSize} {
-		disk.Add(q)
+	disk := stateSize.DeepCopy()
+	disk.Add(tmpSize)
+	if s.class == "" {
+		disk.Add(s.workspace)
 	}
 	disk = evictedAt(disk)
 	disk.Add(logSize)
@@ -152,7 +158,7 @@ func toolserver(s shape, cfg Config) corev1.Container {
 	}
 	c.Ports = []corev1.ContainerPort{{Name: "tools", ContainerPort: toolapi.Port, Protocol: corev1.ProtocolTCP}}
 	c.VolumeMounts = []corev1.VolumeMount{
-		{Name: "workspace", MountPath: Workspace},
+		{Name: workspaceVolumeName, MountPath: Workspace},
 		{Name: "state", MountPath: stateDir},
 		{Name: "tmp", MountPath: "/tmp"},
 	}

@@ -158,7 +158,7 @@ func starting(pod *corev1.Pod) State {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
 			return State{Phase: Starting, Reason: v1alpha1.ReasonUnschedulable, Message: fmt.Sprintf(
-				"No node can take Pod %s: %s Lower spec.sandbox.resources or add a node.", pod.Name, oneLine(c.Message))}
+				"No node can take Pod %s: %s Lower spec.sandbox.resources%s or add a node.", pod.Name, oneLine(c.Message), orClass(pod))}
 		}
 	}
 	s := packagesStatus(pod)

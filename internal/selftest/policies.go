@@ -23,6 +23,8 @@ var promises = []struct {
 }{
 	{"motorcortex-accounts", true},
 	{"motorcortex-answers", false},
+	{"motorcortex-claims", false},
+	{"motorcortex-claims-of-pods", true},
 	{"motorcortex-credentials", false},
 	{"motorcortex-endpoints", false},
 	{"motorcortex-four-eyes", false},
@@ -36,10 +38,12 @@ var promises = []struct {
 	{"motorcortex-services", false},
 	{"motorcortex-skill-files", true},
 	{skillsPolicy, true},
+	{"motorcortex-snapshots", false},
 	{"motorcortex-steps", true},
 }
 
-// Policies reads the policies and their bindings, and says in one error which of them are missing or refuse nothing. The
+// Policies reads the policies and their bindings, and says in one error which of them are missing or refuse nothing. The policy that
+// marks runs is among them where the API server has its kind. The
 // account is the manager's user name; "" leaves out whether the policies name it. Whether an expression is the one that was
 // shipped, and which namespaces a binding leaves out, is not judged: both may be what an administrator wants.
 func Policies(ctx context.Context, r client.Reader, account string) error {
@@ -60,7 +64,8 @@ func Policies(ctx context.Context, r client.Reader, account string) error {
 			found.judgeBinding(binding, promise.name)
 		}
 	}
-	return found.err()
+	err := found.origin(ctx, r)
+	return errors.Join(found.err(), err)
 }
 
 // findings are what is wrong for certain, and what the manager has no right to read.
@@ -110,7 +115,7 @@ func (f *findings) err() error {
 		wrong = fmt.Errorf("%w: %s: %s", ErrUnprotected, strings.Join(f.wrong, "; "), install)
 	}
 	if len(f.unreadable) > 0 {
-		unreadable = fmt.Errorf("the manager lacks the right to get validatingadmissionpolicies and validatingadmissionpolicybindings of "+
+		unreadable = fmt.Errorf("the manager lacks the right to get validatingadmissionpolicies, mutatingadmissionpolicies and the bindings of both of "+
 			"admissionregistration.k8s.io by name, and cannot tell whether they are there: give it the ClusterRole of config/rbac, or that of "+
 			"config/namespaced/admission.yaml: %s", strings.Join(f.unreadable, ", "))
 	}

@@ -30,7 +30,8 @@ import (
 
 const account = "system:serviceaccount:motorcortex-system:motorcortex-manager"
 
-// shipped reads the policies and bindings of config/admission, without those that only change what is written.
+// shipped reads the policies and bindings of config/admission, without those that only change what is written, but for the one that
+// marks runs.
 func shipped(t *testing.T) (*runtime.Scheme, []client.Object) {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -39,10 +40,12 @@ func shipped(t *testing.T) (*runtime.Scheme, []client.Object) {
 			t.Fatal(err)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join("..", "..", "config", "admission", "*.yaml"))
+	folder := filepath.Join("..", "..", "config", "admission")
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	files = append(files, filepath.Join(folder, "stamping", "runs.yaml"))
 	var list []client.Object
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -57,7 +60,7 @@ func shipped(t *testing.T) (*runtime.Scheme, []client.Object) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {
+			if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") || o.GetName() == originPolicy {
 				list = append(list, o)
 			}
 		}

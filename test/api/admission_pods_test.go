@@ -59,6 +59,12 @@ func TestSandboxShape(t *testing.T) {
 			last.Sources = append(last.Sources, s)
 		})
 	}
+	template := func(f func(*corev1.PersistentVolumeClaimTemplate)) change {
+		return func(p *corev1.Pod) {
+			*p = *sandboxPod(ns, "run", withVolume)
+			f(p.Spec.Volumes[0].Ephemeral.VolumeClaimTemplate)
+		}
+	}
 	for name, tt := range map[string]struct {
 		change change
 		want   string
@@ -120,10 +126,28 @@ func TestSandboxShape(t *testing.T) {
 		"sysctl": {func(p *corev1.Pod) {
 			p.Spec.SecurityContext.Sysctls = []corev1.Sysctl{{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}}
 		}, "sysctl"},
-		"Secret volume":      {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s"}}), "emptyDir"},
-		"ConfigMap volume":   {volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: ref}}), "emptyDir"},
-		"folder of the node": {volume(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}), "emptyDir"},
-		"volume claim":       {volume(corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}), "emptyDir"},
+		"Secret volume":         {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s"}}), "emptyDir"},
+		"ConfigMap volume":      {volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: ref}}), "emptyDir"},
+		"folder of the node":    {volume(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}), "emptyDir"},
+		"volume claim":          {volume(corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}), "emptyDir"},
+		"workspace on a volume": {func(p *corev1.Pod) { *p = *sandboxPod(ns, "run", withVolume) }, ""},
+		"volume of another name": {func(p *corev1.Pod) {
+			*p = *sandboxPod(ns, "run", withVolume)
+			p.Spec.Volumes[0].Name, p.Spec.Containers[0].VolumeMounts[0].Name = "work", "work"
+		}, "emptyDir"},
+		"volume without a class": {template(func(c *corev1.PersistentVolumeClaimTemplate) { c.Spec.StorageClassName = nil }), "is new, empty and its own"},
+		"volume of many": {template(func(c *corev1.PersistentVolumeClaimTemplate) {
+			c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
+		}), "is new, empty and its own"},
+		"chosen volume": {template(func(c *corev1.PersistentVolumeClaimTemplate) { c.Spec.VolumeName = "mine" }), "is new, empty and its own"},
+		"selected volume": {template(func(c *corev1.PersistentVolumeClaimTemplate) {
+			c.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+		}), "is new, empty and its own"},
+		"volume of a copy": {template(func(c *corev1.PersistentVolumeClaimTemplate) {
+			c.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: "PersistentVolumeClaim", Name: "c"}
+		}), "is new, empty and its own"},
+		"volume with a note":  {template(func(c *corev1.PersistentVolumeClaimTemplate) { c.Annotations = map[string]string{"a": "b"} }), "is new, empty and its own"},
+		"volume with a label": {template(func(c *corev1.PersistentVolumeClaimTemplate) { c.Labels["app"] = "web" }), "is new, empty and its own"},
 		"token volume": {func(p *corev1.Pod) {
 			p.Spec.ServiceAccountName = "default"
 			volume(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "t"}}}}})(p)

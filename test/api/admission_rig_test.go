@@ -111,6 +111,8 @@ func admissionInForce(ctx context.Context) bool {
 	pod.OwnerReferences, pod.Labels = nil, sandboxes
 	for policy, err := range map[string]error{
 		"motorcortex-answers":         admin.Create(ctx, answered, client.DryRunAll),
+		"motorcortex-claims":          nobody.Create(ctx, plainClaim("default", "probe-motor-sandbox-workspace"), client.DryRunAll),
+		"motorcortex-claims-of-pods":  nobody.Create(ctx, podWithClaim("default", "probe-motor-sandbox-workspace"), client.DryRunAll),
 		"motorcortex-services":        nobody.Create(ctx, serviceFor("default", "probe", sandboxes), client.DryRunAll),
 		"motorcortex-endpoints":       nobody.Create(ctx, sliceFor("default", "probe", "no-motor-sandbox"), client.DryRunAll),
 		"motorcortex-runs":            as.Create(ctx, unstamped, client.DryRunAll),
@@ -152,7 +154,7 @@ func (r rights) rules() []rbacv1.PolicyRule {
 		fields := strings.Fields(line)
 		group := "motorcortex.dev"
 		switch fields[1] {
-		case "secrets", "pods", "pods/exec", "pods/status", "pods/ephemeralcontainers", "configmaps", "services", "endpoints":
+		case "secrets", "pods", "pods/exec", "pods/status", "pods/ephemeralcontainers", "configmaps", "services", "endpoints", "persistentvolumeclaims", "persistentvolumeclaims/status":
 			group = ""
 		case "networkpolicies":
 			group = "networking.k8s.io"

@@ -47,6 +47,8 @@ type chaosRig struct {
 	ofSteps atomic.Int32
 	// readsClock says that the manager takes the time from the API server's answers.
 	readsClock bool
+	// hostIPs are further addresses of the sandbox's node.
+	hostIPs []string
 }
 
 // effects is how many effects the run of a chaosRig has, each in a turn of its own.
@@ -163,6 +165,9 @@ func (r *chaosRig) playKubelet(pin string) {
 	running(&pod.Status)
 	pod.Status.PodIP, pod.Status.PodIPs = r.ip, []corev1.PodIP{{IP: r.ip}}
 	pod.Status.HostIP, pod.Status.HostIPs = "127.0.0.2", []corev1.HostIP{{IP: "127.0.0.2"}}
+	for _, ip := range r.hostIPs {
+		pod.Status.HostIPs = append(pod.Status.HostIPs, corev1.HostIP{IP: ip})
+	}
 	must(r.t, admin.Status().Update(r.ctx, pod))
 }
 

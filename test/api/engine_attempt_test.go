@@ -23,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
@@ -221,7 +222,7 @@ func TestEngineStopsAtOnce(t *testing.T) {
 			tt.busy(r)
 			leases, err := coordinationv1client.NewForConfig(adminConfig)
 			must(t, err)
-			name := engine.LeaseName("worker-1-" + r.run.Namespace)
+			name := runpolicy.LeaseName("worker-1-" + r.run.Namespace)
 			lease, err := leases.Leases(managerNamespace).Get(r.ctx, name, metav1.GetOptions{})
 			must(t, err)
 			if *lease.Spec.HolderIdentity != "worker-1" || lease.Labels[v1alpha1.LabelComponent] != v1alpha1.ComponentWorker || *lease.Spec.LeaseDurationSeconds != 10 {

@@ -41,6 +41,9 @@ func (w workers) Live() []runpolicy.Worker {
 	return live
 }
 
+// Lost says that they all gave their runs back.
+func (w workers) Lost(string) bool { return false }
+
 // fleet is a namespace with many runs, and a manager's controllers with their cache and their concurrency, but without an
 // engine.
 type fleet struct {
@@ -96,7 +99,7 @@ func (f *fleet) start() {
 		Models: modelref.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m"}},
 		Config: controller.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: f.ns},
-			SandboxStartTimeout: time.Hour, MaxConcurrent: 8,
+			SandboxStartTimeout: time.Hour, MaxConcurrent: 8, TrialPause: time.Second,
 		},
 	}
 	must(f.t, rec.SetupWithManager(mgr))

@@ -20,7 +20,7 @@ func TestGoldenSandboxIsAccepted(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t, "pod-security.kubernetes.io/enforce", "restricted", "pod-security.kubernetes.io/enforce-version", "latest")
 	for file, o := range map[string]client.Object{
-		"pod.golden.yaml": &corev1.Pod{}, "pod-custom.golden.yaml": &corev1.Pod{}, "networkpolicy.golden.yaml": &networkingv1.NetworkPolicy{},
+		"pod.golden.yaml": &corev1.Pod{}, "pod-custom.golden.yaml": &corev1.Pod{}, "pod-volume.golden.yaml": &corev1.Pod{}, "networkpolicy.golden.yaml": &networkingv1.NetworkPolicy{},
 	} {
 		t.Run(file, func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join("..", "..", "internal", "sandbox", "testdata", file))

@@ -149,21 +149,26 @@ func TestSettingsCanBeChanged(t *testing.T) {
 
 func TestKills(t *testing.T) {
 	tests := map[string]struct {
-		value string
-		want  bool
+		value       string
+		want, later bool
 	}{
-		"this step":       {"AfterIntent:2", true},
-		"another step":    {"AfterIntent:3", false},
-		"another point":   {"BeforeIntent:2", false},
-		"no number":       {"AfterIntent", false},
-		"a broken number": {"AfterIntent:2x", false},
-		"too large":       {"AfterIntent:4294967298", false},
-		"nothing":         {"", false},
+		"this step":       {"AfterIntent:2", true, false},
+		"each time":       {"AfterIntent:2:always", true, true},
+		"another step":    {"AfterIntent:3", false, false},
+		"another point":   {"BeforeIntent:2", false, false},
+		"no number":       {"AfterIntent", false, false},
+		"no number ever":  {"AfterIntent:always", false, false},
+		"a broken number": {"AfterIntent:2x", false, false},
+		"too large":       {"AfterIntent:4294967298", false, false},
+		"nothing":         {"", false, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Kills(tt.value, "AfterIntent", 2); got != tt.want {
+			if got := Kills(tt.value, "AfterIntent", 2, true); got != tt.want {
 				t.Errorf("Kills(%q) = %t", tt.value, got)
+			}
+			if got := Kills(tt.value, "AfterIntent", 2, false); got != tt.later {
+				t.Errorf("Kills(%q) of a later worker = %t", tt.value, got)
 			}
 		})
 	}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+const (
+	// trialRetry is how soon a run looks again whether it is its turn, if nothing wakes it.
+	trialRetry = 5 * time.Second
+	// trialPause is the least time between two trials, where Config.TrialPause is 0. What a trial interrupts gets on in it.
+	trialPause = 30 * time.Second
+)
+
+// trials has the one run at a time that a worker carries on alone. A new leader learns of it from the status of that run.
+type trials struct {
+	mu  sync.Mutex
+	run types.NamespacedName
+	uid types.UID
+	// epoch is the first one in which the status of the run shows what became of it.
+	epoch int64
+	// worker is the one of the present trial, or that of the last one if it was lost: what else it carried on is not to blame.
+	worker string
+	// began is when the turn was given, and results how many calls of the run had a result then.
+	began   time.Time
+	results int32
+	// free is when the next turn is given at the earliest.
+	free time.Time
+	// asks are the suspects that wait for a turn. One whose passes do not come so far is forgotten, and keeps none waiting.
+	asks map[types.UID]ask
+	// explained is when a run was last set aside: what was lost until then is its doing.
+	explained time.Time
+}
+
+// ask is a suspect's wish for a turn.
+type ask struct {
+	// lostAt is when its last worker was lost, name its own: they are tried in this order.
+	lostAt time.Time
+	name   string
+	// until is when it must have asked again.
+	until time.Time
+}
+
+func (a ask) precedes(b ask) bool {
+	return a.lostAt.Before(b.lostAt) || a.lostAt.Equal(b.lostAt) && a.name < b.name
+}
+
+// end gives the turn back. The lock is held.
+func (t *trials) end(now time.Time, pause time.Duration) {
+	t.uid = ""
+	t.free = now.Add(max(pause, now.Sub(t.began)))
+}
+
+// isFirst notes that the run asks for the turn, and again before the time that is given. It reports whether no other comes before. The lock is held.
+func (t *trials) isFirst(run *v1alpha1.MotorRun, now, again time.Time) bool {
+	if t.asks == nil {
+		t.asks = map[types.UID]ask{}
+	}
+	own := ask{run.Status.Losses.LastAt.Time, run.Namespace + "/" + run.Name, again.Add(2 * trialRetry)}
+	t.asks[run.UID] = own
+	first := true
+	for uid, a := range t.asks {
+		switch {
+		case now.After(a.until):
+			delete(t.asks, uid)
+		case a.precedes(own):
+			first = false
+		}
+	}
+	return first
+}
+
+// noteLoss counts a worker that ended while it carried the run on, before the run is given to another one. While no worker lives, the former one
+// may show up again, and nothing is lost.
+func (r *MotorRunReconciler) noteLoss(s *scope, live []runpolicy.Worker) {
+	st := &s.run.Status
+	t := &r.trials
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if st.Worker != "" && len(live) > 0 && !runpolicy.Lives(st.Worker, live) && runpolicy.CarriedOn(s.run) && r.Workers.Lost(st.Worker) {
+		if alone := runpolicy.IsAlone(st); alone || st.Worker != t.worker {
+			runpolicy.NoteLoss(st, s.now)
+			if runpolicy.IsSetAside(st) {
+				t.explained = s.now
+			}
+		}
+		// It is counted once, however long the run waits for the next worker.
+		st.Worker = ""
+	}
+	if runpolicy.IsSuspect(st) && !runpolicy.IsSetAside(st) && !runpolicy.IsAlone(st) && !st.Losses.LastAt.After(t.explained) {
+		st.Losses = nil
+	}
+	if t.uid == s.run.UID && !runpolicy.IsAlone(st) && (st.Epoch >= t.epoch || !runpolicy.IsSuspect(st)) {
+		t.end(s.now, r.Config.trialPause())
+	}
+}
+
+// blockSetAside has the status say that the run is set aside, if that is so.
+func (s *scope) blockSetAside() bool {
+	if !runpolicy.IsSetAside(&s.run.Status) {
+		return false
+	}
+	s.setAside = true
+	s.note = fmt.Sprintf("The processes of the manager that carried this run on ended one after the other, the last two while they carried on nothing else. "+
+		"So the run is set aside, and its time goes on. Look at the former log of the manager for why it ended (kubectl logs --previous), and report it. "+
+		"To have the run tried again: kubectl -n %[1]s patch motorrun %[2]s --type=merge -p '{\"spec\":{\"suspend\":true}}', and the same with false. Otherwise cancel it.",
+		s.run.Namespace, s.run.Name)
+	return true
+}
+
+// onTrial holds the worker of the run for it alone until its trial is over, and reports whether it goes on.
+func (r *MotorRunReconciler) onTrial(s *scope) bool {
+	st := &s.run.Status
+	t := &r.trials
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.uid == "" {
+		// A leader before began it, with a number of results that is not known.
+		t.began, t.results = st.Losses.AloneSince.Time, math.MaxInt32
+	}
+	end := runpolicy.TrialEnd(s.run, s.progress, t.results)
+	if !s.now.Before(end) {
+		runpolicy.EndTrial(st)
+		if t.uid == s.run.UID || t.uid == "" {
+			t.worker = ""
+			t.end(s.now, r.Config.trialPause())
+		}
+		return false
+	}
+	if t.uid == "" || t.uid == s.run.UID {
+		t.run, t.uid, t.epoch, t.worker = client.ObjectKeyFromObject(s.run), s.run.UID, st.Epoch, st.Worker
+	}
+	s.wake(end)
+	return true
+}
+
+// current gives the worker that carries on a run alone, and which run, "" if there is none. The lock is held.
+func (r *MotorRunReconciler) current(ctx context.Context, now time.Time) (worker string, uid types.UID) {
+	t := &r.trials
+	if t.uid == "" {
+		return "", ""
+	}
+	run := &v1alpha1.MotorRun{}
+	err := r.Get(ctx, t.run, run)
+	// The cache may be behind the write that began the trial.
+	isOver := err == nil && (run.UID != t.uid || isFinished(run) || !runpolicy.HasWork(run) ||
+		run.Status.Epoch >= t.epoch && !runpolicy.IsAlone(&run.Status) || outlived(run, now))
+	if isOver || client.IgnoreNotFound(err) == nil && err != nil {
+		t.worker = ""
+		t.end(now, r.Config.trialPause())
+		return "", ""
+	}
+	return t.worker, t.uid
+}
+
+// outlived reports whether the trial of a run should have ended some passes ago. The passes of that run may be stuck, and others do not wait for them.
+func outlived(run *v1alpha1.MotorRun, now time.Time) bool {
+	return runpolicy.IsAlone(&run.Status) && now.After(runpolicy.TrialEnd(run, runpolicy.Progress{}, math.MaxInt32).Add(2*trialRetry))
+}
+
+// beside gives the workers that a run may be carried on by: not the one that carries on another run alone. One that has nothing to do
+// for the run keeps it, and looks after the sandboxes of runs that are held.
+func (r *MotorRunReconciler) beside(ctx context.Context, s *scope, live []runpolicy.Worker) []runpolicy.Worker {
+	r.trials.mu.Lock()
+	defer r.trials.mu.Unlock()
+	st := &s.run.Status
+	worker, uid := r.current(ctx, s.now)
+	if worker == "" || uid == s.run.UID || runpolicy.Held(st) || worker == st.Worker && !runpolicy.CarriedOn(s.run) {
+		return live
+	}
+	if worker == st.Worker {
+		st.Worker = ""
+	}
+	others := slices.DeleteFunc(slices.Clone(live), func(w runpolicy.Worker) bool { return w.ID == worker })
+	if len(others) == 0 && len(live) > 0 {
+		s.wake(s.now.Add(trialRetry))
+	}
+	return others
+}
+
+// mayTry reports whether it is the turn of a suspect to be carried on alone, and keeps the turn for it.
+func (r *MotorRunReconciler) mayTry(ctx context.Context, s *scope) bool {
+	r.trials.mu.Lock()
+	defer r.trials.mu.Unlock()
+	st := &s.run.Status
+	s.note = fmt.Sprintf("%d processes of the manager ended in succession while they carried this run on. It is carried on alone when it is its turn. "+
+		"Its time stands still until then.", st.Losses.Count)
+	if at := runpolicy.TrialAt(st); s.now.Before(at) {
+		s.wake(at)
+		return false
+	}
+	t := &r.trials
+	_, uid := r.current(ctx, s.now)
+	again := s.now.Add(trialRetry)
+	if t.free.After(again) {
+		again = t.free
+	}
+	first := t.isFirst(s.run, s.now, again)
+	switch {
+	case uid == s.run.UID:
+	case uid != "" || !first:
+		s.wake(again)
+		return false
+	case s.now.Before(t.free):
+		s.wake(t.free)
+		return false
+	}
+	s.note = ""
+	delete(t.asks, s.run.UID)
+	if uid == "" {
+		t.began, t.results = s.now, s.progress.ToolCalls
+	}
+	t.run, t.uid, t.epoch, t.worker = client.ObjectKeyFromObject(s.run), s.run.UID, max(st.Epoch, s.progress.Epoch)+1, ""
+	return true
+}
+
+// changesTrial lets through a run whose trial begins or is over.
+func changesTrial() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		DeleteFunc: func(e event.DeleteEvent) bool {
+			run, ok := e.Object.(*v1alpha1.MotorRun)
+			return ok && runpolicy.IsAlone(&run.Status)
+		},
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*v1alpha1.MotorRun)
+			after, also := e.ObjectNew.(*v1alpha1.MotorRun)
+			return ok && also && runpolicy.IsAlone(&before.Status) != runpolicy.IsAlone(&after.Status)
+		},
+	}
+}
+
+// besideTrial maps a run whose trial begins or is over to those that its worker must not carry on meanwhile, and to those that wait for
+// that.
+func (r *MotorRunReconciler) besideTrial(ctx context.Context, o client.Object) []reconcile.Request {
+	tried, ok := o.(*v1alpha1.MotorRun)
+	if !ok {
+		return nil
+	}
+	var runs v1alpha1.MotorRunList
+	if err := r.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+		return nil // It comes from the cache.
+	}
+	var list []reconcile.Request
+	for i := range runs.Items {
+		run := &runs.Items[i]
+		if run.UID != tried.UID && isAccepted(run) && !isFinished(run) &&
+			(run.Status.Worker == "" || run.Status.Worker == tried.Status.Worker || runpolicy.AwaitsTrial(&run.Status)) {
+			list = append(list, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
+		}
+	}
+	return list
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// told is a Timekeeper that says what the test says.
+type told struct {
+	now      time.Time
+	observed runpolicy.Observed
+}
+
+func (t *told) Now() time.Time               { return t.now }
+func (t *told) Observed() runpolicy.Observed { return t.observed }
+
+// A gap counts once, also where the API server drops the field that says so, and a status that is read late does not hide it.
+func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	gap := runpolicy.Gap{From: noon.Add(time.Minute), To: noon.Add(11 * time.Minute)}
+	clock := &told{now: noon.Add(12 * time.Minute), observed: runpolicy.Observed{Gaps: []runpolicy.Gap{gap}}}
+	created := v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "1", CreationTimestamp: metav1.NewTime(noon)}}
+
+	// pass has a pass see that status of pauses, and gives the one that it writes.
+	pass := func(r *MotorRunReconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
+		run := created.DeepCopy()
+		run.Status.Paused = *seen.DeepCopy()
+		s := newScope(run, clock.now)
+		for range 2 { // A turning point has the journal read a second time.
+			r.countGaps(s)
+		}
+		return s.run.Status.Paused
+	}
+	stored := func(r *MotorRunReconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
+		wrote := pass(r, seen)
+		r.noteCounted(&created, wrote)
+		wrote.ObservedUntil = nil
+		return wrote
+	}
+
+	r := &MotorRunReconciler{Time: clock}
+	var first, seen v1alpha1.PauseStatus
+	for i := range 5 {
+		if seen = stored(r, seen); seen.Seconds != 600 {
+			t.Fatalf("pass %d: %d s", i+1, seen.Seconds)
+		}
+	}
+	if got := pass(r, first); got.Seconds != 600 {
+		t.Errorf("a status that was read before the count: %d s", got.Seconds)
+	}
+	// The next gap counts, once too, beside a pause that was counted meanwhile.
+	clock.observed.Gaps = append(clock.observed.Gaps, runpolicy.Gap{From: noon.Add(20 * time.Minute), To: noon.Add(21 * time.Minute)})
+	seen.Seconds += 5
+	for range 3 {
+		seen = stored(r, seen)
+	}
+	if seen.Seconds != 665 {
+		t.Errorf("after another gap: %d s", seen.Seconds)
+	}
+	// Where the field is kept, another process knows it from there.
+	kept := pass(r, v1alpha1.PauseStatus{})
+	if got := pass(&MotorRunReconciler{Time: clock}, kept); got.Seconds != kept.Seconds {
+		t.Errorf("another process: %d s, want %d", got.Seconds, kept.Seconds)
+	}
+}
+
+// A heartbeat that is never written keeps runs from their ends, and must not have each of them looked at without a pause.
+func TestOverdueRunsAreLookedAtWithPauses(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		at, until   time.Duration
+		least, most time.Duration
+	}{
+		"not due":                       {time.Minute, time.Minute, 9 * time.Minute, 10 * time.Minute},
+		"not due, no heartbeat":         {time.Minute, 30 * time.Second, time.Second, 4 * time.Second},
+		"due soon, no heartbeat":        {599 * time.Second, 590 * time.Second, time.Second, 2 * time.Second},
+		"overdue, no heartbeat":         {601 * time.Second, 590 * time.Second, time.Second, 2 * time.Second},
+		"overdue for long":              {24 * time.Hour, time.Minute, 10 * time.Second, 11 * time.Second},
+		"overdue, no heartbeat at all":  {24 * time.Hour, -24 * time.Hour, 10 * time.Second, 11 * time.Second},
+		"overdue by less than a moment": {600*time.Second + time.Millisecond, 600*time.Second - time.Millisecond, time.Second, 2 * time.Second},
+	} {
+		clock := &told{now: noon.Add(tt.at), observed: runpolicy.Observed{Until: noon.Add(tt.until)}}
+		r := &MotorRunReconciler{Time: clock}
+		for deadline, attempt := range map[string]v1alpha1.AttemptStatus{
+			"the run's own time": {},
+			"the retry window": {FinishedAt: new(metav1.NewTime(noon)), Failure: &v1alpha1.FailureSummary{
+				Category: v1alpha1.CategoryToolFailure, Reason: "exit_1", Retryable: true,
+			}},
+		} {
+			run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{UID: "1", CreationTimestamp: metav1.NewTime(noon)}}
+			run.Spec.MaxAttempts, run.Spec.Limits.TimeoutSeconds, run.Spec.Limits.RetryWindowSeconds = 3, 600, 600
+			run.Status.Attempts = []v1alpha1.AttemptStatus{attempt}
+			s := newScope(run, clock.now)
+			r.countGaps(s)
+			if goOn, err := r.conclude(t.Context(), s); err != nil || !goOn || isFinished(s.run) {
+				t.Fatalf("%s, %s: goes on is %t, %v", deadline, name, goOn, err)
+			}
+			if got := s.result().RequeueAfter; got < tt.least || got > tt.most {
+				t.Errorf("%s, %s: looked at again after %s", deadline, name, got)
+			}
+		}
+	}
+}
+
+// So must those that have ended and are due to be deleted.
+func TestRunsThatAreDueToGoAreLookedAtWithPauses(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		at, until   time.Duration
+		least, most time.Duration
+	}{
+		"not due":                      {time.Minute, time.Minute, 9 * time.Minute, 10 * time.Minute},
+		"not due, no heartbeat":        {time.Minute, 30 * time.Second, 9 * time.Minute, 10 * time.Minute},
+		"due, no heartbeat":            {601 * time.Second, 590 * time.Second, time.Second, 2 * time.Second},
+		"due for long":                 {24 * time.Hour, time.Minute, 10 * time.Second, 11 * time.Second},
+		"due, no heartbeat at all yet": {24 * time.Hour, -24 * time.Hour, 10 * time.Second, 11 * time.Second},
+	} {
+		builder := fake.NewClientBuilder().WithScheme(retentionScheme(t))
+		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "1"}}
+		run.Spec.TTLSecondsAfterFinished, run.Status.FinishedAt = new(int32(600)), new(metav1.NewTime(noon))
+		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}}
+		clock := &told{now: noon.Add(tt.at), observed: runpolicy.Observed{Until: noon.Add(tt.until)}}
+		r := &MotorRunReconciler{Client: builder.WithObjects(run).Build(), Time: clock}
+		s := newScope(run, clock.now)
+		if err := r.retire(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.result().RequeueAfter; got < tt.least || got > tt.most {
+			t.Errorf("%s: looked at again after %s", name, got)
+		}
+		if err := r.Get(t.Context(), client.ObjectKeyFromObject(run), run); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
