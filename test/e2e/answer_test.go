@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,5 +53,29 @@ func TestNobodyCanAnswerBeforeTheQuestion(t *testing.T) {
 	respond(t, run, id, "blue")
 	if s := wantCompleted(t, run, soon).Status.Result.Summary; s != "It will be blue." {
 		t.Errorf("summary %q", s)
+	}
+}
+
+// A model words its question so that a terminal obeys it. A person who reads it by kubectl reads characters, and sees that there was more.
+func TestATerminalObeysNoQuestion(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "escapes")
+	asked := awaitQuestion(t, run)
+	const question = `jsonpath={.status.pendingInput.question}{"\n"}{.status.pendingInput.options}{"\n"}{.status.pendingInput.default}{"\n"}{.status.conditions[*].message}`
+	wantPlain(t, kubectl(t, "-n", run.Namespace, "get", "motorrun", run.Name, "-o", question), "Approve: git status")
+	respond(t, run, asked.Status.PendingInput.ID, "blue")
+	wantCompleted(t, run, soon)
+	wantPlain(t, kubectl(t, "-n", run.Namespace, "get", "motorrun", run.Name, "-o", `jsonpath={.status.result.summary}{"\n"}{.status.conditions[*].message}`), "It is done.")
+	wantPlain(t, kubectl(t, "-n", run.Namespace, "get", "events", "-o", `jsonpath={.items[?(@.involvedObject.name=="`+run.Name+`")].message}`), "git status")
+}
+
+// wantPlain looks for characters that a terminal obeys, or that hide what stands there.
+func wantPlain(t *testing.T, shown, want string) {
+	t.Helper()
+	if !strings.Contains(shown, want) || !strings.ContainsRune(shown, '\uFFFD') {
+		t.Errorf("%q has not %q, or no sign of what was taken out", shown, want)
+	}
+	if i := strings.IndexFunc(shown, func(c rune) bool { return c != '\n' && (unicode.IsControl(c) || unicode.Is(unicode.Cf, c)) }); i >= 0 {
+		t.Errorf("a terminal obeys %q", shown[i:])
 	}
 }

@@ -63,6 +63,59 @@ func TestASuspendedRunHasNothingInItsBackground(t *testing.T) {
 	wantWholeJournal(t, done)
 }
 
+// Programs of MCP servers run between calls, too.
+func TestASuspendedRunHasNoProgramsOfMCPServers(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "mcp-ask", func(r *v1alpha1.MotorRun) {
+		r.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolRead}
+		r.Spec.MCPServers = []v1alpha1.MCPServer{{Name: "beats", Command: []string{"python3", "beats.py"}, Tools: []string{"count"}}}
+		r.Spec.Files = []v1alpha1.InputFile{{Path: "beats.py", Content: new(beatingServer)}}
+	})
+	asked := awaitQuestion(t, run)
+	size := "stat -c %s /workspace/beats"
+	inSandbox(t, asked, "a=$("+size+"); until [ $("+size+") -gt $a ]; do sleep 0.05; done")
+	suspend(t, run)
+	// It is written to every 50 ms.
+	inSandbox(t, asked, "for i in $(seq 60); do a=$("+size+"); sleep 1; [ $("+size+") = $a ] && exit 0; done; exit 1")
+	resume(t, run)
+	respond(t, run, asked.Status.PendingInput.ID, "yes")
+	done := wantCompleted(t, run, soon)
+	if s := done.Status.Result.Summary; !strings.Contains(s, "the MCP server beats was ended when the run was suspended") || !strings.Contains(s, "counted 1\n") {
+		t.Errorf("the model was told %q", s)
+	}
+	wantWholeJournal(t, done)
+}
+
+// beatingServer is an MCP server that counts its calls in memory, and writes to a file for as long as it lives.
+const beatingServer = `
+import json, sys, threading, time
+
+def beat():
+    while True:
+        with open("beats", "a") as f:
+            f.write("x")
+        time.sleep(0.05)
+
+threading.Thread(target=beat, daemon=True).start()
+calls = 0
+
+def answer(method, params):
+    global calls
+    if method == "initialize":
+        return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "beats", "version": "1"}}
+    if method == "tools/list":
+        return {"tools": [{"name": "count", "description": "Counts.", "inputSchema": {"type": "object"}}]}
+    if method == "tools/call":
+        calls += 1
+        return {"content": [{"type": "text", "text": "counted %d" % calls}]}
+    return {}
+
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" in request:
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": answer(request["method"], request.get("params", {}))}), flush=True)
+`
+
 // A program in the background that is lost with its Pod is an open effect: another attempt begins when a person asks for it.
 func TestAProgramThatIsLostWithItsSandbox(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -55,8 +56,9 @@ var suite struct {
 	key, wrongKey string
 
 	mu sync.Mutex
-	// replicas is how many managers there were at the beginning.
+	// replicas is how many managers there were at the beginning, template what their Pods were made from.
 	replicas int32
+	template corev1.PodTemplateSpec
 	// managers are the Pods that ran at the beginning, with the restarts that they should have, but for those that a
 	// test deleted.
 	managers map[string]int32
@@ -86,7 +88,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() {
-		if err := errors.Join(scaleManagers(context.Background(), suite.replicas), removeNamespaces(context.Background()), stopWorld(context.Background())); err != nil {
+		if err := errors.Join(restoreManagers(context.Background()), scaleManagers(context.Background(), suite.replicas), removeNamespaces(context.Background()), stopWorld(context.Background())); err != nil {
 			fmt.Fprintln(os.Stderr, "clean up after the tests:", err)
 		}
 	}()

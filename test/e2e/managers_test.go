@@ -6,6 +6,7 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -102,7 +104,7 @@ func rememberManagers(ctx context.Context) error {
 	if err := suite.client.Get(ctx, managerDeployment, &d); err != nil {
 		return err
 	}
-	suite.replicas = *d.Spec.Replicas
+	suite.replicas, suite.template = *d.Spec.Replicas, d.Spec.Template
 	pods, err := managerPods(ctx)
 	if err != nil {
 		return err
@@ -121,6 +123,22 @@ func scaleManagers(ctx context.Context, replicas int32) error {
 	d.Namespace, d.Name = managerDeployment.Namespace, managerDeployment.Name
 	text := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
 	return suite.client.Patch(ctx, &d, client.RawPatch(types.MergePatchType, []byte(text)))
+}
+
+// restoreManagers gives the managers the arguments and the environment that they had at the beginning.
+func restoreManagers(ctx context.Context) error {
+	if len(suite.template.Spec.Containers) == 0 {
+		return nil // They were never looked at.
+	}
+	var d appsv1.Deployment
+	if err := suite.client.Get(ctx, managerDeployment, &d); err != nil || equality.Semantic.DeepEqual(d.Spec.Template, suite.template) {
+		return err
+	}
+	template, err := json.Marshal(suite.template)
+	if err != nil {
+		return err
+	}
+	return suite.client.Patch(ctx, &d, client.RawPatch(types.JSONPatchType, fmt.Appendf(nil, `[{"op":"replace","path":"/spec/template","value":%s}]`, template)))
 }
 
 func restarts(pod *corev1.Pod) int32 {

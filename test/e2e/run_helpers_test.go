@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -262,6 +263,23 @@ func sandboxOf(run *v1alpha1.MotorRun) types.NamespacedName {
 		name = sb.PodName
 	}
 	return types.NamespacedName{Namespace: run.Namespace, Name: name}
+}
+
+// wantEvent waits for an Event of the run.
+func wantEvent(t *testing.T, run *v1alpha1.MotorRun, reason, text string) {
+	t.Helper()
+	err := await(t.Context(), soon, &corev1.EventList{}, []client.ListOption{client.InNamespace(run.Namespace)}, func(ctx context.Context) (bool, error) {
+		var list corev1.EventList
+		if err := suite.client.List(ctx, &list, client.InNamespace(run.Namespace)); err != nil {
+			return false, err
+		}
+		return slices.ContainsFunc(list.Items, func(e corev1.Event) bool {
+			return e.InvolvedObject.UID == run.UID && e.Reason == reason && strings.Contains(e.Message, text)
+		}), nil
+	})
+	if err != nil {
+		t.Errorf("no event %s that says %q: %v", reason, text, err)
+	}
 }
 
 // attemptAt is attempt i of the run. That it is missing fails the test, and ends no other one.

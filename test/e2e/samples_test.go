@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -95,5 +96,24 @@ func TestSampleMCP(t *testing.T) {
 	}
 	if pins := journal[0].Spec.Sandbox.MCP; len(pins) != 1 || pins[0].Server != "units" || !strings.HasPrefix(pins[0].Digest, "sha256:") {
 		t.Errorf("pins %+v", pins)
+	}
+}
+
+func TestSampleRetry(t *testing.T) {
+	t.Parallel()
+	var sample v1alpha1.MotorRun
+	readSample(t, "retry", &sample)
+	run := startRun(t, "fails", func(r *v1alpha1.MotorRun) {
+		model := r.Spec.Model
+		r.Spec = *sample.Spec.DeepCopy()
+		r.Spec.Model, r.Spec.Task = model, "fails"
+	})
+	asked := wantRetryQuestion(t, run, 1)
+	if got, want := asked.Status.PendingInput.ExpiresAt.Sub(attemptAt(t, asked, 0).FinishedAt.Time), 30*time.Minute; got < want || got > want+soon {
+		t.Errorf("the run waits for %s, want %s", got, want)
+	}
+	retry(t, run, 1, "use port 8080")
+	if s := wantCompleted(t, run, soon).Status.Result.Summary; s != "It worked. I was told: use port 8080" {
+		t.Errorf("summary %q", s)
 	}
 }

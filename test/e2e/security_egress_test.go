@@ -72,23 +72,6 @@ END
 	wantEvent(t, done, "EgressDenied", "evil.test:443")
 }
 
-// wantEvent waits for an Event of the run.
-func wantEvent(t *testing.T, run *v1alpha1.MotorRun, reason, text string) {
-	t.Helper()
-	err := await(t.Context(), soon, &corev1.EventList{}, []client.ListOption{client.InNamespace(run.Namespace)}, func(ctx context.Context) (bool, error) {
-		var list corev1.EventList
-		if err := suite.client.List(ctx, &list, client.InNamespace(run.Namespace)); err != nil {
-			return false, err
-		}
-		return slices.ContainsFunc(list.Items, func(e corev1.Event) bool {
-			return e.InvolvedObject.UID == run.UID && e.Reason == reason && strings.Contains(e.Message, text)
-		}), nil
-	})
-	if err != nil {
-		t.Errorf("no event %s that says %q: %v", reason, text, err)
-	}
-}
-
 // The proof of the tool server is over when the first call runs, so the first calls are made in its first moment.
 func TestSecurityFirstSecondsOfLife(t *testing.T) {
 	t.Parallel()
@@ -402,4 +385,22 @@ func TestSecurityGrantGoesWithTheRun(t *testing.T) {
 	if err != nil {
 		t.Errorf("the grant of a deleted run: %v", err)
 	}
+}
+
+// A host gives its public address first and an address of the cluster afterwards. Each connection goes to the address that was judged for it.
+func TestSecurityANameThatChangesItsAddress(t *testing.T) {
+	t.Parallel()
+	run := startRun(t, "case", withDomains("rebind.test:80"), withScript("case.sh", `
+for i in 1 2 3 4; do echo "$(tunnel http://rebind.test/) $(grep -c 'hello from allowed.test' body)"; rm -f body; done`))
+	lines := strings.Split(said(t, wantCompleted(t, run, 2*soon))[0], "\n")
+	if len(lines) != 4 || lines[0] != "000 200 1" {
+		t.Fatalf("the first address is a public one: %q", lines)
+	}
+	for _, l := range lines[1:] {
+		if l != "000 403 0" {
+			t.Errorf("the second address is one of the cluster: %q", l)
+		}
+	}
+	wantEvent(t, run, "EgressDenied", "rebind.test:80")
+	wantNothingElseLeft(t)
 }

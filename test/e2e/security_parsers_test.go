@@ -8,70 +8,46 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// hostileFiles are what the parsers of the manager like least, each as large as a skill may be in the object itself.
-func hostileFiles() map[string]string {
-	const size = 128 << 10
-	files := map[string]string{}
-	for name, unit := range map[string]string{
-		"pipes": "a|", "lists": "a&&", "not": "! ", "conditions": "if ", "times": "time ", "arithmetic": "$((", "parameters": "${a:", "tests": "[[ ! ", "brackets": "(", "commands": "$(", "functions": "f()",
-		"documents": "<<a\n", "lines": "a\n", "keys": "api_key = '", "hosts": "https://a.example/ ", "base64": "QUJD",
-	} {
-		files[name] = strings.Repeat(unit, size/len(unit))
-	}
-	return files
-}
+// worstFor is how long the tenant goes on, at least.
+const worstFor = 2 * time.Minute
 
-// A tenant with nothing but edit does its worst to whoever reads its skills. The runs of another one go on meanwhile, and no manager ends.
+// A tenant with nothing but edit does its worst to whoever reads its objects, over and over. The runs of another one go on meanwhile, one
+// after another, and no manager ends.
 func TestSecurityParsersHold(t *testing.T) {
 	t.Parallel()
 	ns, other := newNamespace(t, "parsers"), modelNamespace(t, "beside")
-	role := `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: editor, namespace: ` + ns + `}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
-`
-	if _, stderr, err := tryKubectl(t.Context(), role, "apply", "-f", "-"); err != nil {
-		t.Fatal(err, stderr)
-	}
 	before, memory := restartsOfManagers(t), watchMemory(t)
-	var names []string
-	for kind, content := range hostileFiles() {
-		s := &v1alpha1.Skill{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Skill"}, ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "deep-" + kind}}
-		files := []v1alpha1.SkillFile{{Path: "SKILL.md", Content: "---\nname: " + s.Name + "\ndescription: x\n---\n"}}
-		// The cluster stores an object with < and & written as six bytes each, and takes none of more than 1.5 MiB.
-		stored, err := json.Marshal(content)
-		must(t, err)
-		for i := range min(3, 1<<20/len(stored)) {
-			files = append(files, v1alpha1.SkillFile{Path: fmt.Sprintf("scripts/%d.sh", i), Content: content})
-		}
-		s.Spec.Source = &v1alpha1.SkillSource{Files: files}
-		manifest, err := json.Marshal(s)
-		must(t, err)
-		if _, stderr, err := tryKubectl(t.Context(), string(manifest), "--as=mallory", "create", "-f", "-"); err != nil {
-			t.Fatal(err, stderr)
-		}
-		names = append(names, s.Name)
-	}
-	for range 3 {
-		run := startRun(t, "answer", func(r *v1alpha1.MotorRun) { r.Namespace = other })
+	worst := newTenant(t, ns)
+	began := time.Now()
+	ended := make(chan error, 1)
+	go func() { ended <- worst.until(t.Context(), began.Add(worstFor)) }()
+	completed := 0
+	for during := true; during || completed < 3; {
+		run := startRun(t, "answer", inNamespace(other))
 		wantCompleted(t, run, 2*soon)
+		completed++
+		select {
+		case err := <-ended:
+			must(t, err)
+			during = false
+		default:
+		}
 	}
-	for _, name := range names {
+	t.Logf("in %s the tenant wrote %s; beside it %d runs were completed", time.Since(began).Round(time.Second), worst, completed)
+	for _, name := range worst.skills {
 		awaitSkill(t, ns, name, 4*soon, "reviewed", func(s *v1alpha1.Skill) bool { return s.Status.State == v1alpha1.SkillReviewed })
 	}
+	must(t, suite.client.DeleteAllOf(t.Context(), &v1alpha1.MotorRun{}, client.InNamespace(ns)))
 	for name, n := range restartsOfManagers(t) {
 		if was, there := before[name]; there && n != was {
 			t.Errorf("the manager %s was started %d times more", name, n-was)

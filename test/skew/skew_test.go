@@ -2,15 +2,15 @@
 
 //go:build linux
 
-// Package skew_test runs the last release beside this one: clients that take over from each other in the middle of a call, and the
-// engine of each release with the tool server of the other one. The last release is built from the commit that the file previous names.
+// Package skew_test runs the last release beside this one: clients that take over from each other in the middle of a call, the engine of
+// each release with the tool server of the other one, and runs that move between the managers of the two. The last release is built from
+// the commit that the file previous names.
 //
 // The last engine carries runs from their beginning to their end in sandboxes of this release. This engine runs nothing in sandboxes of
 // the last one, which filter no system calls: their runs get another sandbox.
 //
-// A run that begins under the controller and the engine of one release and goes on under those of the other one is not tried: both would
-// need an API server each with the other's schemas. What they share then is the journal and the status, which TestFirstFeaturesStay and the
-// tests of the API hold to what was once written.
+// Whole managers, controller and engine, share an API server with this release's kinds. Each starts with the policies of its own release,
+// for which it waits.
 package skew_test
 
 import (
@@ -20,11 +20,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,7 +44,8 @@ const podUID = "pod"
 const patience = time.Minute
 
 // release is the programs of one release, and the tree that they were built from.
-type release struct{ name, tree, server, manager string }
+// manager is the program of testdata, operator the manager itself.
+type release struct{ name, tree, server, manager, operator string }
 
 // releases builds the last release and this one.
 func releases(t *testing.T) []release {
@@ -74,7 +78,7 @@ func releases(t *testing.T) []release {
 func build(t *testing.T, name, tree string) release {
 	t.Helper()
 	dir := t.TempDir()
-	r := release{name, tree, filepath.Join(dir, "toolserver"), filepath.Join(dir, "manager")}
+	r := release{name, tree, filepath.Join(dir, "toolserver"), filepath.Join(dir, "manager"), filepath.Join(dir, "operator")}
 	source, err := filepath.Abs("testdata/manager/main.go")
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +92,7 @@ func build(t *testing.T, name, tree string) release {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for program, from := range map[string]string{r.server: "./cmd/toolserver", r.manager: "./cmd/skewmanager"} {
+	for program, from := range map[string]string{r.server: "./cmd/toolserver", r.manager: "./cmd/skewmanager", r.operator: "./cmd/manager"} {
 		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, from)
 		cmd.Dir = tree
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -97,6 +101,24 @@ func build(t *testing.T, name, tree string) release {
 		}
 	}
 	return r
+}
+
+// log is what a program says, which is read while it runs.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // sandbox is a tool server that runs.
@@ -126,12 +148,12 @@ func startSandbox(t *testing.T, r release) *sandbox {
 		"MOTOR_WORKSPACE=" + s.workspace, "MOTOR_STATE=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "MOTOR_POD_UID=" + podUID,
 		"MOTOR_MANAGER_KEY=" + s.pin, "PATH=" + os.Getenv("PATH"),
 	}
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	said := &log{}
+	cmd.Stderr = said
 	start(t, cmd, syscall.SIGTERM)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the tool server said:\n%s", &said)
+			t.Logf("the tool server said:\n%s", said)
 		}
 	})
 	if s.client, err = toolclient.New(toolclient.Config{Address: s.address, PodUID: podUID, ClientCert: cert, Unreachable: patience}); err != nil {
@@ -153,6 +175,20 @@ func freeAddress(t *testing.T) string {
 	}
 	defer ln.Close()
 	return ln.Addr().String()
+}
+
+// sandboxAddress is an address of the loopback network on which nothing listens at the port of tool servers, which is always the same.
+func sandboxAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		ip := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(256), 1+rand.IntN(250))
+		if ln, err := net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(toolapi.Port))); err == nil {
+			_ = ln.Close()
+			return ip
+		}
+	}
+	t.Fatal("there is no free address for a sandbox")
+	return ""
 }
 
 // start starts a program and ends it with the test. The kernel ends it if this process is ended first.
@@ -193,6 +229,7 @@ func TestSkew(t *testing.T) {
 	}
 	t.Run("engine last, server this", func(t *testing.T) { engineWith(t, both[0], both[1], carried) })
 	t.Run("engine this, server last", func(t *testing.T) { engineWith(t, both[1], both[0], left) })
+	t.Run("runs that move", func(t *testing.T) { moves(t, both[0], both[1]) })
 	t.Run("features of the last release", func(t *testing.T) {
 		t.Parallel()
 		knownFeatures(t, both[0])
@@ -203,8 +240,8 @@ func TestSkew(t *testing.T) {
 func takeOver(t *testing.T, server, first, second release) {
 	s := startSandbox(t, server)
 	begun := s.manager(first, "1", "begin")
-	var said bytes.Buffer
-	begun.Stderr = &said
+	said := &log{}
+	begun.Stderr = said
 	stop := start(t, begun, syscall.SIGKILL)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -218,11 +255,11 @@ func takeOver(t *testing.T, server, first, second release) {
 		case <-tick.C:
 		case <-late:
 			_ = stop()
-			t.Fatalf("the first manager did not come to its last call: %s", &said)
+			t.Fatalf("the first manager did not come to its last call: %s", said)
 		}
-		if said.Len() > 0 {
+		if said.String() != "" {
 			_ = stop()
-			t.Fatalf("the first manager ended: %s", &said)
+			t.Fatalf("the first manager ended: %s", said)
 		}
 	}
 	_ = stop()
