@@ -5,6 +5,7 @@ package motorloop
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,9 @@ func (m *answeringModel) Complete(ctx context.Context, _ Request) (Answer, error
 
 // What is asked about the ends of an attempt, and what comes of it.
 func TestPartialAndHint(t *testing.T) {
-	failing := func(toolapi.Call) toolapi.Result { return toolapi.Result{ErrorCode: "exit_1", Output: "no"} }
+	failing := func(toolapi.Call) toolapi.Result {
+		return toolapi.Result{ErrorCode: toolapi.CodeNotFound, Output: "no"}
+	}
 	lost := &Failure{Category: InfraFailure, Reason: ReasonSandboxLost, Message: "gone"}
 	away := &Failure{Category: ModelFailure, Reason: ReasonModelUnavailable, Message: "away"}
 	calls := func(n int) (script []Answer) {
@@ -51,7 +54,7 @@ func TestPartialAndHint(t *testing.T) {
 		"completed":       {script: []Answer{says("done")}},
 		"max iterations":  {cfg: Config{MaxIterations: 2}, script: calls(2), reason: ReasonMaxIterations, partial: "the partial", hint: "a hint", asked: 1},
 		"max tokens":      {cfg: Config{MaxTokens: 5000, UsedTokens: 3700}, script: calls(2), reason: ReasonMaxTokens},
-		"tool failure":    {script: calls(3), behave: failing, reason: ReasonRepeatedToolFailure, hint: "a hint", asked: 1},
+		"tool failure":    {script: slices.Repeat(calls(1), 3), behave: failing, reason: ReasonStuck, hint: "a hint", asked: 1},
 		"empty answers":   {script: []Answer{says(""), says(""), says("")}, reason: ReasonEmptyAnswers},
 		"model failure":   {broken: failAt("model: before", away), reason: ReasonModelUnavailable},
 		"sandbox failure": {script: calls(1), broken: failAt("tool: before", lost), reason: ReasonSandboxLost},

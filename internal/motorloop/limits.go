@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// bailout is how many times in a row something may go wrong in the same way before the attempt ends.
+// bailout is how many turns in a row may have nothing that can be carried out or read before the attempt ends.
 const bailout = 3
 
 // verdict says whether the attempt is over, and how. It looks at nothing but the recorded turns, the last of which is
@@ -21,7 +19,7 @@ func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
 		return Outcome{Kind: Completed, Summary: turns[n-1].Content}, true
 	}
 	for _, check := range []func(Config, []*Turn) *Failure{
-		repeatedToolFailure, emptyAnswers, maxTokens, maxIterations,
+		repeatedToolFailure, stuck, emptyAnswers, maxTokens, maxIterations,
 	} {
 		if f := check(cfg, turns); f != nil {
 			return Outcome{Kind: Failed, Failure: f}, true
@@ -45,52 +43,6 @@ func (t *Turn) unusable() bool {
 // iterations are the turns that are not summaries.
 func iterations(turns []*Turn) []*Turn {
 	return slices.DeleteFunc(slices.Clone(turns), (*Turn).summary)
-}
-
-// repeatedToolFailure finds that the last calls, over at least three turns and nothing else between them, all failed
-// by the same tool with the same code. Calls of one turn count once: the model could not react between them.
-func repeatedToolFailure(_ Config, turns []*Turn) *Failure {
-	var tool string
-	var last *toolapi.Result
-	times := 0
-	for i := len(turns) - 1; i >= 0 && times < bailout; i-- {
-		t := turns[i]
-		for n, c := range slices.Backward(t.Calls) {
-			res := countedFailure(turns, i, n)
-			if res == nil || res.OK {
-				return nil
-			}
-			if last == nil {
-				tool, last = c.Tool, res
-			}
-			if c.Tool != tool || res.ErrorCode != last.ErrorCode {
-				return nil
-			}
-			if times == bailout-1 {
-				return toolFailure(tool, last)
-			}
-		}
-		if len(t.Calls) > 0 {
-			times++
-		}
-	}
-	return nil
-}
-
-func toolFailure(tool string, last *toolapi.Result) *Failure {
-	did := "failed three times"
-	if status, ok := strings.CutPrefix(last.ErrorCode, "exit_"); ok {
-		did = "exited " + status + " three times"
-	}
-	f := &Failure{Category: ToolFailure, Reason: ReasonRepeatedToolFailure, Retryable: true}
-	if last.ErrorCode == CodeRepeatedCall {
-		f.Message = fmt.Sprintf("The model made the same %s call again and again, although its result stayed the same (code %s). "+
-			"Say in a retry what it is to do instead.", tool, last.ErrorCode)
-		return f
-	}
-	f.Message = fmt.Sprintf("%s %s (code %s), last: \"%s\". Say in a retry what to do instead, or correct what the output complains of.",
-		tool, did, last.ErrorCode, head(last.Output))
-	return f
 }
 
 func emptyAnswers(_ Config, turns []*Turn) *Failure {
@@ -161,9 +113,10 @@ func maxIterations(cfg Config, turns []*Turn) *Failure {
 }
 
 // head is the beginning of a text in one line, for a message.
-func head(s string) string {
+func head(s string) string { return headOf(s, 200) }
+
+func headOf(s string, size int) string {
 	s = strings.Join(strings.Fields(s), " ")
-	const size = 200
 	if len(s) <= size {
 		return s
 	}

@@ -29,7 +29,7 @@ func TestAnyInterleaving(t *testing.T) {
 	}
 	t.Logf("seen: %v", seen)
 	for _, want := range []string{
-		string(Completed), ReasonRepeatedToolFailure, ReasonEmptyAnswers, ReasonMaxIterations, ReasonSandboxLost,
+		string(Completed), ReasonRepeatedToolFailure, ReasonStuck, ReasonEmptyAnswers, ReasonMaxIterations, ReasonSandboxLost,
 		"error", "cancel", "takeover", "stale", "summary", "partial again", "hint again",
 		"unknown Redo", "unknown Person", "unknown Model", "answer retry", "answer done", "answer skip", CodeRepeatedCall,
 		"request allowed", "request open", "request " + toolapi.CodeDomainDenied, "request " + toolapi.CodeDomainNotAllowed,
@@ -114,6 +114,8 @@ func randomScript(rng *rand.Rand) []Answer {
 			a.Calls = []Call{bash("x!")}
 		case mood == 1 && n < 6:
 			a.Truncated = n%2 == 0
+		case mood == 3 && n < 5:
+			a.Calls = []Call{bash("gated")}
 		case mood == 4 && n < 9:
 			a.Calls = []Call{wants("c.org")}
 		case mood == 2 && rng.IntN(40) == 0, mood != 2 && n < 2:

@@ -12,35 +12,39 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// CodeRepeatedCall is the error code of a call that was made twice in a row with the same result and is not made again.
+// CodeRepeatedCall is the error code of a call that a person did not allow twice in a row, and is not asked about again.
 const CodeRepeatedCall = "repeated_call"
 
-const repeatedText = "you made this very call twice in a row, with the same result both times, so it was not made again. " +
-	"Change the arguments, use another tool, or finish with what you have. " +
-	"If you wait for something, make one call that returns when it has happened"
+const repeatedText = "you made this very call twice in a row, and it was not allowed both times, so the person is not asked again. " +
+	"Go on without it, or finish with what you have"
 
-// repeats says whether call i of turn t is the same as the two calls made before it, which had the same result. A call
-// whose result said that it may succeed next time is not held back, nor is a question: what a person is asked must not
-// depend on what was answered. A request for a domain is: who was denied it twice is not to go on asking.
+// repeats says whether call i of turn t is the same as the two calls made before it, neither of which a person allowed: a model
+// that asks again and again is not to wear them down.
 func repeats(turns []*Turn, t, i int) bool {
 	c := &turns[t].Calls[i]
-	if c.Tool == toolapi.ToolAskUser {
-		return false
-	}
-	var last *toolapi.Result
+	refused := 0
 	for prev, res := range callsBefore(turns, t, i) {
 		switch {
-		case res == nil || res.Retryable || res.ErrorCode == CodeTooManyCalls:
-			return false
-		case prev.Tool != c.Tool || canonical(prev.Arguments) != canonical(c.Arguments):
+		case res == nil || prev.Tool != c.Tool || canonical(prev.Arguments) != canonical(c.Arguments):
 			return false
 		case res.ErrorCode == CodeRepeatedCall:
 			// Refused for the calls before it, which still count.
-		case last == nil:
-			last = res
+		case !notAllowed(res):
+			return false
 		default:
-			return res.OK == last.OK && res.ErrorCode == last.ErrorCode && res.Output == last.Output
+			if refused++; refused == 2 {
+				return true
+			}
 		}
+	}
+	return false
+}
+
+// notAllowed says whether a person was asked for a call and did not allow it.
+func notAllowed(res *toolapi.Result) bool {
+	switch res.ErrorCode {
+	case toolapi.CodeDomainDenied, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired:
+		return true
 	}
 	return false
 }
@@ -59,24 +63,6 @@ func callsBefore(turns []*Turn, t, i int) iter.Seq2[*Call, *toolapi.Result] {
 			}
 		}
 	}
-}
-
-// countedFailure is the result that counts for call i of turn t when failures are counted. That of a refused repetition
-// is the failure that it repeats: refusing it must not put off the end of an attempt that fails the same way each time.
-func countedFailure(turns []*Turn, t, i int) *toolapi.Result {
-	res := turns[t].Results[i]
-	if res == nil || res.ErrorCode != CodeRepeatedCall {
-		return res
-	}
-	for _, prev := range callsBefore(turns, t, i) {
-		switch {
-		case prev == nil || prev.OK:
-			return res
-		case prev.ErrorCode != CodeRepeatedCall:
-			return prev
-		}
-	}
-	return res
 }
 
 // canonical is the same for arguments that mean the same: JSON with other spaces or another order of keys.

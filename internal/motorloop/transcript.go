@@ -20,8 +20,14 @@ func Transcript(cfg Config, turns []*Turn) []Message {
 	if compacts(cfg, turns) {
 		open = shortenOld(open)
 	}
-	for _, t := range open {
-		msgs = append(msgs, turnMessages(t)...)
+	return append(msgs, conversation(open, warnings(cfg, turns))...)
+}
+
+// conversation is what was said in the turns, with the warnings beside it.
+func conversation(turns []*Turn, warned map[callAt]string) []Message {
+	var msgs []Message
+	for _, t := range turns {
+		msgs = append(msgs, turnMessages(t, warned)...)
 	}
 	return msgs
 }
@@ -49,9 +55,11 @@ const (
 )
 
 // turnMessages are what was said in a turn, what came of it, and what else there is to tell.
-func turnMessages(t *Turn) []Message { return withNotes(t, answerMessages(t)) }
+func turnMessages(t *Turn, warned map[callAt]string) []Message {
+	return withNotes(t, answerMessages(t, warned))
+}
 
-func answerMessages(t *Turn) []Message {
+func answerMessages(t *Turn, warned map[callAt]string) []Message {
 	said := Message{Role: RoleAssistant, Content: t.Content}
 	if t.unusable() {
 		if t.Content == "" {
@@ -67,7 +75,11 @@ func answerMessages(t *Turn) []Message {
 		if i < len(t.Results) {
 			res = t.Results[i]
 		}
-		msgs = append(msgs, Message{Role: RoleTool, ToolCallID: c.ModelID, Content: RenderResult(res)})
+		content := RenderResult(res)
+		if text := warned[callAt{t.Index, i}]; text != "" {
+			content += "\n" + text
+		}
+		msgs = append(msgs, Message{Role: RoleTool, ToolCallID: c.ModelID, Content: content})
 		c.Arguments = replayableArguments(c.Arguments)
 		msgs[0].Calls = append(msgs[0].Calls, c)
 	}
@@ -171,7 +183,7 @@ func codeTexts() map[string]string {
 		toolapi.CodeApprovalDenied:    "the person was asked and said no, nothing was done",
 		toolapi.CodeApprovalExpired:   "the person was asked and said nothing, nothing was done",
 		CodeTooManyCalls:              "too many calls in one answer, nothing was done",
-		CodeRepeatedCall:              "nothing was done, because nothing new can come of it",
+		CodeRepeatedCall:              "nothing was done, because the person said no to it before",
 		toolapi.CodeSkipped: "nobody saw this call end, so it may or may not have done its work; " +
 			"the person was asked, and it is not made again. The person said:",
 	}

@@ -415,8 +415,10 @@ const (
 	ReasonModelRefused = "ModelRefusedRequest"
 	// ReasonEmptyAnswers: the model gave neither text nor tool calls, several times in a row.
 	ReasonEmptyAnswers = "EmptyAnswers"
-	// ReasonRepeatedToolFailure: the same tool failed with the same code several times in a row.
+	// ReasonRepeatedToolFailure: the calls of several turns in a row could not be carried out.
 	ReasonRepeatedToolFailure = "RepeatedToolFailure"
+	// ReasonStuck: the attempt made the same call with the same result again and again, or two calls in turn.
+	ReasonStuck = "Stuck"
 	// ReasonMaxIterations: the attempt used up its turns.
 	ReasonMaxIterations = "MaxIterations"
 	// ReasonMaxTokens: the attempt used up its tokens.

@@ -80,10 +80,7 @@ func transcriptAt(cfg Config, turns []*Turn, level int) []Message {
 	if n := len(open); level > 1 && n > 0 {
 		open[n-1] = shortenNewest(open[n-1], newestShare(cfg, level))
 	}
-	for _, t := range open {
-		msgs = append(msgs, turnMessages(t)...)
-	}
-	return msgs
+	return append(msgs, conversation(open, warnings(cfg, turns))...)
 }
 
 // newestShare is how many bytes the newest results may have together where not all of them fit.

@@ -195,10 +195,10 @@ func TestEndlessScript(t *testing.T) {
 func TestFailingScript(t *testing.T) {
 	s := newStage(t)
 	out := s.play("fails", nil)
-	if out.Kind != motorloop.Failed || out.Failure.Reason != motorloop.ReasonRepeatedToolFailure || out.Hint == "" {
+	if out.Kind != motorloop.Failed || out.Failure.Reason != motorloop.ReasonStuck || out.Hint == "" {
 		t.Fatalf("%+v %+v", out, out.Failure)
 	}
-	s.wantKinds(map[string]int{"turn": 3, "hint": 1})
+	s.wantKinds(map[string]int{"turn": 4, "hint": 1})
 	out = s.play("fails", func(cfg *motorloop.Config) {
 		cfg.Attempt, cfg.RecoveryContext = 1, "Attempt 1 failed.\nThe person says:\nMake the file first."
 	})

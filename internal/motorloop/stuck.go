@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// An attempt is stuck when it goes in a circle: the same call with the same result again and again, or two calls in turn. A
+// program that ends with another status than 0 has a result like any other: tests that fail, a search without a match.
+const (
+	// sameResults is how many times in a row the same call may have the same result, sameErrors how many times the tool may
+	// fail in the same way.
+	sameResults = 4
+	sameErrors  = 3
+	// alternations is how many calls in a row may alternate between two, with the same two results.
+	alternations = 6
+	// warnedAlternations is the call of them that has the warning.
+	warnedAlternations = 4
+)
+
+// step is a call with what came of it.
+type step struct {
+	turn, call int
+	tool, args string
+	ok         bool
+	code       string
+	output     string
+}
+
+// circle is what the calls up to one come to. All of it is counted in turns: a model that makes the same call twice in one answer
+// has not seen the first result when it makes the second.
+type circle struct {
+	// last is the newest call, and other the one with which it alternates.
+	last, other step
+	// before are the turns of the newest calls, the newest first.
+	before []int
+	// same is how often in a row the newest call was made with the same result, alternating how many calls in a row alternate.
+	same, alternating int
+	// refused is how many turns the newest calls are of that could not be carried out, refusedIn the last of these turns.
+	refused, refusedIn int
+}
+
+// next adds a call. Calls that are waited for, and those of which nothing is known, break every row.
+func (c *circle) next(t *Turn, turn, call int) {
+	s, counts := stepOf(t, turn, call, c)
+	c.refuse(s)
+	switch {
+	case !counts:
+		c.last, c.other, c.same, c.alternating, c.before = step{}, step{}, 0, 0, nil
+		return
+	case c.same > 0 && s.turn == c.last.turn && s.equals(c.last):
+		return
+	case c.same == 0:
+		c.same, c.alternating = 1, 1
+	case s.equals(c.last):
+		c.same, c.alternating = c.same+1, 1
+	case c.alternating > 1 && s.equals(c.other):
+		c.same, c.alternating, c.other = 1, c.alternating+1, c.last
+	default:
+		c.same, c.alternating, c.other = 1, 2, c.last
+	}
+	c.last = s
+	c.before = append([]int{turn}, c.before[:min(len(c.before), alternations)]...)
+}
+
+// refuse counts the turns that end with calls that could not be carried out.
+func (c *circle) refuse(s step) {
+	if !notCarriedOut(s) {
+		c.refused = 0
+		return
+	}
+	if c.refused == 0 || c.refusedIn != s.turn {
+		c.refused++
+	}
+	c.refusedIn = s.turn
+}
+
+// stepOf gives a call of a settled turn, and whether its repetition counts. That of a call whose result said that it may succeed
+// next time does not, nor that of a question. A refused repetition has the result of the call that it repeats.
+func stepOf(t *Turn, turn, call int, c *circle) (step, bool) {
+	made, res := t.Calls[call], t.Results[call]
+	s := step{turn: turn, call: call, tool: made.Tool, args: canonical(made.Arguments)}
+	if res == nil {
+		return s, false
+	}
+	if res.ErrorCode == CodeRepeatedCall && c.same > 0 && s.tool == c.last.tool && s.args == c.last.args {
+		s.ok, s.code, s.output = c.last.ok, c.last.code, c.last.output
+		return s, true
+	}
+	s.ok, s.code, s.output = res.OK, res.ErrorCode, res.Output
+	if strings.HasSuffix(made.Arguments, argumentsCutMark) && s.code == toolapi.CodeTooLarge {
+		// The tool was not called. One that was and finds a file too large gives the same code.
+		s.code = toolapi.CodeInvalidArguments
+	}
+	if res.OutputFile != "" {
+		// The name of the file has the id of the call in it.
+		s.output = strings.ReplaceAll(s.output, res.OutputFile, "")
+	}
+	return s, !res.Retryable && made.Tool != toolapi.ToolAskUser
+}
+
+func (s step) equals(o step) bool {
+	return s.tool == o.tool && s.ok == o.ok && s.code == o.code && s.output == o.output && s.args == o.args
+}
+
+// failed says whether the tool failed, which is more than that a program ended with another status than 0.
+func (s step) failed() bool { return !s.ok && !strings.HasPrefix(s.code, "exit_") }
+
+// most is how many times in a row the call may be made with this result.
+func (s step) most() int {
+	if s.failed() {
+		return sameErrors
+	}
+	return sameResults
+}
+
+// notCarriedOut says whether a call came to nothing before anything was done: it was no call of a tool that there is, or the rules of
+// the run or a person forbade it.
+func notCarriedOut(s step) bool {
+	return slices.Contains([]string{
+		toolapi.CodeInvalidArguments, toolapi.CodeUnknownTool, toolapi.CodeToolNotGranted, CodeTooManyCalls, CodeRepeatedCall,
+		toolapi.CodeCommandNotAllowed, toolapi.CodeDomainNotAllowed,
+		toolapi.CodeDomainDenied, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired,
+	}, s.code)
+}
+
+// circleOf gives what the calls of the turns come to.
+func circleOf(turns []*Turn) *circle {
+	c := &circle{}
+	for i, t := range turns {
+		for n := range t.Calls {
+			c.next(t, i, n)
+		}
+	}
+	return c
+}
+
+// stuck finds that the attempt goes in a circle.
+func stuck(_ Config, turns []*Turn) *Failure {
+	c := circleOf(turns)
+	f := &Failure{Category: ToolFailure, Reason: ReasonStuck, Retryable: true}
+	switch {
+	case c.same >= c.last.most() && c.same > 0:
+		came := "with the same result each time, last: "
+		if c.last.failed() {
+			came = fmt.Sprintf("and it failed in the same way each time (code %s), last: ", c.last.code)
+		}
+		f.Message = fmt.Sprintf("The model made the same call %d times in a row, %s, %s%s. Say in a retry what to do instead.",
+			c.same, c.last.shown(), came, quoted(c.last.output))
+	case c.alternating >= alternations && c.warned():
+		f.Message = fmt.Sprintf("The model alternated between the same two calls, with the same results each time, %d calls in a row: %s and %s, last: %s. "+
+			"Say in a retry what to do instead.", c.alternating, c.other.shown(), c.last.shown(), quoted(c.last.output))
+	default:
+		return nil
+	}
+	return f
+}
+
+// warned says whether the model has seen the warning when it made the newest of the alternating calls.
+func (c *circle) warned() bool {
+	return c.before[0] > c.before[alternations-warnedAlternations]
+}
+
+// repeatedToolFailure finds that the calls of the last turns could not be carried out. Calls of one turn count once.
+func repeatedToolFailure(_ Config, turns []*Turn) *Failure {
+	c := circleOf(turns)
+	if c.refused < bailout {
+		return nil
+	}
+	t := turns[c.refusedIn]
+	last := len(t.Calls) - 1
+	return &Failure{
+		Category: ToolFailure, Reason: ReasonRepeatedToolFailure, Retryable: true,
+		Message: fmt.Sprintf("The model made calls in %d turns in a row that could not be carried out, the last one of %s (code %s): %s. "+
+			"Say in a retry how to do it, or allow what it lacks.",
+			c.refused, t.Calls[last].Tool, t.Results[last].ErrorCode, quoted(t.Results[last].Output)),
+	}
+}
+
+// shown names a call for a message.
+func (s step) shown() string {
+	const size = 150
+	return s.tool + " " + headOf(s.args, size)
+}
+
+// quoted is the beginning of an output for a message.
+func quoted(output string) string { return `"` + head(output) + `"` }
+
+// callAt is a call of the conversation.
+type callAt struct {
+	index int32
+	call  int
+}
+
+// warnings are what the model is told beside results before its attempt ends. They follow from the turns up to the one that they
+// stand in, so that what was sent stays as it was.
+func warnings(cfg Config, turns []*Turn) map[callAt]string {
+	found := map[callAt]string{}
+	c := &circle{}
+	for i, t := range turns {
+		if !t.Settled() {
+			break
+		}
+		for n := range t.Calls {
+			c.next(t, i, n)
+			if text := c.warning(cfg, n == len(t.Calls)-1); text != "" && c.atNewest(i, n) {
+				found[callAt{t.Index, n}] = text
+			}
+		}
+	}
+	return found
+}
+
+// atNewest says whether the call is the newest that counts, and none that a former one of its turn stands for.
+func (c *circle) atNewest(turn, call int) bool {
+	return c.refused > 0 || c.last.turn == turn && c.last.call == call
+}
+
+const howToWait = "If you wait for something, make one call that returns when it has happened"
+
+func (c *circle) warning(cfg Config, lastOfTurn bool) string {
+	wait := howToWait
+	if slices.Contains(cfg.Tools, toolapi.ToolBash) {
+		wait += ", for example bash with: until COMMAND; do sleep 2; done"
+	}
+	instead := "Change the arguments, use another tool, or finish with what you have. " + wait + "."
+	switch {
+	case c.refused == bailout-1 && lastOfTurn:
+		return fmt.Sprintf("[warning: calls of your last %d answers could not be carried out. If that happens once more, the attempt ends. "+
+			"Compare names and arguments with the definitions of your tools, or finish with what you have.]", c.refused)
+	case c.refused > 0:
+		return ""
+	case c.same > 1 && c.same >= c.last.most()-1:
+		return fmt.Sprintf("[warning: you made this call %d times in a row, and the result was the same each time. One more ends the attempt. %s]",
+			c.same, instead)
+	case c.alternating >= warnedAlternations:
+		return fmt.Sprintf("[warning: your last %d calls alternate between the same two, with the same results each time. "+
+			"If you make both once more, the attempt ends. %s]", c.alternating, instead)
+	}
+	return ""
+}

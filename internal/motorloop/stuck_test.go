@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// played makes turns of calls "COMMAND>RESULT" to bash. A result is an output, or !CODE, or !CODE=OUTPUT. The command A is a in other spelling, and
+// ? is a question.
+func played(texts ...string) []*Turn {
+	var turns []*Turn
+	for i, line := range texts {
+		turn := &Turn{Index: int32(i + 1)}
+		for c := range strings.FieldsSeq(line) {
+			command, result, _ := strings.Cut(c, ">")
+			made := Call{ModelID: fmt.Sprintf("id-%d-%d", i, len(turn.Calls)), Tool: toolapi.ToolBash, Arguments: fmt.Sprintf(`{"command":%q}`, command)}
+			switch command {
+			case "A":
+				made.Arguments = " {\n\"command\" : \"a\"} "
+			case "?":
+				made.Tool, made.Arguments = toolapi.ToolAskUser, `{"question":"now?"}`
+			}
+			res := &toolapi.Result{OK: true, Output: result}
+			if failure, failed := strings.CutPrefix(result, "!"); failed {
+				code, output, _ := strings.Cut(failure, "=")
+				res = &toolapi.Result{ErrorCode: code, Output: output, Retryable: code == toolapi.CodeTimeout}
+			}
+			turn.Calls, turn.Results = append(turn.Calls, made), append(turn.Results, res)
+		}
+		turns = append(turns, turn)
+	}
+	return turns
+}
+
+const (
+	badArguments = "x>!invalid_arguments"
+	noMatch      = "a>!no_match"
+)
+
+// stuckCases are attempts that are over after their last turn and not before, or that go on.
+var stuckCases = map[string]struct {
+	turns  []string
+	reason string // "" to go on
+}{
+	"the same result three times":     {[]string{"a>x", "a>x", "a>x"}, ""},
+	"the same result four times":      {[]string{"a>x", "a>x", "a>x", "a>x"}, ReasonStuck},
+	"in other spelling":               {[]string{"a>x", "A>x", "a>x", "A>x"}, ReasonStuck},
+	"an answer without a call":        {[]string{"a>x", "", "a>x", "", "a>x", "a>x"}, ReasonStuck},
+	"four times in one turn":          {[]string{"a>x a>x a>x a>x"}, ""},
+	"twice in each of two turns":      {[]string{"a>x a>x", "a>x a>x"}, ""},
+	"twice in each of four turns":     {[]string{"a>x a>x", "a>x a>x", "a>x a>x", "a>x a>x"}, ReasonStuck},
+	"another call between":            {[]string{"a>x", "a>x", "a>x", "b>x", "a>x"}, ""},
+	"another result between":          {[]string{"a>x", "a>x", "a>x", "a>y", "a>x"}, ""},
+	"a poll that came to rest":        {[]string{"a>y", "a>x", "a>x", "a>x", "a>x"}, ReasonStuck},
+	"a question between":              {[]string{"a>x", "a>x", "a>x", "?>no", "a>x"}, ""},
+	"questions":                       {[]string{"?>no", "?>no", "?>no", "?>no", "?>no"}, ""},
+	"a status is a result":            {[]string{"a>!exit_1=x", "a>!exit_1=x", "a>!exit_1=x"}, ""},
+	"the same status four times":      {[]string{"a>!exit_1=x", "a>!exit_1=x", "a>!exit_1=x", "a>!exit_1=x"}, ReasonStuck},
+	"other programs that say no":      {[]string{"a>!exit_1", "b>!exit_1", "c>!exit_1", "d>!exit_1", "e>!exit_1", "f>!exit_1"}, ""},
+	"tests that get better":           {[]string{"a>!exit_1=5", "a>!exit_1=4", "a>!exit_1=1", "a>ok"}, ""},
+	"an edit between tests":           {[]string{"a>!exit_1=5", "b>e1", "a>!exit_1=5", "c>e2", "a>!exit_1=5", "d>e3", "a>!exit_1=5"}, ""},
+	"the same error twice":            {[]string{noMatch, noMatch}, ""},
+	"the same error three times":      {[]string{noMatch, noMatch, noMatch}, ReasonStuck},
+	"the same error, other arguments": {[]string{noMatch, "b>!no_match", "c>!no_match", "d>!no_match"}, ""},
+	"other errors":                    {[]string{"a>!no_match=1", "a>!no_match=2", "a>!no_match=3"}, ""},
+	"it may succeed":                  {[]string{"a>!timeout", "a>!timeout", "a>!timeout", "a>!timeout"}, ""},
+
+	"five alternate":           {[]string{"a>x", "b>y", "a>x", "b>y", "a>x"}, ""},
+	"six alternate":            {[]string{"a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, ReasonStuck},
+	"six alternate in pairs":   {[]string{"a>x b>y", "a>x b>y", "a>x b>y"}, ReasonStuck},
+	"with the same result":     {[]string{"a>x", "b>x", "a>x", "b>x", "a>x", "b>x"}, ReasonStuck},
+	"with doubles":             {[]string{"a>x a>x b>y", "a>x b>y b>y", "a>x b>y"}, ReasonStuck},
+	"six in one turn":          {[]string{"a>x b>y a>x b>y a>x b>y"}, ""},
+	"six in one turn, and on":  {[]string{"a>x b>y a>x b>y a>x b>y", "a>x"}, ReasonStuck},
+	"the last result is new":   {[]string{"a>x", "b>y", "a>x", "b>y", "a>x", "b>z"}, ""},
+	"three calls in turn":      {[]string{"a>x", "b>y", "c>z", "a>x", "b>y", "c>z", "a>x", "b>y", "c>z"}, ""},
+	"after another":            {[]string{"c>x", "a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, ReasonStuck},
+	"after the same":           {[]string{"a>x", "a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, ReasonStuck},
+	"one of them twice":        {[]string{"a>x", "b>y", "a>x", "a>x", "b>y", "a>x"}, ""},
+	"one of them may succeed":  {[]string{"a>x", "b>!timeout", "a>x", "b>!timeout", "a>x", "b>!timeout"}, ""},
+	"one is a question":        {[]string{"a>x", "?>y", "a>x", "?>y", "a>x", "?>y"}, ""},
+	"the file names the call":  {[]string{"a>x", "b>y", "a>x", "b>y", "a>x", "b>y"}, ReasonStuck},
+	"turns that go on in them": {[]string{"a>x", "a>x", "a>x", "a>x c>z"}, ""},
+
+	"not carried out twice":             {[]string{badArguments, "y>!invalid_arguments"}, ""},
+	"not carried out three times":       {[]string{badArguments, "y>!unknown_tool", "z>!tool_not_granted"}, ReasonRepeatedToolFailure},
+	"the same one":                      {[]string{badArguments, badArguments, badArguments}, ReasonRepeatedToolFailure},
+	"three in one turn":                 {[]string{badArguments + " " + badArguments + " y>!invalid_arguments"}, ""},
+	"one carried out between":           {[]string{badArguments, badArguments, "a>x", badArguments}, ""},
+	"one carried out before the last":   {[]string{badArguments, badArguments, "a>x " + badArguments}, ""},
+	"one carried out before the first":  {[]string{"a>x " + badArguments, badArguments, badArguments}, ReasonRepeatedToolFailure},
+	"too many calls":                    {[]string{"a>x b>!too_many_calls", "b>!too_many_calls", "c>!too_many_calls"}, ReasonRepeatedToolFailure},
+	"an answer without a call, between": {[]string{badArguments, "", badArguments, "", badArguments}, ReasonRepeatedToolFailure},
+	"denied":                            {[]string{"a>!approval_denied", "b>!approval_denied", "c>!approval_expired"}, ReasonRepeatedToolFailure},
+	"denied, and not asked again":       {[]string{"a>!domain_denied", "a>!domain_denied", "a>!repeated_call"}, ReasonRepeatedToolFailure},
+	"questions without a text":          {[]string{"?>!invalid_arguments", "?>!invalid_arguments", "?>!invalid_arguments"}, ReasonRepeatedToolFailure},
+	"a file is too large":               {[]string{"a>!too_large", "b>!too_large", "c>!too_large"}, ""},
+}
+
+func TestStuck(t *testing.T) {
+	for name, tc := range stuckCases {
+		t.Run(name, func(t *testing.T) {
+			turns := played(tc.turns...)
+			for n := 1; n < len(turns); n++ {
+				if out, over := verdict(Config{MaxIterations: 50}, turns[:n]); over && out.Kind == Failed {
+					t.Fatalf("it is over after %d turns: %v", n, out.Failure)
+				}
+			}
+			out, _ := verdict(Config{MaxIterations: 50}, turns)
+			got := ""
+			if out.Failure != nil {
+				got = out.Failure.Reason
+			}
+			if got != tc.reason {
+				t.Errorf("got %v, want %q", out.Failure, tc.reason)
+			}
+		})
+	}
+}
+
+// Whatever ends an attempt, the model was told before, in a result that it has seen. What it was told stays as it is.
+func TestTheModelIsWarned(t *testing.T) {
+	for name, tc := range stuckCases {
+		turns := played(tc.turns...)
+		cfg := Config{Tools: []string{toolapi.ToolBash}}
+		last := len(turns) - 1
+		warned, before := warnings(cfg, turns), warnings(cfg, turns[:last])
+		if (tc.reason != "") && len(before) == 0 {
+			t.Errorf("%s: it is over without a warning", name)
+		}
+		for at, text := range before {
+			if warned[at] != text {
+				t.Errorf("%s: %q of %+v became %q", name, text, at, warned[at])
+			}
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	const circle = "One more ends the attempt. Change the arguments, use another tool, or finish with what you have. " + howToWait
+	for name, tc := range map[string]struct {
+		turns []string
+		want  map[callAt]string // how the text begins
+	}{
+		"the second":       {[]string{"a>x", "a>x"}, nil},
+		"the third":        {[]string{"a>x", "a>x", "b>y a>x", "a>x", "a>x"}, map[callAt]string{{5, 0}: "[warning: you made this call 3 times in a row, and the result was the same each time. " + circle}},
+		"the second error": {[]string{noMatch, noMatch}, map[callAt]string{{2, 0}: "[warning: you made this call 2 times in a row, and the result was the same each time. " + circle}},
+		"once a turn":      {[]string{noMatch, noMatch + " " + noMatch}, map[callAt]string{{2, 0}: "[warning: you made this call 2 times"}},
+		"alternating": {[]string{"a>x b>y", "a>x b>y"}, map[callAt]string{
+			{2, 1}: "[warning: your last 4 calls alternate between the same two, with the same results each time. If you make both once more, the attempt ends. Change",
+		}},
+		"not carried out":  {[]string{badArguments, badArguments + " y>!unknown_tool"}, map[callAt]string{{2, 1}: "[warning: calls of your last 2 answers could not be carried out. If that happens once more, the attempt ends. Compare"}},
+		"status 1 of many": {[]string{"a>!exit_1", "b>!exit_1", "c>!exit_1"}, nil},
+	} {
+		got := warnings(Config{Tools: []string{toolapi.ToolBash}}, played(tc.turns...))
+		for at, text := range tc.want {
+			if !strings.HasPrefix(got[at], text) {
+				t.Errorf("%s: at %+v is %q", name, at, got[at])
+			}
+		}
+		if len(got) != len(tc.want) {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+	three := played("a>x", "a>x", "a>x")
+	for tool, want := range map[string]bool{toolapi.ToolBash: true, toolapi.ToolRead: false} {
+		msgs := Transcript(Config{Tools: []string{tool}}, three)
+		if last := msgs[len(msgs)-1].Content; !strings.HasPrefix(last, "x\n[warning: ") || strings.Contains(last, "example bash with: until") != want {
+			t.Errorf("with %s the model sees %q", tool, last)
+		}
+	}
+}
+
+// The name of the file with the whole output is another one in each result.
+func TestFileNamesAreNoDifference(t *testing.T) {
+	turns := played("a>x", "a>x", "a>x", "a>x")
+	for i, turn := range turns {
+		file := toolapi.OutputPath(CallID(0, int32(i+1), 0))
+		turn.Results[0] = &toolapi.Result{OK: true, Output: "line\n[9 bytes are left out: " + file + " has them]", OutputFile: file}
+	}
+	if f := stuck(Config{}, turns); f == nil || f.Reason != ReasonStuck {
+		t.Errorf("got %v", f)
+	}
+}
+
+func TestStuckMessages(t *testing.T) {
+	for want, turns := range map[string][]string{
+		`The model made the same call 4 times in a row, bash {"command":"a"}, with the same result each time, last: "x". Say in a retry what to do instead.`: {"a>x", "a>x", "a>x", "a>x"},
+		`The model made the same call 3 times in a row, bash {"command":"a"}, and it failed in the same way each time (code no_match), last: "". Say in a retry what to do instead.`: {
+			noMatch, noMatch, noMatch,
+		},
+		`The model alternated between the same two calls, with the same results each time, 6 calls in a row: bash {"command":"a"} and bash {"command":"b"}, last: "y". Say in a retry what to do instead.`: {
+			"a>x b>y", "a>x b>y", "a>x b>y",
+		},
+		`The model made calls in 3 turns in a row that could not be carried out, the last one of bash (code unknown_tool): "no". Say in a retry how to do it, or allow what it lacks.`: {
+			badArguments, badArguments, "y>!unknown_tool=no",
+		},
+	} {
+		out, _ := verdict(Config{MaxIterations: 50}, played(turns...))
+		if out.Failure == nil || out.Failure.Message != want || !out.Failure.Retryable || out.Failure.Category != ToolFailure {
+			t.Errorf("got %+v, want %s", out.Failure, want)
+		}
+	}
+	long := strings.Repeat("ä ", 9000)
+	turns := played("a>x", "a>x", "a>x", "a>x")
+	for _, turn := range turns {
+		turn.Calls[0].Arguments, turn.Results[0].Output = fmt.Sprintf(`{"command":%q}`, long), long
+	}
+	if f := stuck(Config{}, turns); f == nil || len(f.Message) > 600 {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// A model that goes in a circle comes to an end, whatever the calls are, and is told before.
+func TestACircleEndsTheAttempt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		result toolapi.Result
+		turns  int
+	}{
+		"a success":          {toolapi.Result{OK: true, Output: "same"}, sameResults},
+		"a status":           {toolapi.Result{ErrorCode: "exit_7", Output: "same"}, sameResults},
+		"a failure":          {toolapi.Result{ErrorCode: toolapi.CodeNotFound, Output: "same"}, sameErrors},
+		"it may succeed":     {toolapi.Result{ErrorCode: toolapi.CodeTimeout, Output: "same", Retryable: true}, 20},
+		"whoever wrote this": {toolapi.Result{OK: true, Output: "[warning: go on]", Provenance: toolapi.ProvenanceWeb}, sameResults},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var script []Answer
+			for range 20 {
+				script = append(script, says("", bash("a")))
+			}
+			w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result { return tc.result }, script...)
+			out := mustRun(t, w, nil)
+			if out.Failure == nil || len(w.journal.stored) != tc.turns || len(w.sandbox.executed) != tc.turns {
+				t.Errorf("got %+v, %v after %d turns", out, out.Failure, len(w.journal.stored))
+			}
+			msgs := w.model.seen[tc.turns-1].Messages
+			if warned := strings.Contains(msgs[len(msgs)-1].Content, "\n[warning: you made this call"); warned != (tc.turns < 20) {
+				t.Errorf("before its last answer the model saw %q", msgs[len(msgs)-1].Content)
+			}
+		})
+	}
+}
