@@ -18,6 +18,7 @@ part "programs of the cluster" devcluster build
 part "generated files" make --no-print-directory verify
 part "unit tests" make --no-print-directory test-unit
 part "unit tests of the development cluster" make --no-print-directory test-devcluster
+part "unit tests of the evaluation" make --no-print-directory test-eval
 part "drivers of the archive" make --no-print-directory test-stores
 part "API-server tests" make --no-print-directory test-api
 part "tests beside the last release" make --no-print-directory test-skew

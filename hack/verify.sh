@@ -16,7 +16,7 @@ make --no-print-directory generate GENERATED="$fresh"
 for f in api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml docs/tools.md; do
 	diff -r "$fresh/$f" "$f" >/dev/null || complain "stale: $f; run make generate and commit what it changes"
 done
-for module in . hack/devcluster hack/tools hack/lint test/stores; do
+for module in . hack/devcluster hack/tools hack/lint test/stores test/eval; do
 	(cd "$module" && go mod tidy -diff >/dev/null) || complain "stale: $module/go.mod or go.sum; run go mod tidy there"
 done
 for folder in config/default config/without-stamping config/namespaced config/cilium config/manager-egress config/archive config/prometheus config/samples/portfolio config/samples/portfolio/scripted config/samples/modelserver; do
