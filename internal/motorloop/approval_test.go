@@ -208,7 +208,7 @@ func TestForbiddenCalls(t *testing.T) {
 // Nobody is asked about a call that is not made in any case.
 func TestRefusedCallsAskNobody(t *testing.T) {
 	w, _ := gatedWorld(t, Config{}, nil, says("",
-		call(toolapi.ToolBash, `{"command":["gated"]}`), call(toolapi.ToolWrite, `{"path":"gated","content":""}`), call("gated", "{}"), request(""),
+		call(toolapi.ToolBash, `{"command":{"gated":1}}`), call(toolapi.ToolWrite, `{"path":"gated","content":""}`), call("gated", "{}"), request(""),
 	), says("done"))
 	w.mustWait(t, nil, "")
 	want := []string{toolapi.CodeInvalidArguments, toolapi.CodeToolNotGranted, toolapi.CodeUnknownTool, toolapi.CodeInvalidArguments}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/toolalias"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -208,11 +209,9 @@ func (r *run) refuse(i int) *toolapi.Result {
 	case !r.catalog.knows(c.Tool) && r.cfg.withheld(c.Tool):
 		return nil
 	case !r.catalog.knows(c.Tool):
-		return refusal(toolapi.CodeUnknownTool, fmt.Sprintf(
-			"there is no tool %q: the tools are %s", c.Tool, strings.Join(offered, ", ")))
+		return refusal(toolapi.CodeUnknownTool, fmt.Sprintf("there is no tool %q: %s", c.Tool, instead(c, offered)))
 	case !slices.Contains(offered, c.Tool):
-		return refusal(toolapi.CodeToolNotGranted, fmt.Sprintf(
-			"this run was not granted the tool %q: the tools are %s", c.Tool, strings.Join(offered, ", ")))
+		return refusal(toolapi.CodeToolNotGranted, fmt.Sprintf("this run was not granted the tool %q: %s", c.Tool, instead(c, offered)))
 	}
 	if err := r.checkArguments(c); err != nil {
 		msg := err.Error()
@@ -225,6 +224,15 @@ func (r *run) refuse(i int) *toolapi.Result {
 		return refusal(CodeRepeatedCall, repeatedText)
 	}
 	return nil
+}
+
+// instead says what to call in place of a tool that is not offered.
+func instead(c *Call, offered []string) string {
+	tools := "the tools are " + strings.Join(offered, ", ")
+	if use := toolalias.Use(c.Tool, c.Arguments, offered); use != "" {
+		return use + "; " + tools
+	}
+	return tools
 }
 
 // checkArguments says what is wrong with the arguments of a call. Of those of the calls that a person decides the schema

@@ -72,7 +72,12 @@ func TestRefusals(t *testing.T) {
 		"too large":        {call("write", `{"path":"a","content":"`+strings.Repeat("x", toolapi.MaxArgumentsBytes)+`"}`), toolapi.CodeTooLarge, "98304 bytes"},
 		"empty question":   {question(" \n"), toolapi.CodeInvalidArguments, "question"},
 		"long question":    {question(strings.Repeat("ä", toolapi.MaxQuestion+1)), toolapi.CodeInvalidArguments, "a string of 1 to 4096 characters, not a string of 4097 characters"},
-		"case of a name":   {call("ask_user", `{"Question":"q"}`), toolapi.CodeInvalidArguments, `there is no argument "Question"`},
+		"folder":           {call("bash", `{"command":"a","cwd":"src"}`), toolapi.CodeInvalidArguments, `begin it with "cd FOLDER &&".`},
+		"near name":        {call("bash", `{"comand":"a"}`), toolapi.CodeInvalidArguments, `Did you mean "command"?`},
+		"said twice":       {call("read", `{"path":"a","file_path":"b"}`), toolapi.CodeInvalidArguments, `It means the same as "path"`},
+		"part of a person": {call("ask_user", `{"question":"q","description":"d"}`), toolapi.CodeInvalidArguments, `there is no argument "description"`},
+		"another name":     {call("execute_bash", `{"command":"ls"}`), toolapi.CodeUnknownTool, `there is no tool "execute_bash": use bash with command; the tools are bash,`},
+		"one of ours":      {call("list", `{}`), toolapi.CodeToolNotGranted, `use bash with command: ls FOLDER; the tools are bash,`},
 		"padded question":  {call("ask_user", `{"question":"q"`+strings.Repeat(" ", toolapi.MaxAskUserBytes)+`}`), toolapi.CodeInvalidArguments, "at most 65536 bytes"},
 		"eleven options":   {call("ask_user", `{"question":"q","options":["1","2","3","4","5","6","7","8","9","10","11"]}`), toolapi.CodeInvalidArguments, "at most 10 items"},
 	}
@@ -90,6 +95,19 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("was carried out: %v", w.sandbox.executed)
 			}
 		})
+	}
+}
+
+// A call is recorded as what is made, so that whoever reads the record sees that and nothing else.
+func TestAliasesAreRecordedAsWhatIsCalled(t *testing.T) {
+	w := newWorld(t, Config{Tools: []string{"read", "bash"}}, nil,
+		says("", call("read", `{"file_path":"a","limit":"5"}`), call("bash", `{"cmd":["bash","-lc","ls"],"timeout":60000,"description":"lists"}`)),
+		says("done"))
+	mustRun(t, w, nil)
+	for i, want := range []string{`{"limit":5,"path":"a"}`, `{"command":"ls","timeoutSeconds":60}`} {
+		if got := w.journal.load()[0].Calls[i].Arguments; got != want || string(w.sandbox.executed[i].Arguments) != want {
+			t.Errorf("recorded %s, made %s, want %s", got, w.sandbox.executed[i].Arguments, want)
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 	for i, c := range a.Calls[:min(len(a.Calls), maxRecordedCalls)] {
 		id := CallID(cfg.Attempt, t.Index, i)
 		rec := Call{ID: id, ModelID: uniqueModelID(c.ModelID, id, taken), Tool: recordedTool(c.Tool)}
-		rec.Arguments = recordedArguments(c.Arguments, i, &room)
+		rec.Arguments = recordedArguments(builtin().ownArguments(rec.Tool, c.Arguments), i, &room)
 		t.Calls = append(t.Calls, rec)
 	}
 	t.Results = make([]*toolapi.Result, len(t.Calls))

@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"motorcortex.dev/motorcortex/internal/jsonbound"
+	"motorcortex.dev/motorcortex/internal/toolalias"
 )
 
 // argumentLimits are those of the arguments of a call. Each level takes a part of the stack wherever they are read.
@@ -57,13 +58,26 @@ func (c *Catalog) ValidateArguments(tool, raw string) error {
 	return t.explain(args)
 }
 
+// ownArguments gives the arguments of a call the names and types that the tool has for them. The record of an answer holds these, so
+// that approvals, policies and replays see the call that is made. Those of MCP servers are for the server to read.
+func (c *Catalog) ownArguments(tool, raw string) string {
+	t := c.find(tool)
+	if t == nil || t.server != "" {
+		return raw
+	}
+	return toolalias.Arguments(tool, t.schema, raw)
+}
+
 // explain says what is wrong with arguments that do not fit. The validator's own message names whichever field its
 // map iteration came to first, and repeats values of any size.
 func (t *catalogTool) explain(args map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if t.fields[name] == nil {
-			return fmt.Errorf("there is no argument %q: the arguments are %s",
-				shorten(name), strings.Join(t.schema.PropertyOrder, ", "))
+			msg := fmt.Sprintf("there is no argument %q: the arguments are %s", shorten(name), strings.Join(t.schema.PropertyOrder, ", "))
+			if advice := toolalias.Advice(t.Name, t.schema, name, func(other string) bool { return args[other] != nil }); advice != "" {
+				msg += ". " + advice
+			}
+			return errors.New(msg)
 		}
 	}
 	for _, name := range t.schema.PropertyOrder {
