@@ -59,10 +59,13 @@ func notes() map[string]note {
 			Example: `{"path": "src/main.py", "oldText": "return a - b", "newText": "return a + b"}`,
 		},
 		toolapi.ToolPatch: {
-			Short:   "unified diffs",
-			Limits:  "256 files of at most 1 MiB, 16 MiB together, UTF-8; no binary patches, modes, or symbolic links",
-			Errors:  file(toolapi.CodeIsDirectory, toolapi.CodeNotDirectory, toolapi.CodeNoMatch, toolapi.CodeNotText, toolapi.CodeTooLarge, toolapi.CodeDiskFull),
-			More:    "A hunk that does not fit at its line is looked for elsewhere in the file, and applied if there is only one place. A tool server that is killed in the middle of it leaves an unknown outcome, and files that may be changed in part.",
+			Short:  "patches",
+			Limits: "256 files of at most 1 MiB, 16 MiB together, UTF-8; no binary patches, modes, or symbolic links",
+			Errors: file(toolapi.CodeIsDirectory, toolapi.CodeNotDirectory, toolapi.CodeNoMatch, toolapi.CodeNotText, toolapi.CodeTooLarge, toolapi.CodeDiskFull),
+			More: "A hunk that does not fit at its line is looked for elsewhere in the file, and applied if there is only one place. The counts in its header may be wrong, and `@@` or `@@ class or function @@` is a header, too. " +
+				"The format of `*** Begin Patch` is that of Codex CLI's apply_patch, but a hunk needs one place that is meant, and a file is not moved onto another. " +
+				"Files that a patch renames or copies into each other are changed together. The result is an error if a file is not changed; it names the files that are, and says for each of the others why not. " +
+				"A tool server that is killed in the middle of it leaves an unknown outcome, and files of which some are changed and others not.",
 			Example: `{"patch": "--- a/main.py\n+++ b/main.py\n@@ -1 +1 @@\n-print(1)\n+print(2)\n"}`,
 		},
 		toolapi.ToolList: {

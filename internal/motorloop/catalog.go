@@ -49,8 +49,8 @@ func NewCatalog() *Catalog {
 				notEmpty(p["oldText"])
 			}),
 		describe[toolapi.PatchArgs](toolapi.ToolPatch,
-			"Applies a unified diff to files of the workspace: changes, creates, deletes and renames them. If one hunk does not fit, "+
-				"nothing is changed.",
+			"Applies a patch to files of the workspace: changes, creates, deletes and renames them. If one hunk of a file does not fit, "+
+				"that file stays as it was; the others are changed.",
 			func(p map[string]*jsonschema.Schema) { notEmpty(p["patch"]) }),
 		describe[toolapi.ListArgs](toolapi.ToolList,
 			"Lists files and folders of the workspace with their sizes.",

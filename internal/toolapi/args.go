@@ -168,7 +168,7 @@ type EditArgs struct {
 
 // PatchArgs are the arguments of the patch tool.
 type PatchArgs struct {
-	Patch string `json:"patch" jsonschema:"a unified diff as diff -u and git diff print it, of one file or several; all of it is applied, or nothing"`
+	Patch string `json:"patch" jsonschema:"a unified diff of one file or several, or a patch that begins with *** Begin Patch"`
 }
 
 // ListArgs are the arguments of the list tool.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
 )
 
 const goSource = `package main
@@ -85,6 +86,10 @@ func TestEdit(t *testing.T) {
 		},
 		"LF for CRLF": {"a\r\nb\r\nc", toolapi.EditArgs{OldText: "b\nc", NewText: "x"}, "", toolapi.CodeNoMatch, `It is at line 2 but for the line ends: the file has CRLF line ends; write \r\n`},
 		"CRLF for LF": {"a\nb\nc", toolapi.EditArgs{OldText: "b\r\nc", NewText: "x"}, "", toolapi.CodeNoMatch, `It is at line 2 but for the line ends: the file has LF line ends; write \n`},
+		"one hidden line shown": {
+			"a\n", toolapi.EditArgs{OldText: "a\n", NewText: strings.Repeat("b\n", 17)}, strings.Repeat("b\n", 17), "",
+			"edited f at line 1; there is now:\n" + numberedLines("b", 17),
+		},
 		"numbers of read": {
 			goSource, toolapi.EditArgs{OldText: "    11\t\treturn n + n\n    12\t}\n    13\t\n", NewText: "x"}, "", toolapi.CodeNoMatch,
 			"It has the line numbers in it that read shows",
@@ -124,6 +129,15 @@ func TestEdit(t *testing.T) {
 	if left, err := filepath.Glob(s.workspace + "/" + tempDir + "/*"); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
+}
+
+// numberedLines is the excerpt of a file with the same line again and again.
+func numberedLines(line string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(textlines.Numbered(i+1, line) + "\n")
+	}
+	return b.String()
 }
 
 func TestEditKeepsPermissions(t *testing.T) {

@@ -5,6 +5,7 @@
 package toolserver
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -108,6 +109,21 @@ func TestPatch(t *testing.T) {
 			"--- a/b/in-b\n+++ b/b/in-b\n@@ -1 +1,4 @@\n old\n+++ b/x\n+-- a/x\n+diff --git a/x b/x\n", files{"b/in-b": "old\n++ b/x\n-- a/x\ndiff --git a/x b/x\n"}, "M b/in-b +3 -0",
 		},
 		"a name with a newline": {"--- /dev/null\n+++ \"b/two\\nlines\"\n@@ -0,0 +1 @@\n+a\n", files{"two\nlines": "a\n"}, `A "two\nlines" +1 -0`},
+		"V4A": {
+			"*** Begin Patch\n*** Update File: a.txt\n-one\n+1\n*** Delete File: same\n*** Add File: x/new\n+a\n\n+b\n*** Update File: src/main.go\n*** Move to: src/prog.go\n" +
+				"@@ func thrice(n int) int {\n-\treturn n + n\n+\treturn 3 * n\n*** End Patch\n",
+			files{"a.txt": "1\ntwo\nthree\nfour\nfive\nsix\nseven\n", "same": "-", "x/": "", "x/new": "a\n\nb\n", "src/main.go": "-", "src/prog.go": goSource[:len(goSource)-len("return n + n\n}\n")] + "return 3 * n\n}\n"},
+			"The patch is applied:\nM a.txt +1 -1\n  hunk 1 at line 1\nD same +0 -8\nA x/new +3 -0\nR src/main.go -> src/prog.go +1 -1\n  hunk 1 at line 15\n",
+		},
+		"V4A, in a shell": {"apply_patch <<'EOF'\n *** Begin Patch \n  *** Delete File: end\n*** End Patch\nEOF\n", files{"end": "-"}, "D end +0 -2"},
+		"V4A, in a fence": {"```\n*** Begin Patch\n*** Update File: WORKSPACE/b/in-b\n@@\n-old\n+new\n```\nThat is all.\n", files{"b/in-b": "new\n"}, "M b/in-b"},
+		"V4A, renamed":    {"*** Begin Patch\n*** Update File: end\n*** Move to: x/end\n*** End Patch", files{"end": "-", "x/": "", "x/end": "first\nlast"}, "R end -> x/end +0 -0"},
+		"V4A, over a file": {
+			"*** Begin Patch\n*** Add File: end\n+new\n*** End Patch\n", files{"end": "new\n"}, "M end +1 -2\n  all of it is replaced: there was such a file\n",
+		},
+		"V4A, empty":            {"*** Begin Patch\n*** Add File: new\n*** End Patch\n", files{"new": ""}, "A new +0 -0"},
+		"V4A, gone and made":    {"*** Begin Patch\n*** Delete File: end\n*** Add File: end\n+new\n*** End Patch\n", files{"end": "new\n"}, "D end +0 -2\nA end +1 -0\n"},
+		"an empty line without": {"--- /dev/null\n+++ b/new\n@@ -0,0 +1,9 @@\n+a\n\n+b\n\n", files{"new": "a\n\nb\n"}, "A new +3 -0"},
 		"escapes":               {"--- /dev/null\n+++ b/e\n@@ -0,0 +1 @@\n+\x1b[2J\n", files{"e": "\x1b[2J\n"}, "A e +1 -0"},
 	}
 	s := newSandbox(t)
@@ -148,6 +164,89 @@ func TestPatchPermissions(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(s.workspace, name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
+	}
+}
+
+// The files that a patch fits to are changed though it does not fit to another; files that it renames into each other belong
+// together. Only what failed has to be written again.
+func TestPatchInPart(t *testing.T) {
+	const misfit = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-eins\n+1\n"
+	const good = "--- a/b/in-b\n+++ b/b/in-b\n@@ -1,7 +1,7 @@\n-old\n+new\n"
+	tests := map[string]struct {
+		patch  string
+		want   files
+		code   string
+		output []string
+	}{
+		"the first": {
+			misfit + good, files{"b/in-b": "new\n"}, toolapi.CodeNoMatch,
+			[]string{"A part of the patch is applied:\nM b/in-b +1 -1\nNot changed, and to be sent again alone:\na.txt: hunk 1 (line 3 of the patch, @@ -1 +1 @@) does not fit: it has \"eins\" where"},
+		},
+		"the last":     {good + misfit, files{"b/in-b": "new\n"}, toolapi.CodeNoMatch, []string{"M b/in-b +1 -1\nNot changed", "a.txt: hunk 1 (line 8 of the patch"}},
+		"one of hunks": {good + "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n@@ -3 +3 @@\n-drei\n+3\n", files{"b/in-b": "new\n"}, toolapi.CodeNoMatch, []string{"a.txt: hunk 2 (line 11"}},
+		"one of twice": {good + "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n" + misfit, files{"b/in-b": "new\n"}, toolapi.CodeNoMatch, []string{"a.txt: hunk 1 (line 13"}},
+		"a bad hunk":   {good + "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\ntwo\n-three\n+3\n" + "--- a/end\n+++ b/end\n@@ -1 +1 @@\n-first\n+1st\n", files{"b/in-b": "new\n", "end": "1st\nlast"}, toolapi.CodeInvalidArguments, []string{`a.txt: Line 10: "two" is in a hunk, and begins with none of " ", "+" and "-".`, "M end +1 -1"}},
+		"with a rename": {
+			good + "diff --git a/end b/end2\nrename from end\nrename to end2\n--- a/end2\n+++ b/end2\n@@ -1 +1 @@\n-nothing\n+x\n", files{"b/in-b": "new\n"}, toolapi.CodeNoMatch,
+			[]string{"end2: hunk 1 (line 11", "With it, these stay as they were: end, end2\n"},
+		},
+		"V4A": {
+			"*** Begin Patch\n*** Update File: a.txt\n@@\n-eins\n+1\n*** Delete File: none\n*** Delete File: end\n*** End Patch\n", files{"end": "-"}, toolapi.CodeNoMatch,
+			[]string{"D end +0 -2\nNot changed", "a.txt: hunk 1", "There is no file none to change"},
+		},
+		"leads out": {good + "--- a/../secret\n+++ b/../secret\n@@ -1 +1 @@\n-one\n+1\n", files{"b/in-b": "new\n"}, toolapi.CodeOutsideWorkspace, []string{"outside of the workspace"}},
+		"one file by two names": {
+			"--- a/src/main.go\n+++ b/src/main.go\n@@ -1 +1 @@\n-package main\n+package x\n--- a/alias/main.go\n+++ b/alias/main.go\n@@ -1 +1 @@\n-package main\n+package y\n",
+			files{"src/main.go": strings.Replace(goSource, "package main", "package x", 1)}, toolapi.CodeInvalidArguments, []string{"alias/main.go and src/main.go are the same file by a link"},
+		},
+		"a folder in place of a file": {
+			"--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+a\n--- /dev/null\n+++ b/m/k/o\n@@ -0,0 +1 @@\n+a\n--- /dev/null\n+++ b/n/x\n@@ -0,0 +1 @@\n+a\n",
+			files{"n": "a\n", "m/": "", "m/k/": "", "m/k/o": "a\n"}, toolapi.CodeNotDirectory, []string{"A n +1 -0\nA m/k/o +1 -0\nNot changed", "Cannot patch n/x: a part of the path is not a folder."},
+		},
+	}
+	s := newSandbox(t)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s.clear()
+			s.writeAll(patchedTree)
+			if err := os.Symlink("src", s.workspace+"/alias"); err != nil {
+				t.Fatal(err)
+			}
+			r := s.run(toolapi.ToolPatch, toolapi.PatchArgs{Patch: test.patch})
+			if err := os.Remove(s.workspace + "/alias"); err != nil {
+				t.Fatal(err)
+			}
+			if r.OK || r.Retryable || r.ErrorCode != test.code || strings.Contains(r.Output, "othing was changed") {
+				t.Errorf("%s: %s", r.ErrorCode, r.Output)
+			}
+			for _, want := range test.output {
+				if !strings.Contains(r.Output, want) {
+					t.Errorf("%s\nwant %q", r.Output, want)
+				}
+			}
+			if got, want := tree(t, s.workspace), patchedTree.with(test.want); !maps.Equal(got, want) {
+				t.Errorf("%q\nwant %q", got, want)
+			}
+			s.wantNoTemporaries(t)
+		})
+	}
+}
+
+// Of many files that a patch does not fit to the result tells the first ones and names the others.
+func TestPatchFitsToNothing(t *testing.T) {
+	s := newSandbox(t)
+	var patch strings.Builder
+	for i := range maxPatchedFiles {
+		name := fmt.Sprintf("f%d", i)
+		s.write(name, strings.Repeat(strings.Repeat("x", 150)+"\n", 20))
+		fmt.Fprintf(&patch, "--- a/%s\n+++ b/%s\n@@ -9 +9 @@\n-y\n+z\n", name, name)
+	}
+	r := s.run(toolapi.ToolPatch, toolapi.PatchArgs{Patch: patch.String()})
+	if r.ErrorCode != toolapi.CodeNoMatch || len(r.Output) > 2*maxMisfitBytes || !strings.HasPrefix(r.Output, "The patch does not fit, and nothing was changed. f0: hunk 1") {
+		t.Errorf("%s: %d bytes: %.300s", r.ErrorCode, len(r.Output), r.Output)
+	}
+	if !strings.Contains(r.Output, "Nor does it fit to: f") || !strings.HasSuffix(r.Output, ", f254, f255\n") {
+		t.Errorf("%s", r.Output[len(r.Output)-300:])
 	}
 }
 
@@ -223,15 +322,16 @@ func TestChangesAreUndone(t *testing.T) {
 	}
 	s.write("empty", "other")
 	want["empty"] = "other"
-	err := w.changeAll([]fileChange{
+	c := &patchChange{order: []*patchedFile{
 		{local: "a.txt", before: read("a.txt"), there: true, content: "changed", mode: 0o644},
 		{local: "end", before: read("end")},
 		{local: "x/y/z", there: true, content: "new", mode: 0o644},
 		{local: "x/w", there: true, content: "new", mode: 0o644},
 		{local: "empty", before: gone, there: true, content: "changed", mode: 0o644},
-	})
-	r := w.changeFailure(err)
-	if err == nil || r.ErrorCode != toolapi.CodeNoMatch || !r.Retryable || !strings.Contains(r.Output, "empty was changed while the patch was applied") || !strings.HasSuffix(r.Output, "Nothing was changed.") {
+	}}
+	c.make(w)
+	r := patchResult([]*patchChange{c})
+	if r.OK || r.ErrorCode != toolapi.CodeNoMatch || !r.Retryable || !strings.Contains(r.Output, "empty was changed while the patch was applied") || !strings.Contains(r.Output, "nothing was changed") {
 		t.Errorf("%+v", r)
 	}
 	if got := tree(t, s.workspace); !maps.Equal(got, want) {

@@ -7,7 +7,6 @@ package toolserver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,7 +16,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// FuzzPatch: whatever the patch, nothing outside of the workspace changes, and a patch that is refused changes nothing.
+// FuzzPatch: whatever the patch, nothing outside of the workspace changes, and a patch that is refused as a whole changes
+// nothing.
 func FuzzPatch(f *testing.F) {
 	for _, seed := range []string{
 		"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-one\n+1\n",
@@ -32,6 +32,10 @@ func FuzzPatch(f *testing.F) {
 		"--- \"a/\\146\"\n+++ \"b/f\"\n@@ -1 +1 @@\n-one\n+1\n", "@@ -1 +1 @@\n-one\n+1\n", "--- a/f\r\n+++ b/f\r\n@@ -1 +1 @@\r\n-one\r\n+1\r\n",
 		"--- a/crlf\n+++ b/crlf\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n", "--- a/f\n+++ b/f\n@@ -1,0 +2,0 @@\n", "diff --git \"a/f\" f\nnew file mode 100644\n",
 		"--- a/f\t1970-01-01 00:00:00 +0000\n+++ b/f\n@@ -0,0 +1 @@\n+x\n", "GIT binary patch\n", "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n\n-three\n+3\n",
+		"--- a/f\n+++ b/f\n@@ -1,30 +1,9 @@\n-one\n+1\n two\n--- a/dir/file\n+++ b/dir/file\n@@ two @@\n-outside\n+x\n", "--- a/f\n+++ b/f\n@@\n-one\n+1\n",
+		"*** Begin Patch\n*** Update File: f\n*** Move to: x/y\n@@ one\n-two\n+2\n*** End of File\n*** Delete File: crlf\n*** Add File: dir/file\n+x\n\n+y\n*** End Patch\n",
+		"*** Begin Patch\n*** Add File: ../escaped\n+x\n*** Add File: up/escaped\n+x\n*** Add File: rel\n+x\n*** Add File: newout\n+x\n*** End Patch\n",
+		"*** Update File: abs\n@@\n-secret\n+x\n*** Delete File: abs\n*** Delete File: up/secret\n", "*** Update File: f\n*** Move to: ../f\n-one\n+x\n", "*** Delete File: dir\n*** Add File: f/x\n+y\n",
 	} {
 		f.Add(seed)
 	}
@@ -51,7 +55,8 @@ func FuzzPatch(f *testing.F) {
 		}
 		r := w.patchTool(context.Background(), job{args: args, limit: toolapi.MaxOutputBytes})
 		after := tree(t, base)
-		if !r.OK && (r.ErrorCode == "" || r.ErrorCode == toolapi.CodeInternal || !maps.Equal(before, after)) {
+		inPart := strings.HasPrefix(r.Output, "A part of the patch is applied:\n")
+		if !r.OK && (r.ErrorCode == "" || r.ErrorCode == toolapi.CodeInternal || !inPart && !maps.Equal(before, after)) {
 			t.Fatalf("%q: %+v\n%q\n%q", patch, r, before, after)
 		}
 		for _, all := range []files{before, after} {
@@ -82,41 +87,6 @@ func clearMade(t *testing.T, dir string) {
 			}
 		}
 	}
-}
-
-// FuzzHunks: what a patch does to a text is what its hunks say, and lines that no hunk names stay as they are.
-func FuzzHunks(f *testing.F) {
-	for _, seed := range [][2]string{
-		{"--- f\n+++ f\n@@ -1 +1 @@\n-a\n+b\n", "a\nc\n"}, {"--- f\n+++ f\n@@ -1,0 +2 @@\n+b\n", "a\nc\n"},
-		{"--- f\n+++ f\n@@ -3,2 +3 @@\n c\n-d\n@@ -1 +1,2 @@\n-a\n+b\n+c\n", "x\na\nb\nc\nd"}, {"--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-c\n+d\n", "a\r\nc\r\n"},
-		{"--- f\n+++ f\n@@ -2 +2 @@\n-c\n\\ No newline at end of file\n+d\n\\ No newline at end of file\n", "a\nc"}, {"--- f\n+++ f\n@@ -1 +1 @@\n a\n-b\n+c\n", " a\nb \n"},
-		{"diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n@@ -1,3 +1 @@ x\n-a\n-b\n c\n", "a\nb\nc\n"}, {"--- f\n+++ f\n@@ -1 +0,0 @@\n-a\n", "a\n"},
-		{"--- f\n+++ f\n@@ -0,0 +1 @@\n+a\n", ""}, {"--- f\n+++ f\n@@ -1,2 +1,2 @@\n\n-a\n+b\n", "\na\n"},
-	} {
-		f.Add(seed[0], seed[1])
-	}
-	f.Fuzz(func(t *testing.T, patch, content string) {
-		parsed, err := parsePatch(patch)
-		if err != nil {
-			return
-		}
-		for _, fp := range parsed {
-			changed, movedHunks, err := applyHunks(context.Background(), content, fp.hunks)
-			if err != nil {
-				if _, ok := errors.AsType[*misfit](err); !ok {
-					t.Fatal(err)
-				}
-				continue
-			}
-			added, removed := fp.counts()
-			if got, want := len(splitLines(changed)), len(splitLines(content))+int(added-removed); got != want {
-				t.Fatalf("%q of %q: %q has %d lines, want %d", patch, content, changed, got, want)
-			}
-			if len(fp.hunks) == 0 && changed != content || len(movedHunks) > len(fp.hunks) {
-				t.Fatalf("%q of %q: %q", patch, content, changed)
-			}
-		}
-	})
 }
 
 // A program swaps a folder for a link that leads out, over and over, while files are changed by a path through it.

@@ -37,7 +37,7 @@ func randomCall(r *rand.Rand, tools []string, n int) toolapi.Call {
 			".motor/output/r1.txt", strings.Repeat("x/", 3000))
 	}
 	text := func() string {
-		return pick("", "one\ntwo\nthree\n", strings.Repeat("line é\n", 3000), "\x00\xff\x1b[31m", "two", "{}", "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n")
+		return pick("", "one\ntwo\nthree\n", strings.Repeat("line é\n", 3000), "\x00\xff\x1b[31m", "two", "{}", "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n", "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+zwei\n*** Add File: dir/b.txt\n+b\n*** End Patch\n")
 	}
 	code := func() (language, source string) {
 		language = pick(toolapi.LanguagePython, toolapi.LanguageJavaScript, "perl")

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
 )
 
 const (
@@ -90,7 +91,7 @@ func (e *edit) find() *toolapi.Result {
 		bad = failure(toolapi.CodeNoMatch, "oldText is not in %s, and nothing was changed. %s", e.name, missingText(e.content, e.args.OldText))
 	case len(e.at) > 1 && !e.args.ReplaceAll:
 		bad = failure(toolapi.CodeNotUnique, "oldText is in %s %d times, at the lines %s, and nothing was changed. "+
-			"Give more of the text around the one that you mean, or replaceAll to replace every one.", e.name, len(e.at), lineNumbers(e.lines()))
+			"Give more of the text around the one that you mean, or replaceAll to replace every one.", e.name, len(e.at), textlines.List(e.lines()))
 	case size > toolapi.MaxFileBytes:
 		bad = failure(toolapi.CodeTooLarge, "%s would have %d bytes and may have %d. Nothing was changed.", e.name, size, toolapi.MaxFileBytes)
 	default:
@@ -135,9 +136,9 @@ func (e *edit) report() string {
 	if len(numbers) == 1 {
 		fmt.Fprintf(&b, "edited %s at line %d; there is now:\n", e.name, numbers[0])
 	} else {
-		fmt.Fprintf(&b, "edited %s in %d places, lines %s; there is now:\n", e.name, len(numbers), lineNumbers(numbers))
+		fmt.Fprintf(&b, "edited %s in %d places, lines %s; there is now:\n", e.name, len(numbers), textlines.List(numbers))
 	}
-	lines := splitLines(e.changed)
+	lines := textlines.Split(e.changed)
 	if len(lines) == 0 {
 		return b.String() + "[the file is empty]"
 	}
@@ -147,7 +148,7 @@ func (e *edit) report() string {
 		if shown > 0 && first-aroundEdit > shown+1 {
 			b.WriteString("       …\n")
 		}
-		b.WriteString(excerpt(lines, max(first-aroundEdit, shown+1), last+aroundEdit))
+		b.WriteString(textlines.Excerpt(lines, max(first-aroundEdit, shown+1), last+aroundEdit))
 		shown = max(shown, last+aroundEdit)
 	}
 	return b.String()
@@ -165,16 +166,16 @@ func missingText(content, text string) string {
 		if strings.Contains(text, "\r\n") {
 			what = `LF line ends; write \n in oldText and newText`
 		}
-		return fmt.Sprintf("It is at line %d but for the line ends: the file has %s.", lineAt(plainContent, at), what)
+		return fmt.Sprintf("It is at line %d but for the line ends: the file has %s.", textlines.NumberAt(plainContent, at), what)
 	}
 	if bare := readNumber.ReplaceAllString(text, ""); bare != text && bare != "" && strings.Contains(content, bare) {
 		return "It has the line numbers in it that read shows; they are not part of the file. Leave them out."
 	}
 	if at, err := findSqueezed(content, text); err == nil {
-		lines := splitLines(content)
-		first := lineAt(content, at)
-		last := min(first+strings.Count(text, "\n"), first+shownLines-1)
-		return fmt.Sprintf("It is at line %d but for white space; the file has there:\n%s", first, excerpt(lines, first, last))
+		lines := textlines.Split(content)
+		first := textlines.NumberAt(content, at)
+		last := min(first+strings.Count(text, "\n"), first+textlines.MaxExcerpt-1)
+		return fmt.Sprintf("It is at line %d but for white space; the file has there:\n%s", first, textlines.Excerpt(lines, first, last))
 	}
 	return differingLine(content, text)
 }
@@ -183,8 +184,8 @@ var errAbsent = errors.New("not there")
 
 // findSqueezed finds where the content has the text if white space is left out of both.
 func findSqueezed(content, text string) (offset int, err error) {
-	bare := squeeze(text)
-	at := strings.Index(squeeze(content), bare)
+	bare := textlines.Squeeze(text)
+	at := strings.Index(textlines.Squeeze(content), bare)
 	if bare == "" || at < 0 {
 		return 0, errAbsent
 	}
@@ -203,24 +204,24 @@ func findSqueezed(content, text string) (offset int, err error) {
 
 // differingLine finds the first line of the text in the content, and says where the lines after it begin to differ.
 func differingLine(content, text string) string {
-	wanted := splitLines(strings.Trim(text, "\r\n"))
-	if len(wanted) < 2 || len(squeeze(wanted[0])) < 3 {
+	wanted := textlines.Split(strings.Trim(text, "\r\n"))
+	if len(wanted) < 2 || len(textlines.Squeeze(wanted[0])) < 3 {
 		return "Read the file to see what it has."
 	}
-	lines := splitLines(content)
+	lines := textlines.Split(content)
 	for i, line := range lines {
-		if squeeze(line) != squeeze(wanted[0]) {
+		if textlines.Squeeze(line) != textlines.Squeeze(wanted[0]) {
 			continue
 		}
 		same := 1
-		for same < len(wanted) && i+same < len(lines) && squeeze(lines[i+same]) == squeeze(wanted[same]) {
+		for same < len(wanted) && i+same < len(lines) && textlines.Squeeze(lines[i+same]) == textlines.Squeeze(wanted[same]) {
 			same++
 		}
 		if same == len(wanted) {
 			break
 		}
 		return fmt.Sprintf("Its first line is line %d of the file; line %d of it is %q, and the file has there:\n%s",
-			i+1, same+1, shownLine(wanted[same]), excerpt(lines, i+1, i+same+1+aroundEdit))
+			i+1, same+1, textlines.Shown(wanted[same]), textlines.Excerpt(lines, i+1, i+same+1+aroundEdit))
 	}
 	return "Read the file to see what it has."
 }

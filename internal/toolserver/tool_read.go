@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
 )
 
 const (
@@ -119,7 +120,7 @@ func (p *page) line(text string, length int) {
 		p.full = true
 		return
 	}
-	clean := numbered(p.total, cleanText(text))
+	clean := textlines.Numbered(p.total, cleanText(text))
 	if p.text.Len()+len(clean) > p.room {
 		p.full = true
 		if p.lines > 0 {
@@ -132,9 +133,6 @@ func (p *page) line(text string, length int) {
 	p.text.WriteString(clean)
 	p.lines++
 }
-
-// numbered is a line as it is shown, with its number before it as cat -n has it.
-func numbered(number int, line string) string { return fmt.Sprintf("%6d\t%s", number, line) }
 
 func (p *page) result(name string) toolapi.Result {
 	last := p.first + p.lines - 1

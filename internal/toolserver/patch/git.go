@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux
-
-package toolserver
+package patch
 
 import "strings"
 
-// gitHeader reads the header that git diff writes.
-func (r *patchReader) gitHeader() error {
+// gitHeader reads the header that git diff writes. It is read to its end even if it has a problem: the rest of it would be
+// taken for the header of another file.
+func (r *reader) gitHeader() {
 	g := gitHeader{line: strings.TrimRight(r.line(0)[len("diff --git "):], "\r\n")}
 	begin := r.at
+	var problem error
 	for r.at++; r.at < len(r.lines); r.at++ {
 		line := strings.TrimRight(r.line(0), "\r\n")
 		if strings.HasPrefix(line, "--- ") && (g.hasOld || !g.mentions(line) || !g.mentions(r.line(1))) {
 			break // The header of another file, as diff -u writes it.
 		}
 		known, err := g.read(line)
-		if err != nil {
-			return r.errorf("%v", err)
+		if err != nil && problem == nil {
+			problem = r.errorf("%v", err)
 		}
 		if !known {
 			break
@@ -25,11 +25,13 @@ func (r *patchReader) gitHeader() error {
 	}
 	f, err := g.file()
 	if err != nil {
-		r.at = begin
-		return r.errorf("%v", err)
+		f = &File{label: g.line}
+		if problem == nil {
+			problem = unclearf("Line %d: %v", begin+1, err)
+		}
 	}
-	r.files = append(r.files, f)
-	return nil
+	f.git, f.Problem = true, problem
+	r.add(f)
 }
 
 // gitHeader is what the lines of such a header say.
@@ -88,7 +90,7 @@ func (g *gitHeader) mentions(line string) bool {
 		return false
 	}
 	name, _, _ := strings.Cut(strings.TrimRight(line[len("--- "):], "\r\n"), "\t")
-	return name == devNull || strings.Contains(g.line, name)
+	return name == DevNull || strings.Contains(g.line, name)
 }
 
 // fileMode reads the mode of a file that is made or removed.
@@ -99,7 +101,7 @@ func fileMode(mode string) (executable bool, err error) {
 	case "120000":
 		return false, unclear("symbolic links cannot be patched. Use bash (ln, rm).")
 	}
-	return false, unclearf("the mode %s is not that of a file. It is 100644, or 100755 for a program.", display(mode))
+	return false, unclearf("the mode %s is not that of a file. It is 100644, or 100755 for a program.", shownName(mode))
 }
 
 func plainOrQuoted(text string) (string, error) {
@@ -114,7 +116,7 @@ func plainOrQuoted(text string) (string, error) {
 }
 
 // file says what the header means.
-func (g *gitHeader) file() (*filePatch, error) {
+func (g *gitHeader) file() (*File, error) {
 	if g.from != "" || g.to != "" {
 		return g.moved()
 	}
@@ -125,28 +127,28 @@ func (g *gitHeader) file() (*filePatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &filePatch{from: from, to: to, executable: g.executable}
+	f := &File{From: from, To: to, Executable: g.executable}
 	created, deleted := g.created || g.oldNever, g.deleted || g.madeNever
 	switch {
 	case created && deleted:
 		return nil, unclear("A file is made or removed, and not both at once.")
 	case from != to:
-		return nil, unclearf(`The names %s and %s differ. To rename a file write the lines "rename from OLD" and "rename to NEW".`, display(from), display(to))
+		return nil, unclearf(`The names %s and %s differ. To rename a file write the lines "rename from OLD" and "rename to NEW".`, shownName(from), shownName(to))
 	case created:
-		f.from = ""
+		f.From = ""
 	case deleted:
-		f.to = ""
+		f.To = ""
 	}
 	return f, nil
 }
 
 // moved is the file of a header that has the lines of a rename or copy, which name it without prefixes.
-func (g *gitHeader) moved() (*filePatch, error) {
+func (g *gitHeader) moved() (*File, error) {
 	never := g.created || g.deleted || g.oldNever || g.madeNever
 	if g.from == "" || g.to == "" || g.from == g.to || never {
 		return nil, unclear(`A rename or copy is the two lines "rename from OLD" and "rename to NEW", with two names for one file.`)
 	}
-	return &filePatch{from: g.from, to: g.to, copied: g.copied}, nil
+	return &File{From: g.from, To: g.to, Copied: g.copied}, nil
 }
 
 // names are the names of both sides without prefixes. One that is not there is that of the other side, and the first line
@@ -173,7 +175,7 @@ func (g *gitHeader) names() (from, to string, err error) {
 
 // namesOfGitLine takes the two names apart that follow "diff --git". They are the same but for their prefixes.
 func namesOfGitLine(line string) (from, to string, err error) {
-	unknown := unclearf("the names in \"diff --git %s\" cannot be told apart. Write the lines \"--- a/PATH\" and \"+++ b/PATH\" after it.", display(line))
+	unknown := unclearf("the names in \"diff --git %s\" cannot be told apart. Write the lines \"--- a/PATH\" and \"+++ b/PATH\" after it.", shownName(line))
 	if strings.HasPrefix(line, `"`) {
 		from, rest, err := quotedName(line)
 		if err != nil {
