@@ -56,6 +56,7 @@ func notes() map[string]note {
 			Short:   "exact replacements",
 			Limits:  "files of at most 1 MiB, UTF-8",
 			Errors:  file(toolapi.CodeIsDirectory, toolapi.CodeNotDirectory, toolapi.CodeNoMatch, toolapi.CodeNotUnique, toolapi.CodeNotText, toolapi.CodeTooLarge, toolapi.CodeDiskFull),
+			More:    "The texts get the line ends of the file, if those are all alike.",
 			Example: `{"path": "src/main.py", "oldText": "return a - b", "newText": "return a + b"}`,
 		},
 		toolapi.ToolPatch: {

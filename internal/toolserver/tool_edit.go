@@ -52,7 +52,7 @@ func (w *workspace) editTool(_ context.Context, j job) toolapi.Result {
 	if err != nil {
 		return w.fileFailure("edit", args.Path, err)
 	}
-	e := edit{args: args, name: display(local), content: content}
+	e := edit{args: withLineEnds(content, args), name: display(local), content: content}
 	if bad := e.find(); bad != nil {
 		return *bad
 	}
@@ -69,6 +69,22 @@ type edit struct {
 	content string
 	at      []int // offsets of what is replaced, in the order of the file
 	changed string
+}
+
+// withLineEnds gives the texts the line ends of the file, if those are all alike: a model does not see which a file has, and
+// new lines with other ends would make a mixture of it. Where the text itself is about line ends, it stays as it is.
+func withLineEnds(content string, args toolapi.EditArgs) toolapi.EditArgs {
+	ends, returns := strings.Count(content, "\n"), strings.Count(content, "\r\n")
+	convert := func(from, to string) {
+		args.OldText, args.NewText = strings.ReplaceAll(args.OldText, from, to), strings.ReplaceAll(args.NewText, from, to)
+	}
+	switch hasReturns := strings.Contains(args.OldText, "\r"); {
+	case ends > 0 && ends == returns && !hasReturns && !strings.Contains(args.NewText, "\r"):
+		convert("\n", "\r\n")
+	case hasReturns && !strings.Contains(content, "\r"):
+		convert("\r\n", "\n")
+	}
+	return args
 }
 
 // find fills in what is replaced, or says why nothing is.
