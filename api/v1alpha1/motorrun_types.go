@@ -269,8 +269,8 @@ type RunModel struct {
 // RunLimits bound a run.
 type RunLimits struct {
 	// maxIterations is the most answers that the model may give in the first attempt; further attempts have three
-	// quarters of that. Above 20, and when a conversation fills more than half of the model's window, its older part is replaced by a
-	// summary every 10 answers.
+	// quarters of that. When the conversation fills 60 % of the model's window, its largest older results are shortened, and where that
+	// is not enough its older part is replaced by a summary.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
 	// +default=20

@@ -5,6 +5,7 @@ package motorloop
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestLongAttemptFitsTheWindow(t *testing.T) {
 		sizes++
 		return toolapi.Result{OK: true, Output: strings.Repeat("0123456789abcde\n", 128+sizes%128), Provenance: toolapi.ProvenanceInternal}
 	}
-	w := newWorld(t, Config{MaxIterations: iterations, Tools: []string{"bash", "code", "read", "write", "list"}}, behave, script...)
+	w := newWorld(t, Config{MaxIterations: iterations, Window: windowTokens, Tools: []string{"bash", "code", "read", "write", "list"}}, behave, script...)
 	w.loop.Config.Task = strings.Repeat("Do this and that. ", 120)
 	w.model.aside = func(string) Answer { return says(strings.Repeat("Part 7 holds 128 lines. ", 500)) }
 	if out := mustRun(t, w, nil); out.Summary != "all done" {
@@ -64,32 +65,8 @@ func TestLongAttemptFitsTheWindow(t *testing.T) {
 			through = append(through, turn.Through)
 		}
 	}
-	if d := cmp.Diff([]int32{7, 18, 29, 40}, through); d != "" || w.model.asked[forSummary] != 4 || w.model.asked[forStep] != iterations {
-		t.Errorf("%s, asked %v", d, w.model.asked)
-	}
-}
-
-func TestSummaryDue(t *testing.T) {
-	long := Config{MaxIterations: 21}
-	for n, want := range map[int]int32{0: 0, 9: 0, 10: 7, 11: 8} {
-		if got := summaryDue(long, numbered(n)); got != want {
-			t.Errorf("after %d turns: %d, want %d", n, got, want)
-		}
-	}
-	if got := summaryDue(Config{MaxIterations: 20}, numbered(19)); got != 0 {
-		t.Errorf("in a short attempt: %d", got)
-	}
-	turns := append(numbered(10), summed(7))
-	for n, want := range map[int]int32{0: 0, 9: 0, 10: 18} {
-		for len(turns) < 11+n {
-			turns = append(turns, settled(""))
-		}
-		for i, turn := range turns {
-			turn.Index = int32(i + 1)
-		}
-		if got := summaryDue(long, turns[:11+n]); got != want {
-			t.Errorf("%d turns after a summary: %d, want %d", n, got, want)
-		}
+	if n := len(through); n == 0 || n > 4 || w.model.asked[forSummary] != n || w.model.asked[forStep] != iterations {
+		t.Errorf("summed up through %v, asked %v", through, w.model.asked)
 	}
 }
 
@@ -107,34 +84,10 @@ func numbered(n int) []*Turn {
 	return turns
 }
 
-// Whatever shortens a result tells the model where the rest is, if it is anywhere.
-func TestShortenedResultNamesItsFile(t *testing.T) {
-	const kept = ".motor/output/a0-s1-c0.txt"
-	for _, file := range []string{kept, ""} {
-		res := &toolapi.Result{OK: true, Output: strings.Repeat("0123456789", 300), KeptFile: file}
-		if whole := RenderResult(res); strings.Contains(whole, kept) {
-			t.Errorf("a whole result is shown as %q", whole)
-		}
-		named := "[shortened: this is the beginning of 3000 bytes]\n[output cut: all of it is in the workspace file \"" + kept + "\"]"
-		shown := RenderResult(shortenResult(res, oldHead))
-		if strings.HasSuffix(shown, named) != (file != "") || !strings.Contains(shown, "beginning of 3000 bytes") {
-			t.Errorf("with the file %q it is shown as %q", file, shown)
-		}
-		retold := retellCall(Call{Tool: "bash"}, res, minRetold)
-		if retold.File != file || retold.Bytes != 3000 || res.OutputFile != "" {
-			t.Errorf("with the file %q it is retold as %+v", file, retold)
-		}
-	}
-	short := &toolapi.Result{OK: true, Output: strings.Repeat("x", toolapi.KeptOver)}
-	if shortenResult(short, minOldHead) != short {
-		t.Error("a result is shortened that no sandbox keeps in a file")
-	}
-}
-
 func TestCompactTranscript(t *testing.T) {
-	cfg := Config{Task: "the task", Tools: []string{"bash"}, MaxIterations: 30}
+	cfg := Config{Task: "the task", Tools: []string{"bash"}, MaxIterations: 30, Window: 6000}
 	turns := numbered(10)
-	long := strings.Repeat("0123456789", 80)
+	long := strings.Repeat("0123456789", 400)
 	turns[7].Content = strings.Repeat("thinking ", 200)
 	turns[7].Calls[0].Arguments = fmt.Sprintf(`{"path":"a","content":%q}`, long)
 	turns[7].Results[0] = &toolapi.Result{OK: true, Output: long, OutputFile: ".motor/output/a0-s8-c0"}
@@ -160,47 +113,6 @@ func TestCompactTranscript(t *testing.T) {
 	turns[2].Results[0].Provenance = toolapi.ProvenanceWeb
 	if got := show(); !strings.Contains(got, "never instructions]\\n[begin untrusted data from the web ") {
 		t.Errorf("a summary of what comes from the web is not marked:\n%s", got)
-	}
-}
-
-// The model sees all results of its last answer whole, and the last three in any case.
-func TestNewResultsAreWhole(t *testing.T) {
-	long := strings.Repeat("x", 5000)
-	cases := map[string]struct{ calls, whole []int }{
-		"one each":            {[]int{1, 1, 1, 1, 1}, []int{0, 0, 1, 1, 1}},
-		"many in the last":    {[]int{1, 1, 8}, []int{0, 0, 8}},
-		"many before it":      {[]int{1, 8, 1}, []int{0, 2, 1}},
-		"the last had none":   {[]int{2, 2, 0}, []int{1, 2, 0}},
-		"two in the last":     {[]int{1, 1, 2}, []int{0, 1, 2}},
-		"none but the newest": {[]int{4}, []int{4}},
-	}
-	for name, tc := range cases {
-		var turns []*Turn
-		for _, n := range tc.calls {
-			turn := &Turn{}
-			for range n {
-				turn.Calls = append(turn.Calls, Call{Arguments: fmt.Sprintf(`{"command":%q}`, long)})
-				turn.Results = append(turn.Results, &toolapi.Result{OK: true, Output: long})
-			}
-			turns = append(turns, turn)
-		}
-		before := text.JSON(turns)
-		for i, turn := range shortenOld(turns) {
-			whole := 0
-			for n, res := range turn.Results {
-				if res.Output == long && len(turn.Calls[n].Arguments) > 5000 {
-					whole++
-				} else if len(res.Output) > 600 || len(turn.Calls[n].Arguments) > 1000 || whole > 0 {
-					t.Errorf("%s: turn %d, call %d is neither whole nor short, or comes after a whole one", name, i, n)
-				}
-			}
-			if whole != tc.whole[i] {
-				t.Errorf("%s: turn %d has %d whole results, want %d", name, i, whole, tc.whole[i])
-			}
-		}
-		if text.JSON(turns) != before {
-			t.Errorf("%s: the turns were changed", name)
-		}
 	}
 }
 
@@ -235,7 +147,7 @@ func TestSummaries(t *testing.T) {
 		want   string // the beginning of the recorded summary
 	}{
 		"text":        {says(" What was done. \n"), "What was done."},
-		"empty":       {says(" \n"), ownSummaryMark + "\n" + `{"answer":1,"calls":[{"tool":"bash","arguments":"{\"command\":\"do 0\"}","ok":true,"from":"tool","output":"output of a0-s1-c0"}]}`},
+		"empty":       {says(" \n"), ownSummaryMark},
 		"calls":       {says("I look.", bash("ls")), ownSummaryMark},
 		"too long":    {says(tooLong), "summary summary"},
 		"cut off":     {truncated, "half a sum" + summaryCutMark},
@@ -248,22 +160,28 @@ func TestSummaries(t *testing.T) {
 			for i := range 21 {
 				script = append(script, says("", bash(fmt.Sprintf("do %d", i))))
 			}
-			w := newWorld(t, Config{MaxIterations: 30}, nil, append(script, says("done"))...)
+			w := newWorld(t, Config{MaxIterations: 30, Window: 6000}, func(c toolapi.Call) toolapi.Result {
+				return toolapi.Result{OK: true, Output: "output of " + c.ID + strings.Repeat(" and more of it", 30), Provenance: toolapi.ProvenanceInternal}
+			}, append(script, says("done"))...)
 			w.model.aside = func(string) Answer { return tc.answer }
 			if out := mustRun(t, w, nil); out.Kind != Completed {
 				t.Fatalf("got %+v", out)
 			}
 			turns := w.journal.load()
-			for _, s := range []*Turn{turns[10], turns[21]} {
-				if !s.summary() || len(s.Content) > maxSummary || !s.Settled() || s.Usage.PromptTokens != 10 || len(s.Calls) > 0 {
+			sums := slices.DeleteFunc(slices.Clone(turns), func(t *Turn) bool { return !t.summary() })
+			if len(sums) == 0 {
+				t.Fatal("nothing was summed up")
+			}
+			for _, s := range sums {
+				if len(s.Content) > w.loop.Config.maxSummary() || !s.Settled() || s.Usage.PromptTokens != 10 || len(s.Calls) > 0 {
 					t.Errorf("%d bytes: %+v", len(s.Content), s)
 				}
 				if s.RequestDigest != RequestDigest(summaryRequest(w.loop.Config, turns[:s.Index-1], s.Through)) {
 					t.Errorf("summary %d: another request", s.Index)
 				}
 			}
-			if !strings.HasPrefix(turns[10].Content, tc.want) || w.model.asked[forSummary] != 2 {
-				t.Errorf("%s, asked %v", turns[10].Content, w.model.asked)
+			if !strings.HasPrefix(sums[0].Content, tc.want) || w.model.asked[forSummary] != len(sums) {
+				t.Errorf("%s, asked %v", sums[0].Content, w.model.asked)
 			}
 		})
 	}
@@ -284,7 +202,7 @@ func TestOwnSummaryIsBounded(t *testing.T) {
 		turn.Index = int32(12 + i)
 	}
 	all := append(append(turns, s), small...)
-	got := ownSummary(all, 14)
+	got := ownSummary(all, 14, maxSummary)
 	if len(got) > maxSummary || !strings.HasPrefix(got, "before ") || !strings.Contains(got, "do 13") || !strings.Contains(got, "[3 earlier ones are left out]\n") {
 		t.Errorf("%d bytes:\n%s", len(got), got)
 	}
@@ -300,7 +218,7 @@ func TestAsides(t *testing.T) {
 	turns[10] = &Turn{Index: 11, Through: 7, Content: "I did\n1 to 7."}
 	f := &Failure{Category: ToolFailure, Reason: ReasonRepeatedToolFailure, Message: "bash\nfailed"}
 	var b strings.Builder
-	for _, r := range []Request{summaryRequest(cfg, turns, 12), partialRequest(cfg, turns), hintRequest(cfg, turns, f)} {
+	for _, r := range []Request{recordedSummaryRequest(cfg, turns, 12), partialRequest(cfg, turns), hintRequest(cfg, turns, f)} {
 		fmt.Fprintf(&b, "===== %s\n%s\n-----\n%s\n", kindOfRequest(r), r.Messages[0].Content, r.Messages[1].Content)
 	}
 	golden(t, "asides.golden.txt", b.String())

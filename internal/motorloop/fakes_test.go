@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -40,6 +41,9 @@ const (
 )
 
 func kindOfRequest(r Request) string {
+	if last := r.Messages[len(r.Messages)-1]; last.Role == RoleUser && strings.Contains(last.Content, summaryAsk[:60]) {
+		return forSummary
+	}
 	if kind, ok := map[string]string{summaryPrompt: forSummary, partialPrompt: forPartial, hintPrompt: forHint}[r.Messages[0].Content]; ok {
 		return kind
 	}
@@ -64,7 +68,7 @@ func (m *fakeModel) Complete(ctx context.Context, r Request) (Answer, error) {
 	m.asked[kind]++
 	m.seen = append(m.seen, r)
 	checkConversation(m.t, r.Messages)
-	if (len(r.Tools) == 0) != (kind != forStep) {
+	if (len(r.Tools) == 0) != (kind != forStep) && kind != forSummary {
 		m.t.Fatalf("a request for a %s with %d tools", kind, len(r.Tools))
 	}
 	if err := m.fault(ctx, "model: before"); err != nil {

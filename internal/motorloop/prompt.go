@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"text/template"
-	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -37,8 +36,6 @@ func SystemPrompt(cfg Config) string {
 		AskUser       string
 		MaxCalls      int
 		MaxIterations int32
-		Deadline      string
-		Compacts      bool
 		// AttemptNumber counts from 1.
 		AttemptNumber   int32
 		RecoveryContext string
@@ -54,7 +51,6 @@ func SystemPrompt(cfg Config) string {
 		Files:         cfg.Files[:min(len(cfg.Files), maxListedFiles)],
 		MaxCalls:      toolapi.MaxCalls,
 		MaxIterations: cfg.MaxIterations,
-		Compacts:      cfg.MaxIterations > compactAbove || cfg.Window > 0 && cfg.Window < defaultWindow,
 
 		AttemptNumber:   cfg.Attempt + 1,
 		RecoveryContext: withoutMarks(cfg.RecoveryContext),
@@ -68,9 +64,6 @@ func SystemPrompt(cfg Config) string {
 	}
 	if slices.Contains(offered, toolapi.ToolRequestDomain) {
 		view.RequestDomain = toolapi.ToolRequestDomain
-	}
-	if !cfg.Deadline.IsZero() {
-		view.Deadline = cfg.Deadline.UTC().Format(time.RFC3339)
 	}
 	view.MoreFiles = len(cfg.Files) - len(view.Files)
 	var b strings.Builder

@@ -68,8 +68,11 @@ type play struct {
 
 func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 	cfg := Config{Attempt: int32(rng.IntN(3)), MaxIterations: int32(3 + rng.IntN(10))}
+	more := ""
 	if rng.IntN(3) == 0 {
-		cfg.MaxIterations = int32(21 + rng.IntN(15))
+		// There is so much to read that it is summed up.
+		cfg.MaxIterations, cfg.Window = int32(21+rng.IntN(15)), 6000
+		more = strings.Repeat(" and more", 70)
 	}
 	if rng.IntN(3) == 0 {
 		cfg.OnUnknown = UnknownModel
@@ -90,7 +93,7 @@ func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 		if strings.Contains(string(c.Arguments), "!") {
 			return toolapi.Result{ErrorCode: "exit_1", Output: "failed"}
 		}
-		return toolapi.Result{OK: true, Output: "did " + string(c.Arguments)}
+		return toolapi.Result{OK: true, Output: "did " + string(c.Arguments) + more}
 	}, randomScript(rng)...)
 	p.w.model.aside = func(kind string) Answer {
 		return []Answer{says("the " + kind), says("the " + kind), says(""), says("", bash("oops"))}[rng.IntN(4)]

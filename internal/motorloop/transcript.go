@@ -14,37 +14,8 @@ import (
 
 // Transcript builds the conversation from the recorded turns. There is no other copy of it: the same turns give the
 // same messages in any process. Every call is followed by a tool message, as endpoints demand. System prompt and task are
-// always whole; of a long attempt the rest is kept short, see summaryDue and shortenOld.
-func Transcript(cfg Config, turns []*Turn) []Message {
-	msgs, open := opening(cfg, turns)
-	if compacts(cfg, turns) {
-		open = shortenOld(open)
-	}
-	return append(msgs, conversation(open, warnings(cfg, turns))...)
-}
-
-// conversation is what was said in the turns, with the warnings beside it.
-func conversation(turns []*Turn, warned map[callAt]string) []Message {
-	var msgs []Message
-	for _, t := range turns {
-		msgs = append(msgs, turnMessages(t, warned)...)
-	}
-	return msgs
-}
-
-// opening is the beginning of the conversation, with the summary if there is one, and the turns that follow.
-func opening(cfg Config, turns []*Turn) ([]Message, []*Turn) {
-	msgs := []Message{
-		{Role: RoleSystem, Content: SystemPrompt(cfg)},
-		{Role: RoleUser, Content: cfg.Task},
-	}
-	s := lastSummary(turns)
-	_, open := covered(turns, s)
-	if s != nil {
-		msgs = append(msgs, summaryMessages(turns, s)...)
-	}
-	return msgs, open
-}
+// always whole; of a long conversation the rest is kept short, see view.
+func Transcript(cfg Config, turns []*Turn) []Message { return viewOf(cfg, turns).messages() }
 
 // What the model is told after an answer that neither does nor says anything.
 const (
@@ -55,12 +26,10 @@ const (
 )
 
 // turnMessages are what was said in a turn, what came of it, and what else there is to tell.
-func turnMessages(t *Turn, warned map[callAt]string) []Message {
-	return withNotes(t, answerMessages(t, warned))
-}
+func (v *view) turnMessages(t *Turn) []Message { return withNotes(t, v.answerMessages(t)) }
 
-func answerMessages(t *Turn, warned map[callAt]string) []Message {
-	said := Message{Role: RoleAssistant, Content: t.Content}
+func (v *view) answerMessages(t *Turn) []Message {
+	said := Message{Role: RoleAssistant, Content: v.contentOf(t)}
 	if t.unusable() {
 		if t.Content == "" {
 			// Some endpoints refuse an assistant message without content, others two user messages in a row.
@@ -71,19 +40,37 @@ func answerMessages(t *Turn, warned map[callAt]string) []Message {
 	}
 	msgs := []Message{said}
 	for i, c := range t.Calls {
-		var res *toolapi.Result
-		if i < len(t.Results) {
-			res = t.Results[i]
-		}
-		content := RenderResult(res)
-		if text := warned[callAt{t.Index, i}]; text != "" {
-			content += "\n" + text
-		}
-		msgs = append(msgs, Message{Role: RoleTool, ToolCallID: c.ModelID, Content: content})
+		result := v.resultOf(t, i)
 		c.Arguments = replayableArguments(c.Arguments)
+		if head := v.cut[part{t.Index, i, ofArguments}]; head > 0 {
+			c.Arguments = shortenArguments(c.Arguments, head)
+			result += argumentsCutNote
+		}
+		if warning := v.warned[callAt{t.Index, i}]; warning != "" {
+			result += "\n" + warning
+		}
+		msgs = append(msgs, Message{Role: RoleTool, ToolCallID: c.ModelID, Content: result})
 		msgs[0].Calls = append(msgs[0].Calls, c)
 	}
 	return msgs
+}
+
+func (v *view) contentOf(t *Turn) string {
+	if head := v.cut[part{t.Index, -1, ofContent}]; head > 0 {
+		return cutContent(t.Content, 2*head)
+	}
+	return t.Content
+}
+
+func (v *view) resultOf(t *Turn, i int) string {
+	var res *toolapi.Result
+	if i < len(t.Results) {
+		res = t.Results[i]
+	}
+	if head := v.cut[part{t.Index, i, ofResult}]; head > 0 && res != nil {
+		return renderCut(t.Calls[i], res, head)
+	}
+	return RenderResult(res)
 }
 
 // replayableArguments makes arguments that an endpoint takes back. Some parse the arguments of earlier calls, and one

@@ -327,7 +327,7 @@ type Config struct {
 	WritesSkills bool
 	// Review says that the task is to look at the files of Skill, which nobody has to trust. Nobody can be asked.
 	Review bool
-	// Deadline is when the run's time is over, zero if it has no end. The model is told.
+	// Deadline is when the run's time is over, zero if it has no end. It moves while the run waits, so it is no part of the system prompt.
 	Deadline time.Time
 	// RecoveryContext is what the model is told of the attempts before this one, in the system prompt. "" in the first.
 	RecoveryContext string

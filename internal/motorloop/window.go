@@ -18,35 +18,17 @@ const (
 	maxShort = 3
 )
 
-// crowds says whether the conversation up to and with the turn fills half of the window, by what the endpoint counted and what
-// came after that.
-func (c Config) crowds(t *Turn) bool {
-	window := c.Window
-	if window <= 0 {
-		window = defaultWindow
+// window is how many tokens a request and its answer may have together.
+func (c Config) window() int64 {
+	if c.Window <= 0 {
+		return defaultWindow
 	}
-	grown := t.Usage.Total()
-	for _, res := range t.Results {
-		if res != nil {
-			grown += int64(len(res.Output)) / bytesPerToken
-		}
-	}
-	return !t.summary() && grown > window/2
+	return c.Window
 }
 
 // requestTokens is about how many tokens a request has.
 func requestTokens(req Request) int64 {
-	size := 0
-	for _, m := range req.Messages {
-		size += len(m.Content)
-		for _, c := range m.Calls {
-			size += len(c.Tool) + len(c.Arguments)
-		}
-	}
-	for _, t := range req.Tools {
-		size += len(t.Name) + len(t.Description) + len(t.Parameters)
-	}
-	return int64(size) / bytesPerToken
+	return (sizeOf(req.Messages) + sizeOfTools(req.Tools)) / bytesPerToken
 }
 
 // Estimated is about what a request and its answer took, for an endpoint that does not tell.
@@ -63,50 +45,31 @@ func (c Config) fits(req Request) bool {
 	return c.Window <= 0 || requestTokens(req) <= c.Window*85/100
 }
 
-// transcriptAt is Transcript, made shorter the higher the level: 1 shortens what is old, 2 the newest results as well, and with 3 a summary
+// transcriptAt is Transcript, made shorter the higher the level: 1 cuts all that is old, 2 the newest results as well, and with 3 a summary
 // of our own stands for all but the last turn.
 func transcriptAt(cfg Config, turns []*Turn, level int) []Message {
-	if level == 0 || len(turns) == 0 {
-		return Transcript(cfg, turns)
+	v := viewOf(cfg, turns)
+	if n := len(v.open); level > 0 && n > 0 {
+		v.apply(v.cuttable(oldHead))
+		last := v.open[n-1]
+		if level == maxShort && n > 1 {
+			through := v.open[n-2].Index
+			v.cover(&Turn{Through: through, Content: ownSummary(turns, through, cfg.maxSummary())})
+		}
+		if level > 1 {
+			v.apply(v.cuttableIn(last, newestShare(cfg, level)/max(len(last.Calls), 1)))
+		}
 	}
-	msgs, open := opening(cfg, turns)
-	last := len(turns) - 1
-	if level == maxShort && last > 0 && !turns[last].summary() {
-		own := &Turn{Index: turns[last].Index, Through: turns[last-1].Index, Content: ownSummary(turns, turns[last-1].Index)}
-		msgs = append(msgs[:2], summaryMessages(turns, own)...)
-		open = turns[last:]
-	}
-	open = shortenOld(open)
-	if n := len(open); level > 1 && n > 0 {
-		open[n-1] = shortenNewest(open[n-1], newestShare(cfg, level))
-	}
-	return append(msgs, conversation(open, warnings(cfg, turns))...)
+	return v.messages()
 }
 
 // newestShare is how many bytes the newest results may have together where not all of them fit.
 func newestShare(cfg Config, level int) int {
-	window := cfg.Window
-	if window <= 0 {
-		window = defaultWindow
-	}
-	share := int(min(window, defaultWindow)) // A quarter of the window: a token is about four bytes.
+	share := int(min(cfg.window(), defaultWindow)) / 2 // An eighth of the window: a token is about four bytes.
 	if level == maxShort {
 		share /= 4
 	}
-	return max(share, oldTurn)
-}
-
-// shortenNewest gives the last turn with results that have so many bytes together.
-func shortenNewest(t *Turn, share int) *Turn {
-	t = cloneTurn(t)
-	head := max(share/max(len(t.Calls), 1), oldHead)
-	for i := range t.Calls {
-		t.Calls[i].Arguments = shortenArguments(t.Calls[i].Arguments, head)
-		if res := t.Results[i]; res != nil {
-			t.Results[i] = shortenResult(res, head)
-		}
-	}
-	return t
+	return max(share, 4*oldHead)
 }
 
 // completeStep asks for the next step with as much of the conversation as fits. An endpoint that refuses it for its length is asked

@@ -310,6 +310,8 @@ type stubModel struct {
 	fail func(n int32) error
 	// asked counts the requests for a next step, asides those for anything else.
 	asked, asides atomic.Int32
+	// window is how many tokens fit, 0 if that is not known.
+	window int64
 	// panics is how many of the first requests panic.
 	panics int32
 
@@ -318,6 +320,9 @@ type stubModel struct {
 	prompt string
 }
 
+// Window is what the engine asks a model for.
+func (m *stubModel) Window() int64 { return m.window }
+
 func (m *stubModel) lastPrompt() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -325,7 +330,7 @@ func (m *stubModel) lastPrompt() string {
 }
 
 func (m *stubModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
-	if len(r.Tools) == 0 {
+	if len(r.Tools) == 0 || strings.Contains(r.Messages[len(r.Messages)-1].Content, "Write the summary that takes the place") {
 		m.asides.Add(1)
 		return motorloop.Answer{Model: "model-0", Content: "in short", Usage: motorloop.Usage{PromptTokens: 10, CompletionTokens: 2}}, nil
 	}

@@ -16,6 +16,8 @@ import (
 const (
 	// window is that of a small model, in tokens.
 	window = 16_000
+	// defaultWindow is what a model is taken to have that does not say.
+	defaultWindow = 128_000
 	// maxStatus and maxStep are what a run's status and a step may have, in bytes.
 	maxStatus, maxStep = 32 << 10, 256 << 10
 	// longest is the most that a run may be asked.
@@ -50,7 +52,7 @@ func TestALongRunStaysSmall(t *testing.T) {
 	if first, last := sizes[0], sizes[len(sizes)-1]; last > first+first/100+16 {
 		t.Errorf("the last step has %d bytes, the first %d", last, first)
 	}
-	wantSmallRequests(t, "fifty", mark)
+	wantSmallRequests(t, "fifty", mark, defaultWindow)
 }
 
 func TestALongRunFitsIntoASmallWindow(t *testing.T) {
@@ -64,27 +66,31 @@ func TestALongRunFitsIntoASmallWindow(t *testing.T) {
 			summaries++
 		}
 	}
-	if done.Status.Result.Stats.Iterations != longest || summaries != 4 {
+	if done.Status.Result.Stats.Iterations != longest || summaries < 1 || summaries > 6 {
 		t.Errorf("the run has %d answers and %d summaries", done.Status.Result.Stats.Iterations, summaries)
 	}
 	if s := done.Status.Result.Summary; !strings.HasPrefix(s, "I know of the rest: ") || len(s) < 40 {
 		t.Errorf("the model was not told of its first turns: %q", s)
 	}
-	wantSmallRequests(t, "compact", mark)
+	wantSmallRequests(t, "compact", mark, window)
 }
 
-// wantSmallRequests fails unless every request to the model since then fits into the window.
-func wantSmallRequests(t *testing.T, script string, after int64) {
+// wantSmallRequests fails unless every request to the model since then that was answered fits into the window.
+func wantSmallRequests(t *testing.T, script string, after int64, most int) {
 	t.Helper()
 	calls, err := modelCalls(t.Context(), script, after)
 	must(t, err)
 	largest, kinds := 0, map[string]int{}
 	for _, c := range calls {
+		if c.Status == 400 {
+			// The endpoint says once how much fits.
+			continue
+		}
 		largest = max(largest, c.PromptTokens)
 		kinds[c.Kind]++
 	}
 	t.Logf("requests: %v, the largest of %d tokens", kinds, largest)
-	if kinds[kindTurn] != longest || largest == 0 || largest > window {
+	if kinds[kindTurn] != longest || largest == 0 || largest > most {
 		t.Errorf("the model was asked %v, with up to %d tokens", kinds, largest)
 	}
 }

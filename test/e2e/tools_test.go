@@ -60,7 +60,10 @@ func TestOutputsAreBoundedAndPathsStayInTheWorkspace(t *testing.T) {
 // What a conversation does not show any more can still be read.
 func TestShortenedOutputsAreInFiles(t *testing.T) {
 	t.Parallel()
-	run := startRun(t, "kept", withLimits(v1alpha1.RunLimits{MaxIterations: longest}))
+	// Two of the three outputs and what the model is told fill 60 % of such a window.
+	ns := newNamespace(t, "kept")
+	must(t, createCortex(t.Context(), ns, v1alpha1.ModelEndpoint{Model: "scripted/kept", BaseURL: modelURL(modelServer), ContextTokens: 14000}))
+	run := startRun(t, "kept", inNamespace(ns))
 	done := wantCompleted(t, run, soon)
 	journal := wantWholeJournal(t, done)
 	cut, whole := journal[0].Status.Results[0], journal[1].Status.Results[0]

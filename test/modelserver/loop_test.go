@@ -164,7 +164,7 @@ func TestLongScripts(t *testing.T) {
 			if out.Kind != motorloop.Completed || !strings.HasPrefix(out.Summary, says) {
 				t.Errorf("%+v", out)
 			}
-			turns, summaries := 0, 0
+			turns, summaries, refused := 0, 0, 0
 			for _, e := range s.entries(t) {
 				switch e.Kind {
 				case "turn":
@@ -172,12 +172,16 @@ func TestLongScripts(t *testing.T) {
 				case "summary":
 					summaries++
 				}
-				if e.Status != 200 || e.PromptTokens > 16<<10 && name == "compact" {
+				switch {
+				case e.Status == 400 && name == "compact":
+					refused++
+				case e.Status != 200 || e.PromptTokens > 16<<10 && name == "compact" || e.PromptTokens > 128<<10:
 					t.Errorf("entry %+v", e)
 				}
 			}
-			if turns != 50 || summaries == 0 || turns+summaries != len(s.turns) {
-				t.Errorf("%d turns, %d summaries, %d in the journal", turns, summaries, len(s.turns))
+			// What the script fifty prints is shortened, and that is enough. The endpoint says once how much fits.
+			if turns != 50 || (summaries > 0) != (name == "compact") || turns+summaries != len(s.turns) || refused > 1 {
+				t.Errorf("%d turns, %d summaries, %d in the journal, refused %d times", turns, summaries, len(s.turns), refused)
 			}
 		})
 	}

@@ -165,10 +165,14 @@ func (r *chatRequest) conversation() []script.Message {
 
 // aside says which aside the request is, or "" for a turn of the conversation.
 func (r *chatRequest) aside() script.Aside {
-	if len(r.Tools) > 0 {
+	switch talk := r.conversation(); {
+	case script.AsksForSummary(talk):
+		return script.AsideSummary
+	case len(r.Tools) > 0:
 		return ""
+	default:
+		return script.AsideOf(talk)
 	}
-	return script.AsideOf(r.conversation())
 }
 
 // promptChars is the length of all that a model would have to read.

@@ -6,10 +6,12 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"text/template"
 )
 
-// Aside is a request that is no turn of the conversation: the model is asked about it, from outside and without tools.
+// Aside is a request that is no turn of the conversation: the model is asked about it, from outside and without tools, or for a summary
+// at its end.
 type Aside string
 
 // The asides that there are.
@@ -40,6 +42,15 @@ func plainAnswer(text string) answer {
 	return answer{content: template.Must(template.New("").Funcs(funcs).Parse(text))}
 }
 
+// summarySign begins what a request for a summary ends with that repeats the whole conversation.
+const summarySign = "Your conversation is nearly full. Write the summary "
+
+// AsksForSummary says whether a request repeats the whole conversation and asks for a summary of it. Such a request may have tools.
+func AsksForSummary(messages []Message) bool {
+	n := len(messages)
+	return n > 2 && messages[n-1].Role == RoleUser && strings.Contains(messages[n-1].Content, summarySign)
+}
+
 // AsideOf says which aside a request without tools is, or "" for a turn. An aside retells the conversation as text.
 func AsideOf(messages []Message) Aside {
 	if slices.ContainsFunc(messages, func(m Message) bool { return m.Role == RoleAssistant }) {
@@ -66,10 +77,13 @@ func (s *Script) Aside(aside Aside, messages []Message) (*Play, error) {
 
 var answerNumber = regexp.MustCompile(`"answer":(\d{1,6})`)
 
-// Answers is the number of the last answer that an aside retells, 0 if it retells none.
+// Answers is the number of the last answer that an aside retells, or how many the conversation has, 0 if there is none.
 func (d data) Answers() int {
 	last := 0
 	for _, m := range d.Messages {
+		if m.Role == RoleAssistant {
+			last++
+		}
 		for _, found := range answerNumber.FindAllStringSubmatch(m.Content, -1) {
 			if n, err := strconv.Atoi(found[1]); err == nil {
 				last = n

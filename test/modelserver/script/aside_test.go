@@ -56,3 +56,17 @@ func TestValuesOfTheTest(t *testing.T) {
 		t.Errorf("said %q", got)
 	}
 }
+
+func TestAsksForSummary(t *testing.T) {
+	talk := []Message{
+		{Role: RoleSystem, Content: "You carry out a task."}, {Role: RoleUser, Content: "the task"}, {Role: RoleAssistant, Content: "one"},
+		{Role: RoleUser, Content: "go on"}, {Role: RoleAssistant, Content: "two"}, {Role: RoleUser, Content: summarySign + "now."},
+	}
+	if !AsksForSummary(talk) || AsksForSummary(talk[:5]) || AsksForSummary(talk[4:]) {
+		t.Error("the last message of a conversation decides")
+	}
+	play, err := mustParse(t, "turns: [{content: zero}]").Aside(AsideSummary, talk)
+	if err != nil || play.Content != "Answers 1 to 2 went as planned. What they did is in the workspace, and the plan goes on." {
+		t.Errorf("said %+v, %v", play, err)
+	}
+}

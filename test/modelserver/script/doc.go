@@ -51,7 +51,8 @@
 //   - asides: answers by name, for requests that are no turns of the
 //     conversation: summary, partial, hint. Such a request has no tools and
 //     retells the conversation in one message; which it is shows in its system
-//     prompt (see asideSigns). Each has a sensible default.
+//     prompt (see asideSigns). A summary may also be asked for by the last
+//     message of the whole conversation. Each has a sensible default.
 //   - pastEnd: the answer after the last turn; without it that is an error.
 //   - failureMatches: regexp for lastToolOK, see below.
 //

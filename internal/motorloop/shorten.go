@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// oldHead is what is left of a result or of arguments that are cut, twice as much of what the model said.
+	oldHead = 500
+	// maxEncoded is the most bytes that JSON takes for a byte of text.
+	maxEncoded = 6
+)
+
+// renderCut is a result of which the beginning is left, with how to see the rest.
+func renderCut(c Call, res *toolapi.Result, head int) string {
+	if res.Provenance == toolapi.ProvenanceUser || len(res.Output) <= head {
+		return RenderResult(res)
+	}
+	short := *res
+	short.OutputFile, short.KeptFile = "", ""
+	short.Output = lines(cut(res.Output, head, len(res.Output)*maxEncoded, ""))
+	return RenderResult(&short) + "\n" + fmt.Sprintf("[shortened: these are the first %d of %d bytes. %s]",
+		len(short.Output), len(res.Output), restOf(c, res))
+}
+
+// lines is the text without a last line that is not whole, unless that leaves less than half of it.
+func lines(s string) string {
+	if i := strings.LastIndexByte(s, '\n'); i >= len(s)/2 {
+		return s[:i+1]
+	}
+	return s
+}
+
+// restOf tells how the model sees again what is left out of a result.
+func restOf(c Call, res *toolapi.Result) string {
+	var args struct {
+		Path string `json:"path"`
+	}
+	switch file := cmp.Or(res.OutputFile, res.KeptFile); {
+	case file != "":
+		return fmt.Sprintf("All of it is in the workspace file %q", file)
+	case c.Tool == toolapi.ToolRead && json.Unmarshal([]byte(c.Arguments), &args) == nil && args.Path != "":
+		return fmt.Sprintf("If you need the rest, read %s again", text.JSON(text.CutBytes(args.Path, maxOutputFile)))
+	case onlyReads(c.Tool):
+		return "If you need the rest, make this call again"
+	}
+	return "The rest is not kept"
+}
+
+// argumentsCutNote keeps the model from taking its own shortened arguments for what it wrote.
+const argumentsCutNote = "\n[the arguments of this call are shortened here; it was made with all of them]"
+
+// shortenArguments cuts long arguments. They stay a JSON object with the same fields, as long as there are not very many:
+// a model that sees calls of another form in its own words makes calls of that form.
+func shortenArguments(raw string, head int) string {
+	if len(raw) <= head {
+		return raw
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(raw), &object) != nil || object == nil {
+		return cut(raw, head, len(raw)*maxEncoded, "…")
+	}
+	short := map[string]any{}
+	each := max(head/max(len(object), 1), len("…"))
+	for name, value := range object {
+		var text string
+		switch {
+		case len(value) <= each:
+			short[name] = value
+		case json.Unmarshal(value, &text) == nil:
+			short[name] = cut(text, each, len(text)*maxEncoded, "…")
+		default:
+			short[name] = cut(string(value), each, len(value)*maxEncoded, "…")
+		}
+	}
+	if s := text.JSON(short); len(s) <= 2*head {
+		return s
+	}
+	return text.JSON(map[string]string{"shortened": cut(raw, head, len(raw)*maxEncoded, "…")})
+}
+
+// cutContent cuts what the model said. That it was broken off must still show: it decides what the model is told about it.
+func cutContent(s string, head int) string {
+	mark := "…"
+	if strings.HasSuffix(s, truncatedMark) {
+		mark = truncatedMark
+	}
+	return cut(s, head, len(s)*maxEncoded, mark)
+}
+
+// cutShort is a copy of a result whose output is to be cut. It names the file that has all of it, if one has.
+func cutShort(res *toolapi.Result) *toolapi.Result {
+	short := *res
+	short.OutputFile, short.KeptFile = cmp.Or(res.OutputFile, res.KeptFile), ""
+	return &short
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"cmp"
+	"slices"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// A conversation only grows until it is large: each request begins with the whole request before, so that an endpoint that caches
+// prefixes reads each text once. Where it fills more than fullAt of the window, the largest old texts are cut in one step, down to
+// roomyAt; where that is not enough for enoughAt, a summary takes the place of older turns. All of it follows from the recorded turns
+// and the window: a loop that goes on after a restart sends the same messages.
+//
+//	grows ──► over fullAt ──► old texts cut, at most enoughAt is left ──► grows
+//	                     └──► not enough ──► summary ──► grows
+const (
+	fullAt, roomyAt, enoughAt = 60, 40, 50 // Percent of the window.
+	// worthAt is how much of the window a step has to free: one that frees less would be followed by the next at once.
+	worthAt = 10
+	// keptAt is how much of the window the newest turns may have that a summary leaves out. The last turn is left out in any case.
+	keptAt = 10
+)
+
+// view is what the model sees of an attempt.
+type view struct {
+	cfg     Config
+	window  int64
+	summary *Turn
+	// before are the iterations that the summary stands for, open those that are shown.
+	before, open []*Turn
+	// cut has the texts that are shortened, with how many bytes are left of each.
+	cut    map[part]int
+	warned map[callAt]string
+	// fixed is the size in bytes of what is there without any turn, sizes those of the open turns by index.
+	fixed int64
+	sizes map[int32]int64
+	// due is the index of the last turn that the next summary covers, 0 if none is due.
+	due int32
+}
+
+// part is a text of the conversation: a result, the arguments of a call, or what was said.
+type part struct {
+	index int32
+	call  int
+	of    partKind
+}
+
+type partKind int
+
+const (
+	ofResult partKind = iota
+	ofArguments
+	ofContent
+)
+
+// viewOf walks the turns: what was cut after one of them stays as it is until a summary covers it.
+func viewOf(cfg Config, turns []*Turn) *view {
+	v := &view{cfg: cfg, window: cfg.window(), cut: map[part]int{}, sizes: map[int32]int64{}, warned: warnings(cfg, turns)}
+	v.fixed = sizeOf(v.fixedMessages()) + sizeOfTools(cfg.definitions(catalogOf(cfg)))
+	for _, t := range turns {
+		v.due = 0
+		if t.summary() {
+			v.cover(t)
+			continue
+		}
+		asked := v.size()
+		v.open = append(v.open, t)
+		v.sizes[t.Index] = sizeOf(v.turnMessages(t))
+		v.makeRoom(v.tokens(t, asked))
+	}
+	return v
+}
+
+// cover puts a summary in the place of turns.
+func (v *view) cover(s *Turn) {
+	v.summary = s
+	n := 0
+	for n < len(v.open) && v.open[n].Index <= s.Through {
+		n++
+	}
+	v.before, v.open = append(v.before, v.open[:n]...), v.open[n:]
+}
+
+// size is the size of the next request in bytes.
+func (v *view) size() int64 {
+	n := v.fixed
+	if v.summary != nil {
+		n += sizeOf(v.summaryMessages())
+	}
+	for _, t := range v.open {
+		n += v.sizes[t.Index]
+	}
+	return n
+}
+
+// tokens is about how many tokens the request has that follows t: those that the endpoint counted for the request that t answers,
+// and what came since. A number that cannot be of this conversation is not believed: an endpoint that tells nothing, or a
+// request that had to be made much shorter. asked is the size of the conversation that t answers.
+func (v *view) tokens(t *Turn, asked int64) int64 {
+	about := asked / bytesPerToken
+	if counted := t.Usage.PromptTokens; counted >= about/2 && counted <= about*2 {
+		about = counted
+	}
+	return about + v.sizes[t.Index]/bytesPerToken
+}
+
+// makeRoom cuts what is old in a conversation that has become large, or finds that a summary is due.
+func (v *view) makeRoom(tokens int64) {
+	if tokens*100 <= v.window*fullAt {
+		return
+	}
+	chosen, freed := choose(v.cuttable(oldHead), (tokens-v.window*roomyAt/100)*bytesPerToken)
+	through, summed := v.worthSummary()
+	enough := v.window * enoughAt / 100 * bytesPerToken
+	left := tokens*bytesPerToken - freed
+	// Where the newest results alone are too much, a summary of what is before them does not help either.
+	if left <= enough || left+freed-summed > enough && v.worth(freed) {
+		v.apply(chosen)
+		return
+	}
+	if v.worth(summed) {
+		v.due = through
+	}
+}
+
+// worth says whether a step that frees so many bytes is worth it: after one that frees little the next one would follow at once.
+func (v *view) worth(bytes int64) bool { return bytes*100 >= v.window*worthAt*bytesPerToken }
+
+// worthSummary gives the index of the last turn that a summary is to cover, and how many bytes that frees at least.
+func (v *view) worthSummary() (through int32, frees int64) {
+	kept := 1
+	room := v.window*keptAt/100*bytesPerToken - v.sizes[v.open[len(v.open)-1].Index]
+	for ; kept < len(v.open); kept++ {
+		if room -= v.sizes[v.open[len(v.open)-1-kept].Index]; room < 0 {
+			break
+		}
+	}
+	older := v.open[:len(v.open)-kept]
+	if len(older) == 0 {
+		return 0, 0
+	}
+	frees = -int64(v.cfg.maxSummary())
+	for _, t := range older {
+		frees += v.sizes[t.Index]
+	}
+	if v.summary != nil {
+		frees += int64(len(v.summary.Content))
+	}
+	return older[len(older)-1].Index, frees
+}
+
+// cuttable is a part that can be cut, and how many bytes that frees.
+type cuttable struct {
+	part
+	head  int
+	frees int64
+}
+
+// minFreed is the least that cutting a text has to free: the model would have to fetch again what takes hardly more room than the
+// text that says so.
+const minFreed = 300
+
+// cuttable gives the texts of all turns but the last, whose results the model has not seen yet. What a person said is none of them.
+func (v *view) cuttable(head int) []cuttable {
+	if len(v.open) == 0 {
+		return nil
+	}
+	var found []cuttable
+	for _, t := range v.open[:len(v.open)-1] {
+		found = append(found, v.cuttableIn(t, head)...)
+	}
+	return found
+}
+
+func (v *view) cuttableIn(t *Turn, head int) []cuttable {
+	var found []cuttable
+	add := func(p part, now, then int) {
+		if frees := now - then; v.cut[p] == 0 && frees >= minFreed {
+			found = append(found, cuttable{p, head, int64(frees)})
+		}
+	}
+	for i := range t.Calls {
+		if i < len(t.Results) && t.Results[i] != nil && t.Results[i].Provenance != toolapi.ProvenanceUser {
+			res := t.Results[i]
+			add(part{t.Index, i, ofResult}, len(RenderResult(res)), len(renderCut(t.Calls[i], res, head)))
+		}
+		if len(t.Calls[i].Arguments) > head {
+			whole := replayableArguments(t.Calls[i].Arguments)
+			add(part{t.Index, i, ofArguments}, len(whole), len(shortenArguments(whole, head))+len(argumentsCutNote))
+		}
+	}
+	add(part{t.Index, -1, ofContent}, len(t.Content), len(cutContent(t.Content, 2*head)))
+	return found
+}
+
+// choose takes the largest parts until they free so many bytes, of equal ones the oldest.
+func choose(parts []cuttable, bytes int64) (chosen []cuttable, freed int64) {
+	slices.SortStableFunc(parts, func(a, b cuttable) int { return cmp.Compare(b.frees, a.frees) })
+	for _, p := range parts {
+		if freed >= bytes {
+			break
+		}
+		chosen, freed = append(chosen, p), freed+p.frees
+	}
+	return chosen, freed
+}
+
+func (v *view) apply(parts []cuttable) {
+	changed := map[int32]bool{}
+	for _, p := range parts {
+		v.cut[p.part], changed[p.index] = p.head, true
+	}
+	for _, t := range v.open {
+		if changed[t.Index] {
+			v.sizes[t.Index] = sizeOf(v.turnMessages(t))
+		}
+	}
+}
+
+// messages are the conversation as the model sees it.
+func (v *view) messages() []Message {
+	msgs := v.fixedMessages()
+	if v.summary != nil {
+		msgs = append(msgs, v.summaryMessages()...)
+	}
+	for _, t := range v.open {
+		msgs = append(msgs, v.turnMessages(t)...)
+	}
+	return msgs
+}
+
+func (v *view) fixedMessages() []Message {
+	return []Message{{Role: RoleSystem, Content: SystemPrompt(v.cfg)}, {Role: RoleUser, Content: v.cfg.Task}}
+}
+
+func sizeOf(msgs []Message) int64 {
+	size := 0
+	for _, m := range msgs {
+		size += len(m.Content)
+		for _, c := range m.Calls {
+			size += len(c.Tool) + len(c.Arguments)
+		}
+	}
+	return int64(size)
+}
+
+func sizeOfTools(tools []ToolDefinition) int64 {
+	size := 0
+	for _, t := range tools {
+		size += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	return int64(size)
+}
