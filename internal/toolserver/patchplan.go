@@ -61,8 +61,8 @@ func (p *patching) plan(ctx context.Context, parts []*patch.File) ([]*patchChang
 			if err == nil {
 				err = p.apply(ctx, c, part)
 			}
-			if ctx.Err() != nil {
-				return nil, nil
+			if ended := ctx.Err(); ended != nil {
+				return nil, ended
 			}
 			if err != nil {
 				c.failed = p.w.misfitOf(part, err)

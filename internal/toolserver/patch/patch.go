@@ -76,12 +76,10 @@ func (f *File) MakesFile() bool {
 func Parse(text string) ([]*File, error) {
 	r := &reader{lines: textlines.Split(text)}
 	r.v4a = r.isV4A()
-	next := r.nextDiff
-	if r.v4a {
-		next = r.nextV4A
-	}
 	for r.at < len(r.lines) {
-		if err := next(); err != nil {
+		if r.v4a {
+			r.nextV4A()
+		} else if err := r.nextDiff(); err != nil {
 			return nil, err
 		}
 	}

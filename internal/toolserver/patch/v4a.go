@@ -68,8 +68,7 @@ func readMarker(text string) marker {
 // isV4A reports whether the first header of the patch is one of that format. "*** Begin Patch" may stand around a diff.
 func (r *reader) isV4A() bool {
 	for i, text := range r.lines {
-		switch readMarker(text).kind {
-		case addMarker, deleteMarker, updateMarker:
+		if kind := readMarker(text).kind; kind >= addMarker && kind <= updateMarker {
 			return true
 		}
 		if strings.HasPrefix(text, "diff --git ") || strings.HasPrefix(text, "@@") ||
@@ -81,11 +80,12 @@ func (r *reader) isV4A() bool {
 }
 
 // nextV4A reads the part about one file, or a line between two of them.
-func (r *reader) nextV4A() error {
+func (r *reader) nextV4A() {
 	m := readMarker(r.line(0))
 	switch {
 	case m.kind < addMarker || m.kind > updateMarker:
-		return r.between(m)
+		r.between(m)
+		return
 	case m.path == "":
 		r.add(&File{label: strings.TrimSpace(r.line(0)), Problem: r.errorf("the name of the file is missing.")})
 	case m.kind == addMarker:
@@ -97,24 +97,20 @@ func (r *reader) nextV4A() error {
 	}
 	r.at++
 	r.ended = false
-	if r.skipping {
-		return nil
+	if r.skipping || m.kind == deleteMarker {
+		return
 	}
-	var err error
-	switch m.kind {
-	case addMarker:
-		err = r.addedFile()
-	case updateMarker:
-		err = r.updatedFile()
+	read := r.updatedFile
+	if m.kind == addMarker {
+		read = r.addedFile
 	}
-	if err != nil {
+	if err := read(); err != nil {
 		r.fail(err)
 	}
-	return nil
 }
 
 // between reads a line that is of no file. Before and after a patch there may be anything.
-func (r *reader) between(m marker) error {
+func (r *reader) between(m marker) {
 	outside := len(r.files) == 0 || r.ended
 	switch text := r.line(0); {
 	case m.kind == beginMarker:
@@ -126,7 +122,6 @@ func (r *reader) between(m marker) error {
 		r.fail(r.errorf("%q is not of any hunk. Lines of a hunk begin with \" \", \"+\" or \"-\", and those of a new file with \"+\".", textlines.Shown(text)))
 	}
 	r.at++
-	return nil
 }
 
 // addedFile reads the lines of a new file.
