@@ -37,6 +37,9 @@ type view struct {
 	// fixed is the size in bytes of what is there without any turn, sizes those of the open turns by index.
 	fixed int64
 	sizes map[int32]int64
+	// parts are those of a turn that can be cut to oldHead. They are found once: a conversation of the largest texts would
+	// take seconds for each request otherwise.
+	parts map[int32][]cuttable
 	// due is the index of the last turn that the next summary covers, 0 if none is due.
 	due int32
 }
@@ -58,7 +61,7 @@ const (
 
 // viewOf walks the turns: what was cut after one of them stays as it is until a summary covers it.
 func viewOf(cfg Config, turns []*Turn) *view {
-	v := &view{cfg: cfg, window: cfg.window(), cut: map[part]int{}, sizes: map[int32]int64{}, warned: warnings(cfg, turns)}
+	v := &view{cfg: cfg, window: cfg.window(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: warnings(cfg, turns)}
 	v.fixed = sizeOf(v.fixedMessages()) + sizeOfTools(cfg.definitions(catalogOf(cfg)))
 	for _, t := range turns {
 		v.due = 0
@@ -112,7 +115,7 @@ func (v *view) makeRoom(tokens int64) {
 	if tokens*100 <= v.window*fullAt {
 		return
 	}
-	chosen, freed := choose(v.cuttable(oldHead), (tokens-v.window*roomyAt/100)*bytesPerToken)
+	chosen, freed := choose(v.cuttable(), (tokens-v.window*roomyAt/100)*bytesPerToken)
 	through, summed := v.worthSummary()
 	enough := v.window * enoughAt / 100 * bytesPerToken
 	left := tokens*bytesPerToken - freed
@@ -164,13 +167,19 @@ type cuttable struct {
 const minFreed = 300
 
 // cuttable gives the texts of all turns but the last, whose results the model has not seen yet. What a person said is none of them.
-func (v *view) cuttable(head int) []cuttable {
-	if len(v.open) == 0 {
-		return nil
-	}
+func (v *view) cuttable() []cuttable {
 	var found []cuttable
-	for _, t := range v.open[:len(v.open)-1] {
-		found = append(found, v.cuttableIn(t, head)...)
+	for _, t := range v.open[:max(len(v.open)-1, 0)] {
+		parts, known := v.parts[t.Index]
+		if !known {
+			parts = v.cuttableIn(t, oldHead)
+			v.parts[t.Index] = parts
+		}
+		for _, p := range parts {
+			if v.cut[p.part] == 0 {
+				found = append(found, p)
+			}
+		}
 	}
 	return found
 }

@@ -50,7 +50,7 @@ func (c Config) fits(req Request) bool {
 func transcriptAt(cfg Config, turns []*Turn, level int) []Message {
 	v := viewOf(cfg, turns)
 	if n := len(v.open); level > 0 && n > 0 {
-		v.apply(v.cuttable(oldHead))
+		v.apply(v.cuttable())
 		last := v.open[n-1]
 		if level == maxShort && n > 1 {
 			through := v.open[n-2].Index

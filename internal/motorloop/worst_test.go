@@ -4,6 +4,7 @@ package motorloop
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,28 @@ func TestWorst(t *testing.T) {
 	} {
 		worst.Within(t, "the schema "+schema[:min(len(schema), 40)], most, func() {
 			_ = checkServerArguments(json.RawMessage(schema), map[string]any{"a": strings.Repeat("a", 10_000)}, 10_000)
+		})
+	}
+}
+
+// The longest attempt of the largest turns, in a window that is too small for any of them, is laid out in little time: it is done for
+// each request.
+func TestWorstView(t *testing.T) {
+	arguments := fmt.Sprintf(`{"content":%q}`, strings.Repeat("a\n", 6000))
+	output := strings.Repeat("<line>\n", 2300)
+	var turns []*Turn
+	for i := range int32(50) {
+		turn := &Turn{Index: i + 1, Content: strings.Repeat("text\n", 1000)}
+		for n := range toolapi.MaxCalls {
+			turn.Calls = append(turn.Calls, Call{ModelID: fmt.Sprint(i, n), Tool: toolapi.ToolBash, Arguments: arguments})
+			turn.Results = append(turn.Results, &toolapi.Result{OK: true, Output: fmt.Sprint(i, n, output), Provenance: toolapi.ProvenanceWeb})
+		}
+		turns = append(turns, turn)
+	}
+	for _, window := range []int64{4000, 128_000, 1 << 40} {
+		cfg := Config{Task: "the task", Tools: []string{toolapi.ToolBash}, Window: window}
+		worst.Within(t, fmt.Sprintf("a window of %d", window), worst.Cost{Stack: worst.Race << 20, Heap: worst.Race * 192 << 20, Time: 10 * time.Second}, func() {
+			Transcript(cfg, turns)
 		})
 	}
 }
