@@ -35,6 +35,8 @@ func TestTheChecksOfTheTasks(t *testing.T) {
 			wantVariants(t, variants)
 			for _, v := range append(variants, untouched(task)) {
 				got, err := Judge(t.Context(), task, v.Outcome)
+				// Read with -v: a wrong end must be refused for the reason for which it was written.
+				t.Logf("%s: %s: %s", v.Name, got.Verdict, strings.Join(got.Problems, "\n"))
 				if err != nil {
 					t.Errorf("%s: %v", v.Name, err)
 				} else if got.Verdict != v.Want {

@@ -3,6 +3,7 @@
 package task
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,7 +80,9 @@ func TestTheTasksOfTheEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	count := map[Kind]int{}
 	for _, task := range all {
+		count[task.Kind]++
 		var size int
 		for _, content := range task.Files {
 			size += len(content)
@@ -88,5 +91,9 @@ func TestTheTasksOfTheEvaluation(t *testing.T) {
 		if size > 700<<10 {
 			t.Errorf("%s: %d bytes of files", task.Name, size)
 		}
+	}
+	want := map[Kind]int{Coding: 8, Data: 6, People: 4, Skill: 3, Trap: 3}
+	if !maps.Equal(count, want) {
+		t.Errorf("there are %v tasks, want %v", count, want)
 	}
 }

@@ -1,0 +1,3 @@
+module example.org/limit
+
+go 1.21

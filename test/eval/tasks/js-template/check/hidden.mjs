@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from 'node:assert/strict';
+import {pathToFileURL} from 'node:url';
+const {render} = await import(pathToFileURL(process.cwd() + '/src/template.js'));
+const eq = (t, d, want) => assert.equal(render(t, d), want, t);
+eq('{{#each l}}{{@index}}:{{this}};{{/each}}', {l: ['a', '<']}, '0:a;1:&lt;;');
+eq('{{#each l}}{{n}}{{o}} {{/each}}', {l: [{n: 1}, {n: 2}], o: 'x'}, '1x 2x ');
+eq('{{#each a}}{{#each b}}{{this}}{{/each}}|{{/each}}', {a: [{b: [1, 2]}, {b: []}]}, '12||');
+eq('{{#each n}}x{{/each}}', {n: 5}, '');
+for (const v of ['', [], 0, null, false, undefined]) eq('{{#if v}}y{{else}}n{{/if}}', {v}, 'n');
+for (const v of ['a', [0], 1, true, {}]) eq('{{#if v}}y{{else}}n{{/if}}', {v}, 'y');
+eq('{{#if a}}{{#if b}}1{{else}}2{{/if}}{{/if}}', {a: 1}, '2');
+eq("{{ v }}{{ v | upper }}", {v: "it's"}, 'it&#39;sIT&#39;S');
+eq('{{ v | default:"a|b:}}" }}', {}, 'a|b:}}');
+eq('{{ l | join:", " | upper }}', {l: ['a', '<']}, 'A, &lt;');
+eq('{{{ v }}}{{{ v | upper }}}', {v: '<b>'}, '<b><B>');
+eq('{{ a.b }}', {a: {b: 0}}, '0');
+assert.throws(() => render('a\n{{#each x}}\n', {x: []}), /2/);
+assert.throws(() => render('a\n\n{{/if}}', {}), /3/);
+assert.throws(() => render('\n{{ a | shout }}', {a: 1}), /2/);

@@ -1,0 +1,41 @@
+import time
+
+
+class Entry:
+    def __init__(self, value, expires):
+        self.value = value
+        self.expires = expires
+
+
+class Store:
+    """Keeps at most size values, each for ttl seconds after it was set.
+
+    At the second ttl a value is over. Reading does not make it last longer. When there is no place, values that are over go first, and then
+    the one that was least recently read or set. Setting a key again takes no place. hits and misses count the calls of get.
+    """
+
+    def __init__(self, size, ttl, clock=time.monotonic):
+        self.size, self.ttl, self.clock = size, ttl, clock
+        self.entries = {}
+        self.hits = self.misses = 0
+
+    def get(self, key, default=None):
+        entry = self.entries.get(key)
+        if entry is None:
+            self.misses += 1
+            return default
+        if self.clock() > entry.expires:
+            del self.entries[key]
+            return default
+        self.hits += 1
+        entry.expires = self.clock() + self.ttl
+        return entry.value
+
+    def set(self, key, value):
+        if len(self.entries) >= self.size:
+            oldest = next(iter(self.entries))
+            del self.entries[oldest]
+        self.entries[key] = Entry(value, self.clock() + self.ttl)
+
+    def __len__(self):
+        return len(self.entries)

@@ -1,0 +1,1 @@
+"""Working hours out of a plain text file."""

@@ -1,0 +1,29 @@
+from .attempt import attempt
+from .order import order
+
+
+class PlanError(Exception):
+    pass
+
+
+class Plan:
+    def __init__(self, jobs):
+        self.jobs = {job.name: job for job in jobs}
+
+    def run(self):
+        for job in self.jobs.values():
+            for name in job.needs:
+                if name not in self.jobs:
+                    raise PlanError(f"{job.name} needs {name}, which is not in the plan")
+        try:
+            jobs = order(self.jobs)
+        except ValueError as e:
+            raise PlanError(f"there is a cycle: {e}") from e
+        result, failed = {}, False
+        for job in jobs:
+            if failed:
+                result[job.name] = "skipped"
+                continue
+            result[job.name] = "ok" if attempt(job) else "failed"
+            failed = result[job.name] != "ok"
+        return result
