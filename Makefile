@@ -84,6 +84,10 @@ test-archive: ## The archive on the same, in the bucket of an S3 server that run
 test-devcluster: ## Unit tests of the development cluster's own program.
 	go test -C hack/devcluster -timeout 5m ./...
 
+.PHONY: eval
+eval: ## Evaluate with a model: EVAL_BASE_URL, EVAL_MODEL, EVAL_API_KEY_FILE. Without them readers play the model. See test/eval/README.md.
+	@hack/eval.sh $(EVAL_FLAGS)
+
 .PHONY: test-eval
 test-eval: ## Unit tests of the evaluation: its tasks' checks judge ends that were written down. Needs Python and Node.js, and no cluster.
 	go test -C test/eval -timeout 10m ./...
