@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -143,6 +144,7 @@ func evaluate(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	recorder.Token = rand.Text()
 	ctx, cancel := context.WithTimeout(ctx, o.within)
 	defer cancel()
 	stop, err := listen(ctx, o.listen, recorder)

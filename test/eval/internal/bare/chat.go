@@ -18,6 +18,8 @@ const maxAnswer = 16 << 20
 type Chat struct {
 	// URL is everything before /chat/completions. Model is the name that is asked for.
 	URL, Model string
+	// Token is the bearer token of the endpoint; empty without one.
+	Token string
 	// Pause is how long it waits before it asks again what was not answered.
 	Pause time.Duration
 }
@@ -47,6 +49,9 @@ func (c Chat) try(ctx context.Context, body []byte) (answer Message, again bool,
 		return Message{}, false, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return Message{}, true, err

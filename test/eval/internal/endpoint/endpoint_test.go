@@ -132,6 +132,22 @@ func TestBadRequestsAreRefused(t *testing.T) {
 	}
 }
 
+func TestStrangersAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := NewStandin(dir, time.Minute)
+	s.Token = "of-this-evaluation"
+	put(t, filepath.Join(dir, "a.motor", "resp-001.json"), `{"content":"hello"}`)
+	for token, want := range map[string]int{"": 401, "Bearer ": 401, "Bearer other": 401, "of-this-evaluation": 401, "Bearer of-this-evaluation": 200} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(first))
+		r.Header.Set("Authorization", token)
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%q gives %d, want %d", token, w.Code, want)
+		}
+	}
+}
+
 func TestNextShowsWhatIsNew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -6,6 +6,7 @@ package endpoint
 
 import (
 	"bytes"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"io"
@@ -53,6 +54,10 @@ type answerer interface {
 
 // Recorder serves Chat Completions.
 type Recorder struct {
+	// Token must come with every request as its bearer token, unless it is empty. Without it, whoever reaches the endpoint could ask the
+	// model behind it at our cost.
+	Token string
+
 	answers answerer
 
 	mu   sync.Mutex
@@ -87,6 +92,10 @@ var errNotAnswered = errors.New("not answered")
 func (s *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		http.NotFound(w, r)
+		return
+	}
+	if s.Token != "" && subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.Token)) != 1 {
+		http.Error(w, "the endpoint of an evaluation is for its own runs", http.StatusUnauthorized)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))

@@ -16,6 +16,8 @@ const (
 	group = "motorcortex.dev/v1alpha1"
 	// asideModel is asked for what belongs to no run, such as advice about an attempt that failed.
 	asideModel = "aside"
+	// endpointSecret has the token of the endpoint, and no key of a model.
+	endpointSecret = "endpoint"
 	// idleSeconds is longer than a reader may take who plays the model.
 	idleSeconds = 150
 )
@@ -105,11 +107,15 @@ func namespaceObject(name string) cluster.Object {
 	}}}
 }
 
-func cortexObject(url string, parallel int) cluster.Object {
-	return cluster.Object{"apiVersion": group, "kind": "MotorCortex", "metadata": cluster.Object{"name": "default"}, "spec": cluster.Object{
-		"models":      cluster.Object{"default": cluster.Object{"model": asideModel, "baseURL": url, "idleSeconds": idleSeconds}},
-		"concurrency": cluster.Object{"maxActive": parallel + 1},
-	}}
+// cortexObjects have the runs of the namespace ask the endpoint, with its token.
+func cortexObjects(url, token string, parallel int) []cluster.Object {
+	model := cluster.Object{"model": asideModel, "baseURL": url, "idleSeconds": idleSeconds, "apiKeySecretRef": cluster.Object{"name": endpointSecret, "key": "token"}}
+	return []cluster.Object{
+		{"apiVersion": "v1", "kind": "Secret", "metadata": cluster.Object{"name": endpointSecret}, "stringData": cluster.Object{"token": token}},
+		{"apiVersion": group, "kind": "MotorCortex", "metadata": cluster.Object{"name": "default"}, "spec": cluster.Object{
+			"models": cluster.Object{"default": model}, "concurrency": cluster.Object{"maxActive": parallel + 1},
+		}},
+	}
 }
 
 // runObjects are the objects of a task, in the order in which they are made.

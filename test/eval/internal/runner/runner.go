@@ -100,7 +100,12 @@ func (c Config) begin(ctx context.Context) error {
 	if err := all.Apply(ctx, namespaceObject(c.Kubectl.Namespace)); err != nil {
 		return err
 	}
-	return c.Kubectl.Apply(ctx, cortexObject(c.URL, c.Parallel))
+	for _, o := range cortexObjects(c.URL, c.Recorder.Token, c.Parallel) {
+		if err := c.Kubectl.Apply(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // end removes the namespace, also when the evaluation was interrupted.
@@ -252,6 +257,6 @@ func (c Config) barePod(ctx context.Context, t *task.Task) (judge.Outcome, int, 
 func (c Config) loop(ctx context.Context, t *task.Task, shell bare.Shell) (bare.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, time.Duration(c.seconds(t))*time.Second)
 	defer cancel()
-	model := bare.Chat{URL: c.LocalURL, Model: modelName(t, report.Bare), Pause: time.Second}
+	model := bare.Chat{URL: c.LocalURL, Model: modelName(t, report.Bare), Token: c.Recorder.Token, Pause: time.Second}
 	return bare.Run(limited, model, shell, t.Instruction, t.Turns)
 }

@@ -51,6 +51,7 @@ func bareConfig(t *testing.T, answers ...string) (Config, *task.Task) {
 		}
 	}
 	recorder := endpoint.NewStandin(filepath.Join(out, "standin"), time.Minute)
+	recorder.Token = "a-token"
 	server := httptest.NewServer(recorder)
 	t.Cleanup(server.Close)
 	return Config{Recorder: recorder, LocalURL: server.URL + "/v1", Out: out, Tasks: []*task.Task{subject}, Sides: []report.Side{report.Bare}, Log: io.Discard}, subject
