@@ -271,6 +271,14 @@ const (
 	ReasonRunning = "Running"
 	// ReasonCompleted: the task was done.
 	ReasonCompleted = "Completed"
+	// ReasonPartial: the model says that it did a part of the task. What it did is kept.
+	ReasonPartial = "Partial"
+	// ReasonFailed: the model says that it could not do the task.
+	ReasonFailed = "Failed"
+	// ReasonNotFinished: the model answered twice in a row without a tool call, and did not call finish.
+	ReasonNotFinished = "NotFinished"
+	// ReasonAcceptanceFailed: the model called finish three times, and what it claimed did not hold.
+	ReasonAcceptanceFailed = "AcceptanceFailed"
 	// ReasonCancelled: somebody set spec.cancel.
 	ReasonCancelled = "Cancelled"
 	// ReasonUserResponseTimeout: a question was not answered within spec.limits.awaitingInputSeconds.

@@ -212,6 +212,12 @@ type ModelEndpoint struct {
 	// +kubebuilder:validation:Maximum=100000000
 	// +optional
 	ContextTokens int32 `json:"contextTokens,omitempty"`
+	// finish is how the model ends a run. Call: with the tool finish; a text without a tool call gets one reminder, and a second one in a row
+	// ends the attempt without success. Text: with finish, or with a text and no tool call; whatever text comes last is the result of a run
+	// that succeeded, but for an empty one, a tool call that is written as text, and one that says what the model is about to do.
+	// +default="Text"
+	// +optional
+	Finish FinishMode `json:"finish,omitempty"`
 	// idleSeconds is how long the endpoint may send nothing at all before its answer counts as lost. How long the whole
 	// answer takes is bounded by requestSeconds alone.
 	// +kubebuilder:validation:Minimum=1
@@ -233,6 +239,17 @@ type ModelEndpoint struct {
 	// +optional
 	ModelOutageSeconds int32 `json:"modelOutageSeconds,omitempty"`
 }
+
+// FinishMode is how a model ends a run.
+// +kubebuilder:validation:Enum=Call;Text
+type FinishMode string
+
+const (
+	// FinishCall: with a call of the tool finish.
+	FinishCall FinishMode = "Call"
+	// FinishText: with the tool finish, or with a text and no tool call.
+	FinishText FinishMode = "Text"
+)
 
 // SecretKeyRef names one key of a Secret in the same namespace.
 type SecretKeyRef struct {

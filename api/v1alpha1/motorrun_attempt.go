@@ -5,7 +5,7 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // FailureCategory is the kind of a failure.
-// +kubebuilder:validation:Enum=ToolFailure;ModelFailure;InfraFailure;BudgetExhausted;InvalidTask;Unknown
+// +kubebuilder:validation:Enum=ToolFailure;ModelFailure;InfraFailure;BudgetExhausted;InvalidTask;Incomplete;Unknown
 type FailureCategory string
 
 const (
@@ -14,6 +14,8 @@ const (
 	CategoryInfraFailure    FailureCategory = "InfraFailure"
 	CategoryBudgetExhausted FailureCategory = "BudgetExhausted"
 	CategoryInvalidTask     FailureCategory = "InvalidTask"
+	// CategoryIncomplete: the model, or a check of what it did, says that the task is not done.
+	CategoryIncomplete FailureCategory = "Incomplete"
 	// CategoryUnknown is kept for failures that are none of the others. This release records none.
 	CategoryUnknown FailureCategory = "Unknown"
 )

@@ -367,7 +367,7 @@ type RunResult struct {
 	// +kubebuilder:validation:MaxLength=8192
 	// +optional
 	Summary string `json:"summary,omitempty"`
-	// partial is what the model had to show when its answers were used up (reason MaxIterations).
+	// partial is what the model said that it did, or what it had to show when its answers were used up (reason MaxIterations).
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Partial string `json:"partial,omitempty"`

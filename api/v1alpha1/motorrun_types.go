@@ -74,7 +74,7 @@ type MotorRunSpec struct {
 	// +optional
 	Code *Code `json:"code,omitempty"`
 
-	// tools are what the model may use. Nothing else is offered to it, but for ask_user, which always is.
+	// tools are what the model may use. Nothing else is offered to it, but for ask_user and finish, which always are.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional

@@ -62,7 +62,7 @@ type MotorStepSpec struct {
 	// +kubebuilder:validation:MaxLength=131072
 	// +optional
 	Content string `json:"content,omitempty"`
-	// final says that content is the result of the run: the model called no tool any more.
+	// final says that content is the result of the run: a call of finish was accepted in the step before, or the model ends its runs with text.
 	// +optional
 	Final bool `json:"final,omitempty"`
 	// tools names the tools called, for printing.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -116,6 +117,13 @@ func notes() map[string]note {
 			Errors:  []string{toolapi.CodeInvalidArguments},
 			More:    "The run waits for spec.limits.awaitingInputSeconds (1800) at most.",
 			Example: `{"question": "ACME has no price. Use the last known one?", "options": ["yes", "no"], "default": "yes"}`,
+		},
+		toolapi.ToolFinish: {
+			Short:   "the end of the task",
+			Limits:  "a summary of 16384 characters, 32 files; three calls whose claims do not hold",
+			Errors:  []string{motorloop.CodeNotFinished, motorloop.CodeNotAccepted, toolapi.CodeInvalidArguments},
+			More:    "It is always offered. Other calls of the same answer are made first, and all must succeed. The files that it names must be in the workspace. Partial and Failed end the attempt without success: a person may retry it.",
+			Example: `{"status": "Succeeded", "summary": "The report is in report.md; the total is 4,711.20.", "files": ["report.md"]}`,
 		},
 		toolapi.ToolRequestApproval: {
 			Short:   "leave for what the model doubts",

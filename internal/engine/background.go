@@ -113,7 +113,7 @@ type endingJournal struct {
 
 // Append records a step.
 func (j endingJournal) Append(ctx context.Context, t *motorloop.Turn) error {
-	if t.Final() {
+	if t.Closes {
 		j.box.endPrograms(ctx)
 		j.kept.beforeEnd(ctx)
 	}

@@ -169,7 +169,7 @@ func (e *Engine) runLoop(
 		return motorloop.Outcome{}, err
 	}
 	loop.Config.Tainted, loop.Config.Skill = tainted, box.skill.config(run)
-	loop.Config.Window, loop.Config.UsedTokens = window, usedBefore(progress, turns)
+	loop.Config.Window, loop.Config.TextEnds, loop.Config.UsedTokens = window, endpoint.TextEnds, usedBefore(progress, turns)
 	box.interpose(loop, turns)
 	loop.Tools = discreetTools{collectingTools{loop.Tools, kept}, known, box.egress.refresh}
 	loop.Config.SettleEach, _ = runpolicy.Once(run, progress, box.domains.bounds)

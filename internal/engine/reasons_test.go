@@ -14,6 +14,10 @@ import (
 func TestTheLoopHasTheReasonsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	for ofAPI, ofLoop := range map[string]string{
+		v1alpha1.ReasonPartial:                 motorloop.ReasonPartial,
+		v1alpha1.ReasonFailed:                  motorloop.ReasonFailed,
+		v1alpha1.ReasonNotFinished:             motorloop.ReasonNotFinished,
+		v1alpha1.ReasonAcceptanceFailed:        motorloop.ReasonAcceptanceFailed,
 		v1alpha1.ReasonModelUnauthorized:       motorloop.ReasonModelUnauthorized,
 		v1alpha1.ReasonModelQuotaExceeded:      motorloop.ReasonModelQuota,
 		v1alpha1.ReasonModelNotFound:           motorloop.ReasonModelNotFound,

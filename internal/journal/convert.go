@@ -30,7 +30,7 @@ func turnSpec(t *motorloop.Turn) v1alpha1.MotorStepSpec {
 		spec.Type, spec.Through, spec.Tools = v1alpha1.StepSummary, t.Through, summaryTools
 		return spec
 	}
-	spec.Final = t.Final()
+	spec.Final = t.Closes
 	tools := make([]string, 0, len(t.Calls))
 	for _, c := range t.Calls {
 		spec.ToolCalls = append(spec.ToolCalls, v1alpha1.ToolCall{
@@ -75,6 +75,7 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 		Through: s.Spec.Through,
 		Model:   s.Spec.Model,
 		Content: s.Spec.Content,
+		Closes:  s.Spec.Final,
 		Usage: motorloop.Usage{
 			PromptTokens: s.Spec.Usage.PromptTokens, CompletionTokens: s.Spec.Usage.CompletionTokens, CachedTokens: s.Spec.Usage.CachedTokens,
 			Estimated: s.Spec.Usage.Estimated,

@@ -17,7 +17,7 @@ func ParseQuestion(c Call) (toolapi.AskUserArgs, error) {
 // person, and whether it filled in any. Requests for domains without a result have no answer: see requestDomain.
 func answerQuestions(t *Turn, answers map[string]string) (waiting *Call, answered bool) {
 	for i := range t.Calls {
-		if t.Results[i] != nil {
+		if t.Results[i] != nil || t.Calls[i].Tool == toolapi.ToolFinish {
 			continue
 		}
 		answer, ok := answers[t.Calls[i].ID]

@@ -27,7 +27,7 @@ func CallID(attempt, index int32, n int) string {
 }
 
 // carryOut gives every call of the last turn a result, in order, and settles the turn; questions and requests for domains
-// come last. It returns the first call that waits for a person: one of unknown outcome, or that is to be approved, with
+// come last, and finish after them. It returns the first call that waits for a person: one of unknown outcome, or that is to be approved, with
 // which all after it wait, or a question or a request, when the other calls are settled.
 func (r *run) carryOut(ctx context.Context) (*waiting, error) {
 	t := r.turns[len(r.turns)-1]
@@ -56,6 +56,11 @@ func (r *run) carryOut(ctx context.Context) (*waiting, error) {
 	}
 	call, answered := answerQuestions(t, r.answers)
 	r.unrecorded = r.unrecorded || answered
+	if call == nil {
+		if err := r.finish(ctx, t); err != nil {
+			return nil, r.abandon(ctx, t, err)
+		}
+	}
 	if err := r.settle(ctx, t); err != nil || call == nil {
 		return nil, err
 	}
@@ -82,6 +87,8 @@ func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *wait
 	switch c.Tool {
 	case toolapi.ToolAskUser:
 		return nil, nil, nil
+	case toolapi.ToolFinish:
+		return beforeAnswer(t), nil, nil
 	case toolapi.ToolRequestDomain:
 		return r.requestDomain(t, c), nil, nil
 	case toolapi.ToolRequestApproval:

@@ -97,6 +97,17 @@ func NewCatalog() *Catalog {
 				p["options"].Items.MaxLength = new(toolapi.MaxOption)
 				p["default"].MaxLength = new(toolapi.MaxOption)
 			}),
+		describe[toolapi.FinishArgs](toolapi.ToolFinish,
+			"Ends the task. Nothing can be done after it.",
+			func(p map[string]*jsonschema.Schema) {
+				p["status"].Enum = []any{string(toolapi.FinishSucceeded), string(toolapi.FinishPartial), string(toolapi.FinishFailed)}
+				notEmpty(p["summary"])
+				p["summary"].MaxLength = new(toolapi.MaxFinishSummary)
+				p["files"].Type, p["files"].Types = "array", nil
+				p["files"].MaxItems = new(toolapi.MaxFinishFiles)
+				notEmpty(p["files"].Items)
+				p["files"].Items.MaxLength = new(toolapi.MaxFinishPath)
+			}),
 		describe[toolapi.RequestApprovalArgs](toolapi.ToolRequestApproval,
 			"Asks the person for leave to do one thing that you doubt you should do, and waits, perhaps for long. It allows nothing that the "+
 				"rules of this task forbid.",

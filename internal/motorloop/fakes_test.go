@@ -301,7 +301,14 @@ type world struct {
 	journal *fakeJournal
 }
 
+// newWorld is a loop of a model that ends its runs with text, which makes scripts short.
 func newWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...Answer) *world {
+	cfg.TextEnds = true
+	return newCallingWorld(t, cfg, behave, answers...)
+}
+
+// newCallingWorld is a loop of a model that ends its runs with a call of finish.
+func newCallingWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...Answer) *world {
 	if behave == nil {
 		behave = func(c toolapi.Call) toolapi.Result {
 			return toolapi.Result{OK: true, Output: "output of " + c.ID, Provenance: toolapi.ProvenanceInternal}
@@ -351,5 +358,13 @@ func call(tool, arguments string) Call {
 func bash(command string) Call { return call(toolapi.ToolBash, fmt.Sprintf(`{"command":%q}`, command)) }
 
 func read(path string) Call { return call(toolapi.ToolRead, fmt.Sprintf(`{"path":%q}`, path)) }
+
+func finish(status toolapi.FinishStatus, summary string, files ...string) Call {
+	arguments, err := json.Marshal(toolapi.FinishArgs{Status: status, Summary: summary, Files: files})
+	if err != nil {
+		panic(err)
+	}
+	return call(toolapi.ToolFinish, string(arguments))
+}
 
 func question(q string) Call { return call(toolapi.ToolAskUser, fmt.Sprintf(`{"question":%q}`, q)) }

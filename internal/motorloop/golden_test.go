@@ -49,7 +49,7 @@ func TestDefinitions(t *testing.T) {
 	if d := cmp.Diff(defs, Definitions(all)); d != "" {
 		t.Errorf("depends on the order of the grant: %s", d)
 	}
-	if defs := Definitions(nil); len(defs) != 1 || defs[0].Name != toolapi.ToolAskUser {
+	if defs := Definitions(nil); len(defs) != 2 || defs[0].Name != toolapi.ToolAskUser || defs[1].Name != toolapi.ToolFinish {
 		t.Errorf("without a grant: %v", defs)
 	}
 }

@@ -28,6 +28,9 @@ func (r *run) conclude(ctx context.Context, out Outcome) (Outcome, error) {
 	if out.Failure == nil {
 		return out, nil
 	}
+	if out.Failure.Reason == ReasonNotFinished {
+		out.Partial = cut(text.Printable(r.turns[len(r.turns)-1].Content), maxPartial, maxPartial, "…")
+	}
 	if out.Failure.Reason == ReasonMaxIterations {
 		said, err := r.askAside(ctx, &out, "partial result", r.model, partialRequest(r.cfg, r.turns), partialTimeout)
 		if err != nil {

@@ -8,18 +8,23 @@ import (
 	"strings"
 )
 
-// bailout is how many turns in a row may have nothing that can be carried out or read before the attempt ends.
+// bailout is how many turns in a row may have nothing that can be carried out before the attempt ends.
 const bailout = 3
 
 // verdict says whether the attempt is over, and how. It looks at nothing but the recorded turns, the last of which is
 // settled: a loop that goes on after a restart comes to the same verdict. An attempt that was completed by its last
 // allowed turn is completed.
 func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
-	if n := len(turns); n > 0 && turns[n-1].final() {
-		return Outcome{Kind: Completed, Summary: turns[n-1].Content}, true
+	if n := len(turns); n > 0 {
+		if turns[n-1].Closes {
+			return Outcome{Kind: Completed, Summary: turns[n-1].Content}, true
+		}
+		if args := turns[n-1].accepted(); args != nil {
+			return finished(args), true
+		}
 	}
 	for _, check := range []func(Config, []*Turn) *Failure{
-		repeatedToolFailure, stuck, emptyAnswers, maxTokens, maxIterations,
+		refusedFinishes, repeatedToolFailure, stuck, idleAnswers, maxTokens, maxIterations,
 	} {
 		if f := check(cfg, turns); f != nil {
 			return Outcome{Kind: Failed, Failure: f}, true
@@ -31,38 +36,12 @@ func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
 // summary says whether the turn stands for others, and is none of the model's steps.
 func (t *Turn) summary() bool { return t.Through > 0 }
 
-// final says whether the turn closes the attempt: text, no calls, and not broken off.
-func (t *Turn) final() bool { return len(t.Calls) == 0 && !t.summary() && !t.unusable() }
-
-// unusable says whether the turn is an answer that neither does nor says anything: no calls, and no text or a text
-// that stopped in the middle.
-func (t *Turn) unusable() bool {
-	return len(t.Calls) == 0 && !t.summary() && (t.Content == "" || strings.HasSuffix(t.Content, truncatedMark))
-}
-
-// iterations are the turns that are not summaries.
+// iterations are the turns that are answers of the model: no summaries, and not the record of an end.
 func iterations(turns []*Turn) []*Turn {
+	if n := len(turns); n > 1 && turns[n-1].Closes && turns[n-2].accepted() != nil {
+		turns = turns[:n-1]
+	}
 	return slices.DeleteFunc(slices.Clone(turns), (*Turn).summary)
-}
-
-func emptyAnswers(_ Config, turns []*Turn) *Failure {
-	turns = iterations(turns)
-	n := len(turns)
-	if n < bailout {
-		return nil
-	}
-	for _, t := range turns[n-bailout:] {
-		if !t.unusable() {
-			return nil
-		}
-	}
-	return &Failure{
-		Category: ModelFailure,
-		Reason:   ReasonEmptyAnswers,
-		Message: fmt.Sprintf("The model %s gave three answers in a row with neither a tool call nor a complete text. "+
-			"Try another model, or one with a larger output limit.", turns[n-1].Model),
-		Retryable: true,
-	}
 }
 
 func maxTokens(cfg Config, turns []*Turn) *Failure {

@@ -21,6 +21,13 @@ func settled(content string, results ...string) *Turn {
 	return t
 }
 
+// closed is a turn that closes the attempt.
+func closed(content string) *Turn {
+	t := settled(content)
+	t.Closes = true
+	return t
+}
+
 // summed is a summary of the turns up to the one with index through. It looks like a broken off answer.
 func summed(through int32) *Turn {
 	t := settled(truncatedMark)
@@ -37,19 +44,22 @@ func TestVerdict(t *testing.T) {
 		says   string
 	}{
 		"nothing yet":                    {},
-		"text":                           {turns: []*Turn{settled("done")}, reason: "completed"},
-		"text in the last turn":          {cfg: Config{MaxIterations: 1, MaxTokens: 1}, turns: []*Turn{settled("done")}, reason: "completed"},
+		"closing text":                   {turns: []*Turn{closed("done")}, reason: "completed"},
+		"closing text at the end":        {cfg: Config{MaxIterations: 1, MaxTokens: 1}, turns: []*Turn{closed("done")}, reason: "completed"},
 		"broken off text":                {turns: []*Turn{settled("half" + truncatedMark)}},
 		"refusals around a summary":      {turns: []*Turn{refused, refused, summed(1), refused}, reason: ReasonRepeatedToolFailure},
 		"a circle around a summary":      {turns: []*Turn{bad, bad, bad, summed(1), bad}, reason: ReasonStuck, says: `bash {}, with the same result each time, last: "port 80: permission denied"`},
 		"a summary is no end":            {turns: []*Turn{settled("", "bash/ok"), summed(1)}},
 		"a summary is no answer":         {cfg: Config{MaxIterations: 2}, turns: []*Turn{settled("", "bash/ok"), summed(1)}},
 		"a summary uses tokens":          {cfg: Config{MaxTokens: 200}, turns: []*Turn{settled("", "bash/ok"), summed(1)}, reason: ReasonMaxTokens},
-		"empty around a summary":         {turns: []*Turn{settled(""), settled(""), summed(1), settled("")}, reason: ReasonEmptyAnswers},
-		"two empty":                      {turns: []*Turn{settled(""), settled("")}},
-		"three empty":                    {turns: []*Turn{settled(""), settled("half" + truncatedMark), settled("")}, reason: ReasonEmptyAnswers, says: "The model m gave three answers"},
-		"empty, not in a row":            {turns: []*Turn{settled(""), settled(""), settled("", "bash/ok"), settled("")}},
-		"a broken off turn with calls":   {turns: []*Turn{settled(""), settled(""), settled(truncatedMark, "bash/ok")}},
+		"empty around a summary":         {turns: []*Turn{settled(""), summed(1), settled("")}, reason: ReasonEmptyAnswers},
+		"empty":                          {turns: []*Turn{settled("")}},
+		"two empty":                      {turns: []*Turn{settled("half" + truncatedMark), settled("")}, reason: ReasonEmptyAnswers, says: "The model m gave 2 answers"},
+		"empty, not in a row":            {turns: []*Turn{settled(""), settled("", "bash/ok"), settled("")}},
+		"text":                           {turns: []*Turn{settled("done")}},
+		"two texts":                      {turns: []*Turn{settled("done"), settled("It is done.")}, reason: ReasonNotFinished, says: `Last: "It is done."`},
+		"text, then empty":               {turns: []*Turn{settled("done"), settled("")}, reason: ReasonEmptyAnswers},
+		"a broken off turn with calls":   {turns: []*Turn{settled(""), settled(truncatedMark, "bash/ok")}},
 		"tokens left":                    {cfg: Config{MaxTokens: 201}, turns: []*Turn{settled("", "bash/ok"), settled("", "bash/ok")}},
 		"no tokens left":                 {cfg: Config{MaxTokens: 200}, turns: []*Turn{settled("", "bash/ok"), settled("", "bash/ok")}, reason: ReasonMaxTokens, says: "200 tokens of 200"},
 		"no turns left":                  {cfg: Config{MaxIterations: 2}, turns: []*Turn{settled("", "bash/ok"), settled("", "bash/ok")}, reason: ReasonMaxIterations, says: "2 turns"},
@@ -81,16 +91,16 @@ func TestVerdict(t *testing.T) {
 func TestUnusableAnswersGoOn(t *testing.T) {
 	half := says("half of a")
 	half.Truncated = true
-	w := newWorld(t, Config{}, nil, says(" \n "), half, says("", bash("a")), says("done"))
+	w := newWorld(t, Config{}, nil, says(" \n "), says("", bash("a")), half, says("", bash("b")), says("done"))
 	if out := mustRun(t, w, nil); out.Summary != "done" {
 		t.Fatalf("got %+v", out)
 	}
 	var told []string
-	for _, m := range w.model.seen[3].Messages[2:] {
+	for _, m := range w.model.seen[4].Messages[2:] {
 		told = append(told, string(m.Role)+": "+m.Content)
 	}
-	want := "assistant: (empty answer)|user: " + afterEmpty + "|assistant: half of a" + truncatedMark + "|user: " + afterTruncated +
-		"|assistant: |tool: output of a0-s3-c0"
+	want := "assistant: (empty answer)|user: " + saidNothing.reminder() + "|assistant: |tool: output of a0-s2-c0" +
+		"|assistant: half of a" + truncatedMark + "|user: " + brokeOff.reminder() + "|assistant: |tool: output of a0-s4-c0"
 	if got := strings.Join(told, "|"); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -161,6 +161,9 @@ func (r *run) run(ctx context.Context) (Outcome, error) {
 			}
 		}
 		if out, over := verdict(r.cfg, r.turns); over {
+			if err := r.close(ctx, out); err != nil {
+				return Outcome{}, err
+			}
 			return r.conclude(ctx, out)
 		}
 		t, err := r.next(ctx)

@@ -57,6 +57,7 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 		Usage:   sane(a.Usage),
 		Failed:  sane(a.Failed),
 	}
+	t.Closes = cfg.TextEnds && len(a.Calls) == 0 && t.idle() == saidText
 	taken := map[string]bool{}
 	for _, p := range prior {
 		for _, c := range p.Calls {

@@ -135,7 +135,7 @@ func TestRequestDomainIsOffered(t *testing.T) {
 		"with domains": {RequestDomain: true},
 		"both":         {RequestDomain: true, Tools: []string{toolapi.ToolRequestDomain}},
 	} {
-		if got := cfg.offered(builtin()); !cmp.Equal(got, []string{toolapi.ToolAskUser, toolapi.ToolRequestDomain}) {
+		if got := cfg.offered(builtin()); !cmp.Equal(got, []string{toolapi.ToolAskUser, toolapi.ToolFinish, toolapi.ToolRequestDomain}) {
 			t.Errorf("%s: %v", name, got)
 		}
 		if p := SystemPrompt(cfg); !strings.Contains(p, "call request_domain: the person decides.") {

@@ -35,7 +35,7 @@ type catalogTool struct {
 // that a loop that did it for each turn would spend more on it than on everything else.
 var builtin = sync.OnceValue(NewCatalog)
 
-// Definitions are the granted tools and ask_user as the model is told of them, in an order that does not depend on
+// Definitions are the granted tools, ask_user and finish as the model is told of them, in an order that does not depend on
 // that of granted. Names that are no tools are left out.
 func Definitions(granted []string) []ToolDefinition { return builtin().Definitions(granted) }
 
@@ -43,7 +43,7 @@ func Definitions(granted []string) []ToolDefinition { return builtin().Definitio
 func (c *Catalog) Definitions(granted []string) []ToolDefinition {
 	var defs []ToolDefinition
 	for _, t := range c.tools {
-		if t.Name == toolapi.ToolAskUser || t.server != "" || slices.Contains(granted, t.Name) {
+		if t.Name == toolapi.ToolAskUser || t.Name == toolapi.ToolFinish || t.server != "" || slices.Contains(granted, t.Name) {
 			defs = append(defs, t.ToolDefinition)
 		}
 	}

@@ -3,6 +3,7 @@
 package motorloop
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,26 +18,17 @@ import (
 // always whole; of a long conversation the rest is kept short, see view.
 func Transcript(cfg Config, turns []*Turn) []Message { return viewOf(cfg, turns).messages() }
 
-// What the model is told after an answer that neither does nor says anything.
-const (
-	emptyAnswerText = "(empty answer)"
-	afterEmpty      = "Your answer was empty. Call a tool, or, if the task is finished, answer with the result as text."
-	afterTruncated  = "Your answer was cut off at your output limit. If the task is finished, answer again, shorter. " +
-		"If not, go on with tool calls; write long texts to a file in parts."
-)
+// emptyAnswerText stands for an empty answer: some endpoints refuse an assistant message without content, others two user messages in a row.
+const emptyAnswerText = "(empty answer)"
 
 // turnMessages are what was said in a turn, what came of it, and what else there is to tell.
 func (v *view) turnMessages(t *Turn) []Message { return withNotes(t, v.answerMessages(t)) }
 
 func (v *view) answerMessages(t *Turn) []Message {
 	said := Message{Role: RoleAssistant, Content: v.contentOf(t)}
-	if t.unusable() {
-		if t.Content == "" {
-			// Some endpoints refuse an assistant message without content, others two user messages in a row.
-			said.Content = emptyAnswerText
-			return []Message{said, {Role: RoleUser, Content: afterEmpty}}
-		}
-		return []Message{said, {Role: RoleUser, Content: afterTruncated}}
+	if kind := t.idle(); kind != notIdle {
+		said.Content = cmp.Or(said.Content, emptyAnswerText)
+		return []Message{said, {Role: RoleUser, Content: kind.reminder()}}
 	}
 	msgs := []Message{said}
 	for i, c := range t.Calls {

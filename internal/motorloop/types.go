@@ -23,8 +23,11 @@ type Turn struct {
 	Through int32
 	// Model is the name of the model as the endpoint reported it.
 	Model string
-	// Content is what the model said beside its tool calls; the result's summary if there are none.
+	// Content is what the model said beside its tool calls, and the result's summary if the turn closes the attempt.
 	Content string
+	// Closes says that the attempt has ended well with this turn. It has no calls: it records the end that a finish call asked for, or is
+	// the closing text of a model that ends its runs with text.
+	Closes bool
 	// Calls are in the order of the model's answer.
 	Calls []Call
 	Usage Usage
@@ -103,9 +106,6 @@ func (t *Turn) Settled() bool {
 	}
 	return len(t.Results) == len(t.Calls)
 }
-
-// Final says whether the turn closes the attempt: the model said something whole and called no tool.
-func (t *Turn) Final() bool { return t.final() }
 
 // Call is one tool call of a turn.
 type Call struct {
@@ -294,7 +294,7 @@ type Answer struct {
 type Config struct {
 	Attempt int32
 	Task    string
-	// Tools are the granted tools; ask_user is always offered, but for a Review.
+	// Tools are the granted tools; finish is always offered, and ask_user but for a Review.
 	Tools []string
 	// Peer is what the sandbox has, nil if that is not known. What Loop.Peer gives takes its place.
 	Peer *toolapi.Peer
@@ -312,6 +312,8 @@ type Config struct {
 	Tainted bool
 	// Credentials are the names of the credentials that the model is told of.
 	Credentials []string
+	// TextEnds says that a text without a tool call ends the attempt well, for a model that cannot call a tool at the end.
+	TextEnds bool
 	// MaxIterations is the most turns of the attempt.
 	MaxIterations int32
 	// MaxTokens is the most tokens of all model calls of the run together, 0 for no limit. UsedTokens is what those took that are
@@ -387,6 +389,8 @@ const (
 	InfraFailure    Category = "InfraFailure"
 	BudgetExhausted Category = "BudgetExhausted"
 	InvalidTask     Category = "InvalidTask"
+	// Incomplete: the model, or a check of what it did, says that the task is not done.
+	Incomplete Category = "Incomplete"
 )
 
 // Reasons of a Failure.
@@ -415,6 +419,14 @@ const (
 	ReasonModelRefused = "ModelRefusedRequest"
 	// ReasonEmptyAnswers: the model gave neither text nor tool calls, several times in a row.
 	ReasonEmptyAnswers = "EmptyAnswers"
+	// ReasonNotFinished: the model answered without a tool call, several times in a row, and did not call finish.
+	ReasonNotFinished = "NotFinished"
+	// ReasonPartial: the model says that it did a part of the task.
+	ReasonPartial = "Partial"
+	// ReasonFailed: the model says that it could not do the task.
+	ReasonFailed = "Failed"
+	// ReasonAcceptanceFailed: the model called finish again and again, and what it claimed did not hold.
+	ReasonAcceptanceFailed = "AcceptanceFailed"
 	// ReasonRepeatedToolFailure: the calls of several turns in a row could not be carried out.
 	ReasonRepeatedToolFailure = "RepeatedToolFailure"
 	// ReasonStuck: the attempt made the same call with the same result again and again, or two calls in turn.

@@ -82,6 +82,8 @@ type Progress struct {
 	Unknown []CallRef
 	// Final is the model's closing text, nil until it gave one.
 	Final *string
+	// Finished says that its last turn has a call of finish that was accepted. The step after it records the end.
+	Finished bool
 	// Failure is how the attempt ended without success, nil if it did not, and Partial what there was to show then.
 	Failure *v1alpha1.StepOutcome
 	Partial string
@@ -229,8 +231,16 @@ func addUsage(sum *v1alpha1.Usage, u v1alpha1.Usage) {
 }
 
 func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, current bool) {
+	if s.Spec.Final && p.Finished {
+		// It records the end that the answer before asked for, and is no answer itself.
+		if current {
+			p.Final = &s.Spec.Content
+		}
+		return
+	}
 	p.Turns++
 	p.ModelName = s.Spec.Model
+	p.Finished = hasFinish(s)
 	p.Tool += time.Duration(s.Status.ToolMs) * time.Millisecond
 	p.addRequests(run, s)
 	for i := range s.Spec.ToolCalls {
@@ -278,6 +288,14 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 	}
 	p.goesOn()
 	p.Unknown = append(append(p.Unknown, unknownCalls(s)...), brokenOff(s)...)
+}
+
+// hasFinish reports whether a step has a call of finish that was accepted.
+func hasFinish(s *v1alpha1.MotorStep) bool {
+	return slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool {
+		r := resultOf(s, c.ID)
+		return c.Tool == toolapi.ToolFinish && r != nil && r.OK
+	})
 }
 
 // addRequests notes the requests for domains of a turn, and what the turn means for those before it.

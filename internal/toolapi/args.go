@@ -22,6 +22,8 @@ const (
 	ToolSaveArtifact = "save_artifact"
 	// ToolAskUser asks a person. The engine serves it.
 	ToolAskUser = "ask_user"
+	// ToolFinish ends the attempt. The engine serves it.
+	ToolFinish = "finish"
 	// ToolRequestApproval asks a person for leave to do what the model doubts. The engine serves it.
 	ToolRequestApproval = "request_approval"
 	// ToolRequestDomain asks a person for leave to reach one more domain. The engine serves it.

@@ -123,7 +123,7 @@ func (r *chaosRig) startManager(ns string) {
 		Leases: leases.Leases(ns), Namespace: ns, Clock: now, Logger: log, Period: 200 * time.Millisecond, Grace: time.Minute,
 	}
 	must(r.t, keeper.SetupWithManager(mgr))
-	models := modelref.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m"}}
+	models := modelref.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m", TextEnds: true}}
 	rec := &controller.MotorRunReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: quiet{}, Now: time.Now, Time: keeper, Models: models,
 		Config: controller.Config{

@@ -226,7 +226,7 @@ func (r *engineRig) startEngineWith(worker string, change func(*engine.Engine)) 
 	e := &engine.Engine{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Leases: leases, Now: r.now, Logger: slog.New(slog.DiscardHandler),
 		Models: modelref.Resolver{
-			Cortex: manager, Secrets: countedReads{manager, &r.resolved}, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"},
+			Cortex: manager, Secrets: countedReads{manager, &r.resolved}, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0", TextEnds: true},
 		},
 		NewModel: func(modelref.Endpoint) (motorloop.Model, error) { return r.model, nil },
 		Config: engine.Config{

@@ -71,7 +71,7 @@ func TestEngineUsesSkill(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	r.wantPrompt(
-		"Your tools are: bash, ask_user.", "You have the skill mail for this task: \"Sends a message.\". A person has approved it.",
+		"Your tools are: bash, ask_user, finish.", "You have the skill mail for this task: \"Sends a message.\". A person has approved it.",
 		"<skill_instructions>\nRun scripts/send.sh.\n</skill_instructions>", "\"scripts/send.sh\" (34 bytes, a program)", `{"to":"a@example.org"}`,
 		"If the skill is out of date",
 	)
@@ -88,7 +88,7 @@ func TestEngineUsesUnapprovedSkill(t *testing.T) {
 	if res := resultAt(t, steps, 0, 0); !res.OK || res.Provenance != "web" {
 		t.Errorf("%+v", res)
 	}
-	r.wantPrompt("Your tools are: bash, read, ask_user.", "Nobody has approved it.")
+	r.wantPrompt("Your tools are: bash, read, ask_user, finish.", "Nobody has approved it.")
 }
 
 func TestEngineReviewsSkill(t *testing.T) {

@@ -96,7 +96,7 @@ func (f *fleet) start() {
 	must(f.t, err)
 	rec := &controller.MotorRunReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: quiet{}, Now: time.Now, Workers: f.workers,
-		Models: modelref.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m"}},
+		Models: modelref.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m", TextEnds: true}},
 		Config: controller.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: f.ns},
 			SandboxStartTimeout: time.Hour, MaxConcurrent: 8, TrialPause: time.Second,

@@ -144,7 +144,7 @@ func turnOf(attempt, index int32, content string, calls ...string) *motorloop.Tu
 		Index: index, Model: "model-1", Content: content, ModelDuration: 1500 * time.Millisecond,
 		Usage:        motorloop.Usage{PromptTokens: 100, CompletionTokens: 20, CachedTokens: 50},
 		PromptDigest: "sha256:prompt", RequestDigest: fmt.Sprintf("sha256:request%d", index),
-		Results: make([]*toolapi.Result, len(calls)),
+		Results: make([]*toolapi.Result, len(calls)), Closes: len(calls) == 0,
 	}
 	for i, c := range calls {
 		tool, arguments, _ := strings.Cut(c, ":")

@@ -114,6 +114,7 @@ func TestJournalKeepsSummaries(t *testing.T) {
 	run := createRun(ctx, t, newNamespace(ctx, t))
 	l := loadLog(ctx, t, manager, run, claim1)
 	turns := []*motorloop.Turn{turn(1, "", "bash:{}"), turn(2, "", "read:{}"), turn(3, "in short"), turn(4, "", "bash:{}")}
+	turns[2].Closes = false
 	turns[2].Through = 1
 	for _, tt := range turns {
 		must(t, l.Append(ctx, tt))

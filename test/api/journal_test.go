@@ -72,8 +72,8 @@ func TestJournalRoundTrip(t *testing.T) {
 			if diff := cmp.Diff(l.Sandbox(), got.Sandbox()); diff != "" {
 				t.Errorf("sandbox after a round trip (-want +got):\n%s", diff)
 			}
-			if got.Ended() != want.Final() {
-				t.Errorf("Ended is %t, the turn's Final %t", got.Ended(), want.Final())
+			if got.Ended() != want.Closes {
+				t.Errorf("Ended is %t, the turn's Closes %t", got.Ended(), want.Closes)
 			}
 			step := got.Steps()[0]
 			if step.Name != "run-a0-s1" || step.Spec.Epoch != 1 || step.Spec.Worker != "worker-1" || step.Labels[v1alpha1.LabelRun] != "run" {

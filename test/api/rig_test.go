@@ -46,7 +46,7 @@ func emptyRig(t *testing.T, labels ...string) *rig {
 	t.Parallel()
 	ctx := testContext(t)
 	r := &rig{passes: passes{t: t, ctx: ctx, ns: newNamespace(ctx, t, append(labels, "pod-security.kubernetes.io/enforce", "restricted")...)}}
-	endpoint := modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0"}
+	endpoint := modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0", TextEnds: true}
 	r.rec = &controller.MotorRunReconciler{
 		Client: manager, Live: manager, Recorder: r,
 		Models: modelref.Resolver{Cortex: manager, Secrets: manager, Default: endpoint},

@@ -88,7 +88,7 @@ func TestSampleSearch(t *testing.T) {
 func TestNoSearchIsOfferedWithoutAProvider(t *testing.T) {
 	t.Parallel()
 	done := wantCompleted(t, startSample(t, "search"), soon)
-	if got := done.Status.Result.Summary; got != toolapi.ToolAskUser {
+	if got := done.Status.Result.Summary; got != toolapi.ToolAskUser+", "+toolapi.ToolFinish {
 		t.Errorf("the model was offered %q", got)
 	}
 	if r := wantWholeJournal(t, done)[0].Status.Results[0]; r.OK || r.ErrorCode != toolapi.CodeToolNotGranted {

@@ -80,7 +80,7 @@ func TestShortenedOutputsAreInFiles(t *testing.T) {
 	if read[1].Output != "23334:33333\n" {
 		t.Errorf("in what was cut, grep finds %q (%s)", read[1].Output, read[1].ErrorCode)
 	}
-	if s := done.Status.Result.Summary; !strings.Contains(s, "[shortened: this is the beginning of 8000 bytes]") || !strings.Contains(s, whole.KeptFile) {
+	if s := done.Status.Result.Summary; !strings.Contains(s, " of 8000 bytes. All of it is in the workspace file ") || !strings.Contains(s, whole.KeptFile) {
 		t.Errorf("the model was shown %q", s)
 	}
 }

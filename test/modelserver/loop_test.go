@@ -79,7 +79,7 @@ func (s *stage) play(name string, change func(*motorloop.Config)) motorloop.Outc
 	}
 	cfg := motorloop.Config{
 		Task:  fmt.Sprintf("Play your part as %s-1. counter=%s sleep=0.01 wait=0.01", name, strings.TrimPrefix(s.http.URL, "http://")),
-		Tools: []string{toolapi.ToolBash}, MaxIterations: 20,
+		Tools: []string{toolapi.ToolBash}, MaxIterations: 20, TextEnds: true,
 	}
 	if change != nil {
 		change(&cfg)

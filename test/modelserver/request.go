@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"motorcortex.dev/motorcortex/test/modelserver/script"
@@ -173,6 +174,18 @@ func (r *chatRequest) aside() script.Aside {
 	default:
 		return script.AsideOf(talk)
 	}
+}
+
+// offers reports whether the client offers a tool of that name.
+func (r *chatRequest) offers(name string) bool {
+	return slices.ContainsFunc(r.Tools, func(raw json.RawMessage) bool {
+		var tool struct {
+			Function struct {
+				Name string `json:"name"`
+			} `json:"function"`
+		}
+		return json.Unmarshal(raw, &tool) == nil && tool.Function.Name == name
+	})
 }
 
 // promptChars is the length of all that a model would have to read.

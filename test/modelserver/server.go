@@ -159,6 +159,9 @@ func (s *server) decide(w http.ResponseWriter, r *http.Request, e *entry) reply 
 	} else {
 		e.Kind = kindTurn
 		play, err = sc.Play(req.conversation())
+		if err == nil && req.offers("finish") {
+			play = play.WithFinish()
+		}
 	}
 	e.Script, e.Turn, e.TurnName, e.Conversation = sc.Name, play.Turn, play.TurnName, play.Conversation
 	if err != nil {

@@ -22,6 +22,7 @@ const defaultFailure = `(?i)\A\s*\[?error\b|\A[^\n]*\bok[=:] ?false\b`
 
 var (
 	scriptName    = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$`)
+	finishes      = []string{"", "Succeeded", "Partial", "Failed"}
 	finishReasons = []string{"", "stop", "length", "tool_calls", "content_filter", "function_call"}
 	follows       = []string{"", followCount, followCallID}
 )
@@ -125,6 +126,7 @@ func (c *checker) answer(p field, raw rawAnswer) answer {
 		content:      c.template(p.at("content"), raw.Content),
 		calls:        c.calls(p.at("toolCalls"), raw.ToolCalls),
 		finishReason: raw.FinishReason,
+		finish:       raw.Finish,
 		usage:        raw.Usage,
 		faults:       c.faults(p, raw),
 		goTo:         raw.Goto,
@@ -134,6 +136,9 @@ func (c *checker) answer(p field, raw rawAnswer) answer {
 	}
 	if !slices.Contains(finishReasons, raw.FinishReason) {
 		c.fail(p.at("finishReason"), "%q is not one of %s", raw.FinishReason, strings.Join(finishReasons[1:], " "))
+	}
+	if !slices.Contains(finishes, raw.Finish) {
+		c.fail(p.at("finish"), "%q is not one of %s", raw.Finish, strings.Join(finishes[1:], " "))
 	}
 	if raw.Usage != nil && (raw.Usage.PromptTokens < 0 || raw.Usage.CompletionTokens < 0) {
 		c.fail(p.at("usage"), "is negative")

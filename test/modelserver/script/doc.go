@@ -61,7 +61,9 @@
 // holds is played. None holding is an error.
 //
 // Answer: when, content, toolCalls, finishReason, usage {promptTokens,
-// completionTokens}, fault or faults, goto (the turn after this one).
+// completionTokens}, fault or faults, goto (the turn after this one), and
+// finish: Succeeded, Partial or Failed. To a client that offers a tool named
+// finish, the content is the summary of a call of it with that status.
 //
 // Tool call: name, id (default call_<turn>_<n>; the same id twice is allowed,
 // on purpose), and arguments (any mapping) or argumentsRaw (sent as it is, so it

@@ -30,6 +30,7 @@ type rawAnswer struct {
 	Content      string     `yaml:"content"`
 	ToolCalls    []rawCall  `yaml:"toolCalls"`
 	FinishReason string     `yaml:"finishReason"`
+	Finish       string     `yaml:"finish"`
 	Usage        *Usage     `yaml:"usage"`
 	Fault        *rawFault  `yaml:"fault"`
 	Faults       []rawFault `yaml:"faults"`

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -20,6 +21,8 @@ type Play struct {
 	Content      string
 	ToolCalls    []Call
 	FinishReason string
+	// Finish is the status of the finish call that Content becomes: see WithFinish.
+	Finish string
 	// Usage is nil if the script does not say.
 	Usage  *Usage
 	Faults Faults
@@ -52,7 +55,7 @@ func (s *Script) Play(messages []Message) (*Play, error) {
 
 // say fills in what is answered.
 func (s *Script) say(play *Play, chosen *answer, d data) error {
-	play.FinishReason, play.Usage, play.Faults = chosen.finishReason, chosen.usage, chosen.faults
+	play.FinishReason, play.Finish, play.Usage, play.Faults = chosen.finishReason, chosen.finish, chosen.usage, chosen.faults
 	if play.FinishReason == "" {
 		play.FinishReason = "stop"
 		if len(chosen.calls) > 0 {
@@ -71,6 +74,22 @@ func (s *Script) wrap(play *Play, err error) error {
 		name = fmt.Sprintf(" (%s)", play.TurnName)
 	}
 	return fmt.Errorf("script %q, turn %d%s: %w", s.Name, play.Turn, name, err)
+}
+
+// WithFinish gives the play for a client that offers the tool finish: a text that has a status becomes the summary of a call of it. For a
+// client that does not offer the tool it stays a text.
+func (p *Play) WithFinish() *Play {
+	if len(p.ToolCalls) > 0 || p.Content == "" || p.FinishReason != "stop" || p.Finish == "" {
+		return p
+	}
+	closed := *p
+	closed.Content, closed.FinishReason = "", "tool_calls"
+	arguments, err := json.Marshal(map[string]string{"status": p.Finish, "summary": p.Content})
+	if err != nil {
+		panic(err) // Strings have a form in JSON.
+	}
+	closed.ToolCalls = []Call{{ID: callID(p.Turn, 0), Name: "finish", Arguments: string(arguments)}}
+	return &closed
 }
 
 // locate gives the number of answers so far and the place of the next one.

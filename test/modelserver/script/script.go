@@ -41,6 +41,7 @@ type answer struct {
 	content      *template.Template
 	calls        []call
 	finishReason string
+	finish       string
 	usage        *Usage
 	faults       Faults
 	goTo         string

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// inWorkspace is a sandbox whose workspace has these files, and whose bash exits with 1.
+func inWorkspace(files ...string) func(toolapi.Call) toolapi.Result {
+	return func(c toolapi.Call) toolapi.Result {
+		var args toolapi.ListArgs
+		switch {
+		case c.Tool == toolapi.ToolBash:
+			return toolapi.Result{ErrorCode: "exit_1", Output: "1 failed"}
+		case c.Tool != toolapi.ToolList:
+			return toolapi.Result{OK: true, Output: "written"}
+		case json.Unmarshal(c.Arguments, &args) != nil:
+			return toolapi.Result{ErrorCode: toolapi.CodeInvalidArguments}
+		}
+		if slices.Contains(files, args.Path) {
+			return toolapi.Result{ErrorCode: toolapi.CodeNotDirectory}
+		}
+		return toolapi.Result{ErrorCode: toolapi.CodeNotFound}
+	}
+}
+
+func write(path string) Call {
+	return call(toolapi.ToolWrite, `{"path":"`+path+`","content":"x"}`)
+}
+
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	const ok, part, failed = toolapi.FinishSucceeded, toolapi.FinishPartial, toolapi.FinishFailed
+	for name, tt := range map[string]struct {
+		answers []Answer
+		// want is the kind of the outcome or the reason of its failure, then what it says, and the codes of all results.
+		want, says string
+		codes      string
+	}{
+		"at once":          {answers: []Answer{says("", finish(ok, "It is 4."))}, want: "Completed", says: "It is 4.", codes: "ok"},
+		"after work":       {answers: []Answer{says("", write("a")), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "ok ok"},
+		"with other calls": {answers: []Answer{says("", write("a"), finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "ok ok"},
+		"before other calls": {
+			answers: []Answer{says("", finish(ok, "Done."), write("a"))}, want: "Completed", says: "Done.", codes: "ok ok",
+		},
+		"with a call that fails": {
+			answers: []Answer{says("", bash("test"), finish(ok, "All tests pass.")), says("", finish(part, "A test fails."))},
+			want:    ReasonPartial, says: "A test fails.", codes: "exit_1 not_finished ok",
+		},
+		"twice":           {answers: []Answer{says("", finish(ok, "Done."), finish(failed, "No."))}, want: "Completed", says: "Done.", codes: "ok not_finished"},
+		"partly":          {answers: []Answer{says("", finish(part, "Two of three."))}, want: ReasonPartial, says: "Two of three.", codes: "ok"},
+		"not":             {answers: []Answer{says("", finish(failed, "It cannot be done."))}, want: ReasonFailed, says: "It cannot be done.", codes: "ok"},
+		"a file":          {answers: []Answer{says("", finish(ok, "See there.", "there", "there"))}, want: "Completed", says: "See there.", codes: "ok"},
+		"a missing file":  {answers: []Answer{says("", finish(ok, "See a.", "there", "a")), says("", finish(ok, "See there.", "there"))}, want: "Completed", says: "See there.", codes: "not_accepted ok"},
+		"partly, missing": {answers: []Answer{says("", finish(part, "See a.", "a")), says("", finish(failed, "No.", "a"))}, want: ReasonFailed, says: "No.", codes: "not_accepted ok"},
+		"a lie that is repeated": {
+			answers: []Answer{says("", finish(ok, "See a.", "a")), says("", finish(ok, "See a!", "a")), says("", finish(ok, "See b.", "b"))},
+			want:    ReasonAcceptanceFailed, says: `3 times, and what it claimed did not hold. Last: these are not in the workspace: "b"`, codes: "not_accepted not_accepted not_accepted",
+		},
+		"no status":      {answers: []Answer{says("", call("finish", `{"summary":"x"}`)), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
+		"another status": {answers: []Answer{says("", finish("done", "x")), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
+		"no summary":     {answers: []Answer{says("", finish(ok, " ")), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
+		"never":          {answers: []Answer{says("The answer is 4."), says("As I said, it is 4.")}, want: ReasonNotFinished, says: "As I said, it is 4."},
+		"reminded":       {answers: []Answer{says("It is 4."), says("", finish(ok, "It is 4."))}, want: "Completed", says: "It is 4.", codes: "ok"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newCallingWorld(t, Config{}, inWorkspace("there"), tt.answers...)
+			out := mustRun(t, w, nil)
+			got, said := string(out.Kind), out.Summary
+			if out.Failure != nil {
+				got, said = out.Failure.Reason, out.Failure.Message
+			}
+			if got != tt.want || !strings.Contains(said, tt.says) {
+				t.Errorf("got %s: %s", got, said)
+			}
+			var codes []string
+			turns := w.journal.load()
+			for _, turn := range turns {
+				for _, res := range turn.Results {
+					if res.OK {
+						res.ErrorCode = "ok"
+					}
+					codes = append(codes, res.ErrorCode)
+				}
+			}
+			if d := cmp.Diff(tt.codes, strings.Join(codes, " ")); d != "" {
+				t.Error(d)
+			}
+			last := turns[len(turns)-1]
+			if closes := out.Kind == Completed; last.Closes != closes || closes && (last.Content != tt.says || len(iterations(turns)) != len(turns)-1) {
+				t.Errorf("the last turn is %+v", last)
+			}
+			// Another loop comes to the same end, without asking anything.
+			asked, ran := w.model.calls, len(w.sandbox.executed)
+			if again := mustRun(t, w, nil); again.Kind != out.Kind || again.Summary != out.Summary || w.model.calls != asked || len(w.sandbox.executed) != ran {
+				t.Errorf("again: %+v", again)
+			}
+		})
+	}
+}
+
+// A manager that ends between the judgement of a finish call and the record of the end leaves both to the next one.
+func TestFinishIsRecordedOnce(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	for _, point := range []string{"settle: before", "settle: after", "append: before", "append: after", "tool: before", "tool: after"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			w := newCallingWorld(t, Config{}, inWorkspace("there"), says("", finish(toolapi.FinishSucceeded, "Done.", "there")))
+			seen := 0
+			w.setFault(func(ctx context.Context, p string) error {
+				if p == point {
+					if seen++; seen == 1 && !strings.HasPrefix(point, "append") || seen == 2 {
+						return broken
+					}
+				}
+				return ctx.Err()
+			})
+			if _, err := w.run(t.Context(), nil); !errors.Is(err, broken) {
+				t.Fatalf("got %v", err)
+			}
+			w.setFault(noFault)
+			if out := mustRun(t, w, nil); out.Kind != Completed || out.Summary != "Done." || len(w.journal.stored) != 2 || w.model.calls != 1 {
+				t.Errorf("got %+v, %d turns, %d calls of the model", out, len(w.journal.stored), w.model.calls)
+			}
+		})
+	}
+}
+
+// A question in the same answer is asked first, and its answer read before the end.
+func TestFinishWaitsForAnswers(t *testing.T) {
+	t.Parallel()
+	w := newCallingWorld(t, Config{}, nil, says("", question("Red or blue?"), finish(toolapi.FinishSucceeded, "Red.")), says("", finish(toolapi.FinishSucceeded, "Blue.")))
+	out := mustRun(t, w, nil)
+	if out.Kind != Awaiting || out.Waiting.Tool != toolapi.ToolAskUser {
+		t.Fatalf("got %+v", out)
+	}
+	if out = mustRun(t, w, map[string]string{out.Waiting.ID: "blue"}); out.Kind != Completed || out.Summary != "Blue." {
+		t.Errorf("got %+v", out)
+	}
+	if res := w.journal.load()[0].Results[1]; res.ErrorCode != CodeNotFinished {
+		t.Errorf("the first finish: %+v", res)
+	}
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// An idle turn is an answer without a call that does not close the attempt. It gets one reminder.
+
+// maxIdle is how many idle turns in a row end the attempt.
+const maxIdle = 2
+
+// Kinds of idle turns.
+type idleKind int
+
+const (
+	notIdle idleKind = iota
+	// saidNothing: the answer was empty.
+	saidNothing
+	// brokeOff: the answer stopped at the model's output limit.
+	brokeOff
+	// wroteCall: the answer has a call written as text.
+	wroteCall
+	// announced: the answer says what the model is about to do.
+	announced
+	// saidText: the answer is any other text.
+	saidText
+)
+
+// idle says in which way a turn is idle.
+func (t *Turn) idle() idleKind {
+	switch {
+	case len(t.Calls) > 0 || t.summary() || t.Closes:
+		return notIdle
+	case t.Content == "":
+		return saidNothing
+	case strings.HasSuffix(t.Content, truncatedMark):
+		return brokeOff
+	case hasWrittenCall(t.Content):
+		return wroteCall
+	case announces(t.Content):
+		return announced
+	}
+	return saidText
+}
+
+// reminder is what the model is told after an idle turn.
+func (k idleKind) reminder() string {
+	switch k {
+	case saidNothing:
+		return "Your answer was empty. Call a tool. If the task is over, call finish."
+	case brokeOff:
+		return "Your answer was cut off at your output limit. Go on with tool calls, and write long texts to a file in parts. " +
+			"If the task is over, call finish with a shorter summary."
+	case wroteCall:
+		return "Your answer has a tool call written as text, so nothing was done. Make the call itself."
+	case announced:
+		return "You said what you will do, and called no tool, so nothing was done. Make the call. If the task is over, call finish."
+	default:
+		return "You called no tool, so nothing was done. If the task is over, call finish with your result. If it is not, make the next call."
+	}
+}
+
+// writtenCalls are the forms in which models write calls as text.
+var writtenCalls = regexp.MustCompile(`(?i)<tool_call\b|<function_calls?>|<function=|<\|tool_call|\[TOOL_CALLS\]|<invoke name=`)
+
+// maxCallText is how much of a text is searched for calls that are written as JSON, from its end.
+const maxCallText = 32 << 10
+
+// hasWrittenCall reports whether a text has a tool call in one of the forms in which models write them when they miss the endpoint's own.
+func hasWrittenCall(s string) bool {
+	if writtenCalls.MatchString(s) {
+		return true
+	}
+	if len(s) > maxCallText {
+		s = s[len(s)-maxCallText:]
+	}
+	for range 16 {
+		start := strings.IndexByte(s, '{')
+		if start < 0 {
+			return false
+		}
+		s = s[start:]
+		var call struct {
+			Name, Tool, Function  string
+			Arguments, Parameters json.RawMessage
+			Input                 json.RawMessage
+		}
+		// A decoder stops at the end of the object. What follows may be anything.
+		if json.NewDecoder(strings.NewReader(s)).Decode(&call) == nil {
+			given := call.Arguments != nil || call.Parameters != nil || call.Input != nil
+			if given && slices.ContainsFunc([]string{call.Name, call.Tool, call.Function}, isToolName) {
+				return true
+			}
+		}
+		s = s[1:]
+	}
+	return false
+}
+
+func isToolName(s string) bool { return s != "" && (builtin().knows(s) || toolapi.IsMCPTool(s)) }
+
+// intention begins a sentence that says what its speaker is about to do.
+var intention = regexp.MustCompile(`(?i)^\W*(?:(?:now|next|first|then|so|ok|okay|alright|great)\b[,.]?\s+)*(?:i(?:'|’)?ll\b|i will\b|i am going to\b|i(?:'|’)m going to\b|let me\b|let(?:'|’)s\b|i am about to\b)`)
+
+var sentenceEnd = regexp.MustCompile(`[.!?:]\s+|\n+`)
+
+// announces reports whether the last sentence of a text says what the model is about to do.
+func announces(s string) bool {
+	s = strings.TrimSpace(s)
+	if len(s) > maxCallText {
+		s = s[len(s)-maxCallText:]
+	}
+	if ends := sentenceEnd.FindAllStringIndex(s, -1); len(ends) > 0 {
+		s = s[ends[len(ends)-1][1]:]
+	}
+	return intention.MatchString(s)
+}
+
+// idleAnswers finds that the last answers were idle. The attempt ends as it stands, and what the model said last is kept.
+func idleAnswers(_ Config, turns []*Turn) *Failure {
+	turns = iterations(turns)
+	n := len(turns)
+	if n < maxIdle {
+		return nil
+	}
+	for _, t := range turns[n-maxIdle:] {
+		if t.idle() == notIdle {
+			return nil
+		}
+	}
+	last := turns[n-1]
+	f := &Failure{Category: ModelFailure, Reason: ReasonNotFinished, Retryable: true}
+	switch last.idle() {
+	case saidNothing, brokeOff:
+		f.Reason = ReasonEmptyAnswers
+		f.Message = fmt.Sprintf("The model %s gave %d answers in a row with neither a tool call nor a complete text. "+
+			"Try another model, or one with a larger output limit.", last.Model, maxIdle)
+	default:
+		f.Message = fmt.Sprintf("The model %s answered %d times in a row without a tool call, and did not call finish. Last: \"%s\" "+
+			"If it is a result, look at it in the last step. A model that cannot call a tool at the end needs finish: Text in its MotorCortex.",
+			last.Model, maxIdle, head(last.Content))
+	}
+	return f
+}
