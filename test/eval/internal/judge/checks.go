@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -157,12 +158,13 @@ func equalValue(at string, is, want any) error {
 		if !ok {
 			return fmt.Errorf("%s is no object", at)
 		}
-		for key := range is {
+		// In the order of the keys, so that the same outcome is refused with the same words.
+		for _, key := range slices.Sorted(maps.Keys(is)) {
 			if _, ok := want[key]; !ok {
 				return fmt.Errorf("%s.%s is too much", at, key)
 			}
 		}
-		for key := range want {
+		for _, key := range slices.Sorted(maps.Keys(want)) {
 			if _, ok := is[key]; !ok {
 				return fmt.Errorf("%s.%s is missing", at, key)
 			}

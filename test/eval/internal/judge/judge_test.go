@@ -110,6 +110,7 @@ func TestEqual(t *testing.T) {
 		"a text, no number":  {as: "json", is: `{"a":"1"}`, want: `{"a":1}`, says: "$.a is 1"},
 		"a key more":         {as: "json", is: `{"a":1,"b":2}`, want: `{"a":1}`, says: "$.b is too much"},
 		"a key less":         {as: "json", is: `{}`, want: `{"a":1}`, says: "$.a is missing"},
+		"the first of many":  {as: "json", is: `{"a":1,"b":1,"c":1,"d":1}`, want: `{"a":2,"b":2,"c":2,"d":2}`, says: "$.a is 1"},
 		"a list, no object":  {as: "json", is: `[]`, want: `{"a":1}`, says: "no object"},
 		"a list too short":   {as: "json", is: `[1]`, want: `[1,2]`, says: "no list of 2"},
 		"no json":            {as: "json", is: `{`, want: `{}`, says: "no JSON"},
