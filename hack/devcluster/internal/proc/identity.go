@@ -30,22 +30,42 @@ var ErrGone = errors.New("the process has ended")
 
 // Identify reads the identity of a running process.
 func Identify(pid int) (Identity, error) {
-	stat, err := os.ReadFile(procPath(pid, "stat"))
-	if err != nil {
-		return Identity{}, fmt.Errorf("process %d: %w", pid, ErrGone)
-	}
-	start, state, err := parseStat(string(stat))
+	start, err := startOf(pid)
 	if err != nil {
 		return Identity{}, fmt.Errorf("process %d: %w", pid, err)
-	}
-	if state == 'Z' || state == 'X' {
-		return Identity{}, fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
 	boot, err := bootID()
 	if err != nil {
 		return Identity{}, err
 	}
 	return Identity{PID: pid, Start: start, Boot: boot}, nil
+}
+
+// exchanges is how often a process is looked at that is just exchanging its first thread.
+const exchanges = 10
+
+// startOf gives the start time of a process that runs. A process that becomes another program from a thread of its own, as Go does it,
+// has a first thread that has ended for a moment, and then another one under the same id: it was taken for a component that
+// had ended as it was started.
+func startOf(pid int) (uint64, error) {
+	for range exchanges {
+		stat, err := os.ReadFile(procPath(pid, "stat"))
+		if err != nil {
+			return 0, ErrGone
+		}
+		s, err := parseStat(string(stat))
+		switch {
+		case err != nil:
+			return 0, err
+		case s.threads == 0:
+			// It is the first thread that was, and the id has another one now, or none.
+		case s.threads == 1 && (s.state == 'Z' || s.state == 'X'):
+			return 0, ErrGone
+		default:
+			return s.start, nil
+		}
+	}
+	return 0, ErrGone
 }
 
 // Alive reports whether exactly this process still runs.
@@ -79,23 +99,34 @@ func signalIf(pid int, signal unix.Signal, ours func() bool) error {
 	return nil
 }
 
-// parseStat takes state (field 3) and start time (field 22) out of /proc/PID/stat. The second field
-// is the program's name in brackets and may itself hold spaces and brackets, so counting starts
+// stat is what /proc/PID/stat says of a process.
+type stat struct {
+	state   byte
+	threads int
+	start   uint64
+}
+
+// parseStat takes state (field 3), number of threads (field 20) and start time (field 22) out of /proc/PID/stat. The second
+// field is the program's name in brackets and may itself hold spaces and brackets, so counting starts
 // after the last one.
-func parseStat(stat string) (start uint64, state byte, err error) {
-	end := strings.LastIndexByte(stat, ')')
+func parseStat(line string) (stat, error) {
+	end := strings.LastIndexByte(line, ')')
 	if end < 0 {
-		return 0, 0, errors.New("no program name in the process's stat line")
+		return stat{}, errors.New("no program name in the process's stat line")
 	}
-	fields := strings.Fields(stat[end+1:])
+	fields := strings.Fields(line[end+1:])
 	if len(fields) < 20 {
-		return 0, 0, fmt.Errorf("only %d fields in the process's stat line", len(fields))
+		return stat{}, fmt.Errorf("only %d fields in the process's stat line", len(fields))
 	}
-	start, err = strconv.ParseUint(fields[19], 10, 64)
+	threads, err := strconv.Atoi(fields[17])
 	if err != nil {
-		return 0, 0, fmt.Errorf("start time: %w", err)
+		return stat{}, fmt.Errorf("number of threads: %w", err)
 	}
-	return start, fields[0][0], nil
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return stat{}, fmt.Errorf("start time: %w", err)
+	}
+	return stat{fields[0][0], threads, start}, nil
 }
 
 func bootID() (string, error) {

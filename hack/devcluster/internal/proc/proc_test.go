@@ -29,9 +29,9 @@ func TestParseStat(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			start, _, err := parseStat(tc.stat)
-			if (err != nil) != tc.bad || start != tc.start {
-				t.Errorf("parseStat() = %d, %v", start, err)
+			got, err := parseStat(tc.stat)
+			if (err != nil) != tc.bad || got.start != tc.start || !tc.bad && (got.state != 'S' || got.threads != 17) {
+				t.Errorf("parseStat() = %+v, %v", got, err)
 			}
 		})
 	}
