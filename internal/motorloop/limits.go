@@ -24,7 +24,7 @@ func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
 		}
 	}
 	for _, check := range []func(Config, []*Turn) *Failure{
-		refusedFinishes, repeatedToolFailure, stuck, idleAnswers, maxTokens, maxIterations,
+		refusedFinishes, notGettingOn, idleAnswers, maxTokens, maxIterations,
 	} {
 		if f := check(cfg, turns); f != nil {
 			return Outcome{Kind: Failed, Failure: f}, true

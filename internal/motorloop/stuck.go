@@ -3,6 +3,7 @@
 package motorloop
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,9 +141,14 @@ func circleOf(turns []*Turn) *circle {
 	return c
 }
 
-// stuck finds that the attempt goes in a circle.
-func stuck(_ Config, turns []*Turn) *Failure {
+// notGettingOn finds that the calls of the last turns could not be carried out, or that the attempt goes in a circle.
+func notGettingOn(_ Config, turns []*Turn) *Failure {
 	c := circleOf(turns)
+	return cmp.Or(c.repeatedToolFailure(turns), c.stuck())
+}
+
+// stuck finds that the attempt goes in a circle.
+func (c *circle) stuck() *Failure {
 	f := &Failure{Category: ToolFailure, Reason: ReasonStuck, Retryable: true}
 	switch {
 	case c.same >= c.last.most() && c.same > 0:
@@ -167,8 +173,7 @@ func (c *circle) warned() bool {
 }
 
 // repeatedToolFailure finds that the calls of the last turns could not be carried out. Calls of one turn count once.
-func repeatedToolFailure(_ Config, turns []*Turn) *Failure {
-	c := circleOf(turns)
+func (c *circle) repeatedToolFailure(turns []*Turn) *Failure {
 	if c.refused < bailout {
 		return nil
 	}

@@ -183,7 +183,7 @@ func TestFileNamesAreNoDifference(t *testing.T) {
 		file := toolapi.OutputPath(CallID(0, int32(i+1), 0))
 		turn.Results[0] = &toolapi.Result{OK: true, Output: "line\n[9 bytes are left out: " + file + " has them]", OutputFile: file}
 	}
-	if f := stuck(Config{}, turns); f == nil || f.Reason != ReasonStuck {
+	if f := circleOf(turns).stuck(); f == nil || f.Reason != ReasonStuck {
 		t.Errorf("got %v", f)
 	}
 }
@@ -211,7 +211,7 @@ func TestStuckMessages(t *testing.T) {
 	for _, turn := range turns {
 		turn.Calls[0].Arguments, turn.Results[0].Output = fmt.Sprintf(`{"command":%q}`, long), long
 	}
-	if f := stuck(Config{}, turns); f == nil || len(f.Message) > 600 {
+	if f := circleOf(turns).stuck(); f == nil || len(f.Message) > 600 {
 		t.Errorf("got %+v", f)
 	}
 }
