@@ -18,7 +18,7 @@ const CodeRepeatedCall = "repeated_call"
 const repeatedText = "you made this very call twice in a row, and it was not allowed both times, so the person is not asked again. " +
 	"Go on without it, or finish with what you have"
 
-// repeats says whether call i of turn t is the same as the two calls made before it, neither of which a person allowed: a model
+// repeats reports whether call i of turn t is the same as the two calls made before it, neither of which a person allowed: a model
 // that asks again and again is not to wear them down.
 func repeats(turns []*Turn, t, i int) bool {
 	c := &turns[t].Calls[i]
@@ -40,7 +40,7 @@ func repeats(turns []*Turn, t, i int) bool {
 	return false
 }
 
-// notAllowed says whether a person was asked for a call and did not allow it.
+// notAllowed reports whether a person was asked for a call and did not allow it.
 func notAllowed(res *toolapi.Result) bool {
 	switch res.ErrorCode {
 	case toolapi.CodeDomainDenied, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired:

@@ -109,7 +109,7 @@ func (s step) equals(o step) bool {
 	return s.tool == o.tool && s.ok == o.ok && s.code == o.code && s.output == o.output && s.args == o.args
 }
 
-// failed says whether the tool failed, which is more than that a program ended with another status than 0.
+// failed reports whether the tool failed, which is more than that a program ended with another status than 0.
 func (s step) failed() bool { return !s.ok && !strings.HasPrefix(s.code, "exit_") }
 
 // most is how many times in a row the call may be made with this result.
@@ -120,7 +120,7 @@ func (s step) most() int {
 	return sameResults
 }
 
-// notCarriedOut says whether a call came to nothing before anything was done: it was no call of a tool that there is, or the rules of
+// notCarriedOut reports whether a call came to nothing before anything was done: it was no call of a tool that there is, or the rules of
 // the run or a person forbade it.
 func notCarriedOut(s step) bool {
 	return slices.Contains([]string{
@@ -167,7 +167,7 @@ func (c *circle) stuck() *Failure {
 	return f
 }
 
-// warned says whether the model has seen the warning when it made the newest of the alternating calls.
+// warned reports whether the model has seen the warning when it made the newest of the alternating calls.
 func (c *circle) warned() bool {
 	return c.before[0] > c.before[alternations-warnedAlternations]
 }
@@ -221,7 +221,7 @@ func warnings(cfg Config, turns []*Turn) map[callAt]string {
 	return found
 }
 
-// atNewest says whether the call is the newest that counts, and none that a former one of its turn stands for.
+// atNewest reports whether the call is the newest that counts, and none that a former one of its turn stands for.
 func (c *circle) atNewest(turn, call int) bool {
 	return c.refused > 0 || c.last.turn == turn && c.last.call == call
 }

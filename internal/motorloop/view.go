@@ -129,7 +129,7 @@ func (v *view) makeRoom(tokens int64) {
 	}
 }
 
-// worth says whether a step that frees so many bytes is worth it: after one that frees little the next one would follow at once.
+// worth reports whether a step that frees so many bytes is worth it: after one that frees little the next one would follow at once.
 func (v *view) worth(bytes int64) bool { return bytes*100 >= v.window*worthAt*bytesPerToken }
 
 // worthSummary gives the index of the last turn that a summary is to cover, and how many bytes that frees at least.

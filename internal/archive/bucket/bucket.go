@@ -83,8 +83,8 @@ func (b *Bucket) Check(ctx context.Context) error {
 	return fmt.Errorf("look for the bucket %s: %w", b.name, err)
 }
 
-// Write stores what fill writes, an archive, all of it or nothing. An error of fill that is not the store's is given back as it is. The error wraps
-// archive.ErrExists, and nothing was changed, if there is something under the key.
+// Write stores what fill writes, an archive, all of it or nothing. An error of fill that is not the store's is given back as it is.
+// The error wraps archive.ErrExists, and nothing was changed, if there is something under the key.
 func (b *Bucket) Write(ctx context.Context, key string, fill func(io.Writer) error) error {
 	return b.write(ctx, key, archiveType, fill)
 }
