@@ -5,6 +5,7 @@
 package e2e_test
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,12 +27,24 @@ var fillers = map[string]string{
 func TestSecurityDiskIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, script := range fillers {
-		// One after the other: each has the processors that the bound was measured with.
-		t.Run(name, func(t *testing.T) { fillsItsDisk(t, name, script) })
+		// One after the other: each has the processors that the others do not take.
+		t.Run(name, func(t *testing.T) {
+			// What is written until the tool server has a processor comes on top, and other tests may keep it waiting: as in
+			// TestTheDiskIsBounded, one of three tries has to be within the bound.
+			for try := 1; !fillsItsDisk(t, name, script); try++ {
+				if try == 3 {
+					t.Fatal("more than a quarter above the bound was written three times")
+				}
+			}
+		})
 	}
 }
 
-func fillsItsDisk(t *testing.T, name, script string) {
+// countedFull is how many bytes and files a full workspace has by the text of the call that was ended.
+var countedFull = regexp.MustCompile(`/workspace holds (\d+) bytes in (\d+) files, and may hold 268435456 bytes in 65536 files`)
+
+// fillsItsDisk reports whether the workspace was kept within a quarter above its bound.
+func fillsItsDisk(t *testing.T, name, script string) bool {
 	run := startRun(t, "case-ask",
 		func(r *v1alpha1.MotorRun) {
 			size := resource.MustParse("256Mi")
@@ -45,20 +58,26 @@ func fillsItsDisk(t *testing.T, name, script string) {
 		t.Fatalf("the disk was filled: %+v", list)
 	}
 	const bound, inodes = 256 << 20, 256 << 20 / 4096
-	// What it took before the end is what the tool server counted while everything was stopped.
-	output, limit := list[0].Status.Results[0].Output, "may hold 268435456 bytes"
-	if name == "files" {
-		limit = "65536"
-	}
-	if !strings.Contains(output, limit) {
-		t.Errorf("the output does not name the bound: %s", output)
-	}
+	output := list[0].Status.Results[0].Output
 	if strings.Contains(output, "written to the node") {
 		t.Errorf("a program wrote to the kubelet's file: %s", output)
 	}
+	// What it took before the end is what the tool server counted while everything was stopped.
+	holds := countedFull.FindStringSubmatch(output)
+	if holds == nil {
+		t.Fatalf("the output does not name what the workspace has and its bound: %s", output)
+	}
+	bytes, err := strconv.ParseInt(holds[1], 10, 64)
+	must(t, err)
+	held, err := strconv.ParseInt(holds[2], 10, 64)
+	must(t, err)
+	t.Logf("%s: %.2f of the bytes, %.2f of the files", name, float64(bytes)/bound, float64(held)/inodes)
+	if bytes > bound*5/4 || held > inodes*5/4 {
+		return false // The kubelet may evict it at any time.
+	}
 	blocks, files := onDisk(t, asked, "--block-size=1 /workspace"), onDisk(t, asked, "--inodes /workspace")
 	if blocks > bound*5/4 || files > inodes*5/4 {
-		t.Errorf("%d MiB in %d files were written to the disk of the node, and the workspace may have %d in %d", blocks>>20, files, bound>>20, inodes)
+		t.Errorf("%d MiB in %d files are on the disk of the node, and the tool server counted %d in %d", blocks>>20, files, bytes>>20, held)
 	}
 	if blocks < bound/2 && files < inodes/2 {
 		t.Errorf("the program was ended with %d MiB in %d files", blocks>>20, files)
@@ -70,6 +89,7 @@ func fillsItsDisk(t *testing.T, name, script string) {
 	if strings.TrimSpace(used) != "Running" {
 		t.Errorf("the sandbox is %s", used)
 	}
+	return true
 }
 
 // onDisk returns the sum that du gives with these arguments in the run's sandbox.
