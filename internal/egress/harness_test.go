@@ -185,6 +185,7 @@ func (c *client) answer(method string) answer {
 func (w *world) raw(request string) answer {
 	w.t.Helper()
 	c := w.dial()
+	defer c.Close() // A test that asks again and again would come to the bound of its source otherwise.
 	c.send(request)
 	method, _, _ := strings.Cut(request, " ")
 	return c.answer(method)
