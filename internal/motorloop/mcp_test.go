@@ -89,7 +89,7 @@ func TestMCPCalls(t *testing.T) {
 	for i, want := range []string{
 		"output of a0-s1-c0",
 		`invalid_arguments the argument "text" does not fit its schema (string): it is the string ""`,
-		`invalid_arguments there is no argument "more": the arguments are "count", "text"`,
+		`invalid_arguments there is no argument "more": it can be "count", "text"`,
 		`invalid_arguments the argument "text" is missing`,
 		`unknown_tool there is no tool "mcp__notes__erase": the tools are bash, read, write, ask_user, finish, mcp__notes__all, mcp__notes__write`,
 		"output of a0-s1-c5", // It is for who knows the sandbox to say that it is gone.
@@ -138,54 +138,16 @@ func TestMCPGoesOn(t *testing.T) {
 	}
 }
 
-// No schema of a server makes judging arguments take long, or end the process.
+// A schema of a server that cannot be used lets any arguments through that are an object.
 func TestMCPHostileSchemas(t *testing.T) {
-	doubling := func(n int) string {
-		var b strings.Builder
-		b.WriteString(`{"type":"object","$ref":"#/$defs/d0","$defs":{`)
-		for i := range n {
-			fmt.Fprintf(&b, `"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
-		}
-		fmt.Fprintf(&b, `"d%d":{"type":"string"}}}`, n)
-		return b.String()
-	}
-	deep := strings.Repeat(`{"not":`, 2000) + "true" + strings.Repeat("}", 2000)
 	for name, tt := range map[string]struct {
 		schema, args string
-		// fits is whether arguments that the schema forbids are let through, because it cannot be used.
-		fits bool
+		fits         bool
 	}{
-		"itself":             {`{"type":"object","$ref":"#"}`, `{}`, true},
-		"itself, below":      {`{"type":"object","properties":{"a":{"$ref":"#"}},"required":["b"]}`, `{}`, true},
-		"a ring":             {`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"$ref":"#/$defs/a"}`, `{}`, true},
-		"a ring, shouted":    {`{"$DEFS":{"a":{"$REF":"#/$defs/a"}},"$REF":"#/$defs/a"}`, `{}`, true},
-		"a ring, old words":  {`{"definitions":{"a":{"$ref":"#/definitions/a"}},"$ref":"#/definitions/a"}`, `{}`, true},
-		"escaped":            {`{"$defs":{"a":{"$ref":"#/%24defs/a"}},"$ref":"#/$defs/a"}`, `{}`, true},
-		"dynamic":            {`{"$dynamicAnchor":"x","properties":{"a":{"$dynamicRef":"#x"}},"required":["b"]}`, `{}`, true},
-		"anchor":             {`{"$anchor":"x","$ref":"#x"}`, `{}`, true},
-		"remote":             {`{"$ref":"https://example.org/schema","required":["b"]}`, `{}`, true},
-		"a file":             {`{"$ref":"file:///etc/passwd","required":["b"]}`, `{}`, true},
-		"id":                 {`{"$id":"https://example.org/x","required":["b"]}`, `{}`, true},
-		"doubling":           {doubling(40), `{}`, true},
-		"doubling a little":  {doubling(3), `{}`, false},
-		"deep":               {deep, `{}`, true},
-		"pattern":            {`{"properties":{"a":{"pattern":"((a{100}){100}){100}"}},"required":["b"]}`, `{}`, true},
-		"patterns":           {`{"patternProperties":{"(x{1000}){1000}":{}},"required":["b"]}`, `{}`, true},
-		"no pattern":         {`{"properties":{"a":{"pattern":"("}},"required":["b"]}`, `{}`, true},
-		"many parts":         {`{"required":["b"],"enum":[` + strings.Repeat("1,", 5000) + `1]}`, `{}`, true},
-		"other version":      {`{"$schema":"http://json-schema.org/draft-04/schema#","required":["b"]}`, `{}`, true},
-		"old version":        {`{"$schema":"http://json-schema.org/draft-07/schema#","required":["b"]}`, `{}`, false},
-		"null":               {`null`, `{}`, true},
-		"no JSON":            {`{`, `{}`, true},
-		"a list":             {`[]`, `{}`, true},
-		"wrong types":        {`{"required":7,"properties":"x"}`, `{}`, true},
-		"false":              {`{"not":{}}`, `{}`, false},
-		"refers":             {`{"$defs":{"a":{"type":"integer"}},"properties":{"x":{"$ref":"#/$defs/a"}}}`, `{"x":"y"}`, false},
-		"long arguments":     {`{"properties":{"x":{"enum":[` + strings.Repeat("1,", 1000) + `1]}}}`, `{"x":"` + strings.Repeat("y", 90<<10) + `"}`, true},
-		"short arguments":    {`{"properties":{"x":{"enum":[` + strings.Repeat("1,", 1000) + `1]}}}`, `{"x":"y"}`, false},
-		"multiple of zero":   {`{"properties":{"x":{"multipleOf":0}},"required":["b"]}`, `{"x":1}`, false},
-		"unique":             {`{"properties":{"x":{"uniqueItems":true}}}`, `{"x":[1,1]}`, false},
-		"property of no use": {`{"properties":{"$ref":{"type":"string"}},"required":["b"]}`, `{}`, false},
+		"itself":      {`{"type":"object","$ref":"#"}`, `{}`, true},
+		"remote":      {`{"$ref":"https://example.org/schema","required":["b"]}`, `{}`, true},
+		"old version": {`{"$schema":"http://json-schema.org/draft-07/schema#","required":["b"]}`, `{}`, false},
+		"refers":      {`{"$defs":{"a":{"type":"integer"}},"properties":{"x":{"$ref":"#/$defs/a"}}}`, `{"x":"y"}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
