@@ -120,9 +120,9 @@ func notes() map[string]note {
 		},
 		toolapi.ToolFinish: {
 			Short:   "the end of the task",
-			Limits:  "a summary of 16384 characters, 32 files; three calls whose claims do not hold",
+			Limits:  "a summary of 16384 characters, 32 files, a value of 8 KiB; three calls whose claims or checks do not hold; 2 KiB of the output of each check",
 			Errors:  []string{motorloop.CodeNotFinished, motorloop.CodeNotAccepted, toolapi.CodeInvalidArguments},
-			More:    "It is always offered. Other calls of the same answer are made first, and all must succeed. The files that it names must be in the workspace. Partial and Failed end the attempt without success: a person may retry it.",
+			More:    "It is always offered. Other calls of the same answer are made first, and all must succeed. The files that it names must be in the workspace, and so must those below artifacts/ that the summary of Succeeded names, in quotes or as a word with an extension. With Succeeded everything must hold that spec.accept and the policy of the skill demand: files, then the value (an argument that is offered where there is a schema), then the commands, which are a step of their own. What does not hold is the result of the call. Partial and Failed are not held to it, and end the attempt without success: a person may retry it.",
 			Example: `{"status": "Succeeded", "summary": "The report is in report.md; the total is 4,711.20.", "files": ["report.md"]}`,
 		},
 		toolapi.ToolRequestApproval: {

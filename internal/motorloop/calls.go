@@ -78,6 +78,13 @@ func (r *run) tell(ctx context.Context, c *Call, res *toolapi.Result) {
 // Neither means that it waits until everything else of the turn is done.
 func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *waiting, error) {
 	c := &t.Calls[i]
+	if t.Checks {
+		if slices.ContainsFunc(t.Results, notAllowed) {
+			return refusal(toolapi.CodeCancelled, "not made, because a check before it was not approved"), nil, nil
+		}
+		// What the model may call, and what it may run, does not bind who made the run.
+		return r.bringToEnd(ctx, t, c)
+	}
 	if err := r.meetFor(ctx, c.Tool); err != nil {
 		return nil, nil, err
 	}
@@ -122,8 +129,10 @@ func (r *run) settle(ctx context.Context, t *Turn) error {
 // bringToEnd executes a call until it has a result, which is more than once only if it may be, or until a person must
 // be asked.
 func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *waiting, error) {
-	if res, err := r.alreadyDone(ctx, t, c); res != nil || err != nil {
-		return res, nil, err
+	if !t.Checks {
+		if res, err := r.alreadyDone(ctx, t, c); res != nil || err != nil {
+			return res, nil, err
+		}
 	}
 	for {
 		next := r.prospect(t, c)
@@ -137,7 +146,7 @@ func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result
 		if err == nil {
 			res, err = r.onceMore(ctx, c, res, func() (*toolapi.Result, error) { return r.execute(ctx, t, c, next.execution+againSuffix) })
 		}
-		if err != nil || res.ErrorCode != toolapi.CodeOutcomeUnknown {
+		if err != nil || res.ErrorCode != toolapi.CodeOutcomeUnknown && (!t.Checks || !endedFromOutside(res)) {
 			return res, nil, err
 		}
 		if err := r.foundUnknown(ctx, t, c, next.execution); err != nil {

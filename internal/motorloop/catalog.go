@@ -107,6 +107,8 @@ func NewCatalog() *Catalog {
 				p["files"].MaxItems = new(toolapi.MaxFinishFiles)
 				notEmpty(p["files"].Items)
 				p["files"].Items.MaxLength = new(toolapi.MaxFinishPath)
+				// Any JSON.
+				p["value"].Type, p["value"].Types, p["value"].Items = "", nil, nil
 			}),
 		describe[toolapi.RequestApprovalArgs](toolapi.ToolRequestApproval,
 			"Asks the person for leave to do one thing that you doubt you should do, and waits, perhaps for long. It allows nothing that the "+

@@ -5,6 +5,7 @@ package motorloop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 //
 //	turn with finish ──recorded──► other calls ──► judged ──not accepted──► the model is told why
 //	                                                 │
-//	                                              accepted ──Succeeded──► closing turn ──► Completed
+//	                                              accepted ──Succeeded──► checks ──► closing turn ──► Completed
 //	                                                 └─────Partial, Failed────────────────► Failed
 //
 // Text without a call does not end an attempt: a model that says what it will do next, or writes a call as text, has not done it.
@@ -76,65 +77,89 @@ func (r *run) judge(ctx context.Context, t *Turn, i int) (*toolapi.Result, error
 	if err != nil {
 		return refusal(toolapi.CodeInvalidArguments, err.Error()), nil
 	}
-	missing, err := r.missingFiles(ctx, &t.Calls[i], args)
+	why, err := r.unmet(ctx, &t.Calls[i], args)
+	if unseen, ok := errors.AsType[*unseenError](err); ok {
+		return tryAgain(unseen.Error()), nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(missing) > 0 {
-		return refusal(CodeNotAccepted, fmt.Sprintf(
-			"these are not in the workspace: %s. Write what is missing and call finish again, or leave out of files and summary what there is not",
-			strings.Join(missing, ", "))), nil
+	if why != "" {
+		return refusal(CodeNotAccepted, why), nil
 	}
 	return &toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal}, nil
 }
 
-// missingFiles are the files that a finish call names and the workspace does not have. They are looked for, not read: what is claimed
-// may have any size.
-func (r *run) missingFiles(ctx context.Context, c *Call, args toolapi.FinishArgs) ([]string, error) {
+// tryAgain is the result of a finish call that something else than the model kept from counting. Its repetition is no circle.
+func tryAgain(why string) *toolapi.Result {
+	res := refusal(CodeNotFinished, why)
+	res.Retryable = true
+	return res
+}
+
+// unmet says what a finish call claims, or what the task demands of it, that is not so; "" if all is.
+func (r *run) unmet(ctx context.Context, c *Call, args toolapi.FinishArgs) (string, error) {
 	if args.Status == toolapi.FinishFailed {
-		return nil, nil
+		return "", nil
 	}
-	var missing []string
-	for n, file := range slices.Compact(slices.Sorted(slices.Values(args.Files))) {
-		list, err := json.Marshal(toolapi.ListArgs{Path: file})
-		if err != nil {
-			return nil, fmt.Errorf("encode the arguments of list: %w", err)
+	files, succeeded := args.Files, args.Status == toolapi.FinishSucceeded
+	if succeeded {
+		if why := r.cfg.Accept.valueMisfit(args.Value); why != "" {
+			return why, nil
 		}
-		if err := r.gate.wait(ctx); err != nil {
-			return nil, err
-		}
-		res, err := r.tools.Call(ctx, toolapi.Call{
-			ID: fmt.Sprintf("%s-f%d", c.ID, n), Tool: toolapi.ToolList, Arguments: list, MaxOutputBytes: minOutputShare,
-		})
-		if err != nil {
-			return nil, err
-		}
-		switch res.ErrorCode {
-		case toolapi.CodeNotFound, toolapi.CodeOutsideWorkspace, toolapi.CodeInvalidArguments:
-			missing = append(missing, text.Printable(fmt.Sprintf("%q", file)))
+		files = slices.Concat(files, claimedFiles(args.Summary))
+	}
+	missing, err := r.missing(ctx, c.ID+"-f", files, r.isThere)
+	if err != nil {
+		return "", err
+	}
+	if len(missing) > 0 {
+		return fmt.Sprintf("these are not in the workspace: %s. Write what is missing and call finish again, or leave out of files and summary what there is not",
+			strings.Join(missing, ", ")), nil
+	}
+	if !succeeded {
+		return "", nil
+	}
+	missing, err = r.missing(ctx, c.ID+"-a", r.cfg.Accept.Files, r.isDemandMet)
+	if err != nil || len(missing) == 0 {
+		return "", err
+	}
+	return "the task demands these files, and they are not in the workspace: " + strings.Join(missing, ", ") +
+		". Write them and call finish again, or call it with Partial or Failed and say why", nil
+}
+
+// acceptedCall is the index of a finish call of the turn that was accepted, -1 if there is none.
+func (t *Turn) acceptedCall() int {
+	for i, res := range t.Results {
+		if i < len(t.Calls) && t.Calls[i].Tool == toolapi.ToolFinish && res != nil && res.OK {
+			return i
 		}
 	}
-	return missing, nil
+	return -1
 }
 
 // accepted gives what an accepted finish call of the turn says, nil if there is none.
 func (t *Turn) accepted() *toolapi.FinishArgs {
-	for i, c := range t.Calls {
-		if c.Tool != toolapi.ToolFinish || i >= len(t.Results) || t.Results[i] == nil || !t.Results[i].OK {
-			continue
-		}
-		if args, err := toolapi.ParseFinish(objectOrEmpty(c.Arguments)); err == nil {
-			return &args
-		}
+	i := t.acceptedCall()
+	if i < 0 {
+		return nil
 	}
-	return nil
+	args, err := toolapi.ParseFinish(objectOrEmpty(t.Calls[i].Arguments))
+	if err != nil {
+		return nil
+	}
+	return &args
 }
 
 // finished is the outcome of an attempt whose last turn has an accepted finish call.
-func finished(args *toolapi.FinishArgs) Outcome {
+func finished(cfg Config, args *toolapi.FinishArgs) Outcome {
 	switch args.Status {
 	case toolapi.FinishSucceeded:
-		return Outcome{Kind: Completed, Summary: args.Summary}
+		out := Outcome{Kind: Completed, Summary: args.Summary}
+		if len(cfg.Accept.Schemas) > 0 {
+			out.Value = string(args.Value)
+		}
+		return out
 	case toolapi.FinishPartial:
 		return incomplete(ReasonPartial, "The model did a part of the task", args.Summary)
 	default:
@@ -151,28 +176,49 @@ func incomplete(reason, what, summary string) Outcome {
 // maxSaid is the most bytes that the message of a failure repeats of what the model said.
 const maxSaid = 700
 
-// refusedFinishes finds that the model went on to claim what does not hold.
-func refusedFinishes(_ Config, turns []*Turn) *Failure {
-	times := 0
-	var last *toolapi.Result
-	for _, t := range turns {
-		for _, res := range t.Results {
-			if res != nil && res.ErrorCode == CodeNotAccepted {
-				times, last = times+1, res
-			}
-		}
+// closing is the turn that records the end of an attempt whose finish call was accepted.
+func closing(prior []*Turn, out Outcome) *Turn {
+	answers := iterations(prior)
+	return &Turn{
+		Index: prior[len(prior)-1].Index + 1, Model: answers[len(answers)-1].Model,
+		Content: cut(out.Summary, maxContent, maxContent, contentCutMark), Value: out.Value, Closes: true,
 	}
-	if times < maxRefusedFinishes {
-		return nil
-	}
-	return &Failure{Category: Incomplete, Reason: ReasonAcceptanceFailed, Retryable: true, Message: fmt.Sprintf(
-		"The model called finish %d times, and what it claimed did not hold. Last: %s.", times, cut(last.Output, maxSaid, 2*maxSaid, "…"))}
 }
 
-// closing is the turn that records the end of an attempt whose finish call was accepted.
-func closing(prior []*Turn, summary string) *Turn {
-	last := prior[len(prior)-1]
-	return &Turn{Index: last.Index + 1, Model: last.Model, Content: cut(summary, maxContent, maxContent, contentCutMark), Closes: true}
+// finishOf is the finish call that a text stands for, of a model that ends its runs with text and whose task has demands. Text that is
+// JSON is the value too.
+func finishOf(cfg Config, content string) Call {
+	args := toolapi.FinishArgs{Status: toolapi.FinishSucceeded, Summary: cutRunes(content, toolapi.MaxFinishSummary)}
+	call := Call{Tool: toolapi.ToolFinish, Arguments: text.JSON(args)}
+	if trimmed := strings.TrimSpace(content); len(cfg.Accept.Schemas) > 0 && json.Valid([]byte(trimmed)) {
+		args.Value = json.RawMessage(trimmed)
+		if with := text.JSON(args); fitsFinish(with) {
+			call.Arguments = with
+		}
+	}
+	return call
+}
+
+// fitsFinish reports whether arguments of finish are within their bounds: a call that is not would be refused for its form, and the model
+// does not know that it made one.
+func fitsFinish(arguments string) bool {
+	_, err := toolapi.ParseFinish(arguments)
+	return err == nil
+}
+
+// cutRunes is s with at most so many characters, the last of which say if something is left out.
+func cutRunes(s string, most int) string {
+	const mark = "…"
+	n, end := 0, 0
+	for i := range s {
+		if n++; n == most {
+			end = i
+		}
+		if n > most {
+			return s[:end] + mark
+		}
+	}
+	return s
 }
 
 // close records the end of an attempt whose last turn has an accepted finish call. It does not wait for a sandbox: nothing is done in it
@@ -181,7 +227,7 @@ func (r *run) close(ctx context.Context, out Outcome) error {
 	if out.Kind != Completed || r.turns[len(r.turns)-1].Closes {
 		return nil
 	}
-	t := closing(r.turns, out.Summary)
+	t := closing(r.turns, out)
 	if err := r.journal.Append(ctx, t); err != nil {
 		return err
 	}

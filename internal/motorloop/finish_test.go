@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -27,11 +26,36 @@ func inWorkspace(files ...string) func(toolapi.Call) toolapi.Result {
 		case json.Unmarshal(c.Arguments, &args) != nil:
 			return toolapi.Result{ErrorCode: toolapi.CodeInvalidArguments}
 		}
-		if slices.Contains(files, args.Path) {
+		return listOf(args.Path, files)
+	}
+}
+
+// listOf is what list says of a name in a workspace with these files.
+func listOf(name string, files []string) toolapi.Result {
+	for _, f := range files {
+		switch {
+		case name == "." || strings.HasPrefix(f, name+"/"):
+			return toolapi.Result{OK: true}
+		case name == f || strings.HasPrefix(name, f+"/"):
 			return toolapi.Result{ErrorCode: toolapi.CodeNotDirectory}
 		}
-		return toolapi.Result{ErrorCode: toolapi.CodeNotFound}
 	}
+	return toolapi.Result{ErrorCode: toolapi.CodeNotFound}
+}
+
+// codesOf are the error codes of all results, "ok" where there is none.
+func codesOf(turns []*Turn) string {
+	var codes []string
+	for _, t := range turns {
+		for _, res := range t.Results {
+			code := res.ErrorCode
+			if res.OK {
+				code = "ok"
+			}
+			codes = append(codes, code)
+		}
+	}
+	return strings.Join(codes, " ")
 }
 
 func write(path string) Call {
@@ -65,7 +89,7 @@ func TestFinish(t *testing.T) {
 		"partly, missing": {answers: []Answer{says("", finish(part, "See a.", "a")), says("", finish(failed, "No.", "a"))}, want: ReasonFailed, says: "No.", codes: "not_accepted ok"},
 		"a lie that is repeated": {
 			answers: []Answer{says("", finish(ok, "See a.", "a")), says("", finish(ok, "See a!", "a")), says("", finish(ok, "See b.", "b"))},
-			want:    ReasonAcceptanceFailed, says: `3 times, and what it claimed did not hold. Last: these are not in the workspace: "b"`, codes: "not_accepted not_accepted not_accepted",
+			want:    ReasonAcceptanceFailed, says: `3 times, and what must hold did not. Last: these are not in the workspace: "b"`, codes: "not_accepted not_accepted not_accepted",
 		},
 		"no status":      {answers: []Answer{says("", call("finish", `{"summary":"x"}`)), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
 		"another status": {answers: []Answer{says("", finish("done", "x")), says("", finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "invalid_arguments ok"},
@@ -84,17 +108,8 @@ func TestFinish(t *testing.T) {
 			if got != tt.want || !strings.Contains(said, tt.says) {
 				t.Errorf("got %s: %s", got, said)
 			}
-			var codes []string
 			turns := w.journal.load()
-			for _, turn := range turns {
-				for _, res := range turn.Results {
-					if res.OK {
-						res.ErrorCode = "ok"
-					}
-					codes = append(codes, res.ErrorCode)
-				}
-			}
-			if d := cmp.Diff(tt.codes, strings.Join(codes, " ")); d != "" {
+			if d := cmp.Diff(tt.codes, codesOf(turns)); d != "" {
 				t.Error(d)
 			}
 			last := turns[len(turns)-1]

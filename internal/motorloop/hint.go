@@ -28,8 +28,11 @@ func (r *run) conclude(ctx context.Context, out Outcome) (Outcome, error) {
 	if out.Failure == nil {
 		return out, nil
 	}
-	if out.Failure.Reason == ReasonNotFinished {
+	switch out.Failure.Reason {
+	case ReasonNotFinished:
 		out.Partial = cut(text.Printable(r.turns[len(r.turns)-1].Content), maxPartial, maxPartial, "…")
+	case ReasonAcceptanceFailed:
+		out.Partial = cut(text.Printable(lastClaim(r.turns)), maxPartial, maxPartial, "…")
 	}
 	if out.Failure.Reason == ReasonMaxIterations {
 		said, err := r.askAside(ctx, &out, "partial result", r.model, partialRequest(r.cfg, r.turns), partialTimeout)

@@ -15,16 +15,19 @@ const bailout = 3
 // settled: a loop that goes on after a restart comes to the same verdict. An attempt that was completed by its last
 // allowed turn is completed.
 func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
-	if n := len(turns); n > 0 {
-		if turns[n-1].Closes {
-			return Outcome{Kind: Completed, Summary: turns[n-1].Content}, true
-		}
-		if args := turns[n-1].accepted(); args != nil {
-			return finished(args), true
+	if checksDue(cfg, turns) {
+		return Outcome{}, false
+	}
+	if n := len(turns); n > 0 && turns[n-1].Closes {
+		return Outcome{Kind: Completed, Summary: turns[n-1].Content, Value: turns[n-1].Value}, true
+	}
+	if list := judged(turns); len(list) > 0 {
+		if args := list[len(list)-1].accepted(); args != nil {
+			return finished(cfg, args), true
 		}
 	}
 	for _, check := range []func(Config, []*Turn) *Failure{
-		refusedFinishes, notGettingOn, idleAnswers, maxTokens, maxIterations,
+		acceptanceFailed, notGettingOn, idleAnswers, maxTokens, maxIterations,
 	} {
 		if f := check(cfg, turns); f != nil {
 			return Outcome{Kind: Failed, Failure: f}, true
@@ -36,8 +39,9 @@ func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
 // summary says whether the turn stands for others, and is none of the model's steps.
 func (t *Turn) summary() bool { return t.Through > 0 }
 
-// iterations are the turns that are answers of the model: no summaries, and not the record of an end.
+// iterations are the turns that are answers of the model, as they were judged: no summaries, no checks, and not the record of an end.
 func iterations(turns []*Turn) []*Turn {
+	turns = judged(turns)
 	if n := len(turns); n > 1 && turns[n-1].Closes && turns[n-2].accepted() != nil {
 		turns = turns[:n-1]
 	}

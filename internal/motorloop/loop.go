@@ -181,8 +181,11 @@ func (r *run) run(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// next makes the turn that follows: the model's next step, or a summary where one is due.
+// next makes the turn that follows: the model's next step, or the checks or a summary where they are due.
 func (r *run) next(ctx context.Context) (*Turn, error) {
+	if checksDue(r.cfg, r.turns) {
+		return checks(r.cfg, r.turns), nil
+	}
 	if err := r.meet(ctx); err != nil {
 		return nil, err
 	}

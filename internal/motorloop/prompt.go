@@ -43,6 +43,11 @@ func SystemPrompt(cfg Config) string {
 		Skill        *promptSkill
 		WritesSkills bool
 		Review       bool
+		// Checked says that Accept demands something.
+		Checked bool
+		Accept  Acceptance
+		// MaxFinishes is how many finish calls that do not hold end the attempt.
+		MaxFinishes int
 	}{
 		Tools:         strings.Join(offered, ", "),
 		Domains:       cfg.Domains,
@@ -58,6 +63,10 @@ func SystemPrompt(cfg Config) string {
 		Skill:        cfg.Skill.prompt(),
 		WritesSkills: cfg.WritesSkills,
 		Review:       cfg.Review,
+
+		Checked:     cfg.Accept.any(),
+		Accept:      cfg.Accept.shown(),
+		MaxFinishes: maxRefusedFinishes,
 	}
 	if slices.Contains(offered, toolapi.ToolAskUser) {
 		view.AskUser = toolapi.ToolAskUser

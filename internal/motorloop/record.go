@@ -57,7 +57,11 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 		Usage:   sane(a.Usage),
 		Failed:  sane(a.Failed),
 	}
-	t.Closes = cfg.TextEnds && len(a.Calls) == 0 && t.idle() == saidText
+	if cfg.TextEnds && len(a.Calls) == 0 && t.idle() == saidText {
+		if t.Closes = !cfg.Accept.any(); !t.Closes {
+			a.Calls = []Call{finishOf(cfg, t.Content)}
+		}
+	}
 	taken := map[string]bool{}
 	for _, p := range prior {
 		for _, c := range p.Calls {
@@ -157,7 +161,10 @@ func outputShare(t *Turn) int {
 // so that a repeated call is the same call.
 func maxOutput(t *Turn, tool string) int {
 	limit := toolapi.MaxOutputBytes
-	if tool == toolapi.ToolBash {
+	switch {
+	case t.Checks:
+		limit = checkOutput
+	case tool == toolapi.ToolBash:
 		limit = toolapi.MaxBashOutputBytes
 	}
 	return min(limit, maxTurnOutput/runnable(t), outputShare(t))

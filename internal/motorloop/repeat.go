@@ -42,6 +42,9 @@ func repeats(turns []*Turn, t, i int) bool {
 
 // notAllowed reports whether a person was asked for a call and did not allow it.
 func notAllowed(res *toolapi.Result) bool {
+	if res == nil {
+		return false
+	}
 	switch res.ErrorCode {
 	case toolapi.CodeDomainDenied, toolapi.CodeApprovalDenied, toolapi.CodeApprovalExpired:
 		return true

@@ -143,6 +143,7 @@ func circleOf(turns []*Turn) *circle {
 
 // notGettingOn finds that the calls of the last turns could not be carried out, or that the attempt goes in a circle.
 func notGettingOn(_ Config, turns []*Turn) *Failure {
+	turns = judged(turns)
 	c := circleOf(turns)
 	return cmp.Or(c.repeatedToolFailure(turns), c.stuck())
 }

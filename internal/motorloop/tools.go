@@ -63,11 +63,34 @@ func (cfg Config) granted() []string {
 // definitions are the tools that the run is offered.
 func (cfg Config) definitions(c *Catalog) []ToolDefinition {
 	defs := c.Definitions(cfg.granted())
+	if len(cfg.Accept.Schemas) == 0 {
+		withoutValue(defs)
+	}
 	if cfg.Review {
 		defs = slices.DeleteFunc(defs, func(d ToolDefinition) bool { return d.Name == toolapi.ToolAskUser })
 	}
 	return narrow(defs, cfg.Peer)
 }
+
+// withoutValue takes the value out of the definition of finish: it is for tasks that have a schema for it.
+func withoutValue(defs []ToolDefinition) {
+	if i := slices.IndexFunc(defs, func(d ToolDefinition) bool { return d.Name == toolapi.ToolFinish }); i >= 0 {
+		defs[i].Parameters = plainFinish()
+	}
+}
+
+// plainFinish are the arguments of finish without the value.
+var plainFinish = sync.OnceValue(func() json.RawMessage {
+	const value = "value"
+	s := builtin().find(toolapi.ToolFinish).schema.CloneSchemas()
+	delete(s.Properties, value)
+	s.PropertyOrder = slices.DeleteFunc(slices.Clone(s.PropertyOrder), func(name string) bool { return name == value })
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // The whole of it could be written.
+	}
+	return b
+})
 
 // offered are the names of definitions.
 func (cfg Config) offered(c *Catalog) []string {

@@ -161,6 +161,8 @@ func codeTexts() map[string]string {
 		toolapi.CodeCommandNotAllowed: "this task may not run that command, nothing was done",
 		toolapi.CodeApprovalDenied:    "the person was asked and said no, nothing was done",
 		toolapi.CodeApprovalExpired:   "the person was asked and said nothing, nothing was done",
+		CodeNotAccepted:               "what must hold does not",
+		CodeNotFinished:               "the task was not ended",
 		CodeTooManyCalls:              "too many calls in one answer, nothing was done",
 		CodeRepeatedCall:              "nothing was done, because the person said no to it before",
 		toolapi.CodeSkipped: "nobody saw this call end, so it may or may not have done its work; " +

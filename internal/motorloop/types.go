@@ -28,6 +28,11 @@ type Turn struct {
 	// Closes says that the attempt has ended well with this turn. It has no calls: it records the end that a finish call asked for, or is
 	// the closing text of a model that ends its runs with text.
 	Closes bool
+	// Value is the result as JSON if the turn closes the attempt and Acceptance asks for one, "" otherwise.
+	Value string
+	// Checks says that the turn is none of the model's: its calls are the commands of Acceptance, and the turn before has the finish call
+	// that they decide about.
+	Checks bool
 	// Calls are in the order of the model's answer.
 	Calls []Call
 	Usage Usage
@@ -333,6 +338,8 @@ type Config struct {
 	Deadline time.Time
 	// RecoveryContext is what the model is told of the attempts before this one, in the system prompt. "" in the first.
 	RecoveryContext string
+	// Accept is what must hold when the model says that it has succeeded.
+	Accept Acceptance
 	// OnUnknown is who deals with calls of unknown outcome that do more than read: UnknownPerson (also if empty) or UnknownModel.
 	OnUnknown UnknownPolicy
 }
@@ -342,6 +349,8 @@ type Outcome struct {
 	Kind OutcomeKind
 	// Summary is the model's closing text if Kind is Completed.
 	Summary string
+	// Value is the result as JSON, "" if Acceptance asks for none.
+	Value string
 	// Waiting is the call that waits for a person if Kind is Awaiting. Its ID is that of the execution if the person is
 	// asked about its unknown outcome.
 	Waiting *Call
@@ -425,7 +434,7 @@ const (
 	ReasonPartial = "Partial"
 	// ReasonFailed: the model says that it could not do the task.
 	ReasonFailed = "Failed"
-	// ReasonAcceptanceFailed: the model called finish again and again, and what it claimed did not hold.
+	// ReasonAcceptanceFailed: the model called finish again and again, and what must hold did not, or a check was not approved.
 	ReasonAcceptanceFailed = "AcceptanceFailed"
 	// ReasonRepeatedToolFailure: the calls of several turns in a row could not be carried out.
 	ReasonRepeatedToolFailure = "RepeatedToolFailure"

@@ -62,6 +62,9 @@ func (r *run) prospect(t *Turn, c *Call) prospect {
 		return prospect{execution: c.ID, approval: c.ID}
 	case last.Policy == UnknownModel || n >= MaxExecutions:
 		return prospect{result: unknownResult(n)}
+	case last.Policy == UnknownRedo && t.Checks:
+		// What a person approved was this once.
+		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}
 	case last.Policy == UnknownRedo:
 		return prospect{execution: ExecutionID(c.ID, n), approval: c.ID}
 	}
@@ -102,11 +105,11 @@ func unknownResult(n int) *toolapi.Result {
 
 // unknownPolicy says who deals with execution n (from 1) of a call, whose end nobody saw. After the last one that a call
 // may have there is nothing to be decided.
-func (r *run) unknownPolicy(tool string, n int) UnknownPolicy {
+func (r *run) unknownPolicy(t *Turn, tool string, n int) UnknownPolicy {
 	switch {
 	case n >= MaxExecutions:
 		return UnknownModel
-	case toolapi.Repeatable(tool):
+	case t.Checks || toolapi.Repeatable(tool):
 		return UnknownRedo
 	case r.cfg.OnUnknown == UnknownModel:
 		return UnknownModel
@@ -124,7 +127,7 @@ func (r *run) foundUnknown(ctx context.Context, t *Turn, c *Call, execution stri
 			n++
 		}
 	}
-	u := Unknown{Execution: execution, CallID: c.ID, FoundAt: r.now(), Policy: r.unknownPolicy(c.Tool, n)}
+	u := Unknown{Execution: execution, CallID: c.ID, FoundAt: r.now(), Policy: r.unknownPolicy(t, c.Tool, n)}
 	t.Unknown = append(t.Unknown, u)
 	r.log.LogAttrs(ctx, slog.LevelInfo, "nobody saw the tool call end",
 		slog.String("call", execution), slog.String("tool", c.Tool), slog.String("policy", string(u.Policy)))

@@ -61,6 +61,7 @@ const (
 
 // viewOf walks the turns: what was cut after one of them stays as it is until a summary covers it.
 func viewOf(cfg Config, turns []*Turn) *view {
+	turns = judged(turns)
 	v := &view{cfg: cfg, window: cfg.window(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: warnings(cfg, turns)}
 	v.fixed = sizeOf(v.fixedMessages()) + sizeOfTools(cfg.definitions(catalogOf(cfg)))
 	for _, t := range turns {

@@ -185,6 +185,9 @@ type GlobArgs struct {
 	Path    string `json:"path,omitempty" jsonschema:"folder in the workspace to look in: default the workspace itself"`
 }
 
+// GlobNothing begins the output of glob if nothing matches.
+const GlobNothing = "[nothing matches]\n"
+
 // GrepArgs are the arguments of the grep tool.
 type GrepArgs struct {
 	Pattern    string `json:"pattern" jsonschema:"regular expression in the syntax of ripgrep"`

@@ -3,6 +3,7 @@
 package toolapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,10 @@ const (
 	MaxFinishPath    = 512
 	// MaxFinishBytes is the most that the arguments may have as the model wrote them.
 	MaxFinishBytes = 96 << 10
+	// MaxFinishValue is the most bytes of the value as JSON without spaces that mean nothing, MaxFinishStored as the string that it is
+	// stored as: it stands in the status of a run, which is small.
+	MaxFinishValue  = 8 << 10
+	MaxFinishStored = 12 << 10
 )
 
 // FinishArgs are the arguments of the finish tool, which the engine serves by itself.
@@ -36,6 +41,8 @@ type FinishArgs struct {
 	Status  FinishStatus `json:"status" jsonschema:"Succeeded only if all of the task is done and you saw that it works; Partial if a part is missing; Failed if it cannot be done"`
 	Summary string       `json:"summary" jsonschema:"the result for the person: what was done, what came out, what is missing and why"`
 	Files   []string     `json:"files,omitempty" jsonschema:"files of the workspace that hold the result"`
+	// Value is any JSON value. It is offered where the task has a schema for it.
+	Value json.RawMessage `json:"value,omitempty" jsonschema:"the result as JSON, which fits the schema that the rules name"`
 }
 
 // ParseFinish reads the arguments of a finish call as the model wrote them. The loop that ends the attempt and the readers of its
@@ -48,7 +55,33 @@ func ParseFinish(arguments string) (FinishArgs, error) {
 	if err := json.Unmarshal([]byte(arguments), &args); err != nil {
 		return FinishArgs{}, fmt.Errorf("the arguments are no JSON object that fits: %w", err)
 	}
+	if err := args.compactValue(); err != nil {
+		return FinishArgs{}, err
+	}
 	return args, args.check()
+}
+
+// compactValue makes the value as short as it can be. A null is a value that was left out.
+func (a *FinishArgs) compactValue() error {
+	if len(a.Value) == 0 || string(a.Value) == "null" {
+		a.Value = nil
+		return nil
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, a.Value); err != nil {
+		return fmt.Errorf(`"value" is no JSON: %w`, err)
+	}
+	a.Value = b.Bytes()
+	// It is stored as a string, in which quotes take two bytes and angle brackets six.
+	stored, err := json.Marshal(b.String())
+	if err != nil {
+		return fmt.Errorf(`"value": %w`, err)
+	}
+	if len(a.Value) > MaxFinishValue || len(stored) > MaxFinishStored {
+		return fmt.Errorf(`"value" has %d bytes of JSON, and may have %d, and %d as a string: put what is longer into a file`,
+			len(a.Value), MaxFinishValue, MaxFinishStored)
+	}
+	return nil
 }
 
 func (a FinishArgs) check() error {

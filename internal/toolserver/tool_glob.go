@@ -233,7 +233,7 @@ func (g *globber) result(room int, all bool) string {
 		shown++
 	}
 	if len(g.found) == 0 {
-		b.WriteString("[nothing matches]\n")
+		b.WriteString(toolapi.GlobNothing)
 	}
 	if shown < len(g.found) {
 		fmt.Fprintf(&b, "[only the %d that changed last of %d are listed; make the pattern narrower]\n", shown, len(g.found))

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/internal/jsonbound"
+	"motorcortex.dev/motorcortex/internal/schemabound"
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// What a task demands is looked at when the model says that it has succeeded. Files and the value are looked at before the finish call has
+// its result. Commands are a turn of the loop's own: they are recorded before they run, approved and repeated by the rules of all calls.
+//
+//	finish ──► files, value ──► commands (a turn) ──► closing turn ──► Completed
+//	   ▲            │                  │
+//	   └── model ◄──┴──── not met ─────┘        three times ──► AcceptanceFailed
+
+// Acceptance is what must hold when a model says that it has succeeded.
+type Acceptance struct {
+	// Files are paths in the workspace, or patterns of the glob tool.
+	Files []string
+	// Commands must end with status 0.
+	Commands []AcceptCommand
+	// Schemas are JSON schemas, all of which the value of the result must fit.
+	Schemas []string
+}
+
+// AcceptCommand is a command line for bash.
+type AcceptCommand struct {
+	Command        string
+	TimeoutSeconds int32
+}
+
+func (a Acceptance) any() bool { return len(a.Files)+len(a.Commands)+len(a.Schemas) > 0 }
+
+// maxShownCommand is how much of a command the prompt has, in bytes.
+const maxShownCommand = 1 << 10
+
+// shown are the demands as the prompt has them.
+func (a Acceptance) shown() Acceptance {
+	a.Commands = slices.Clone(a.Commands)
+	for i, c := range a.Commands {
+		a.Commands[i].Command = cut(strings.ToValidUTF8(c.Command, "\uFFFD"), maxShownCommand, 2*maxShownCommand, "…")
+	}
+	a.Schemas = slices.Clone(a.Schemas)
+	for i, s := range a.Schemas {
+		var b bytes.Buffer
+		if json.Compact(&b, []byte(s)) == nil {
+			a.Schemas[i] = b.String()
+		}
+	}
+	return a
+}
+
+// checkOutput is the most of the output of a check, in bytes: the model can make the call itself to see more.
+const checkOutput = 2 << 10
+
+// checksDue reports whether the last turn has an accepted finish call and the commands are to be run now.
+func checksDue(cfg Config, turns []*Turn) bool {
+	if len(turns) == 0 || len(cfg.Accept.Commands) == 0 {
+		return false
+	}
+	last := turns[len(turns)-1]
+	if last.Checks || last.Closes {
+		return false
+	}
+	args := last.accepted()
+	return args != nil && args.Status == toolapi.FinishSucceeded
+}
+
+// checks is the turn that runs the commands.
+func checks(cfg Config, prior []*Turn) *Turn {
+	t := &Turn{Index: prior[len(prior)-1].Index + 1, Checks: true}
+	for i, c := range cfg.Accept.Commands {
+		id := CallID(cfg.Attempt, t.Index, i)
+		t.Calls = append(t.Calls, Call{
+			ID: id, ModelID: id, Tool: toolapi.ToolBash, Arguments: text.JSON(toolapi.BashArgs{Command: c.Command, TimeoutSeconds: c.TimeoutSeconds}),
+		})
+	}
+	t.Results = make([]*toolapi.Result, len(t.Calls))
+	return t
+}
+
+// passed reports whether all checks of a settled turn hold.
+func (t *Turn) passed() bool {
+	return !slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r == nil || !r.OK })
+}
+
+// failed reports whether a check of a settled turn says that what must hold does not. One whose end nobody saw says nothing.
+func (t *Turn) failed() bool {
+	return slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r != nil && !r.OK && !endedFromOutside(r) })
+}
+
+// isRefusedCheck reports whether a person did not approve a check, or that it is made once more.
+func isRefusedCheck(res *toolapi.Result) bool {
+	return notAllowed(res) || res != nil && res.ErrorCode == toolapi.CodeSkipped
+}
+
+// checkedCommand is the command of a check.
+func checkedCommand(c Call) string {
+	var args toolapi.BashArgs
+	if json.Unmarshal([]byte(c.Arguments), &args) != nil {
+		return c.Arguments
+	}
+	return args.Command
+}
+
+// judgement is the result that the model sees of the finish call that the checks of a settled turn are about.
+func (t *Turn) judgement() *toolapi.Result {
+	if t.passed() {
+		return &toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal}
+	}
+	var b strings.Builder
+	failed := 0
+	for i, c := range t.Calls {
+		if t.Results[i].OK {
+			continue
+		}
+		failed++
+		fmt.Fprintf(&b, "\n[check %d of %d] %s\n%s", i+1, len(t.Calls), head(checkedCommand(c)), RenderResult(t.Results[i]))
+	}
+	if !t.failed() {
+		return tryAgain(fmt.Sprintf("%d of %d checks did not come to their end, which was not their doing. Call finish again.%s", failed, len(t.Calls), b.String()))
+	}
+	return refusal(CodeNotAccepted, fmt.Sprintf("%d of %d checks failed. Mend the cause, and call finish again.%s", failed, len(t.Calls), b.String()))
+}
+
+// judged gives the turns with the result of each finish call as the model sees it, and without the turns that check: what they found is the
+// result of the finish call before them.
+func judged(turns []*Turn) []*Turn {
+	if !slices.ContainsFunc(turns, func(t *Turn) bool { return t.Checks }) {
+		return turns
+	}
+	var list []*Turn
+	for _, t := range turns {
+		if !t.Checks {
+			list = append(list, t)
+			continue
+		}
+		n := len(list) - 1
+		if n < 0 || !t.Settled() {
+			continue
+		}
+		if i := list[n].acceptedCall(); i >= 0 {
+			list[n] = cloneTurn(list[n])
+			list[n].Results[i] = t.judgement()
+			// What is told with the turn that checks is told with the one that the model sees.
+			list[n].Notes = slices.Concat(list[n].Notes, t.Notes)
+		}
+	}
+	return list
+}
+
+// acceptanceFailed finds that the model went on to claim what does not hold, or that a check may not be made.
+func acceptanceFailed(_ Config, turns []*Turn) *Failure {
+	f := &Failure{Category: Incomplete, Reason: ReasonAcceptanceFailed, Retryable: true}
+	times := 0
+	var last *toolapi.Result
+	for _, t := range turns {
+		if t.Checks && t.Settled() {
+			if i := slices.IndexFunc(t.Results, isRefusedCheck); i >= 0 {
+				f.Message = fmt.Sprintf("The check %s was not approved (code %s), so nobody can tell whether the task is done.",
+					quoted(checkedCommand(t.Calls[i])), t.Results[i].ErrorCode)
+				return f
+			}
+			if t.failed() {
+				times, last = times+1, t.judgement()
+			}
+			continue
+		}
+		for _, res := range t.Results {
+			if res != nil && res.ErrorCode == CodeNotAccepted {
+				times, last = times+1, res
+			}
+		}
+	}
+	if times < maxRefusedFinishes {
+		return nil
+	}
+	f.Message = fmt.Sprintf("The model called finish %d times, and what must hold did not. Last: %s", times, cut(last.Output, maxSaid, 2*maxSaid, "…"))
+	return f
+}
+
+// lastClaim is the summary of the last finish call, "" if there is none that can be read.
+func lastClaim(turns []*Turn) string {
+	for _, t := range slices.Backward(turns) {
+		for _, c := range slices.Backward(t.Calls) {
+			if c.Tool != toolapi.ToolFinish {
+				continue
+			}
+			if args, err := toolapi.ParseFinish(objectOrEmpty(c.Arguments)); err == nil {
+				return args.Summary
+			}
+		}
+	}
+	return ""
+}
+
+// valueMisfit says why the value of a finish call is not what the task demands, "" if it is.
+func (a Acceptance) valueMisfit(value json.RawMessage) string {
+	if len(a.Schemas) == 0 {
+		return ""
+	}
+	if len(value) == 0 {
+		return `the argument "value" is missing: give the result as JSON that fits the schema in your rules`
+	}
+	if err := jsonbound.Check(value, argumentLimits); err != nil {
+		return fmt.Sprintf(`the argument "value" cannot be read: %v`, err)
+	}
+	if key := repeatedKey(value); key != "" {
+		return fmt.Sprintf(`the argument "value" has the key %q twice in one object`, shorten(key))
+	}
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
+		return fmt.Sprintf(`the argument "value" is no JSON: %v`, err)
+	}
+	for _, raw := range a.Schemas {
+		s, err := schemabound.Read(json.RawMessage(raw), len(value))
+		if err != nil {
+			return fmt.Sprintf("the value cannot be held to its schema: %v", err)
+		}
+		fits, err := schemabound.Fits(s, v)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("the value cannot be held to its schema: %v", err)
+		case fits:
+			continue
+		}
+		if object, ok := v.(map[string]any); ok {
+			if why := misfit(s, object, "property"); why != "" {
+				return "the value does not fit its schema: " + why
+			}
+		}
+		return fmt.Sprintf("the value does not fit its schema%s: it is %s", typeOf(s), kindOf(v))
+	}
+	return ""
+}
+
+// repeatedKey is a key that an object of the value has twice, "" if there is none: readers take the first or the last of them, and the
+// schema would be held against one alone. The value is JSON, and not nested deeper than argumentLimits.
+func repeatedKey(value json.RawMessage) string {
+	dec := json.NewDecoder(bytes.NewReader(value))
+	var objects []map[string]bool // nil for a list
+	key := false
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		top := len(objects) - 1
+		switch token := token.(type) {
+		case json.Delim:
+			switch token {
+			case '{':
+				objects, key = append(objects, map[string]bool{}), true
+				continue
+			case '[':
+				objects, key = append(objects, nil), false
+				continue
+			}
+			objects = objects[:top]
+		case string:
+			if key {
+				if objects[top][token] {
+					return token
+				}
+				objects[top][token], key = true, false
+				continue
+			}
+		}
+		key = len(objects) > 0 && objects[len(objects)-1] != nil
+	}
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// checkedWorkspace is a sandbox in which "make test" succeeds from the given time on that it is run, "flaky" never, and files are there that
+// were written.
+func checkedWorkspace(passesFrom int) func(toolapi.Call) toolapi.Result {
+	tests := 0
+	files := map[string]bool{"given.txt": true}
+	return func(c toolapi.Call) toolapi.Result {
+		var args struct{ Command, Path, Pattern string }
+		if json.Unmarshal(c.Arguments, &args) != nil {
+			return toolapi.Result{ErrorCode: toolapi.CodeInvalidArguments}
+		}
+		switch {
+		case c.Tool == toolapi.ToolWrite:
+			files[args.Path] = true
+			return toolapi.Result{OK: true, Output: "written"}
+		case c.Tool == toolapi.ToolList:
+			return listOf(args.Path, slices.Sorted(maps.Keys(files)))
+		case c.Tool == toolapi.ToolGlob && args.Pattern == "artifacts/*.csv" && files["artifacts/a.csv"]:
+			return toolapi.Result{OK: true, Output: "artifacts/a.csv\n"}
+		case c.Tool == toolapi.ToolGlob:
+			return toolapi.Result{OK: true, Output: toolapi.GlobNothing}
+		case args.Command == "make test":
+			if tests++; tests < passesFrom {
+				return toolapi.Result{ErrorCode: "exit_2", Output: fmt.Sprintf("run %d: 1 failed", tests)}
+			}
+			return toolapi.Result{OK: true, Output: "all passed"}
+		case args.Command == "flaky":
+			return toolapi.Result{ErrorCode: toolapi.CodeTimeout, Output: "stopped after 5 s"}
+		}
+		return toolapi.Result{OK: true, Output: "ok"}
+	}
+}
+
+func finishWith(summary, value string) Call {
+	arguments, err := json.Marshal(toolapi.FinishArgs{Status: toolapi.FinishSucceeded, Summary: summary, Value: json.RawMessage(value)})
+	if err != nil {
+		panic(err)
+	}
+	return call(toolapi.ToolFinish, string(arguments))
+}
+
+var tested = []AcceptCommand{{Command: "make test", TimeoutSeconds: 30}}
+
+const countSchema = `{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"],"additionalProperties":false}`
+
+func TestAcceptance(t *testing.T) {
+	t.Parallel()
+	const ok, part = toolapi.FinishSucceeded, toolapi.FinishPartial
+	done := says("", finish(ok, "Done."))
+	for name, tt := range map[string]struct {
+		accept     Acceptance
+		passesFrom int
+		answers    []Answer
+		textEnds   bool
+		// want is the kind of the outcome or the reason of its failure, says a part of what it says, value its value.
+		want, says, value string
+		// codes are those of all results, told what the model was told at last.
+		codes, told string
+	}{
+		"passes": {accept: Acceptance{Commands: tested}, answers: []Answer{done}, want: "Completed", says: "Done.", codes: "ok ok"},
+		"passes the second time": {
+			accept: Acceptance{Commands: tested}, passesFrom: 2, answers: []Answer{done, says("", bash("mend")), done}, want: "Completed", says: "Done.",
+			codes: "ok exit_2 ok ok ok", told: "error not_accepted: what must hold does not\n1 of 1 checks failed. Mend the cause, and call finish again.\n[check 1 of 1] make test\nerror exit_2: the program ended with status 2\nrun 1: 1 failed",
+		},
+		"never passes": {
+			accept: Acceptance{Commands: tested}, passesFrom: 9, answers: []Answer{done, done, done}, want: ReasonAcceptanceFailed,
+			says: "The model called finish 3 times, and what must hold did not. Last: 1 of 1 checks failed.", codes: "ok exit_2 ok exit_2 ok exit_2",
+		},
+		"hangs": {
+			accept: Acceptance{Commands: append(slices.Clone(tested), AcceptCommand{Command: "flaky", TimeoutSeconds: 5})}, answers: []Answer{done, says("", finish(part, "It hangs."))},
+			want: ReasonPartial, says: "It hangs.", codes: "ok ok timeout ok", told: "1 of 2 checks failed. Mend the cause, and call finish again.\n[check 2 of 2] flaky",
+		},
+		"partly is not held to it":  {accept: Acceptance{Commands: tested, Files: []string{"a"}, Schemas: []string{countSchema}}, passesFrom: 9, answers: []Answer{says("", finish(part, "Half."))}, want: ReasonPartial, says: "Half.", codes: "ok"},
+		"a file":                    {accept: Acceptance{Files: []string{"given.txt"}}, answers: []Answer{done}, want: "Completed", says: "Done.", codes: "ok"},
+		"a file that is not there":  {accept: Acceptance{Files: []string{"given.txt", "a"}}, answers: []Answer{done, says("", write("a")), done}, want: "Completed", says: "Done.", codes: "not_accepted ok ok", told: `the task demands these files, and they are not in the workspace: "a".`},
+		"a pattern":                 {accept: Acceptance{Files: []string{"artifacts/*.csv"}}, answers: []Answer{done, says("", write("artifacts/a.csv"), finish(ok, "Done."))}, want: "Completed", says: "Done.", codes: "not_accepted ok ok"},
+		"a claim of the summary":    {answers: []Answer{says("", finish(ok, "It is in `artifacts/report.md`.")), says("", finish(ok, "It is here: 4."))}, want: "Completed", says: "It is here: 4.", codes: "not_accepted ok", told: `these are not in the workspace: "artifacts/report.md"`},
+		"a claim of what is not":    {answers: []Answer{says("", finish(part, "There is no artifacts/report.md."))}, want: ReasonPartial, says: "There is no", codes: "ok"},
+		"a value":                   {accept: Acceptance{Schemas: []string{countSchema}}, answers: []Answer{says("", finishWith("Three.", `{"count": 3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "ok"},
+		"no value":                  {accept: Acceptance{Schemas: []string{countSchema}}, answers: []Answer{done, says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the argument "value" is missing`},
+		"another value":             {accept: Acceptance{Schemas: []string{countSchema}}, answers: []Answer{says("", finishWith("Three.", `{"count":"three"}`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the value does not fit its schema: the property "count" does not fit its schema (integer): it is the string "three"`},
+		"a value of another kind":   {accept: Acceptance{Schemas: []string{countSchema}}, answers: []Answer{says("", finishWith("Three.", `3`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `the value does not fit its schema (object): it is the number 3`},
+		"a value without a schema":  {answers: []Answer{says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", codes: "ok"},
+		"a key twice":               {accept: Acceptance{Schemas: []string{countSchema}}, answers: []Answer{says("", finishWith("Three.", `{"count":3,"count":4}`)), says("", finishWith("Three.", `{"count":3}`))}, want: "Completed", says: "Three.", value: `{"count":3}`, codes: "not_accepted ok", told: `has the key "count" twice`},
+		"a large value as text":     {accept: Acceptance{Schemas: []string{`{"type":"string"}`}}, textEnds: true, answers: slices.Repeat([]Answer{says(`"` + strings.Repeat("a", 9000) + `"`)}, 3), want: ReasonAcceptanceFailed, says: `"value" is missing`, codes: "not_accepted not_accepted not_accepted"},
+		"two schemas":               {accept: Acceptance{Schemas: []string{countSchema, `{"properties":{"count":{"minimum":5}}}`}}, answers: []Answer{says("", finishWith("3", `{"count":3}`)), says("", finishWith("5", `{"count":5}`))}, want: "Completed", says: "5", value: `{"count":5}`, codes: "not_accepted ok"},
+		"a schema that is hostile":  {accept: Acceptance{Schemas: []string{`{"$ref":"#"}`}}, answers: []Answer{says("", finishWith("3", `3`)), says("", finish(part, "Cannot."))}, want: ReasonPartial, says: "Cannot.", codes: "not_accepted ok", told: "the value cannot be held to its schema"},
+		"of the last answer":        {accept: Acceptance{Commands: tested}, answers: slices.Repeat([]Answer{says("", bash("work"))}, 0), want: ReasonMaxIterations},
+		"text that ends":            {accept: Acceptance{Commands: tested}, passesFrom: 2, textEnds: true, answers: []Answer{says("It is 4."), says("", bash("mend")), says("It is 5.")}, want: "Completed", says: "It is 5.", codes: "ok exit_2 ok ok ok"},
+		"text that is JSON":         {accept: Acceptance{Schemas: []string{countSchema}}, textEnds: true, answers: []Answer{says("It is 4."), says(` {"count": 4} `)}, want: "Completed", says: `{"count": 4}`, value: `{"count":4}`, codes: "not_accepted ok"},
+		"different ends that lie":   {accept: Acceptance{Commands: tested, Files: []string{"a"}}, passesFrom: 9, answers: []Answer{done, says("", write("a"), finish(ok, "Done.")), done}, want: ReasonAcceptanceFailed, says: "3 times", codes: "not_accepted ok ok exit_2 ok exit_2"},
+		"mended in the same answer": {accept: Acceptance{Commands: tested}, answers: []Answer{says("", bash("make test"), finish(ok, "Done."))}, passesFrom: 1, want: "Completed", says: "Done.", codes: "ok ok ok"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := Config{Accept: tt.accept, TextEnds: tt.textEnds}
+			if name == "of the last answer" {
+				// A finish call in the last answer that there may be is checked all the same.
+				cfg.MaxIterations, tt.answers, tt.want, tt.says, tt.codes = 1, []Answer{done}, "Completed", "Done.", "ok ok"
+			}
+			w := newCallingWorld(t, cfg, checkedWorkspace(tt.passesFrom), tt.answers...)
+			out := mustRun(t, w, nil)
+			got, said := string(out.Kind), out.Summary
+			if out.Failure != nil {
+				got, said = out.Failure.Reason, out.Failure.Message
+			}
+			if got != tt.want || !strings.Contains(said, tt.says) || out.Value != tt.value {
+				t.Errorf("got %s: %s, value %q", got, said, out.Value)
+			}
+			turns := w.journal.load()
+			if d := cmp.Diff(tt.codes, codesOf(turns)); d != "" {
+				t.Error(d)
+			}
+			last := w.model.seen[len(w.model.seen)-1].Messages
+			if all := fmt.Sprint(last); !strings.Contains(all, tt.told) {
+				t.Errorf("the model was told %s", all)
+			}
+			if n := len(iterations(turns)); n != w.model.asked[forStep] {
+				t.Errorf("%d iterations, %d answers", n, w.model.asked[forStep])
+			}
+			asked, ran := w.model.calls, len(w.sandbox.executed)
+			if again := mustRun(t, w, nil); again.Kind != out.Kind || again.Summary != out.Summary || again.Value != out.Value || w.model.calls != asked || len(w.sandbox.executed) != ran {
+				t.Errorf("again: %+v", again)
+			}
+		})
+	}
+}
+
+// A manager that ends at any point of the checks leaves them to the next one, which comes to the same end.
+func TestChecksSurvive(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	for _, point := range []string{"settle: before", "settle: after", "append: before", "append: after", "tool: before", "tool: after"} {
+		for nth := 1; nth <= 4; nth++ {
+			t.Run(fmt.Sprint(point, nth), func(t *testing.T) {
+				t.Parallel()
+				accept := Acceptance{Commands: append(slices.Clone(tested), AcceptCommand{Command: "lint"}), Files: []string{"given.txt"}}
+				w := newCallingWorld(t, Config{Accept: accept}, checkedWorkspace(1), says("", finish(toolapi.FinishSucceeded, "Done.")))
+				seen := 0
+				w.setFault(func(ctx context.Context, p string) error {
+					if p == point {
+						if seen++; seen == nth {
+							return broken
+						}
+					}
+					return ctx.Err()
+				})
+				_, err := w.run(t.Context(), nil)
+				if seen >= nth && !errors.Is(err, broken) {
+					t.Fatalf("got %v", err)
+				}
+				w.setFault(noFault)
+				out := mustRun(t, w, nil)
+				if out.Kind != Completed || out.Summary != "Done." || len(w.journal.stored) != 3 || len(w.sandbox.executed) != 3 {
+					t.Errorf("got %+v, %d turns, %v", out, len(w.journal.stored), w.sandbox.executedIDs())
+				}
+				if turn := decode(w.journal.stored[1]); !turn.Checks || turn.Calls[0].ID != "a0-s2-c0" || w.sandbox.requests["a0-s2-c0"].MaxOutputBytes != checkOutput {
+					t.Errorf("the checks are %+v, asked with %+v", turn, w.sandbox.requests["a0-s2-c0"])
+				}
+			})
+		}
+	}
+}
+
+// Nobody is asked what became of a check whose end was not seen: it is made again. Where none comes to its end, nothing is known, and the
+// model is not told that something is wrong with its work.
+func TestCheckThatIsEndedFromOutside(t *testing.T) {
+	t.Parallel()
+	for code, lost := range map[string]int{toolapi.CodeOutcomeUnknown: 2, toolapi.CodeCancelled: 2, "never " + toolapi.CodeCancelled: 4 * MaxExecutions} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			behave, n := checkedWorkspace(1), 0
+			done := says("", finish(toolapi.FinishSucceeded, "Done."))
+			w := newCallingWorld(t, Config{Accept: Acceptance{Commands: tested}}, func(c toolapi.Call) toolapi.Result {
+				if n++; n <= lost {
+					return toolapi.Result{ErrorCode: strings.TrimPrefix(code, "never ")}
+				}
+				return behave(c)
+			}, done, done, done, done, done)
+			if out := mustRun(t, w, nil); out.Kind != Completed {
+				t.Errorf("got %+v", out)
+			}
+			if lost == 2 {
+				if d := cmp.Diff([]string{"a0-s2-c0", "a0-s2-c0-r1", "a0-s2-c0-r2"}, w.sandbox.executedIDs()); d != "" {
+					t.Error(d)
+				}
+				return
+			}
+			told := w.model.seen[len(w.model.seen)-1].Messages
+			if last := told[len(told)-1].Content; !strings.Contains(last, "error not_finished") || !strings.Contains(last, "1 of 1 checks did not come to their end, which was not their doing. Call finish again.") {
+				t.Errorf("the model was told %s", last)
+			}
+		})
+	}
+}
+
+// A person approves a check once: when its end was not seen, they are asked before it is made again.
+func TestApprovalOfACheckIsForOnce(t *testing.T) {
+	t.Parallel()
+	behave, lost := checkedWorkspace(1), 0
+	w, p := gatedWorld(t, Config{Accept: Acceptance{Commands: []AcceptCommand{{Command: "gated"}}}}, func(c toolapi.Call) toolapi.Result {
+		if lost++; lost == 1 {
+			return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown}
+		}
+		return behave(c)
+	}, says("Done."))
+	w.mustAsk(t, nil, "a0-s2-c0", "a0-s2-c0")
+	p.said["a0-s2-c0"] = "Approve"
+	w.mustAsk(t, nil, "a0-s2-c0", "a0-s2-c0-r1")
+	p.said["a0-s2-c0-r1"] = "Deny"
+	out := mustRun(t, w, nil)
+	if out.Failure == nil || out.Failure.Reason != ReasonAcceptanceFailed || len(w.sandbox.executed) != 1 {
+		t.Errorf("got %+v, executed %v", out, w.sandbox.executedIDs())
+	}
+}
+
+// Nothing more is asked or made after a person did not approve a check.
+func TestChecksEndWithADenial(t *testing.T) {
+	t.Parallel()
+	commands := []AcceptCommand{{Command: "gated 1"}, {Command: "make test"}, {Command: "gated 2"}}
+	w, p := gatedWorld(t, Config{Accept: Acceptance{Commands: commands}}, checkedWorkspace(1), says("Done."))
+	w.mustAsk(t, nil, "a0-s2-c0", "a0-s2-c0")
+	p.said["a0-s2-c0"] = "Deny"
+	out := mustRun(t, w, nil)
+	if out.Failure == nil || out.Failure.Reason != ReasonAcceptanceFailed || len(w.sandbox.executed) > 0 || len(w.journal.load()[1].Approvals) != 1 {
+		t.Errorf("got %+v, executed %v", out, w.sandbox.executedIDs())
+	}
+}
+
+// What the model is told of programs in the background while checks run is told with the finish call.
+func TestNotesOfChecksAreTold(t *testing.T) {
+	t.Parallel()
+	finishing := &Turn{Index: 1, Calls: []Call{{ID: "a0-s1-c0", ModelID: "f", Tool: toolapi.ToolFinish, Arguments: `{"status":"Succeeded","summary":"s"}`}}, Results: []*toolapi.Result{{OK: true}}}
+	checking := &Turn{Index: 2, Checks: true, Calls: []Call{{ID: "a0-s2-c0", Tool: toolapi.ToolBash, Arguments: `{"command":"x"}`}}, Results: []*toolapi.Result{{ErrorCode: "exit_1"}}, Notes: []string{"[background: lost]"}}
+	msgs := Transcript(Config{Task: "t"}, []*Turn{finishing, checking})
+	if last := msgs[len(msgs)-1]; !strings.HasSuffix(last.Content, "[background: lost]") || finishing.Notes != nil || !finishing.Results[0].OK {
+		t.Errorf("the model is told %q", last.Content)
+	}
+}
+
+// A check needs approval like any other call, and one that is not approved ends the attempt: nobody can tell then.
+func TestChecksNeedApproval(t *testing.T) {
+	t.Parallel()
+	for outcome, want := range map[ApprovalOutcome]string{ApprovalApproved: "Completed", ApprovalDenied: ReasonAcceptanceFailed, ApprovalExpired: ReasonAcceptanceFailed} {
+		t.Run(string(outcome), func(t *testing.T) {
+			t.Parallel()
+			w, p := gatedWorld(t, Config{Accept: Acceptance{Commands: []AcceptCommand{{Command: "gated"}, {Command: "make test"}}}}, checkedWorkspace(1), says("Done."))
+			const id = "a0-s2-c0"
+			w.mustAsk(t, nil, id, id)
+			if len(w.sandbox.executed) > 0 {
+				t.Errorf("executed before anybody decided: %v", w.sandbox.executedIDs())
+			}
+			p.said[id], p.over[id] = map[ApprovalOutcome]string{ApprovalApproved: "Approve", ApprovalDenied: "Deny"}[outcome], outcome == ApprovalExpired
+			out := mustRun(t, w, nil)
+			got := string(out.Kind)
+			if out.Failure != nil {
+				got = out.Failure.Reason
+			}
+			if got != want || out.Failure != nil && (!strings.Contains(out.Failure.Message, `The check "gated" was not approved`) || out.Partial != "Done.") {
+				t.Errorf("got %+v", out)
+			}
+		})
+	}
+}
+
+// What a task demands stands in the prompt, and the value is offered where there is a schema for it only.
+func TestDemandsAreTold(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Tools: []string{"bash"}, MaxIterations: 20, Accept: Acceptance{
+		Files: []string{"a\n# b"}, Schemas: []string{"{\n  \"type\": \"object\"\n}"},
+		Commands: []AcceptCommand{{Command: "make\ntest", TimeoutSeconds: 30}, {Command: strings.Repeat("é", 2000), TimeoutSeconds: 1}},
+	}}
+	prompt := SystemPrompt(cfg)
+	for _, want := range []string{
+		`- the workspace has "a\n# b"`, `within 30 s: "make\ntest"`, `fits this JSON schema: {"type":"object"}`, "After 3 times the attempt ends.",
+	} {
+		if !strings.Contains(prompt, want) {
+			t.Errorf("%q is missing in %s", want, prompt)
+		}
+	}
+	if n := len(prompt) - len(SystemPrompt(Config{Tools: []string{"bash"}, MaxIterations: 20})); n > 2500 {
+		t.Errorf("the demands take %d bytes", n)
+	}
+	parameters := func(cfg Config) string {
+		defs := cfg.definitions(builtin())
+		return string(defs[len(defs)-1].Parameters)
+	}
+	with, without := parameters(cfg), parameters(Config{})
+	head, _, _ := strings.Cut(without, `"summary"`)
+	if !strings.Contains(with, `"value"`) || strings.Contains(without, `"value"`) || !strings.HasPrefix(with, head) {
+		t.Errorf("with a schema: %s\nwithout: %s", with, without)
+	}
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func TestClaimedFiles(t *testing.T) {
+	t.Parallel()
+	for summary, want := range map[string]string{
+		"It is in artifacts/report.md.":                   "artifacts/report.md",
+		"See ./artifacts/a/b_1.csv, artifacts/c-2.tar.gz": "./artifacts/a/b_1.csv artifacts/c-2.tar.gz",
+		"(artifacts/report.md)":                           "artifacts/report.md",
+		"`artifacts/report final.md` and 'artifacts/run'": "artifacts/report final.md artifacts/run",
+		"artifacts/données.csv is there":                  "artifacts/données.csv",
+		"artifacts/report final.md":                       "",
+		"artifacts/2026-*.csv and `artifacts/*.md`":       "",
+		"artifacts/report(1).pdf, artifacts/a+b.csv":      "",
+		"artifacts/out=1.txt":                             "",
+		"Files are in artifacts/ and artifacts":           "",
+		"myartifacts/a.md is none":                        "",
+	} {
+		if got := strings.Join(claimedFiles(summary), " "); got != want {
+			t.Errorf("%q claims %q, want %q", summary, got, want)
+		}
+	}
+	if n := len(claimedFiles(strings.Repeat("artifacts/a.md ", 100))); n != maxClaimed {
+		t.Errorf("%d files are looked for", n)
+	}
+}
+
+// What is demanded is there only if that was seen: a look that says nothing is made again, and leaves the end open.
+func TestDemandsAreSeen(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]string{
+		toolapi.CodeNotFound: CodeNotAccepted, toolapi.CodeOutsideWorkspace: CodeNotAccepted, toolapi.CodeInvalidArguments: CodeNotAccepted,
+		toolapi.CodePermission: CodeNotAccepted, toolapi.CodeNotDirectory: CodeNotAccepted,
+		toolapi.CodeOutcomeUnknown: CodeNotFinished, toolapi.CodeCancelled: CodeNotFinished, toolapi.CodeKilled: CodeNotFinished,
+		toolapi.CodeDiskFull: CodeNotFinished, toolapi.CodeInternal: CodeNotFinished, toolapi.CodeUnknownTool: CodeNotFinished, toolapi.CodeTimeout: CodeNotFinished,
+	} {
+		for _, file := range []string{"artifacts/report.md", "dist/*.whl"} {
+			w := newCallingWorld(t, Config{Accept: Acceptance{Files: []string{file}}}, func(toolapi.Call) toolapi.Result { return toolapi.Result{ErrorCode: code} },
+				says("", finish(toolapi.FinishSucceeded, "Done.")), says("", finish(toolapi.FinishFailed, "No.")))
+			mustRun(t, w, nil)
+			if got := w.journal.load()[0].Results[0]; got.ErrorCode != want {
+				t.Errorf("%s, where the sandbox says %s: %+v", file, code, got)
+			}
+		}
+	}
+}
+
+// A file in the place of a folder holds nothing.
+func TestNothingIsBelowAFile(t *testing.T) {
+	t.Parallel()
+	w := newCallingWorld(t, Config{Accept: Acceptance{Files: []string{"artifacts/report.md"}}}, inWorkspace("artifacts"),
+		says("", finish(toolapi.FinishSucceeded, "Done.", "artifacts")), says("", finish(toolapi.FinishPartial, "Half.", "artifacts/a/b")), says("", finish(toolapi.FinishFailed, "No.")))
+	mustRun(t, w, nil)
+	for i, turn := range w.journal.load()[:2] {
+		if got := turn.Results[0]; got.ErrorCode != CodeNotAccepted {
+			t.Errorf("call %d came to %+v", i, got)
+		}
+	}
+}
+
+func TestLooksAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	n := 0
+	w := newCallingWorld(t, Config{}, func(c toolapi.Call) toolapi.Result {
+		if n++; n < 3 {
+			return toolapi.Result{ErrorCode: toolapi.CodeCancelled}
+		}
+		var args toolapi.ListArgs
+		if err := json.Unmarshal(c.Arguments, &args); err != nil || args.Path != "a" {
+			return toolapi.Result{ErrorCode: toolapi.CodeNotFound}
+		}
+		return toolapi.Result{OK: true}
+	}, says("", finish(toolapi.FinishSucceeded, "Done.", "a")))
+	if out := mustRun(t, w, nil); out.Kind != Completed {
+		t.Errorf("got %+v", out)
+	}
+	if d := cmp.Diff([]string{"a0-s1-c0-f0", "a0-s1-c0-f0-r1", "a0-s1-c0-f0-r2"}, w.sandbox.executedIDs()); d != "" {
+		t.Error(d)
+	}
+}
