@@ -277,7 +277,8 @@ const (
 	ReasonFailed = "Failed"
 	// ReasonNotFinished: the model answered twice in a row without a tool call, and did not call finish.
 	ReasonNotFinished = "NotFinished"
-	// ReasonAcceptanceFailed: the model called finish three times, and what it claimed did not hold.
+	// ReasonAcceptanceFailed: the model called finish three times, and what it claimed or what spec.accept asks for did not hold; or a
+	// person did not approve a command of spec.accept.
 	ReasonAcceptanceFailed = "AcceptanceFailed"
 	// ReasonCancelled: somebody set spec.cancel.
 	ReasonCancelled = "Cancelled"
@@ -405,6 +406,8 @@ const (
 	ReasonSkillNotFound = "SkillNotFound"
 	// ReasonSkillNotApproved: the skill is not approved, and the run does not name its own tools.
 	ReasonSkillNotApproved = "SkillNotApproved"
+	// ReasonAcceptInvalid: spec.accept asks for what no run can meet: a file outside of the workspace, or a schema that cannot be used.
+	ReasonAcceptInvalid = "AcceptInvalid"
 	// ReasonSkillPolicyExceeded: the run asks for more than the skill's policy grants.
 	ReasonSkillPolicyExceeded = "SkillPolicyExceeded"
 	// ReasonSkillInputInvalid: an input of the skill is missing, unknown, or has not its type.

@@ -356,6 +356,9 @@ type PendingAction struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Reason string `json:"reason,omitempty"`
+	// check says that the call is a command of spec.accept, and not the model's.
+	// +optional
+	Check bool `json:"check,omitempty"`
 }
 
 // RunResult is what a run came to.
@@ -371,8 +374,9 @@ type RunResult struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
 	Partial string `json:"partial,omitempty"`
-	// value is what the code of a Oneshot run came to, as JSON: {"ok", "value", "console", "durationMs", "error": {"code", "message"}}.
-	// It has at most 32 KiB, and 64 KiB as a JSON string. If it is longer, console is left out of it; of a value that still does not
+	// value is the result as JSON. Of an Agentic run with spec.accept.valueSchema it is what the model gave, in at most 8 KiB. Of a Oneshot
+	// run it is what the code came to: {"ok", "value", "console", "durationMs", "error": {"code", "message"}}.
+	// That has at most 32 KiB, and 64 KiB as a JSON string. If it is longer, console is left out of it; of a value that still does not
 	// fit, the first 4 KiB of its JSON are in "head", and "truncated" is true. The run's step has the same.
 	// +kubebuilder:validation:MaxLength=32768
 	// +optional

@@ -54,6 +54,8 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="self.limits == oldSelf.limits",fieldPath=".limits",message="limits never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.sandbox) == has(oldSelf.sandbox)",fieldPath=".sandbox",message="sandbox never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.approval) == has(oldSelf.approval) && (!has(self.approval) || self.approval == oldSelf.approval)",fieldPath=".approval",message="approval never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.accept) == has(oldSelf.accept) && (!has(self.accept) || self.accept == oldSelf.accept)",fieldPath=".accept",message="accept never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="!has(self.accept) || self.mode == 'Agentic' && !(has(self.skillReview) && self.skillReview)",fieldPath=".accept",message="accept is for Agentic runs that are no review of a skill: only their model calls finish"
 // +kubebuilder:validation:XValidation:rule="self.maxAttempts == oldSelf.maxAttempts",fieldPath=".maxAttempts",message="maxAttempts never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="self.priority == oldSelf.priority",fieldPath=".priority",message="priority never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!(has(oldSelf.cancel) && oldSelf.cancel) || (has(self.cancel) && self.cancel)",fieldPath=".cancel",message="a cancelled run cannot be brought back: create another run"
@@ -166,6 +168,10 @@ type MotorRunSpec struct {
 	// approval says what needs a person.
 	// +optional
 	Approval *RunApproval `json:"approval,omitempty"`
+
+	// accept says what must hold before the run counts as done. The policy of an approved skill may ask for more.
+	// +optional
+	Accept *RunAcceptance `json:"accept,omitempty"`
 
 	// maxAttempts is how many attempts at the task there may be, the first one included. After an attempt that failed
 	// the run waits for an entry in retries, unless it was the last one. Attempts that the operator makes by itself,

@@ -65,6 +65,13 @@ type MotorStepSpec struct {
 	// final says that content is the result of the run: a call of finish was accepted in the step before, or the model ends its runs with text.
 	// +optional
 	Final bool `json:"final,omitempty"`
+	// value is the result as JSON that a final step has where spec.accept.valueSchema asks for it.
+	// +kubebuilder:validation:MaxLength=8192
+	// +optional
+	Value string `json:"value,omitempty"`
+	// checks says that the calls are the commands of spec.accept, and not the model's: the step before has the call of finish that they decide about.
+	// +optional
+	Checks bool `json:"checks,omitempty"`
 	// tools names the tools called, for printing.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional

@@ -35,6 +35,9 @@ type SkillPolicy struct {
 	// bash narrows the bash tool.
 	// +optional
 	Bash *BashRules `json:"bash,omitempty"`
+	// accept is what must hold before a run of the skill counts as done, beside what the run itself asks for.
+	// +optional
+	Accept *RunAcceptance `json:"accept,omitempty"`
 }
 
 // SkillCredential is a credential that a skill needs.

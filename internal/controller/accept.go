@@ -26,6 +26,10 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 		s.refuse(refusal, true)
 		return false, nil
 	}
+	if refusal := runpolicy.RefuseAcceptance(s.run); refusal != nil {
+		s.refuse(refusal, true)
+		return false, nil
+	}
 	if ok, err := r.acceptDomains(ctx, s); err != nil || !ok {
 		return false, err
 	}

@@ -250,6 +250,7 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 		Deadline:        runpolicy.Deadline(run, progress.Answering(now)),
 		RecoveryContext: attempt.RecoveryContext,
 		OnUnknown:       motorloop.UnknownPerson,
+		Accept:          demands(run),
 	}
 	if run.Spec.Approval != nil && run.Spec.Approval.OnUnknown == v1alpha1.UnknownTellModel {
 		cfg.OnUnknown = motorloop.UnknownModel
@@ -281,6 +282,16 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 		}
 	}
 	return cfg
+}
+
+// demands are what must hold when the model says that it has succeeded.
+func demands(run *v1alpha1.MotorRun) motorloop.Acceptance {
+	d := runpolicy.Demands(run)
+	a := motorloop.Acceptance{Files: d.Files, Schemas: d.Schemas}
+	for _, c := range d.Commands {
+		a.Commands = append(a.Commands, motorloop.AcceptCommand{Command: c.Command, TimeoutSeconds: c.TimeoutSeconds})
+	}
+	return a
 }
 
 // reviewTask is the task of every run with skillReview.

@@ -30,7 +30,7 @@ func turnSpec(t *motorloop.Turn) v1alpha1.MotorStepSpec {
 		spec.Type, spec.Through, spec.Tools = v1alpha1.StepSummary, t.Through, summaryTools
 		return spec
 	}
-	spec.Final = t.Closes
+	spec.Final, spec.Value, spec.Checks = t.Closes, t.Value, t.Checks
 	tools := make([]string, 0, len(t.Calls))
 	for _, c := range t.Calls {
 		spec.ToolCalls = append(spec.ToolCalls, v1alpha1.ToolCall{
@@ -76,6 +76,8 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 		Model:   s.Spec.Model,
 		Content: s.Spec.Content,
 		Closes:  s.Spec.Final,
+		Value:   s.Spec.Value,
+		Checks:  s.Spec.Checks,
 		Usage: motorloop.Usage{
 			PromptTokens: s.Spec.Usage.PromptTokens, CompletionTokens: s.Spec.Usage.CompletionTokens, CachedTokens: s.Spec.Usage.CachedTokens,
 			Estimated: s.Spec.Usage.Estimated,

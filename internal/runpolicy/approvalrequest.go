@@ -31,7 +31,7 @@ func approvalQuestion(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, c *v1alpha1
 		Title: Title(fmt.Sprintf("Approve %s?", strings.TrimSuffix(headline(c), "?"))),
 		Action: &v1alpha1.PendingAction{
 			Tool: CutEncoded(c.Tool, maxTool), Arguments: cutMiddle(DisplayArguments(c.Arguments), maxActionArguments),
-			ArgsDigest: a.ArgsDigest, Reason: CutEncoded(approvalReason(run, c), maxActionReason),
+			ArgsDigest: a.ArgsDigest, Reason: CutEncoded(approvalReason(run, c), maxActionReason), Check: s.Spec.Checks,
 		},
 		Options:   []string{string(v1alpha1.DecisionApprove), string(v1alpha1.DecisionDeny)},
 		Step:      s.Name,
@@ -59,7 +59,11 @@ func PendingApproval(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, execution st
 // approvalText is what a person is asked, and how to decide.
 func approvalText(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The model wants to make the call %s.", callText(p.Action.Tool, CutEncoded(p.Action.Arguments, maxActionHead)))
+	who := "The model wants to make the call"
+	if p.Action.Check {
+		who = "The model says that the task is done. To see whether it is, spec.accept, or accept in the policy of its skill, has the run make the call"
+	}
+	fmt.Fprintf(&b, "%s %s.", who, callText(p.Action.Tool, CutEncoded(p.Action.Arguments, maxActionHead)))
 	if p.Action.Reason != "" {
 		fmt.Fprintf(&b, " It needs approval: %s.", CutEncoded(p.Action.Reason, maxActionHead))
 	}

@@ -14,7 +14,7 @@ func openPrograms(steps []v1alpha1.MotorStep, attempt int32) []CallRef {
 	var calls []CallRef
 	var last int32
 	for i := range steps {
-		if s := &steps[i].Spec; s.Attempt == attempt && s.Type == v1alpha1.StepTurn {
+		if s := &steps[i].Spec; s.Attempt == attempt && s.Type == v1alpha1.StepTurn && !s.Checks {
 			last = s.Index
 		}
 	}

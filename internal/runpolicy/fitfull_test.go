@@ -16,13 +16,14 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/oneshot"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // neverFull are the fields of a status that Fit has no work with, and why.
 var neverFull = map[string]string{
 	"Archive":                "written when the run has ended: MaxStatusBytes leaves room for it",
 	"Result.Packages":        "of a run of mode Install, which has nothing else",
-	"Result.Value":           "of a Oneshot run, which has no model, skill or files: see TestFitOfOneshot",
+	"Result.Value":           "comes on top of MaxStatusBytes where the rest needs that: see TestFitOfOneshot and TestFitOfAValue",
 	"Result.NotCollected":    "stands in the place of what would be collected",
 	"Skill.Packages.Message": "of packages that are not there",
 	"Result.Skills.Created":  "shares its bound with Updated",
@@ -99,6 +100,25 @@ func TestFitOfOneshot(t *testing.T) {
 	value := st.Result.Value
 	Fit(st)
 	if n := jsonSize(st); st.Result.Value != value || n > MaxStatusBytes+oneshot.MaxQuotedBytes {
+		t.Errorf("of the value there are %d bytes, of the status %d", len(st.Result.Value), n)
+	}
+}
+
+// The largest value that a model can give goes with the largest status of a run that has ended.
+func TestFitOfAValue(t *testing.T) {
+	t.Parallel()
+	at := new(metav1.NewTime(t0))
+	st := fullStatusWith(fullSkill())
+	st.PendingInput, st.FinishedAt, st.Artifacts = nil, at, nil
+	st.Attempts[9].FinishedAt = at
+	value := `["` + strings.Repeat("<", (toolapi.MaxFinishStored-20)/6) + `"]`
+	if _, err := toolapi.ParseFinish(`{"status":"Succeeded","summary":"s","value":` + value + `}`); err != nil {
+		t.Fatal(err)
+	}
+	artifacts, _ := ShowArtifacts(fullArtifacts())
+	st.Result = &v1alpha1.RunResult{Value: value, Summary: strings.Repeat("s", 8192), Artifacts: artifacts, Skills: ShowSkills(fullSkills())}
+	Fit(st)
+	if n := jsonSize(st); st.Result.Value != value || n > MaxStatusBytes+toolapi.MaxFinishStored {
 		t.Errorf("of the value there are %d bytes, of the status %d", len(st.Result.Value), n)
 	}
 }

@@ -87,7 +87,8 @@ type Progress struct {
 	// Failure is how the attempt ended without success, nil if it did not, and Partial what there was to show then.
 	Failure *v1alpha1.StepOutcome
 	Partial string
-	// Value is what the code of a Oneshot run came to, as JSON, "" until it ended. Then Final or Failure is set too.
+	// Value is the result as JSON: what the model gave with its closing text, or what the code of a Oneshot run came to; "" until there
+	// is one. Then Final or Failure is set too.
 	Value string
 	// Packages are what a run of mode Install installed, nil until it did. Then Final is set too.
 	Packages *v1alpha1.PackageArchive
@@ -231,18 +232,69 @@ func addUsage(sum *v1alpha1.Usage, u v1alpha1.Usage) {
 }
 
 func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, current bool) {
+	if s.Spec.Index == 1 {
+		// What another attempt said of itself is none of this one's.
+		p.Finished = false
+	}
 	if s.Spec.Final && p.Finished {
 		// It records the end that the answer before asked for, and is no answer itself.
 		if current {
-			p.Final = &s.Spec.Content
+			p.Final, p.Value = &s.Spec.Content, s.Spec.Value
 		}
 		return
 	}
-	p.Turns++
-	p.ModelName = s.Spec.Model
-	p.Finished = hasFinish(s)
+	if !s.Spec.Checks {
+		p.Turns++
+		p.ModelName = s.Spec.Model
+		p.Finished = hasFinish(s)
+	}
 	p.Tool += time.Duration(s.Status.ToolMs) * time.Millisecond
 	p.addRequests(run, s)
+	p.addCalls(run, s, current)
+	p.Waited += askedBefore(s) + approvalWaits(s)
+	pending := pendingOf(run, s)
+	if pending != nil {
+		p.Asked[pending.ID] = pending.Kind
+	}
+	if !current {
+		if pending != nil {
+			p.give(run, s.Spec.Attempt, pending)
+		}
+		return
+	}
+	if !s.Spec.Checks {
+		p.Iterations++
+	}
+	p.Pending = pending
+	if s.Spec.Final {
+		p.Final = &s.Spec.Content
+	}
+	switch run.Spec.Mode {
+	case v1alpha1.ModeOneshot:
+		p.addOneshot(run, s)
+	case v1alpha1.ModeInstall:
+		p.addInstall(s)
+	case v1alpha1.ModeAgentic:
+	}
+	p.goesOn()
+	p.Unknown = append(p.Unknown, openChecks(run, s, append(unknownCalls(s), brokenOff(s)...))...)
+}
+
+// openChecks leaves out of the calls of a step the checks that may be made twice without harm: those that needed no approval and cannot do
+// outside of the sandbox what cannot be undone.
+func openChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, calls []CallRef) []CallRef {
+	if !s.Spec.Checks {
+		return calls
+	}
+	return slices.DeleteFunc(calls, func(ref CallRef) bool {
+		i := slices.IndexFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return c.ID == ref.ID })
+		c := &s.Spec.ToolCalls[i]
+		return approvalOf(s, c.ID) == nil && !isRisky(run, c.Tool, c.Arguments)
+	})
+}
+
+// addCalls notes the results of a turn's calls, and what people were asked about them.
+func (p *Progress) addCalls(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, current bool) {
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
 		r := resultOf(s, c.ID)
@@ -263,31 +315,6 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		id := ApprovalID(s, a.Execution)
 		p.Asked[id], p.Approvals[id] = v1alpha1.InputApproval, a
 	}
-	p.Waited += askedBefore(s) + approvalWaits(s)
-	pending := pendingOf(run, s)
-	if pending != nil {
-		p.Asked[pending.ID] = pending.Kind
-	}
-	if !current {
-		if pending != nil {
-			p.give(run, s.Spec.Attempt, pending)
-		}
-		return
-	}
-	p.Iterations++
-	p.Pending = pending
-	if s.Spec.Final {
-		p.Final = &s.Spec.Content
-	}
-	switch run.Spec.Mode {
-	case v1alpha1.ModeOneshot:
-		p.addOneshot(run, s)
-	case v1alpha1.ModeInstall:
-		p.addInstall(s)
-	case v1alpha1.ModeAgentic:
-	}
-	p.goesOn()
-	p.Unknown = append(append(p.Unknown, unknownCalls(s)...), brokenOff(s)...)
 }
 
 // hasFinish reports whether a step has a call of finish that was accepted.

@@ -198,6 +198,9 @@ func refuseExcess(run *v1alpha1.MotorRun, p *v1alpha1.SkillPolicy) *Refusal {
 			return finalRefusal(reason, "spec.domains[%d] %s is not within the domains of the skill's policy: leave it out, or have the policy changed.", i, d)
 		}
 	}
+	if r := refuseChecks(spec.Accept, p); r != nil {
+		return r
+	}
 	if len(spec.MCPServers) > 0 {
 		return finalRefusal(reason, "spec.mcpServers: the policy of a skill grants none: leave them out.")
 	}

@@ -155,7 +155,7 @@ func TestDeadline(t *testing.T) {
 		"defaults":    {3, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800}, day + 600 + 3*21*1800},
 		"one attempt": {1, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800}, day + 600 + 21*1800},
 		"none":        {0, v1alpha1.RunLimits{MaxIterations: 1, TimeoutSeconds: 1, AwaitingInputSeconds: 1}, day + 2},
-		"approvals":   {1, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800, ApprovalSeconds: 900}, day + 600 + 21*1800 + 20*8*900},
+		"approvals":   {1, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800, ApprovalSeconds: 900}, day + 600 + 21*1800 + 20*2*8*900},
 		"most":        {8, v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: day, AwaitingInputSeconds: day, RetryWindowSeconds: day}, (2 + 8*51) * day},
 	}
 	for name, tt := range tests {

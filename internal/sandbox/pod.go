@@ -235,7 +235,8 @@ func deadlineSeconds(run *v1alpha1.MotorRun) int64 {
 	l, attempts := run.Spec.Limits, max(1, int64(run.Spec.MaxAttempts))
 	waits := int64(l.AwaitingInputSeconds)
 	if run.Spec.Approval != nil || slices.Contains(run.Spec.Tools, toolapi.ToolRequestApproval) {
-		waits += toolapi.MaxCalls * int64(l.ApprovalSeconds)
+		// Those of the answer, and those of the checks of a finish call in it.
+		waits += 2 * toolapi.MaxCalls * int64(l.ApprovalSeconds)
 	}
 	return int64(l.TimeoutSeconds) + pauseSeconds + attempts*(int64(l.MaxIterations)*waits+int64(l.RetryWindowSeconds))
 }

@@ -177,6 +177,11 @@ func TestCheckPolicy(t *testing.T) {
 		`spec.policy.inputs[1].default: "2" is none of the options 1, 3`:               input(v1alpha1.InputInteger, new("2"), "1", "3"),
 		`spec.policy.inputs[1].options[1]: "yes" is neither true nor false`:            input(v1alpha1.InputBoolean, nil, "true", "yes"),
 		`spec.policy.inputs[1].default: "1e999" is too large`:                          input(v1alpha1.InputNumber, new("1e999")),
+		"spec.policy.accept.files[0] leads out of the workspace":                       func(p *v1alpha1.SkillPolicy) { p.Accept = &v1alpha1.RunAcceptance{Files: []string{"../a"}} },
+		"spec.policy.accept.valueSchema is no JSON schema":                             func(p *v1alpha1.SkillPolicy) { p.Accept = &v1alpha1.RunAcceptance{ValueSchema: "[]"} },
+		"spec.policy.accept.commands run in bash": func(p *v1alpha1.SkillPolicy) {
+			p.Tools, p.Accept = []v1alpha1.ToolName{"read"}, &v1alpha1.RunAcceptance{Commands: []v1alpha1.AcceptCommand{{Command: "x"}}}
+		},
 		"spec.policy takes 6": func(p *v1alpha1.SkillPolicy) { p.Inputs[0].Description = strings.Repeat("d", 5600) },
 		"spec.policy.domains take 4": func(p *v1alpha1.SkillPolicy) {
 			for i := range 60 {

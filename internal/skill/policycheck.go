@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/acceptance"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 const (
@@ -43,6 +45,12 @@ func CheckPolicy(p *v1alpha1.SkillPolicy) error {
 		if err := checkInput(&p.Inputs[i]); err != nil {
 			return fmt.Errorf("spec.policy.inputs[%d].%w", i, err)
 		}
+	}
+	if p.Accept != nil && len(p.Accept.Commands) > 0 && !slices.Contains(p.Tools, toolapi.ToolBash) {
+		return errors.New("spec.policy.accept.commands run in bash, and spec.policy.tools does not have it")
+	}
+	if err := acceptance.Check(p.Accept); err != nil {
+		return fmt.Errorf("spec.policy.accept.%w", err)
 	}
 	return nil
 }

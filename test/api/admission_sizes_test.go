@@ -76,7 +76,12 @@ func TestLargestRunCanBeEnded(t *testing.T) {
 				run.Spec.Inputs = []v1alpha1.RunInput{{Name: "i", Value: filled(t, c, 8192)}}
 				run.Spec.SkillRef = &v1alpha1.SkillRef{Name: "some"}
 				run.Spec.MCPServers = []v1alpha1.MCPServer{{Name: "m", Command: []string{filled(t, c, 1024)}, Tools: []string{"t"}}}
+				run.Spec.Accept = &v1alpha1.RunAcceptance{Files: []string{"f"}, ValueSchema: `{}`}
+				for range 8 {
+					run.Spec.Accept.Commands = append(run.Spec.Accept.Commands, v1alpha1.AcceptCommand{Command: filled(t, c, 2047) + "c"})
+				}
 				run.Labels = map[string]string{"team": "a"}
+				left -= 1 + len(run.Spec.Accept.ValueSchema) + 8*2048
 				left -= 1 + 32767 + 8192 + 1024 + 2*len("team") + len("a") + 2*len("note")
 				run.Annotations = map[string]string{"note": filled(t, c, left)}
 				run.Spec.Domains = longDomains(0, 64)

@@ -15,7 +15,7 @@ import (
 
 const wholeSpec = `{task: a, tools: [read], domains: [example.org], files: [{path: a, content: x}], model: {name: m},
   limits: {maxIterations: 5, maxTokens: 1000}, sandbox: {runtimeClassName: r, resources: {cpu: "1"}},
-  approval: {onUnknown: Model}, maxAttempts: 2, priority: 5}`
+  approval: {onUnknown: Model}, accept: {files: [a], commands: [{command: make test}]}, maxAttempts: 2, priority: 5}`
 
 func TestSpecNeverChanges(t *testing.T) {
 	t.Parallel()
@@ -46,6 +46,9 @@ func TestSpecNeverChanges(t *testing.T) {
 		"retry window":          {"spec.limits", `{"spec":{"limits":{"retryWindowSeconds":60}}}`},
 		"approval":              {"spec.approval", `{"spec":{"approval":{"onUnknown":"Person"}}}`},
 		"approval removed":      {"spec.approval", `{"spec":{"approval":null}}`},
+		"acceptance":            {"spec.accept", `{"spec":{"accept":{"commands":[{"command":"true"}]}}}`},
+		"acceptance widened":    {"spec.accept", `{"spec":{"accept":{"files":["a","b"]}}}`},
+		"acceptance removed":    {"spec.accept", `{"spec":{"accept":null}}`},
 		"attempts raised":       {"spec.maxAttempts", `{"spec":{"maxAttempts":3}}`},
 		"attempts removed":      {"spec.maxAttempts", `{"spec":{"maxAttempts":null}}`},
 		"priority":              {"spec.priority", `{"spec":{"priority":6}}`},
@@ -64,7 +67,7 @@ func TestSpecNeverChanges(t *testing.T) {
 	}
 	for field, value := range map[string]string{
 		"tools": `["read"]`, "domains": `["example.org"]`, "files": `[{"path":"a","content":"x"}]`, "model": `{"name":"m"}`,
-		"sandbox": `{"runtimeClassName":"r"}`, "approval": `{"onUnknown":"Person"}`, "maxAttempts": `1`, "priority": `1`,
+		"sandbox": `{"runtimeClassName":"r"}`, "approval": `{"onUnknown":"Person"}`, "accept": `{"files":["a"]}`, "maxAttempts": `1`, "priority": `1`,
 	} {
 		t.Run(field+" added later", func(t *testing.T) {
 			t.Parallel()

@@ -179,4 +179,11 @@ func withDefaults(p *v1alpha1.SkillPolicy) {
 			a.OnUnknown = v1alpha1.UnknownAskPerson
 		}
 	}
+	if a := p.Accept; a != nil {
+		for i := range a.Commands {
+			if a.Commands[i].TimeoutSeconds == 0 {
+				a.Commands[i].TimeoutSeconds = 60
+			}
+		}
+	}
 }

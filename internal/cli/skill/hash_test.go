@@ -141,7 +141,8 @@ func TestDefaultsOfTheAPI(t *testing.T) {
 	}
 	found := map[string]any{}
 	defaults(policy, "", found)
-	want := map[string]any{".credentials[].slot": "bearer", ".inputs[].type": "string", ".approval.required": "Never", ".approval.onUnknown": "Person"}
+	want := map[string]any{".credentials[].slot": "bearer", ".inputs[].type": "string", ".approval.required": "Never", ".approval.onUnknown": "Person",
+		".accept.commands[].timeoutSeconds": float64(60)}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("withDefaults does not fill in what the API does:\n%s", diff)
 	}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"slices"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/acceptance"
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// RefuseAcceptance says why no run can meet what spec.accept asks for, nil if one can.
+func RefuseAcceptance(run *v1alpha1.MotorRun) *Refusal {
+	if err := acceptance.Check(run.Spec.Accept); err != nil {
+		return finalRefusal(v1alpha1.ReasonAcceptInvalid, "spec.accept.%v. Create another run.", err)
+	}
+	return nil
+}
+
+// Demands are what must hold before the run counts as done: what it asks for, and what the policy of its approved skill asks for.
+func Demands(run *v1alpha1.MotorRun) acceptance.Demands {
+	pin := run.Status.Skill
+	if pin == nil || !pin.Approved || pin.Policy == nil {
+		return acceptance.Of(run.Spec.Accept)
+	}
+	return acceptance.Of(run.Spec.Accept, pin.Policy.Accept)
+}
+
+// refuseChecks finds a command of a run's spec.accept that the policy of its skill does not grant: the commands run with the domains and
+// credentials of the skill.
+func refuseChecks(a *v1alpha1.RunAcceptance, p *v1alpha1.SkillPolicy) *Refusal {
+	const reason = v1alpha1.ReasonSkillPolicyExceeded
+	if n := len(acceptance.Of(a, p.Accept).Commands); n > toolapi.MaxCalls {
+		return finalRefusal(v1alpha1.ReasonAcceptInvalid, "spec.accept.commands and those of the skill's policy are %d together, and may be %d: leave some out.", n, toolapi.MaxCalls)
+	}
+	if a == nil || len(a.Commands) == 0 {
+		return nil
+	}
+	if !slices.Contains(p.Tools, toolapi.ToolBash) {
+		return finalRefusal(reason, "spec.accept.commands: the skill's policy does not grant the tool bash: leave them out, or have the policy changed.")
+	}
+	if !narrowsBash(p.Bash) {
+		return nil
+	}
+	for i, c := range a.Commands {
+		if why := disallowed(text.JSON(toolapi.BashArgs{Command: c.Command}), p.Bash.AllowedCommands); why != "" {
+			return finalRefusal(reason, "spec.accept.commands[%d] is not within the commands of the skill's policy: %s. Leave it out, or have the policy changed.",
+				i, visible(oneLine(why, maxHead)))
+		}
+	}
+	return nil
+}
