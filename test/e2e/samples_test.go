@@ -61,8 +61,13 @@ func TestSampleProgramming(t *testing.T) {
 	done := wantCompleted(t, startSample(t, "programming"), soon)
 	journal := wantWholeJournal(t, done)
 	want := []string{"", "exit_1", "", "", "", "", "", toolapi.CodeCommandNotAllowed, "", ""}
+	// The text at the end is a call of finish for a run that is held to checks, and there are two of them.
+	want = append(want, "", "", "")
 	if got := codesOf(journal); !slices.Equal(got, want) {
 		t.Errorf("codes %q, want %q", got, want)
+	}
+	if checks := journal[len(journal)-2]; !checks.Spec.Checks || !strings.Contains(checks.Status.Results[0].Output, "Ran 3 tests") {
+		t.Errorf("the checks are %+v", checks)
 	}
 	if !strings.Contains(done.Status.Result.Summary, "2 files changed") {
 		t.Errorf("summary %q", done.Status.Result.Summary)
