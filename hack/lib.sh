@@ -194,7 +194,7 @@ run_tests() {
 	go build -o "$MOTOR" ./cmd/kubectl-motor || die "kubectl-motor does not build"
 	# Tests that end parts of the cluster need the program that does it.
 	[ "$DEMO_CLUSTER" != devcluster ] || export DEVCLUSTER=$OUT/bin/devcluster
-	go test -tags "$tags" -count=1 -timeout 40m -v ./test/e2e/... "$@" 2>&1 | tee "$OUT/$name.log" |
+	go test -tags "$tags" -count=1 -timeout 30m -v ./test/e2e/... "$@" 2>&1 | tee "$OUT/$name.log" |
 		grep --line-buffered -E '^(=== RUN|--- |\s+--- |ok|FAIL|PASS|panic)' || {
 		tail -n 200 "$OUT/$name.log"
 		die "tests failed; all of their output is in ${OUT#"$ROOT"/}/$name.log"
