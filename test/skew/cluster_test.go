@@ -220,6 +220,20 @@ func (c *cluster) namespace(t *testing.T) string {
 	return ns.Name
 }
 
+// create makes a run as soon as it can be made. A policy that mutates needs the schema of the kind, and the API server has that seconds after
+// the kind is established.
+func (c *cluster) create(t *testing.T, run *v1alpha1.MotorRun) {
+	t.Helper()
+	var err error
+	poll(t, "the schema of the kind", func() string { return fmt.Sprint(err) }, func() bool {
+		err = c.admin.Create(t.Context(), run)
+		if err != nil && !strings.Contains(err.Error(), "There can be a delay between when CustomResourceDefinitions are created") {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
 // await reads the run until it is as it must be.
 func (c *cluster) await(t *testing.T, what string, run *v1alpha1.MotorRun, is func() bool) {
 	t.Helper()

@@ -47,9 +47,7 @@ func (c *cluster) move(t *testing.T, m move) {
 			Task: "leave three lines", Tools: []v1alpha1.ToolName{"bash"}, Limits: v1alpha1.RunLimits{TimeoutSeconds: 1200},
 		},
 	}
-	if err := c.admin.Create(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
+	c.create(t, run)
 	with := func(is func() bool) func() bool {
 		return func() bool { k.look(); return is() }
 	}
