@@ -6,29 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
-
-func TestOf(t *testing.T) {
-	t.Parallel()
-	test := v1alpha1.AcceptCommand{Command: "make test", TimeoutSeconds: 60}
-	lint := v1alpha1.AcceptCommand{Command: "make lint", TimeoutSeconds: 60}
-	got := Of(nil,
-		&v1alpha1.RunAcceptance{Files: []string{"a"}, Commands: []v1alpha1.AcceptCommand{test}, ValueSchema: `{"type":"object"}`},
-		&v1alpha1.RunAcceptance{Files: []string{"b", "a"}, Commands: []v1alpha1.AcceptCommand{lint, test}, ValueSchema: `{"required":["a"]}`},
-	)
-	want := Demands{
-		Files: []string{"a", "b"}, Commands: []v1alpha1.AcceptCommand{test, lint}, Schemas: []string{`{"type":"object"}`, `{"required":["a"]}`},
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff(Demands{}, Of(nil, nil)); d != "" {
-		t.Error(d)
-	}
-}
 
 func TestCheck(t *testing.T) {
 	t.Parallel()

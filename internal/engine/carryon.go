@@ -286,7 +286,7 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 
 // demands are what must hold when the model says that it has succeeded.
 func demands(run *v1alpha1.MotorRun) motorloop.Acceptance {
-	d := runpolicy.Demands(run)
+	d := runpolicy.DemandsOf(run)
 	a := motorloop.Acceptance{Files: d.Files, Schemas: d.Schemas}
 	for _, c := range d.Commands {
 		a.Commands = append(a.Commands, motorloop.AcceptCommand{Command: c.Command, TimeoutSeconds: c.TimeoutSeconds})

@@ -28,7 +28,7 @@ type Acceptance struct {
 	Files []string
 	// Commands must end with status 0.
 	Commands []AcceptCommand
-	// Schemas are JSON schemas, all of which the value of the result must fit.
+	// Schemas are JSON schemas. The value of the result must fit each of them.
 	Schemas []string
 }
 
@@ -93,7 +93,7 @@ func (t *Turn) passed() bool {
 	return !slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r == nil || !r.OK })
 }
 
-// failed reports whether a check of a settled turn says that what must hold does not. One whose end nobody saw says nothing.
+// failed reports whether a check of a settled turn says that what must hold does not. One whose end was not seen says nothing.
 func (t *Turn) failed() bool {
 	return slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r != nil && !r.OK && !endedFromOutside(r) })
 }

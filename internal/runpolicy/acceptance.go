@@ -19,20 +19,43 @@ func RefuseAcceptance(run *v1alpha1.MotorRun) *Refusal {
 	return nil
 }
 
-// Demands are what must hold before the run counts as done: what it asks for, and what the policy of its approved skill asks for.
-func Demands(run *v1alpha1.MotorRun) acceptance.Demands {
+// Demands are what must hold before a run counts as done: what the run asks for, and what the policy of its skill asks for.
+type Demands struct {
+	Files    []string
+	Commands []v1alpha1.AcceptCommand
+	// Schemas are JSON schemas. The value of the result must fit each of them.
+	Schemas []string
+}
+
+// DemandsOf gives what must hold before the run counts as done.
+func DemandsOf(run *v1alpha1.MotorRun) Demands {
 	pin := run.Status.Skill
 	if pin == nil || !pin.Approved || pin.Policy == nil {
-		return acceptance.Of(run.Spec.Accept)
+		return demandsOf(run.Spec.Accept)
 	}
-	return acceptance.Of(run.Spec.Accept, pin.Policy.Accept)
+	return demandsOf(run.Spec.Accept, pin.Policy.Accept)
+}
+
+// demandsOf adds up what is asked for, in its order. A command that stands in it twice is run once.
+func demandsOf(asked ...*v1alpha1.RunAcceptance) Demands {
+	var d Demands
+	for _, a := range asked {
+		if a == nil {
+			continue
+		}
+		d.Files, d.Commands = union(d.Files, a.Files), union(d.Commands, a.Commands)
+		if a.ValueSchema != "" {
+			d.Schemas = union(d.Schemas, []string{a.ValueSchema})
+		}
+	}
+	return d
 }
 
 // refuseChecks finds a command of a run's spec.accept that the policy of its skill does not grant: the commands run with the domains and
 // credentials of the skill.
 func refuseChecks(a *v1alpha1.RunAcceptance, p *v1alpha1.SkillPolicy) *Refusal {
 	const reason = v1alpha1.ReasonSkillPolicyExceeded
-	if n := len(acceptance.Of(a, p.Accept).Commands); n > toolapi.MaxCalls {
+	if n := len(demandsOf(a, p.Accept).Commands); n > toolapi.MaxCalls {
 		return finalRefusal(v1alpha1.ReasonAcceptInvalid, "spec.accept.commands and those of the skill's policy are %d together, and may be %d: leave some out.", n, toolapi.MaxCalls)
 	}
 	if a == nil || len(a.Commands) == 0 {

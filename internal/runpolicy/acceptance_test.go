@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/acceptance"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -34,25 +33,44 @@ func TestRefuseAcceptance(t *testing.T) {
 	}
 }
 
-func TestDemands(t *testing.T) {
+func TestDemandsOf(t *testing.T) {
 	t.Parallel()
 	run := testRun()
 	run.Spec.Accept = checksWith("make test")
 	policy := &v1alpha1.SkillPolicy{Accept: &v1alpha1.RunAcceptance{Files: []string{"out.csv"}}}
-	own := acceptance.Demands{Commands: run.Spec.Accept.Commands}
-	both := acceptance.Demands{Commands: run.Spec.Accept.Commands, Files: []string{"out.csv"}}
+	own := Demands{Commands: run.Spec.Accept.Commands}
+	both := Demands{Commands: run.Spec.Accept.Commands, Files: []string{"out.csv"}}
 	for name, tt := range map[string]struct {
 		pin  *v1alpha1.RunSkill
-		want acceptance.Demands
+		want Demands
 	}{
 		"no skill":     {nil, own},
 		"approved":     {&v1alpha1.RunSkill{Approved: true, Policy: policy}, both},
 		"not approved": {&v1alpha1.RunSkill{Policy: policy}, own},
 	} {
 		run.Status.Skill = tt.pin
-		if d := cmp.Diff(tt.want, Demands(run)); d != "" {
+		if d := cmp.Diff(tt.want, DemandsOf(run)); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
+	}
+}
+
+func TestDemandsAreAddedUp(t *testing.T) {
+	t.Parallel()
+	test := v1alpha1.AcceptCommand{Command: "make test", TimeoutSeconds: 60}
+	lint := v1alpha1.AcceptCommand{Command: "make lint", TimeoutSeconds: 60}
+	got := demandsOf(nil,
+		&v1alpha1.RunAcceptance{Files: []string{"a"}, Commands: []v1alpha1.AcceptCommand{test}, ValueSchema: `{"type":"object"}`},
+		&v1alpha1.RunAcceptance{Files: []string{"b", "a"}, Commands: []v1alpha1.AcceptCommand{lint, test}, ValueSchema: `{"required":["a"]}`},
+	)
+	want := Demands{
+		Files: []string{"a", "b"}, Commands: []v1alpha1.AcceptCommand{test, lint}, Schemas: []string{`{"type":"object"}`, `{"required":["a"]}`},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(Demands{}, demandsOf(nil, nil)); d != "" {
+		t.Error(d)
 	}
 }
 
