@@ -55,6 +55,18 @@ func Scan(name string, content []byte) []Finding {
 	return scan(rules(), name, content, maxScanTime)
 }
 
+// ScanUntil is Scan that ends at an instant, if that is before it would end by itself; the zero time is none.
+func ScanUntil(deadline time.Time, name string, content []byte) []Finding {
+	return scan(rules(), name, content, timeLeft(deadline))
+}
+
+func timeLeft(deadline time.Time) time.Duration {
+	if deadline.IsZero() {
+		return maxScanTime
+	}
+	return min(maxScanTime, time.Until(deadline))
+}
+
 // ruleSet are the rules, ready to be applied.
 type ruleSet struct {
 	ordered []config.Rule

@@ -10,17 +10,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pmezard/go-difflib/difflib"
+	"github.com/aymanbagabas/go-udiff"
 
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 	"motorcortex.dev/motorcortex/internal/skill"
-)
-
-const (
-	// maxLines is the most lines of a file that is compared line by line: the time for it grows with their square.
-	maxLines = 5000
-	// contextLines is how many lines are shown around a difference.
-	contextLines = 3
 )
 
 func (c Command) diff(ctx context.Context, args []string) error {
@@ -89,39 +82,32 @@ func (c Command) compareFile(old, now *skill.File) {
 	if was, is := program(old), program(now); was != is {
 		fmt.Fprintf(c.Out, "program %s: %t is now %t\n", name, was, is)
 	}
-	a, b := lines(before), lines(after)
 	switch {
 	case old != nil && now != nil && bytes.Equal(before, after):
 		return
 	case !isText(before) || !isText(after):
 		fmt.Fprintf(c.Out, "--- %s\n+++ %s\nthe file is no text: %d bytes are now %d\n", from, to, len(before), len(after))
 		return
-	case len(a) > maxLines || len(b) > maxLines:
-		fmt.Fprintf(c.Out, "--- %s\n+++ %s\nthe file has too many lines to compare them: %d are now %d\n", from, to, len(a), len(b))
-		return
-	case len(a)+len(b) == 0:
+	case len(before)+len(after) == 0:
 		fmt.Fprintf(c.Out, "--- %s\n+++ %s\n", from, to)
 	}
-	err := difflib.WriteUnifiedDiff(c.Out, difflib.UnifiedDiff{A: a, B: b, FromFile: from, ToFile: to, Context: contextLines})
-	if err != nil {
-		fmt.Fprintf(c.Err, "note: %v\n", err)
-	}
+	// Its time is bounded: it gives up on looking for what long files have in common.
+	fmt.Fprint(c.Out, udiff.Unified(from, to, lines(before), lines(after)))
 }
 
 func program(f *skill.File) bool { return f != nil && f.Executable }
 
 func isText(content []byte) bool { return utf8.Valid(content) && !bytes.ContainsRune(content, 0) }
 
-// lines of a text as they are shown.
-func lines(content []byte) []string {
-	var all []string
+// lines is a text with each line as it is shown.
+func lines(content []byte) string {
+	var all strings.Builder
 	for line := range strings.Lines(string(content)) {
 		text, whole := strings.CutSuffix(line, "\n")
-		text = shown(text) + "\n"
-		if !whole {
-			text += "\\ there is no line break at the end\n"
+		all.WriteString(shown(text))
+		if whole {
+			all.WriteByte('\n')
 		}
-		all = append(all, text)
 	}
-	return all
+	return all.String()
 }

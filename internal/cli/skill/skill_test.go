@@ -157,7 +157,7 @@ func TestDiff(t *testing.T) {
  ---
  Ask the service.
 +Twice.
-\ there is no line break at the end
+\ No newline at end of file
 --- /dev/null
 +++ b/assets/logo.png
 the file is no text: 0 bytes are now 2
@@ -179,7 +179,7 @@ the file is no text: 0 bytes are now 2
 	fresh := newRig(t, func(s *v1alpha1.Skill) { s.Status.Approved = nil })
 	fresh.want(1, []string{"diff", "weather"}, "nothing was approved yet", "+name: weather", "program scripts/send.sh: false is now true")
 	long := r.put(r.skill(), map[string]string{"SKILL.md": manifest + strings.Repeat("x\n", 5000), "scripts/send.sh": "#!/bin/sh\necho one\n"})
-	r.want(1, []string{"diff", "weather", "--revision", long.Name}, "too many lines to compare them: 5 are now 5005")
+	r.want(1, []string{"diff", "weather", "--revision", long.Name}, "@@ -3,3 +3,5003 @@", "+x\n+x\n")
 	gone := newRig(t, func(s *v1alpha1.Skill) { s.Status.Approved.Revision = "weather-0" })
 	gone.want(2, []string{"diff", "weather"}, `"weather-0" not found`)
 }
