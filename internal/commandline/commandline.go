@@ -33,6 +33,9 @@ type Command struct {
 	Words []Word
 	// Unknown says why it cannot be told what runs, "" if it can.
 	Unknown string
+	// Input says that only the file of a command's standard input is unknown. No command runs by it, but bash makes a connection of a file
+	// below /dev/tcp, and a program can write to it.
+	Input bool
 	// Script says that the command makes a shell run a file: it is told, and what the file does is not.
 	Script bool
 	// file is the word that names the file.

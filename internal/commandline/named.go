@@ -30,10 +30,11 @@ func (l *List) Named(pattern string) *Command {
 	return nil
 }
 
-// Untold finds a command of which it cannot be told what runs, nil if there is none: one that is unknown, or a script.
+// Untold finds a command of which it cannot be told what runs, nil if there is none: one that is unknown, or a script. A standard input that
+// is unknown runs nothing.
 func (l *List) Untold() *Command {
 	for i := range l.Commands {
-		if c := &l.Commands[i]; c.Unknown != "" || c.Script {
+		if c := &l.Commands[i]; c.Unknown != "" && !c.Input || c.Script {
 			return c
 		}
 	}

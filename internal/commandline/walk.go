@@ -103,7 +103,7 @@ func (p *parser) redirect(r *syntax.Redirect, src *source) bool {
 		if to := resolve(r.Word); strings.HasPrefix(to.Text, "/dev/tcp/") || strings.HasPrefix(to.Text, "/dev/udp/") {
 			p.unknown("it connects to another host", src.of(r))
 		} else if !to.Static && r.Op != syntax.WordHdoc && r.Op != syntax.DplIn && !p.duplicates(r, src) {
-			p.unknown(whyRedirect, src.of(r))
+			p.add(Command{Unknown: whyRedirect, Input: r.Op == syntax.RdrIn && r.N == nil, Text: src.of(r)})
 		}
 		return true
 	}
