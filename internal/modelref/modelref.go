@@ -27,7 +27,8 @@ type Endpoint struct {
 	APIKey    Secret
 	// ContextTokens is how many tokens a request and its answer may have together, 0 if that is not known.
 	ContextTokens int32
-	// TextEnds says that a text of the model ends a run, and not only a call of finish.
+	// TextEnds says that a text of the model ends a run, and not only a call of finish. The manager's own endpoint has it where a MotorCortex
+	// names that endpoint with finish: Text.
 	TextEnds bool
 	// IdleSeconds, RequestSeconds and OutageSeconds are those of v1alpha1.ModelEndpoint, 0 for their defaults.
 	IdleSeconds, RequestSeconds, OutageSeconds int32
@@ -147,7 +148,7 @@ func first(endpoints ...*v1alpha1.ModelEndpoint) *v1alpha1.ModelEndpoint {
 
 func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.ModelEndpoint) (Endpoint, error) {
 	e := Endpoint{
-		BaseURL: m.BaseURL, Model: m.Model, ContextTokens: m.ContextTokens, TextEnds: m.Finish != v1alpha1.FinishCall,
+		BaseURL: m.BaseURL, Model: m.Model, ContextTokens: m.ContextTokens, TextEnds: m.Finish == v1alpha1.FinishText,
 		IdleSeconds: m.IdleSeconds, RequestSeconds: m.RequestSeconds, OutageSeconds: m.ModelOutageSeconds,
 	}
 	if m.BaseURL == "" {

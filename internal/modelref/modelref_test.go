@@ -244,3 +244,28 @@ func TestSearchKey(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A text ends the runs of a model of which a MotorCortex says so, and of no other: not those of the manager's own endpoint either.
+func TestTextEnds(t *testing.T) {
+	t.Parallel()
+	builtIn := Endpoint{BaseURL: "https://manager.example.org/v1", Model: "model-0"}
+	for name, tt := range map[string]struct {
+		models *v1alpha1.ModelSet
+		want   bool
+	}{
+		"the manager's":                    {nil, false},
+		"of an older object":               {&v1alpha1.ModelSet{Default: &v1alpha1.ModelEndpoint{Model: "m"}}, false},
+		"a call":                           {&v1alpha1.ModelSet{Default: &v1alpha1.ModelEndpoint{Model: "m", Finish: v1alpha1.FinishCall}}, false},
+		"a text, of the manager's address": {&v1alpha1.ModelSet{Default: &v1alpha1.ModelEndpoint{Model: "m", Finish: v1alpha1.FinishText}}, true},
+	} {
+		r := reader{}
+		if tt.models != nil {
+			r.cortex = &v1alpha1.MotorCortex{Spec: v1alpha1.MotorCortexSpec{Models: *tt.models}}
+		}
+		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}
+		e, err := Resolver{Cortex: r, Secrets: r, Default: builtIn}.Resolve(t.Context(), run)
+		if err != nil || e.TextEnds != tt.want || e.BaseURL != builtIn.BaseURL {
+			t.Errorf("%s: %t, %v", name, e.TextEnds, err)
+		}
+	}
+}
