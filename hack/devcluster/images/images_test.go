@@ -32,7 +32,7 @@ func TestSandboxHasWhatTheToolsNeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(parsePackages(string(content)), " ") + " "
-	for _, needed := range []string{"nodejs", "python3", "bash", "git", "jq", "ripgrep", "curl", "patch", "ca-certificates", "npm", "python3-pip"} {
+	for _, needed := range []string{"nodejs", "python3", "bash", "git", "jq", "ripgrep", "curl", "patch", "ca-certificates", "npm", "python3-pip", "python3-pytest", "make"} {
 		if !strings.Contains(" "+all, " "+needed+" ") {
 			t.Errorf("%s is missing", needed)
 		}
