@@ -417,6 +417,9 @@ const (
 
 	// EventMissing is the reason of an Event: something that was there when the run was accepted cannot be read, and the run waits for it.
 	EventMissing = "Missing"
+	// EventSkillRejected is the reason of an Event of a run that has ended: skills of its workspace were not kept. status.result.skills.rejected
+	// says why.
+	EventSkillRejected = "SkillRejected"
 	// EventHeartbeatFailing is the reason of an Event of the leader's Pod: it cannot write the Lease motorcortex-time, so no deadline passes.
 	EventHeartbeatFailing = "HeartbeatFailing"
 	// EventHeartbeatWritten is the reason of an Event of the leader's Pod: deadlines pass again.

@@ -213,9 +213,10 @@ type ModelEndpoint struct {
 	// +optional
 	ContextTokens int32 `json:"contextTokens,omitempty"`
 	// finish is how the model ends a run. Call: with the tool finish; a text without a tool call gets one reminder, and a second one in a row
-	// ends the attempt without success. Text: with finish, or with a text and no tool call; whatever text comes last is the result of a run
-	// that succeeded, but for an empty one, a tool call that is written as text, and one that says what the model is about to do.
-	// +default="Text"
+	// ends the attempt without success. Text, for a model that cannot call a tool at the end: with finish, or with a text and no tool call;
+	// whatever text comes last is the result of a run that succeeded, but for an empty one, a tool call that is written as text, and one that
+	// says what the model is about to do.
+	// +default="Call"
 	// +optional
 	Finish FinishMode `json:"finish,omitempty"`
 	// idleSeconds is how long the endpoint may send nothing at all before its answer counts as lost. How long the whole

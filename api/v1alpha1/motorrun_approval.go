@@ -153,6 +153,7 @@ const (
 // Response answers one question.
 // +kubebuilder:validation:XValidation:rule="has(self.answer) != has(self.decision)",message="a response has either an answer or a decision"
 // +kubebuilder:validation:XValidation:rule="has(self.digest) ? has(self.decision) && self.decision in ['Approve', 'Deny'] : !has(self.decision) || self.decision != 'Approve'",message="Approve needs digest, and digest goes with Approve and Deny only"
+// +kubebuilder:validation:XValidation:rule="!has(self.reason) || has(self.decision)",message="reason goes with a decision: write what the model is to read into answer"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
 type Response struct {
 	// id of the question: status.pendingInput.id.
@@ -169,6 +170,11 @@ type Response struct {
 	// answer needs the verb respond.
 	// +optional
 	Decision Decision `json:"decision,omitempty"`
+	// reason of a decision. The model is told it as the words of the person.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	// +optional
+	Reason string `json:"reason,omitempty"`
 	// digest of the tool call that is approved or denied: status.pendingInput.action.argsDigest.
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`

@@ -80,6 +80,20 @@ type ArtifactRef struct {
 	Path string `json:"path"`
 }
 
+// RunKeep is what of a run's workspace is kept. Skills that the run wrote are proposed as extractSkills says, whatever is kept.
+// +kubebuilder:validation:Enum=Changes;Artifacts;Nothing
+type RunKeep string
+
+const (
+	// KeepChanges: the artifacts, and as the artifact workspace.diff what changed in the workspace against what was given. A review
+	// of a skill changes nothing, and has no diff.
+	KeepChanges RunKeep = "Changes"
+	// KeepArtifacts: the files below artifacts/ and those that the model saved by name.
+	KeepArtifacts RunKeep = "Artifacts"
+	// KeepNothing: no file.
+	KeepNothing RunKeep = "Nothing"
+)
+
 // ArtifactSkipped says why a file is listed and not kept.
 // +kubebuilder:validation:Enum=TooLarge;LimitReached;SecretFound;NotRegular;Unreadable;NotStored
 type ArtifactSkipped string
@@ -141,8 +155,8 @@ type Artifact struct {
 
 // ArtifactList is what the workspace held for the result at one time.
 type ArtifactList struct {
-	// files in the order of their paths.
-	// +kubebuilder:validation:MaxItems=32
+	// files in the order of their paths: 32 of the workspace, and workspace.diff.
+	// +kubebuilder:validation:MaxItems=33
 	// +listType=map
 	// +listMapKey=path
 	// +optional

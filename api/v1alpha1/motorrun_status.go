@@ -100,7 +100,7 @@ type MotorRunStatus struct {
 	// +optional
 	Result *RunResult `json:"result,omitempty"`
 	// artifacts are the files that were collected when the run paused last. At the end they are in result.
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=33
 	// +listType=map
 	// +listMapKey=path
 	// +optional
@@ -382,7 +382,7 @@ type RunResult struct {
 	// +optional
 	Value string `json:"value,omitempty"`
 	// artifacts are the files that the run leaves behind.
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=33
 	// +listType=map
 	// +listMapKey=path
 	// +optional

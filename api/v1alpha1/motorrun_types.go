@@ -44,6 +44,7 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="has(self.skillRef) == has(oldSelf.skillRef) && (!has(self.skillRef) || self.skillRef == oldSelf.skillRef)",fieldPath=".skillRef",message="skillRef never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!has(self.inputs) || self.inputs.size() == 0 ? !has(oldSelf.inputs) || oldSelf.inputs.size() == 0 : has(oldSelf.inputs) && self.inputs == oldSelf.inputs",fieldPath=".inputs",message="inputs never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="(has(self.skillReview) && self.skillReview) == (has(oldSelf.skillReview) && oldSelf.skillReview) && self.extractSkills == oldSelf.extractSkills",fieldPath=".skillReview",message="skillReview and extractSkills never change after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="self.keep == oldSelf.keep",fieldPath=".keep",message="keep never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.dependencies) == has(oldSelf.dependencies) && (!has(self.dependencies) || self.dependencies == oldSelf.dependencies)",fieldPath=".dependencies",message="dependencies never change after creation"
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Agentic' || !has(self.skillRef)",fieldPath=".skillRef",message="skillRef is for Agentic runs"
 // +kubebuilder:validation:XValidation:rule="has(self.skillRef) || (!has(self.inputs) || self.inputs.size() == 0) && !(has(self.skillReview) && self.skillReview)",fieldPath=".skillRef",message="inputs and skillReview go with skillRef"
@@ -151,6 +152,11 @@ type MotorRunSpec struct {
 	// +default="OnSuccess"
 	// +optional
 	ExtractSkills SkillExtraction `json:"extractSkills,omitempty"`
+
+	// keep says what of the workspace is kept, at each end of the run and whenever it waits for a person. Without a model nothing is.
+	// +default="Changes"
+	// +optional
+	Keep RunKeep `json:"keep,omitempty"`
 
 	// dependencies are what a run of mode Install installs.
 	// +optional

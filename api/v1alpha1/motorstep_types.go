@@ -151,6 +151,10 @@ type StepApproval struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	By string `json:"by,omitempty"`
+	// reason of the decision, as the response says.
+	// +kubebuilder:validation:MaxLength=2048
+	// +optional
+	Reason string `json:"reason,omitempty"`
 	// askedAt is when it was asked.
 	// +required
 	AskedAt metav1.Time `json:"askedAt"`
@@ -307,6 +311,9 @@ type MotorStepStatus struct {
 	// closed is set in the last step of an attempt that has ended, when what the workspace held then was collected.
 	// +optional
 	Closed *StepClosing `json:"closed,omitempty"`
+	// left is what the run had left when all calls had results, as the model was told.
+	// +optional
+	Left *StepLeft `json:"left,omitempty"`
 	// ok is "succeeded/called", for printing.
 	// +kubebuilder:validation:MaxLength=16
 	// +optional
@@ -316,6 +323,18 @@ type MotorStepStatus struct {
 	// +default=0
 	// +optional
 	ToolMs int64 `json:"toolMs,omitempty"`
+}
+
+// StepLeft is what a run has left of its limits.
+type StepLeft struct {
+	// seconds of the run's time.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Seconds int32 `json:"seconds,omitempty"`
+	// tokens of the run's tokens. It is not set if the run has no limit of them.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Tokens int64 `json:"tokens,omitempty"`
 }
 
 // UnknownExecution is an execution of a tool call of which the sandbox knows the beginning and not the end.
@@ -354,6 +373,12 @@ type ToolResult struct {
 	// +kubebuilder:validation:MaxLength=32768
 	// +optional
 	Output string `json:"output,omitempty"`
+	// noteBytes is how many bytes at the end of output are the tool server's own words about the call, and not what a program, a page or a
+	// file gave. They are not marked as coming from the web.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=4096
+	// +optional
+	NoteBytes int32 `json:"noteBytes,omitempty"`
 	// outputFile is the file in the workspace that has the whole output, if output is cut.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
