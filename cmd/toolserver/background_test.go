@@ -48,7 +48,10 @@ python3 chain.py & until [ -e chained ]; do sleep 0.01; done; echo started; slee
 			if !strings.HasPrefix(r.Output, "started\n") || strings.Contains(r.Output, "could not be killed") {
 				t.Errorf("%+v", r)
 			}
-			if !strings.Contains(r.Output, "[background: process "+pid+" runs; ") {
+			if strings.Contains(r.Output, "[background: ") {
+				t.Errorf("the job has not changed: %+v", r)
+			}
+			if r := p.bash("kill -0 " + pid); !r.OK {
 				t.Errorf("the job is gone: %+v", r)
 			}
 			if r := p.bash(`cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' | grep -c "[c]hain.py\|[b]omb"`); !strings.HasPrefix(r.Output, "0\n") {

@@ -106,7 +106,7 @@ func TestAProcessThatHidesItsFilesIsEnded(t *testing.T) {
 	peak := watchPeak(t, p.dir)
 	r := p.bash(hiding)
 	bytes, _ := peak()
-	if r.OK || !strings.Contains(r.Output, "(hide)") || !strings.Contains(r.Output, "chmod u+r") {
+	if r.OK || !strings.Contains(r.Output, `("hide")`) || !strings.Contains(r.Output, "chmod u+r") {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(p.dir + "/workspace/unseen"); err == nil || bytes > diskTestSize*5/4 {
@@ -117,7 +117,7 @@ func TestAProcessThatHidesItsFilesIsEnded(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	// The call that started it may be told already.
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Output, "(hide)"); r = p.bash("sleep 0.1") {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Output, `("hide")`); r = p.bash("sleep 0.1") {
 		if time.Now().After(deadline) {
 			t.Fatal("a program in the background hides its files")
 		}

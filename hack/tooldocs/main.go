@@ -62,13 +62,41 @@ func render() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, struct {
-		Tools                                                     []tool
-		Output, Bash, File, Arguments, Artifacts, Calls, ToolName int
+		Tools                                                            []tool
+		Output, Bash, File, Arguments, Artifacts, Calls, Reads, ToolName int
+		Sizes                                                            []size
 	}{
 		tools, toolapi.MaxOutputBytes >> 10, toolapi.MaxBashOutputBytes >> 10, toolapi.MaxFileBytes >> 20, toolapi.MaxArgumentsBytes >> 10,
-		toolapi.MaxArtifacts, toolapi.MaxCalls, toolapi.MaxToolName,
+		toolapi.MaxArtifacts, toolapi.MaxCalls, toolapi.MaxReads, toolapi.MaxToolName,
+		sizes(),
 	})
 	return b.Bytes(), err
+}
+
+// size is how much the definitions of a set of tools take.
+type size struct {
+	Tools  string
+	Tokens int
+}
+
+// sizes are those of sets that runs are often given.
+func sizes() []size {
+	const bytesPerToken, around = 4, len(`{"type":"function","function":{"name":"","description":"","parameters":}},`)
+	var list []size
+	for _, set := range [][]string{
+		{toolapi.ToolBash},
+		{toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolEdit, toolapi.ToolWrite},
+		{
+			toolapi.ToolBash, toolapi.ToolCode, toolapi.ToolRead, toolapi.ToolWrite, toolapi.ToolEdit, toolapi.ToolPatch, toolapi.ToolGlob, toolapi.ToolGrep,
+		},
+	} {
+		bytes := 0
+		for _, d := range motorloop.Definitions(set) {
+			bytes += around + len(d.Name) + len(d.Description) + len(d.Parameters)
+		}
+		list = append(list, size{"`" + strings.Join(set, ", ") + "`", (bytes + bytesPerToken - 1) / bytesPerToken})
+	}
+	return list
 }
 
 // everyTool puts together what the model is told and what the notes say.

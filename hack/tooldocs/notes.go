@@ -74,6 +74,7 @@ func notes() map[string]note {
 			Short:   "what is in a folder",
 			Limits:  "32 KiB shown",
 			Errors:  file(toolapi.CodeNotDirectory),
+			More:    "Of the workspace itself .git and .motor are left out.",
 			Example: `{"path": "src", "recursive": true}`,
 		},
 		toolapi.ToolGlob: {
@@ -108,21 +109,21 @@ func notes() map[string]note {
 			Short:   "files that are part of the result",
 			Limits:  "a file of 1 MiB and 5 MiB a run without a bucket, 64 MiB and 256 MiB with one; 32 files, what goes beyond is listed as skipped or counted",
 			Errors:  file(toolapi.CodeSecretFound, toolapi.CodeTooLarge),
-			More:    "They are collected at the end and whenever the run waits for a person; status.result.artifacts lists them with size, media type and sha256, and where they are. What is not kept is listed with the reason.",
+			More:    "They are collected at the end and whenever the run waits for a person; status.result.artifacts lists them with size, media type and sha256, and where they are. What is not kept is listed with the reason. workspace.diff is not taken at the top of the workspace: under that name the changes are kept, see [spec.keep](api.md#what-changed).",
 			Example: `{"path": "build/report.pdf"}`,
 		},
 		toolapi.ToolAskUser: {
 			Short:   "a question for the person",
 			Limits:  "4096 characters, 10 options",
 			Errors:  []string{toolapi.CodeInvalidArguments},
-			More:    "The run waits for spec.limits.awaitingInputSeconds (1800) at most.",
+			More:    "The run waits for spec.limits.awaitingInputSeconds (1800) at most. The result says whether the reply is one of the options, and has it word for word. When the time is over without one, the run fails: the default is shown to the person, and counts for nothing by itself.",
 			Example: `{"question": "ACME has no price. Use the last known one?", "options": ["yes", "no"], "default": "yes"}`,
 		},
 		toolapi.ToolFinish: {
 			Short:   "the end of the task",
 			Limits:  "a summary of 16384 characters, 32 files, a value of 8 KiB; three calls whose claims or checks do not hold; 2 KiB of the output of each check",
 			Errors:  []string{motorloop.CodeNotFinished, motorloop.CodeNotAccepted, toolapi.CodeInvalidArguments},
-			More:    "It is always offered. Other calls of the same answer are made first, and all must succeed. The files that it names must be in the workspace, and so must those below artifacts/ that the summary of Succeeded names, in quotes or as a word with an extension. With Succeeded everything must hold that spec.accept and the policy of the skill demand: files, then the value (an argument that is offered where there is a schema), then the commands, which are a step of their own. What does not hold is the result of the call. Partial and Failed are not held to it, and end the attempt without success: a person may retry it.",
+			More:    "It is always offered. Of an attempt that called no tool a first Succeeded is refused once, where tools are granted and the task demands nothing: it may be a lie, or a task that needs none. Other calls of the same answer are made first, and all must succeed. The files that it names must be in the workspace, and so must those below artifacts/ that the summary of Succeeded names, in quotes or as a word with an extension. With Succeeded everything must hold that spec.accept and the policy of the skill demand: files, then the value (an argument that is offered where there is a schema), then the commands, which are a step of their own. What does not hold is the result of the call. In a run that may write skills so is, once or twice, what stands against keeping those in the workspace, and a SKILL.md where none is looked for; an attempt is never lost for that. Partial and Failed are not held to it, and end the attempt without success: a person may retry it.",
 			Example: `{"status": "Succeeded", "summary": "The report is in report.md; the total is 4,711.20.", "files": ["report.md"]}`,
 		},
 		toolapi.ToolRequestApproval: {

@@ -79,6 +79,15 @@ func Repeatable(tool string) bool {
 	return false
 }
 
+// OnlyReads reports whether a call of the tool reads the workspace and changes nothing.
+func OnlyReads(tool string) bool {
+	switch tool {
+	case ToolRead, ToolList, ToolGlob, ToolGrep:
+		return true
+	}
+	return false
+}
+
 // HasEffects says whether a call of the tool may have done something that another attempt must know of if nobody saw it
 // end. What is no tool does nothing.
 func HasEffects(tool string) bool {
@@ -91,11 +100,11 @@ func HasEffects(tool string) bool {
 
 // CarriesWeb says whether a result of the tool may hold what came in from the web, if the sandbox has, or once had, a way
 // out, or was given a file that came from there. Nobody can tell which program's output does, a file may hold what an
-// earlier call downloaded, and the name of a file may be that of one in a downloaded archive. What the server says of a
-// file that it could not use is its own.
+// earlier call downloaded, and the name of a file may be that of one in a downloaded archive. What edit and patch say quotes
+// the file, above all where they do not fit. What the server says of a file that another tool could not use is its own.
 func CarriesWeb(tool string, ok bool) bool {
 	switch tool {
-	case ToolBash, ToolCode:
+	case ToolBash, ToolCode, ToolEdit, ToolPatch:
 		return true
 	case ToolRead, ToolList, ToolGlob, ToolGrep:
 		return ok
@@ -125,19 +134,21 @@ func WaitsForPerson(tool string) bool {
 	return tool == ToolAskUser || tool == ToolRequestDomain || tool == ToolRequestApproval
 }
 
+// The descriptions stand in every request of every run: an argument whose name says all has none.
+
 // BashArgs are the arguments of the bash tool.
 type BashArgs struct {
-	Command        string `json:"command" jsonschema:"the command line, run by bash -c in the workspace"`
-	TimeoutSeconds int32  `json:"timeoutSeconds,omitempty" jsonschema:"seconds until the command and everything it started is killed: default 60, at most 300"`
-	Background     bool   `json:"background,omitempty" jsonschema:"true starts the command and does not wait for its end: a server, for example. It is killed when the task ends, and when the run is suspended or waits long for a person; you are told then"`
-	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"for a command whose effect must not happen twice: the same key means the same effect, also in a later attempt; the command gets it as IDEMPOTENCY_KEY"`
+	Command        string `json:"command"`
+	TimeoutSeconds int32  `json:"timeoutSeconds,omitempty" jsonschema:"default 60, at most 300"`
+	Background     bool   `json:"background,omitempty" jsonschema:"true: do not wait for the end, for a server"`
+	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"names an effect outside that must not happen twice"`
 }
 
 // CodeArgs are the arguments of the code tool.
 type CodeArgs struct {
-	Language       string `json:"language" jsonschema:"javascript (Node.js) or python"`
-	Source         string `json:"source" jsonschema:"the program; its result is what it prints, and the value of its last expression"`
-	TimeoutSeconds int32  `json:"timeoutSeconds,omitempty" jsonschema:"seconds until the program and everything it started is killed: default 30, at most 300"`
+	Language       string `json:"language"`
+	Source         string `json:"source"`
+	TimeoutSeconds int32  `json:"timeoutSeconds,omitempty" jsonschema:"default 30, at most 300"`
 }
 
 // Values of CodeArgs.Language.
@@ -148,41 +159,41 @@ const (
 
 // ReadArgs are the arguments of the read tool.
 type ReadArgs struct {
-	Path   string `json:"path" jsonschema:"file in the workspace"`
-	Offset int32  `json:"offset,omitempty" jsonschema:"first line to return, counted from 1: default 1"`
-	Limit  int32  `json:"limit,omitempty" jsonschema:"most lines to return: default all that fit"`
+	Path   string `json:"path"`
+	Offset int32  `json:"offset,omitempty" jsonschema:"first line, from 1"`
+	Limit  int32  `json:"limit,omitempty" jsonschema:"number of lines"`
 }
 
 // WriteArgs are the arguments of the write tool.
 type WriteArgs struct {
-	Path    string `json:"path" jsonschema:"file in the workspace; missing folders are made"`
-	Content string `json:"content" jsonschema:"the whole new content"`
-	Append  bool   `json:"append,omitempty" jsonschema:"true adds to the end of the file instead of replacing it"`
+	Path    string `json:"path"`
+	Content string `json:"content"`
+	Append  bool   `json:"append,omitempty" jsonschema:"true: add to the end"`
 }
 
 // EditArgs are the arguments of the edit tool.
 type EditArgs struct {
-	Path       string `json:"path" jsonschema:"file in the workspace"`
-	OldText    string `json:"oldText" jsonschema:"text to replace, exactly as it is in the file, with enough around it to be there only once"`
-	NewText    string `json:"newText" jsonschema:"what takes its place"`
-	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"true replaces every occurrence"`
+	Path       string `json:"path"`
+	OldText    string `json:"oldText"`
+	NewText    string `json:"newText"`
+	ReplaceAll bool   `json:"replaceAll,omitempty"`
 }
 
 // PatchArgs are the arguments of the patch tool.
 type PatchArgs struct {
-	Patch string `json:"patch" jsonschema:"a unified diff of one file or several, or a patch that begins with *** Begin Patch"`
+	Patch string `json:"patch"`
 }
 
 // ListArgs are the arguments of the list tool.
 type ListArgs struct {
-	Path      string `json:"path,omitempty" jsonschema:"folder in the workspace: default the workspace itself"`
-	Recursive bool   `json:"recursive,omitempty" jsonschema:"true lists the folders below it too"`
+	Path      string `json:"path,omitempty" jsonschema:"default: the workspace"`
+	Recursive bool   `json:"recursive,omitempty"`
 }
 
 // GlobArgs are the arguments of the glob tool.
 type GlobArgs struct {
-	Pattern string `json:"pattern" jsonschema:"paths to find, src/**/*.go for example: * and ? match within a name, ** any folders, {a,b} either, [a-z] one of"`
-	Path    string `json:"path,omitempty" jsonschema:"folder in the workspace to look in: default the workspace itself"`
+	Pattern string `json:"pattern"`
+	Path    string `json:"path,omitempty" jsonschema:"default: the workspace"`
 }
 
 // GlobNothing begins the output of glob if nothing matches.
@@ -190,13 +201,13 @@ const GlobNothing = "[nothing matches]\n"
 
 // GrepArgs are the arguments of the grep tool.
 type GrepArgs struct {
-	Pattern    string `json:"pattern" jsonschema:"regular expression in the syntax of ripgrep"`
-	Path       string `json:"path,omitempty" jsonschema:"file or folder in the workspace to look in: default the workspace itself"`
-	Glob       string `json:"glob,omitempty" jsonschema:"only files whose path matches this, *.go for example"`
-	IgnoreCase bool   `json:"ignoreCase,omitempty" jsonschema:"true makes no difference between upper and lower case"`
-	Literal    bool   `json:"literal,omitempty" jsonschema:"true takes the pattern as text and not as a regular expression"`
-	Context    int32  `json:"context,omitempty" jsonschema:"lines to show before and after each match: default 0, at most 20"`
-	Output     string `json:"output,omitempty" jsonschema:"content (default), files for the names of files with a match, count for the number of matching lines of each"`
+	Pattern    string `json:"pattern" jsonschema:"regular expression"`
+	Path       string `json:"path,omitempty" jsonschema:"file or folder"`
+	Glob       string `json:"glob,omitempty" jsonschema:"only these files, such as *.go"`
+	IgnoreCase bool   `json:"ignoreCase,omitempty"`
+	Literal    bool   `json:"literal,omitempty" jsonschema:"true: pattern is plain text"`
+	Context    int32  `json:"context,omitempty" jsonschema:"lines around each match"`
+	Output     string `json:"output,omitempty"`
 }
 
 // Values of GrepArgs.Output.
@@ -208,39 +219,39 @@ const (
 
 // FetchArgs are the arguments of the fetch tool.
 type FetchArgs struct {
-	URL            string            `json:"url" jsonschema:"https or http address of one of the allowed hosts"`
-	Method         string            `json:"method,omitempty" jsonschema:"GET (default), HEAD, POST, PUT, PATCH, DELETE or OPTIONS"`
-	Headers        map[string]string `json:"headers,omitempty" jsonschema:"further request headers"`
-	Body           string            `json:"body,omitempty" jsonschema:"request body"`
-	BodyFile       string            `json:"bodyFile,omitempty" jsonschema:"file in the workspace to send as the request body, instead of body"`
-	SaveTo         string            `json:"saveTo,omitempty" jsonschema:"file in the workspace to put the response body into, as it came, instead of showing it"`
-	Raw            bool              `json:"raw,omitempty" jsonschema:"true shows HTML as it came; by default it is turned into Markdown"`
-	TimeoutSeconds int32             `json:"timeoutSeconds,omitempty" jsonschema:"seconds that it may take: default 30, at most 120"`
-	IdempotencyKey string            `json:"idempotencyKey,omitempty" jsonschema:"for a request whose effect must not happen twice: the same key means the same effect, also in a later attempt; it is sent as Idempotency-Key"`
+	URL            string            `json:"url"`
+	Method         string            `json:"method,omitempty"`
+	Headers        map[string]string `json:"headers,omitempty"`
+	Body           string            `json:"body,omitempty"`
+	BodyFile       string            `json:"bodyFile,omitempty" jsonschema:"file to send as the body"`
+	SaveTo         string            `json:"saveTo,omitempty" jsonschema:"file for the response body"`
+	Raw            bool              `json:"raw,omitempty" jsonschema:"true: HTML as it came"`
+	TimeoutSeconds int32             `json:"timeoutSeconds,omitempty" jsonschema:"default 30, at most 120"`
+	IdempotencyKey string            `json:"idempotencyKey,omitempty" jsonschema:"names an effect that must not happen twice"`
 }
 
 // SearchWebArgs are the arguments of the search_web tool.
 type SearchWebArgs struct {
-	Query string `json:"query" jsonschema:"what to search for"`
-	Limit int32  `json:"limit,omitempty" jsonschema:"most results: default 10, at most 20"`
+	Query string `json:"query"`
+	Limit int32  `json:"limit,omitempty" jsonschema:"default 10, at most 20"`
 }
 
 // SaveArtifactArgs are the arguments of the save_artifact tool.
 type SaveArtifactArgs struct {
-	Path string `json:"path" jsonschema:"file in the workspace that belongs to the result; files below artifacts/ do so by themselves"`
+	Path string `json:"path"`
 }
 
 // RequestApprovalArgs are the arguments of the request_approval tool.
 type RequestApprovalArgs struct {
-	Action string `json:"action" jsonschema:"what you are about to do, complete in itself: the person sees nothing else"`
+	Action string `json:"action" jsonschema:"complete in itself: the person sees nothing else"`
 	Reason string `json:"reason,omitempty" jsonschema:"why you are in doubt"`
 }
 
 // AskUserArgs are the arguments of the ask_user tool, which the engine serves by itself.
 type AskUserArgs struct {
-	Question string   `json:"question" jsonschema:"the question, complete in itself: the person sees nothing else"`
-	Options  []string `json:"options,omitempty" jsonschema:"answers to choose from, at most 10; the person may still answer freely"`
-	Default  string   `json:"default,omitempty" jsonschema:"the answer you would choose"`
+	Question string   `json:"question" jsonschema:"complete in itself: the person sees nothing else"`
+	Options  []string `json:"options,omitempty" jsonschema:"at most 10 answers to choose from"`
+	Default  string   `json:"default,omitempty" jsonschema:"what you would choose: a suggestion, which decides nothing"`
 }
 
 // RequestDomainArgs are the arguments of the request_domain tool.

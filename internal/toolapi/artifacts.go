@@ -11,6 +11,10 @@ const (
 	MaxArtifactPath = 512
 	// MaxArtifactBytes is the most that one file may have to be read.
 	MaxArtifactBytes = 64 << 20
+	// DiffName is the artifact that has what changed in the workspace. No file of the workspace can be saved under that name.
+	DiffName = "workspace.diff"
+	// MaxDiffBytes is the most that it has: it is kept in one object.
+	MaxDiffBytes = 1<<20 - 16<<10
 	// MaxChunkBytes is the most of a file that one Chunk carries.
 	MaxChunkBytes = 1 << 20
 )

@@ -13,6 +13,9 @@ import (
 // MaxCalls is the most tool calls of one answer of a model that are carried out.
 const MaxCalls = 8
 
+// MaxReads is the same of an answer all of whose calls only read the workspace.
+const MaxReads = 16
+
 // Limits of the arguments of ask_user, in characters and items. What keeps to them fits in a run's status.
 const (
 	MaxQuestion = 4096

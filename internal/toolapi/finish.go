@@ -38,9 +38,9 @@ const (
 
 // FinishArgs are the arguments of the finish tool, which the engine serves by itself.
 type FinishArgs struct {
-	Status  FinishStatus `json:"status" jsonschema:"Succeeded only if all of the task is done and you saw that it works; Partial if a part is missing; Failed if it cannot be done"`
-	Summary string       `json:"summary" jsonschema:"the result for the person: what was done, what came out, what is missing and why"`
-	Files   []string     `json:"files,omitempty" jsonschema:"files of the workspace that hold the result"`
+	Status  FinishStatus `json:"status" jsonschema:"Succeeded: all is done, and checked as far as it can be here. Partial: a part is missing. Failed: it cannot be done."`
+	Summary string       `json:"summary" jsonschema:"for the person: what was done, what came out, what is missing and why"`
+	Files   []string     `json:"files,omitempty" jsonschema:"files that you made or changed for the task"`
 	// Value is any JSON value. It is offered where the task has a schema for it.
 	Value json.RawMessage `json:"value,omitempty" jsonschema:"the result as JSON, which fits the schema that the rules name"`
 }

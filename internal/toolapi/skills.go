@@ -29,6 +29,8 @@ type ListSkills struct {
 	// MaxSkillFiles names of files and folders there. All below such a folder is taken for the skill's. A server that does not
 	// know of them lists less, which costs a proposal some of its files, and no run its end.
 	Own []string `json:"own,omitempty" wire:"optional"`
+	// Look lists what there is now and lets everything go on: nothing of it need be as it was when it is read.
+	Look bool `json:"look,omitempty"`
 }
 
 // Skills are the folders of the workspace that have a SKILL.md: the workspace itself first, then those of SkillsDir, then others,

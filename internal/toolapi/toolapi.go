@@ -20,6 +20,8 @@
 //	PUT  /v1/mcp                MCPRequest → MCPResponse   starts MCP servers, or connects to them, and lists their tools
 //	GET  /v1/artifacts          → Artifacts     lists the files that belong to the run's result
 //	GET  /v1/artifacts/{path...}?offset=N → Chunk   reads a part of one of them
+//	POST /v1/changes            ChangesRequest → Changes   makes a diff of the workspace against what was given
+//	POST /v1/repository         → Repository   makes what was given the first commit of a git repository
 //	POST /v1/skills             → Skills        ends all that runs in the sandbox, and lists folders that may be skills
 //	GET  /v1/skills/{path...}?offset=N → Chunk  reads a part of one of their files
 //
@@ -92,6 +94,8 @@ type Hello struct {
 	Features []string `json:"features,omitempty"`
 	// Tools are the names of the tools that this server can run.
 	Tools []string `json:"tools"`
+	// Environment is what the sandbox has beside them, nil if that is not known.
+	Environment *Environment `json:"environment,omitempty"`
 }
 
 // Call asks for one tool call. Its id decides its identity: the same id is run at most once per sandbox.
@@ -114,7 +118,9 @@ const MaxIdempotencyKey = 128
 type Result struct {
 	OK bool `json:"ok"`
 	// Output is valid UTF-8, at most the call's output limit.
-	Output    string `json:"output"`
+	Output string `json:"output"`
+	// NoteBytes is how many bytes at the end of Output are notes: see Parts.
+	NoteBytes int32  `json:"noteBytes,omitempty"`
 	ErrorCode string `json:"errorCode,omitempty"`
 	// Retryable says that the same call may succeed when it is made again.
 	Retryable  bool       `json:"retryable,omitempty"`
@@ -137,7 +143,10 @@ const (
 	ProvenanceInternal Provenance = "internal"
 )
 
-// Error codes of a Result. A program that exits with status N gives "exit_N".
+// ExitPrefix begins the error code of a program that ended with another status than 0: "exit_N".
+const ExitPrefix = "exit_"
+
+// Error codes of a Result.
 const (
 	CodeTimeout          = "timeout"
 	CodeCancelled        = "cancelled"

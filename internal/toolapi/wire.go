@@ -19,6 +19,7 @@ const APIVersion int32 = 1
 var requests = []reflect.Type{
 	reflect.TypeFor[Call](), reflect.TypeFor[EgressRequest](), reflect.TypeFor[ProbeRequest](), reflect.TypeFor[MCPRequest](),
 	reflect.TypeFor[ListSkills](), reflect.TypeFor[BackgroundRequest](),
+	reflect.TypeFor[ChangesRequest](),
 }
 
 // arguments are those of the tools that the tool server carries out.
@@ -34,7 +35,7 @@ var arguments = map[string]reflect.Type{
 var paths = []string{
 	"GET " + PathHello, "PUT " + PathCalls, "GET " + PathCalls, "POST " + PathCalls, "PUT " + PathFiles, "GET " + PathFiles, "POST " + PathProbe,
 	"PUT " + PathEgress, "PUT " + PathMCP, "GET " + PathArtifacts, "POST " + PathSkills, "GET " + PathSkills, "POST " + PathHalt,
-	"GET " + PathBackground, "POST " + PathBackground,
+	"GET " + PathBackground, "POST " + PathBackground, "POST " + PathChanges, "POST " + PathRepository,
 }
 
 // Features are what this build knows of the format, as Hello lists them: requests ("PUT /v1/egress"), their fields
@@ -80,6 +81,7 @@ func fieldName(f reflect.StructField) string {
 // Peer is what the tool server at the other end knows.
 type Peer struct {
 	features, tools map[string]bool
+	environment     *Environment
 }
 
 // Peer reads what a tool server says of itself. One that says no features is of v0.1.0.
@@ -88,8 +90,19 @@ func (h Hello) Peer() *Peer {
 	if len(features) == 0 {
 		features = firstFeatures()
 	}
-	return &Peer{features: set(features), tools: set(h.Tools)}
+	return &Peer{features: set(features), tools: set(h.Tools), environment: h.Environment.Plain()}
 }
+
+// Environment is what the sandbox has beside its tools, nil if that is not known.
+func (p *Peer) Environment() *Environment {
+	if p == nil {
+		return nil
+	}
+	return p.environment
+}
+
+// WithoutEnvironment is the peer as one of which nobody knows what the sandbox has beside its tools.
+func (p *Peer) WithoutEnvironment() *Peer { return &Peer{features: p.features, tools: p.tools} }
 
 func set(names []string) map[string]bool {
 	all := make(map[string]bool, len(names))

@@ -100,8 +100,10 @@ func New(cfg Config) (*Client, error) {
 			},
 			DisableCompression:     true, // A small answer could unpack to a large one.
 			MaxResponseHeaderBytes: 16 << 10,
-			MaxIdleConnsPerHost:    2,
-			IdleConnTimeout:        idleTimeout,
+			// With fewer, most of the calls of an answer that read side by side would shake hands anew in each answer. Those that
+			// nobody uses end after idleTimeout.
+			MaxIdleConnsPerHost: toolapi.MaxReads,
+			IdleConnTimeout:     idleTimeout,
 		},
 		// The API has no redirects; one would lead out of the sandbox.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -19,9 +19,19 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// fake is a server under the control of the sandbox.
+// fake is a server under the control of the sandbox. It says no features, as v0.1.0 does.
 func fake(t *testing.T, handler http.HandlerFunc) (*pod, *toolclient.Client) {
 	t.Helper()
+	return fakeOf(t, nil, handler)
+}
+
+// fakeOf is fake for a server that says these features.
+func fakeOf(t *testing.T, features []string, handler http.HandlerFunc) (*pod, *toolclient.Client) {
+	t.Helper()
+	names, err := json.Marshal(features)
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, cert := newKey(t)
 	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAnyClientCert})
 	if err != nil {
@@ -29,7 +39,7 @@ func fake(t *testing.T, handler http.HandlerFunc) (*pod, *toolclient.Client) {
 	}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == toolapi.PathHello {
-			fmt.Fprintf(w, `{"podUID":%q,"fieldOfALaterVersion":1}`, podUID) // It says no features, as v0.1.0 does.
+			fmt.Fprintf(w, `{"podUID":%q,"fieldOfALaterVersion":1,"features":%s}`, podUID, names)
 			return
 		}
 		handler(w, r)

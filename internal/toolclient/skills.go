@@ -17,10 +17,19 @@ const maxSkillsBytes = 4 << 20
 // Skills ends all that runs in the sandbox and lists the folders that may be skills. Until the next Call or MCP, nothing starts
 // in the sandbox. own are the places of toolapi.ListSkills. Nothing of the list is to be believed but that the sandbox says so.
 func (c *Client) Skills(ctx context.Context, own []string) (toolapi.Skills, error) {
+	return c.listSkills(ctx, toolapi.ListSkills{Own: own})
+}
+
+// LookAtSkills is Skills, but everything in the sandbox goes on. ErrUnsupported is a tool server that cannot list without ending what runs.
+func (c *Client) LookAtSkills(ctx context.Context, own []string) (toolapi.Skills, error) {
+	return c.listSkills(ctx, toolapi.ListSkills{Own: own, Look: true})
+}
+
+func (c *Client) listSkills(ctx context.Context, asked toolapi.ListSkills) (toolapi.Skills, error) {
 	var list toolapi.Skills
 	ask := exchange{method: http.MethodPost, path: toolapi.PathSkills, timeout: fileTimeout, into: &list, most: maxSkillsBytes}
-	if len(own) > 0 {
-		ask.payload = toolapi.ListSkills{Own: own}
+	if len(asked.Own) > 0 || asked.Look {
+		ask.payload = asked
 	}
 	err := c.request(ctx, ask)
 	if err == nil && len(list.Folders) > toolapi.MaxSkillFolders {

@@ -46,6 +46,8 @@ type backgroundJob struct {
 	*supervised
 	command, file string
 	out           *collector
+	// seen is what was printed, once ended is closed.
+	seen seen
 	// ended is closed when everything is over and nothing is added to the output any more.
 	ended chan struct{}
 	// overdue says that its time was over.
@@ -55,6 +57,8 @@ type backgroundJob struct {
 	noted   chan struct{}
 	stopped string
 	cut     bool
+	// told is the last line that the model was told, guarded by the mutex of background, too.
+	told string
 }
 
 // runBackground starts a command and gives its result if it ends at once, else what there is to know of it.
@@ -66,7 +70,7 @@ func (p *processes) runBackground(ctx context.Context, j job, command string, li
 	if full := p.disk.full(); full != nil {
 		return failure(toolapi.CodeDiskFull, "Nothing was started in the background: %s.", full)
 	}
-	env, note := p.environment(j)
+	env, note := p.callEnvironment(j)
 	job, err := p.startBackground(j, command, env, lifetime)
 	if err != nil {
 		return p.backgroundFailure(err)
@@ -83,6 +87,7 @@ func (p *processes) runBackground(ctx context.Context, j job, command string, li
 		return interrupted(ctx, "and what it had started in the background was killed")
 	case <-look.C:
 	}
+	p.background.tell(job)
 	if held, err := p.leave(j.id, job); err != nil || held != "" {
 		job.stop()
 		<-job.ended
@@ -94,10 +99,8 @@ func (p *processes) runBackground(ctx context.Context, j job, command string, li
 		return failure(toolapi.CodeCancelled, "Nothing may run in the background now (%s), so what was started was ended; "+
 			"what it did until then is not undone.", held)
 	}
-	result := successf("[process %d runs in the background; its output is in %s, read it with the read tool; to end it: kill %d]\n%s%s",
-		job.pid(), job.file, job.pid(), note, p.background.report(j.limit/2, job))
-	result.OutputFile = job.file
-	return result
+	return noted("", fmt.Sprintf("[process %d runs in the background; its output goes to the workspace file %q; to end it: kill %d]\n%s%s",
+		job.pid(), job.file, job.pid(), note, p.background.report(j.limit/2, job)))
 }
 
 func (p *processes) backgroundFailure(err error) toolapi.Result {
@@ -153,6 +156,7 @@ func (p *processes) startBackground(j job, command string, env []string, lifetim
 		<-job.done()
 		console.end(drainTimeout)
 		_ = text.Close()
+		job.seen = text.seen
 		job.out.closeSpill()
 		job.overdue() // It is decided now, and the timer is free.
 		close(job.ended)
@@ -163,9 +167,9 @@ func (p *processes) startBackground(j job, command string, env []string, lifetim
 // endedAtOnce is the result of a command that was over before anybody looked away.
 func (p *processes) endedAtOnce(j job, job *backgroundJob, note string) toolapi.Result {
 	p.background.forget(job)
-	result, trailer := verdict(ending{status: job.waitStatus()}, 0)
-	trailer = p.fileLimit(&result, job.waitStatus()) + trailer
-	p.finishOutput(&result, job.out, job.file, trailer+"[the command has ended already, nothing of it runs in the background]\n"+note+
+	result, notes := verdict(ending{status: job.waitStatus()}, 0)
+	notes = p.fileLimit(&result, job.waitStatus()) + notes
+	p.workspace.finishOutput(&result, job.out, &job.seen, job.file, "", notes+"[the command has ended already, nothing of it runs in the background]\n"+note+
 		p.background.report(j.limit/2, nil))
 	return result
 }
@@ -191,6 +195,13 @@ func (b *background) forget(job *backgroundJob) {
 	b.jobs = slices.DeleteFunc(b.jobs, func(other *backgroundJob) bool { return other == job })
 }
 
+// tell notes that the model is told of a job that runs.
+func (b *background) tell(job *backgroundJob) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	job.told = job.line(false)
+}
+
 // running counts the jobs that run.
 func (b *background) running() (n int) {
 	b.mu.Lock()
@@ -203,7 +214,7 @@ func (b *background) running() (n int) {
 	return n
 }
 
-// report gives a line for each job but one, in at most room bytes. One that has ended is told of once.
+// report gives a line for each job but one of which there is something new to tell, in at most room bytes.
 func (b *background) report(room int, but *backgroundJob) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -211,8 +222,9 @@ func (b *background) report(room int, but *backgroundJob) string {
 	left := b.jobs[:0]
 	for _, job := range b.jobs {
 		over := isClosed(job.ended)
-		if job != but {
-			lines = append(lines, job.line(over))
+		if line := job.line(over); job != but && line != job.told {
+			job.told = line
+			lines = append(lines, line)
 		}
 		if !over {
 			left = append(left, job)
@@ -257,7 +269,7 @@ func (job *backgroundJob) line(over bool) string {
 	case status != nil:
 		state = fmt.Sprintf("ended with exit status %d, and what it started %s", status.ExitStatus(), state)
 	}
-	return fmt.Sprintf("[background: process %d %s; output in %s: %s]\n", job.pid(), state, job.file, shown)
+	return fmt.Sprintf("[background: process %d %s; output in %s: %q]\n", job.pid(), state, job.file, shown)
 }
 
 // firstLines joins the lines that fit.

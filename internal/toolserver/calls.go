@@ -36,7 +36,7 @@ const (
 func (s *Server) hello(*request) (any, error) {
 	return toolapi.Hello{
 		PodUID: s.podUID, Epoch: s.ledger.highest(), Used: s.ledger.busy() || s.mcp.ran(), Egress: s.egress.isSet(), MCP: s.mcp.isSet(),
-		APIVersion: toolapi.APIVersion, Features: toolapi.Features(), Tools: s.toolNames(),
+		APIVersion: toolapi.APIVersion, Features: toolapi.Features(), Tools: s.toolNames(), Environment: s.environment(),
 	}, nil
 }
 
@@ -114,9 +114,7 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 		s.running.Done()
 		return c, err
 	}
-	s.processes.supervisors.thaw()
-	s.processes.background.thaw()
-	s.mcp.thaw()
+	s.thaw(epoch)
 	go func() {
 		defer s.running.Done()
 		defer cancel(nil)
@@ -140,6 +138,29 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 // ended: a result would pass for one, and the effect could be brought about again without a decision.
 func cutOff(ctx context.Context, result toolapi.Result) bool {
 	return !result.OK && errors.Is(context.Cause(ctx), errStopped)
+}
+
+// thaw lets programs start for this claim, and reports whether it did. What a newer claim has ended stays ended: else a call that was
+// recorded before that claim, and got no further, would run after the files were listed.
+func (s *Server) thaw(epoch int64) bool {
+	s.thawing.Lock()
+	defer s.thawing.Unlock()
+	if s.ledger.highest() != epoch {
+		return false
+	}
+	s.processes.supervisors.thaw()
+	s.processes.background.thaw()
+	s.mcp.thaw()
+	return true
+}
+
+// freeze ends everything that was started, and lets nothing start until the next call of this claim. The lane is held. The reason is told
+// of what runs in the background.
+func (s *Server) freeze(reason string) error {
+	s.thawing.Lock() // A thaw of the claim before either is over, or learns of this claim.
+	s.processes.supervisors.freeze()
+	s.thawing.Unlock()
+	return s.processes.freeze(reason)
 }
 
 // enlist counts one more running call, unless the server stops.
@@ -166,7 +187,7 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 			s.log.Error("a tool panicked", "id", req.ID, "tool", req.Tool, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			result = failure(toolapi.CodeInternal, "the tool %s failed inside the tool server; what it did until then is not undone", req.Tool)
 		}
-		result.Output = bound(result.Output, limit)
+		result.SetParts(bounded(result, limit))
 		result.DurationMs = time.Since(began).Milliseconds()
 	}()
 	if t.alone {
@@ -238,9 +259,30 @@ func (s *Server) cancelCall(r *request, id string) (any, error) {
 	return s.ledger.state(r.epoch, id, c)
 }
 
+// bounded is what a result gave, and its notes, both cleaned, in at most limit bytes.
+func bounded(r toolapi.Result, limit int) (data, notes string) {
+	data, notes = r.Parts()
+	notes = bound(notes, limit)
+	return bound(data, limit-len(notes)), notes
+}
+
 // failure is the envelope of a tool that failed. The text says what happened, where, and what to do about it; the
-// model reads nothing else.
+// model reads nothing else. All of it is a note: what a host or a server said must not be in it, see foreignFailure.
 func failure(code, format string, args ...any) toolapi.Result {
+	r := foreignFailure(code, format, args...)
+	r.SetParts("", r.Output)
+	return r
+}
+
+// noted is the envelope of a tool that succeeded, with notes.
+func noted(data, notes string) toolapi.Result {
+	r := success("")
+	r.SetParts(data, notes)
+	return r
+}
+
+// foreignFailure is failure for a text that has words of a remote end in it.
+func foreignFailure(code, format string, args ...any) toolapi.Result {
 	return toolapi.Result{ErrorCode: code, Output: fmt.Sprintf(format, args...), Provenance: toolapi.ProvenanceInternal}
 }
 
@@ -258,7 +300,7 @@ func interrupted(ctx context.Context, when string) toolapi.Result {
 	case errors.Is(cause, errCancelled):
 		return failure(toolapi.CodeCancelled, "The call was cancelled %s.", when)
 	case errors.Is(cause, context.DeadlineExceeded):
-		r := failure(toolapi.CodeTimeout, "The call took too long and was ended %s. Do less at once, or use bash.", when)
+		r := failure(toolapi.CodeTimeout, "The call took too long and was ended %s. Do less at once.", when)
 		r.Retryable = true
 		return r
 	default:

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
 )
 
@@ -78,39 +79,82 @@ func (c *collector) toSpill(p []byte) {
 	}
 }
 
-// finish gives the output, cut in the middle if it does not fit, followed by trailer, and whether the file holds it.
-// path is the name by which the file is told to the reader.
-func (c *collector) finish(path, trailer string) (output string, kept bool) {
-	trailer = firstBytes(trailer, c.limit)
-	if trailer != "" && c.total > 0 && c.tail[len(c.tail)-1] != '\n' {
-		trailer = "\n" + trailer
-	}
-	if c.total+int64(len(trailer)) <= int64(c.limit) {
-		return string(c.head) + trailer, false // There is no file: it is begun when the text outgrows the limit.
+// finish gives the output, cut in the middle if it does not fit, followed by a value; the notes, with one that says where the output is if
+// it is cut; and whether the file holds it. path is the name by which the file is told to the reader. All has at most the limit.
+func (c *collector) finish(path, value, notes string) (data, allNotes string, kept bool) {
+	notes = firstBytes(notes, c.limit)
+	value = firstBytes(value, c.limit-len(notes))
+	if c.total+int64(len(value)+len(notes)+c.joins(value, notes)) <= int64(c.limit) {
+		return c.withValue(string(c.head), value), notes, false // There is no file: it is begun when the text outgrows the limit.
 	}
 	if c.spill == nil {
 		c.startSpill()
 	}
 	kept = c.closeSpill()
-	room := c.limit - len(trailer) - len(c.note(c.total, path, kept))
-	head := firstBytes(string(c.head), room/2)
-	tail := lastBytes(string(c.tail), room-room/2)
-	left := c.total - int64(len(head)+len(tail))
-	return firstBytes(head+c.note(left, path, kept)+tail+trailer, c.limit), kept
+	notes = c.note(path, kept) + notes
+	if len(notes) > c.limit/2 {
+		notes = firstBytes(notes, c.limit/2)
+	}
+	room := c.limit - len(value) - len(notes) - len(c.gap(c.total)) - 2
+	head := wholeLines(firstBytes(string(c.head), room/2))
+	tail := fromLine(lastBytes(string(c.tail), room-room/2))
+	gap := c.gap(c.total - int64(len(head)+len(tail)))
+	if strings.HasSuffix(head, "\n") {
+		gap = gap[1:]
+	}
+	return firstBytes(c.withValue(head+gap+tail, value), c.limit-len(notes)-1), notes, kept
 }
 
-func (c *collector) note(left int64, path string, kept bool) string {
+// joins is how many line ends are added between the parts.
+func (c *collector) joins(value, notes string) (n int) {
+	if len(c.tail) > 0 && c.tail[len(c.tail)-1] != '\n' && value+notes != "" {
+		n++
+	}
+	if value != "" && notes != "" && !strings.HasSuffix(value, "\n") {
+		n++
+	}
+	return n
+}
+
+// withValue puts a value on a line of its own behind the text.
+func (c *collector) withValue(text, value string) string {
+	if value == "" {
+		return text
+	}
+	return endLine(text) + value
+}
+
+// gap stands where something is left out.
+func (c *collector) gap(left int64) string { return fmt.Sprintf("\n… %d bytes left out …\n", left) }
+
+// note says where what is left out can be found.
+func (c *collector) note(path string, kept bool) string {
 	switch {
 	case kept && c.total > c.spilled:
-		return fmt.Sprintf("\n… %d bytes left out; the first %d MiB of the output are in %s, read it with the read tool …\n",
-			left, maxSpillBytes>>20, path)
+		return fmt.Sprintf("[output cut: the first %d MiB of it are in the workspace file %q]\n", maxSpillBytes>>20, path)
 	case kept:
-		return fmt.Sprintf("\n… %d bytes left out; the whole output is in %s, read it with the read tool …\n", left, path)
+		return fmt.Sprintf("[output cut: all of it is in the workspace file %q]\n", path)
 	case errors.Is(c.spillError, syscall.ENOSPC) || errors.Is(c.spillError, syscall.EDQUOT):
-		return fmt.Sprintf("\n… %d bytes left out, and lost: the workspace is full …\n", left)
+		return "[output cut: what is left out is lost, because the workspace is full]\n"
 	default:
-		return fmt.Sprintf("\n… %d bytes left out, and lost: %s cannot be written …\n", left, path)
+		return fmt.Sprintf("[output cut: what is left out is lost, because %q cannot be written]\n", path)
 	}
+}
+
+// wholeLines is the beginning of a text without a last line that is cut, unless that takes half of it.
+func wholeLines(head string) string {
+	if i := strings.LastIndexByte(head, '\n') + 1; i > len(head)/2 {
+		return head[:i]
+	}
+	return head
+}
+
+// fromLine is the end of a text without a first line that is cut, unless that takes half of it.
+func fromLine(tail string) string {
+	if i := strings.IndexByte(tail, '\n') + 1; i < len(tail)/2 {
+		return tail[i:]
+	}
+	return tail
 }
 
 // closeSpill says whether there is a file that holds the output. Nothing is written afterwards.

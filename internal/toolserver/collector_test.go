@@ -5,6 +5,7 @@
 package toolserver
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -70,7 +71,12 @@ func TestCollector(t *testing.T) {
 				if err := text.Close(); err != nil {
 					t.Fatal(err)
 				}
-				out, kept := c.finish("file.txt", test.trailer)
+				out, notes, kept := c.finish("file.txt", "", test.trailer)
+				if out != "" && notes != "" {
+					out = endLine(out)
+				}
+				data := out
+				out += notes
 				if len(out) > limit || !utf8.ValidString(out) || kept == test.whole {
 					t.Fatalf("%d bytes, kept %v: %q", len(out), kept, out)
 				}
@@ -86,8 +92,14 @@ func TestCollector(t *testing.T) {
 				if len(test.trailer) > limit {
 					return
 				}
-				head, rest, _ := strings.Cut(out, "\n…")
-				tail := strings.TrimSuffix(strings.TrimSuffix(rest[strings.LastIndex(rest, "…\n")+len("…\n"):], test.trailer), "\n")
+				if notes != "[output cut: all of it is in the workspace file \"file.txt\"]\n"+test.trailer {
+					t.Errorf("%q", notes)
+				}
+				head, rest, _ := strings.Cut(data, "\n…")
+				tail := strings.TrimSuffix(rest[strings.LastIndex(rest, "…\n")+len("…\n"):], "\n")
+				if lines := strings.Contains(test.text, "\n"); lines && (!strings.HasSuffix(head, "9") || !strings.HasPrefix(tail, "0")) {
+					t.Errorf("cut in a line: head %q tail %q", head, tail)
+				}
 				if !strings.HasPrefix(test.text, head) || !strings.HasSuffix(strings.TrimSuffix(test.text, "\n"), tail) || head == "" || tail == "" {
 					t.Errorf("head %q tail %q", head, tail)
 				}
@@ -122,9 +134,9 @@ func TestCollectorWithoutAFile(t *testing.T) {
 					t.Fatal(n, err)
 				}
 			}
-			out, kept := c.finish("file.txt", "")
-			if kept || !strings.Contains(out, test.has) || len(out) > 300 {
-				t.Errorf("kept %v: %q", kept, out)
+			out, notes, kept := c.finish("file.txt", "", "")
+			if kept || !strings.Contains(notes, test.has) || len(out)+len(notes) > 300 {
+				t.Errorf("kept %v: %q %q", kept, out, notes)
 			}
 		})
 	}
@@ -137,9 +149,9 @@ func TestCollectorBoundsFileAndMemory(t *testing.T) {
 	for c.total < 2*maxSpillBytes {
 		_, _ = c.Write(chunk)
 	}
-	out, kept := c.finish("file.txt", "")
-	if !kept || !strings.Contains(out, "the first 16 MiB") || !utf8.Valid(file.content) {
-		t.Errorf("kept %v: %q", kept, out)
+	_, notes, kept := c.finish("file.txt", "", "")
+	if !kept || !strings.Contains(notes, "the first 16 MiB") || !utf8.Valid(file.content) {
+		t.Errorf("kept %v: %q", kept, notes)
 	}
 	if len(file.content) < maxSpillBytes || len(file.content) > maxSpillBytes+200 || !strings.HasSuffix(string(file.content), "not kept …\n") {
 		t.Errorf("the file has %d bytes", len(file.content))
@@ -164,9 +176,17 @@ func FuzzCollector(f *testing.F) {
 			rest = rest[n:]
 		}
 		_ = text.Close()
-		trailer = cleanText(trailer)
-		out, kept := c.finish("file.txt", trailer)
-		clean := cleanText(string(raw))
+		value, notes, _ := strings.Cut(cleanText(trailer), "|")
+		out, notes, kept := c.finish("file.txt", value, notes)
+		if out != "" && notes != "" {
+			out = endLine(out)
+		}
+		out += notes
+		var whole bytes.Buffer
+		once := &cleaner{to: &whole}
+		_, _ = once.Write(raw)
+		_ = once.Close()
+		clean := whole.String()
 		if len(out) > int(limit) || !utf8.ValidString(out) {
 			t.Fatalf("%d bytes of %d: %q", len(out), limit, out)
 		}

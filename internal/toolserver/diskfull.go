@@ -49,7 +49,7 @@ func (e *diskFullError) Error() string {
 	if free.Inodes > 0 {
 		how = fmt.Sprintf("%d bytes and %d files", free.Bytes, free.Inodes)
 	}
-	return fmt.Sprintf("%s; remove %s there with bash (rm, find -delete): until then bash can read and delete and not write, and calls that write are refused",
+	return fmt.Sprintf("%s; remove %s there (rm, find -delete): until then programs can read and delete and not write, and calls that write are refused",
 		what, how)
 }
 
@@ -91,15 +91,15 @@ func (g *diskGuard) endProcess(pid int, why disk.Reason) {
 	defer g.mu.Unlock()
 	g.log.Warn("a process was ended because it cannot be told what it takes of the disk", "pid", pid, "name", string(name), "hides", why == disk.Hides)
 	if len(g.ended[why]) < maxEnded {
-		g.ended[why] = append(g.ended[why], fmt.Sprintf("%d (%s)", pid, text.Printable(string(name))))
+		g.ended[why] = append(g.ended[why], fmt.Sprintf("%d (%q)", pid, strings.TrimSpace(text.Printable(string(name)))))
 	}
 }
 
 // endedTexts say why processes were ended, and what to do.
 var endedTexts = map[disk.Reason]string{
-	disk.Hides: "\n[killed: these processes were ended, because the tool server cannot look at their open files, and what these take of the disk: %s" +
+	disk.Hides: "[these processes were ended, because the tool server cannot look at their open files, and what these take of the disk: %s" +
 		"; run programs from files that may be read (chmod u+r)]\n",
-	disk.Holds: "\n[killed: these processes were ended, because the disk was filled while they held files that the tool server cannot count: " +
+	disk.Holds: "[these processes were ended, because the disk was filled while they held files that the tool server cannot count: " +
 		"deleted files that are mapped and not open, or descriptors in a socket: %s; keep a file open, or its name, for as long as it is mapped]\n",
 }
 
@@ -157,7 +157,7 @@ func (g *diskGuard) refuse(tool string) *toolapi.Result {
 // because it cannot be told what they hold.
 func (g *diskGuard) judge(ctx context.Context, result *toolapi.Result, limit int) {
 	if ended := g.endedText(); ended != "" {
-		result.Output = bound(result.Output, max(0, limit-len(ended))) + ended
+		addNote(result, ended, limit)
 	}
 	full, ended := errors.AsType[*diskFullError](context.Cause(ctx))
 	if !ended || result.ErrorCode == toolapi.CodeDiskFull {
@@ -166,8 +166,14 @@ func (g *diskGuard) judge(ctx context.Context, result *toolapi.Result, limit int
 	if !result.OK {
 		result.ErrorCode, result.Retryable = toolapi.CodeDiskFull, false
 	}
-	why := "\n[disk_full: " + diskFullEnded + full.Error() + "]\n"
-	result.Output = bound(result.Output, max(0, limit-len(why))) + why
+	addNote(result, "["+diskFullEnded+full.Error()+"]\n", limit)
+}
+
+// addNote adds a note to a result of at most limit bytes, for which the output makes room.
+func addNote(result *toolapi.Result, note string, limit int) {
+	data, notes := result.Parts()
+	result.SetParts(bound(data, limit-len(notes)-len(note)-2), notes)
+	result.Note(note)
 }
 
 // fileLimit makes the result of a program that a file at its limit has ended one of disk_full, and says so to the model.
@@ -177,8 +183,8 @@ func (p *processes) fileLimit(result *toolapi.Result, status syscall.WaitStatus)
 	}
 	result.ErrorCode = toolapi.CodeDiskFull
 	if full := p.disk.full(); full != nil {
-		return "[disk_full: " + full.Error() + "]\n"
+		return "[" + full.Error() + "]\n"
 	}
-	return fmt.Sprintf("[disk_full: a file would have grown past %d bytes, the size of the workspace %s, so the program that wrote it was ended; "+
+	return fmt.Sprintf("[a file would have grown past %d bytes, the size of the workspace %s, so the program that wrote it was ended; "+
 		"write less, and remove with rm what is no longer needed]\n", p.sizes.File(), p.workspace.dir)
 }

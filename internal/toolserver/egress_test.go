@@ -126,6 +126,11 @@ func TestEgress(t *testing.T) {
 		"API_KEY": "mch-x y\nz", "B": "",
 	}
 	maps.Copy(want, before)
+	// Package managers may try to reach their registries now.
+	for _, variable := range packageManagers(false)[len(packageManagers(true)):] {
+		name, _, _ := strings.Cut(variable, "=")
+		delete(want, name)
+	}
 	if d := cmp.Diff(want, s.variables()); d != "" {
 		t.Error(d)
 	}

@@ -61,7 +61,8 @@ func (o *outgoing) exchange(ctx context.Context, client *http.Client) (*reply, *
 	for step := o; ; {
 		req, err := step.request(ctx)
 		if err != nil {
-			return nil, invalid("The request cannot be made: %s.", bound(err.Error(), 300))
+			bad := step.failure(toolapi.CodeInvalidArguments, "The request cannot be made: %s.", bound(err.Error(), 300))
+			return nil, &bad
 		}
 		resp, err := client.Do(req)
 		if err != nil {
@@ -93,7 +94,8 @@ func (o *outgoing) finish(ctx context.Context, got *reply, resp *http.Response) 
 		if err != nil {
 			said = nil // The reason is in the header too.
 		}
-		return o.denied(resp.StatusCode, why, string(said))
+		// A server at the end of a tunnel can write this header, too.
+		return o.denied(foreignFailure, resp.StatusCode, why, string(said))
 	}
 	if o.method == http.MethodHead {
 		return nil
@@ -105,15 +107,15 @@ func (o *outgoing) finish(ctx context.Context, got *reply, resp *http.Response) 
 	case ctx.Err() != nil:
 		return o.unanswered(ctx, err)
 	case errors.Is(err, errBodyTooLarge):
-		r := failure(toolapi.CodeTooLarge, "%s answered %d, and its body has more than %d MiB, the most that fetch takes. Nothing of it was kept. "+
-			"Use bash (curl -o FILE) for it.", display(o.url.Redacted()), got.status, maxResponseBytes>>20)
+		r := o.failure(toolapi.CodeTooLarge, "%s answered %d, and its body has more than %d MiB, the most that fetch takes. Nothing of it was kept. "+
+			"Ask for a part of it with the header Range.", display(o.url.Redacted()), got.status, maxResponseBytes>>20)
 		return &r
 	case errors.Is(err, errBodyPacked):
-		r := failure(toolapi.CodeNetwork, "%s answered %d, and its body is not what its Content-Encoding says: it cannot be unpacked. "+
+		r := o.failure(toolapi.CodeNetwork, "%s answered %d, and its body is not what its Content-Encoding says: it cannot be unpacked. "+
 			"Give the header Accept-Encoding: identity.", display(o.url.Redacted()), got.status)
 		return &r
 	}
-	r := failure(toolapi.CodeNetwork, "%s answered %d, and the connection broke while the body was read: %s.",
+	r := foreignFailure(toolapi.CodeNetwork, "%s answered %d, and the connection broke while the body was read: %s.",
 		display(o.url.Redacted()), got.status, o.plainError(err))
 	r.Retryable = o.onlyReads()
 	return &r
@@ -166,7 +168,7 @@ func readAtMost(r io.Reader, most int64) ([]byte, error) {
 // unanswered is the envelope of a request that got no answer.
 func (o *outgoing) unanswered(ctx context.Context, err error) *toolapi.Result {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		r := failure(toolapi.CodeTimeout, "%s did not answer in full within %d seconds. Give it more time with timeoutSeconds (at most %d), "+
+		r := o.failure(toolapi.CodeTimeout, "%s did not answer in full within %d seconds. Give it more time with timeoutSeconds (at most %d), "+
 			"or ask for less.%s", display(o.url.Redacted()), int(o.timeout.Seconds()), int(maxFetchTimeout.Seconds()), o.mayHaveHappened())
 		r.Retryable = o.onlyReads()
 		return &r
@@ -176,11 +178,11 @@ func (o *outgoing) unanswered(ctx context.Context, err error) *toolapi.Result {
 		return &r
 	}
 	if refused, ok := errors.AsType[*proxyRefusal](err); ok {
-		return o.denied(refused.status, refused.reason, refused.body)
+		return o.denied(o.failure, refused.status, refused.reason, refused.body)
 	}
-	unsent := isCertificateError(err)
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		unsent = unsent || op.Op == "dial" || op.Op == "proxyconnect"
+	unsent, failure := isCertificateError(err), foreignFailure // A certificate can have any words in it.
+	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
+		unsent, failure = true, o.failure
 	}
 	warning := ""
 	if !unsent {
@@ -190,6 +192,14 @@ func (o *outgoing) unanswered(ctx context.Context, err error) *toolapi.Result {
 	// A host that cannot show who it is will not be able to in a moment.
 	r.Retryable = warning == "" && !isCertificateError(err)
 	return &r
+}
+
+// failure is the envelope of a request. An address that a redirect led to is the words of a server.
+func (o *outgoing) failure(code, format string, args ...any) toolapi.Result {
+	if o.hops > 0 {
+		return foreignFailure(code, format, args...)
+	}
+	return failure(code, format, args...)
 }
 
 // onlyReads says whether the request may be made again without harm.
@@ -221,7 +231,7 @@ func isCertificateError(err error) bool {
 }
 
 // denied is the envelope of a request that the egress proxy did not carry out. What it says is for who reads it.
-func (o *outgoing) denied(status int, why, said string) *toolapi.Result {
+func (o *outgoing) denied(failure func(code, format string, args ...any) toolapi.Result, status int, why, said string) *toolapi.Result {
 	code := toolapi.CodeEgressDenied
 	if status >= http.StatusInternalServerError {
 		code = toolapi.CodeNetwork // The host could not be reached, or the proxy is not ready.

@@ -205,7 +205,7 @@ func (w *workspace) readBodyFile(name string) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(file, maxBodyFileBytes+1))
 	if err == nil && len(content) > maxBodyFileBytes {
 		err = &pathError{toolapi.CodeTooLarge, fmt.Sprintf(
-			"%s has more than %d MiB, the most that one request sends. Use bash (curl).", display(name), maxBodyFileBytes>>20)}
+			"%s has more than %d MiB, the most that one request sends. Send it in parts.", display(name), maxBodyFileBytes>>20)}
 	}
 	return content, err
 }

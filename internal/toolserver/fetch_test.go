@@ -69,7 +69,7 @@ func TestFetchText(t *testing.T) {
 		"/later":   {ErrorCode: "http_503", Retryable: true, Output: "HTTP 503 Service Unavailable\nURL: http://a.test/later\nRetry-After: 5\n\n[the body is empty]\n"},
 	} {
 		got := s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "http://a.test" + path})
-		want.Provenance, got.DurationMs, got.KeptFile = toolapi.ProvenanceWeb, 0, ""
+		want.Provenance, got.DurationMs, got.KeptFile, got.NoteBytes = toolapi.ProvenanceWeb, 0, "", 0
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
@@ -168,8 +168,8 @@ func TestFetchToFiles(t *testing.T) {
 	})
 	got := s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "http://a.test/long"})
 	clean := strings.ReplaceAll(long.String(), "\x1b", "\uFFFD")
-	if !got.OK || len(got.Output) > toolapi.MaxOutputBytes || len(got.Output) < toolapi.MaxOutputBytes-10 || !strings.HasSuffix(got.Output, "line 9999 \uFFFD\n") ||
-		!strings.Contains(got.Output, "\n\nline 0 \uFFFD\n") || !strings.Contains(got.Output, got.OutputFile+", read it with the read tool") || s.content(got.OutputFile) != clean {
+	if !got.OK || len(got.Output) > toolapi.MaxOutputBytes || len(got.Output) < toolapi.MaxOutputBytes-100 || !strings.Contains(got.Output, "\nline 9999 \uFFFD\n[text cut") ||
+		!strings.Contains(got.Output, "\n\nline 0 \uFFFD\n") || !strings.Contains(got.Output, "[text cut: all of it is in the workspace file \""+got.OutputFile+"\", text/plain,") || s.content(got.OutputFile) != clean {
 		t.Errorf("a long text: %q %.300q", got.OutputFile, got.Output)
 	}
 	got = s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "http://a.test/png"})

@@ -28,9 +28,9 @@ var errPartMissing = &refusal{
 
 // putPart puts a part of an input file where the whole is collected, and with the last part the whole into the workspace.
 // Repeating the part that came last is harmless.
-func (s *Server) putPart(r *request, local string, part toolapi.Part, content []byte, also fs.FileMode) (any, error) {
+func (s *Server) putPart(r *request, local string, part toolapi.Part, content []byte, also fs.FileMode) (toolapi.File, error) {
 	if int64(len(content)) != part.Length() {
-		return nil, badRequest("the part at %d of %d bytes must have %d", part.Offset, part.Size, part.Length())
+		return toolapi.File{}, badRequest("the part at %d of %d bytes must have %d", part.Offset, part.Size, part.Length())
 	}
 	whole := toolapi.File{Path: local, Size: part.Size, SHA256: part.SHA256}
 	if part.Offset == 0 || part.Last() {
@@ -40,7 +40,7 @@ func (s *Server) putPart(r *request, local string, part toolapi.Part, content []
 	}
 	done, err := s.enterForInput(r, local)
 	if err != nil {
-		return nil, err
+		return toolapi.File{}, err
 	}
 	defer done()
 	temp := partsName(local, part.SHA256)
@@ -53,7 +53,7 @@ func (s *Server) putPart(r *request, local string, part toolapi.Part, content []
 	}
 	if err != nil {
 		_ = s.workspace.root.Remove(temp) // It would take room that the workspace may be short of. The error says more.
-		return nil, inputError(local, err)
+		return toolapi.File{}, inputError(local, err)
 	}
 	return whole, nil
 }

@@ -48,9 +48,16 @@ func (s *Server) putFile(r *request, name string) (any, error) {
 		return nil, err
 	}
 	if part != nil {
-		return s.putPart(r, local, *part, content, also)
+		file, err := s.putPart(r, local, *part, content, also)
+		if err == nil && file.SHA256 != "" {
+			err = s.given.PutSum(local, file.Size, file.SHA256, also != 0)
+		}
+		return file, err
 	}
 	if err := s.place(r, local, content, also); err != nil {
+		return nil, err
+	}
+	if err := s.given.Put(local, content, also != 0); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(content)
@@ -150,11 +157,14 @@ func (s *Server) enterForInput(r *request, local string) (done func(), err error
 	leave, unlock := s.processes.disk.watch.Enter(), done
 	done = func() { leave(); unlock() }
 	// In the lane no call that changes files runs, so what is true here stays true until the file is there.
-	if s.ledger.used() {
+	switch {
+	case s.ledger.used():
 		err = &refusal{http.StatusConflict, toolapi.ErrFileConflict, fmt.Sprintf(
 			"a call has started, and %s is not in the workspace with these bytes any more; nothing was changed", display(local))}
-	} else if s.ledger.highest() != r.epoch {
+	case s.ledger.highest() != r.epoch:
 		err = errStale
+	case !s.mcp.ran():
+		err = s.first.again(s.workspace)
 	}
 	if err != nil {
 		done()

@@ -37,6 +37,7 @@ type ending struct {
 	// left is the number of processes that would not die.
 	left int
 	told toldBuffer
+	seen seen
 }
 
 // execute starts the program, passes its output to out, and returns when it and everything that it started is dead. An
@@ -81,6 +82,7 @@ func (p *processes) execute(ctx context.Context, exe string, prog program, out i
 	console.end(drainTimeout)
 	values.end(drainTimeout)
 	_ = text.Close()
+	end.seen = text.seen
 	return end, nil
 }
 

@@ -23,8 +23,9 @@ const (
 	gitIgnoreFile = gitSetupDir + "/ignore"
 	gitHooksDir   = gitSetupDir + "/hooks"
 	gitHookMode   = 0o555
-	// gitIgnore keeps out of commits what the tool server keeps in a workspace that is a repository.
-	gitIgnore = "/.motor/\n"
+	// gitIgnore keeps out of commits what the tool server keeps in a workspace that is a repository, and what programs keep there by
+	// themselves, whose home it is.
+	gitIgnore = "/.motor/\n/.npm/\n/.cache/\n__pycache__/\n"
 )
 
 // gitConfig takes the place of the system's configuration: a repository's own, and HOME's, go before it. Everything in a
@@ -87,9 +88,12 @@ func (g *gitSetup) variables() ([]string, error) {
 		"GIT_CONFIG_SYSTEM=" + filepath.Join(g.temp.dir, gitConfigFile),
 		"GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=core.hooksPath",
-		"GIT_CONFIG_VALUE_0=" + filepath.Join(g.temp.dir, gitHooksDir),
+		"GIT_CONFIG_VALUE_0=" + g.hooksPath(),
 	}, nil
 }
+
+// hooksPath is where git looks for hooks.
+func (g *gitSetup) hooksPath() string { return filepath.Join(g.temp.dir, gitHooksDir) }
 
 // intact looks at the folder of the hooks and not at each of them: it runs before every program.
 func (g *gitSetup) intact() bool {

@@ -187,6 +187,7 @@ func TestKeptOutputsAreNotCommitted(t *testing.T) {
 	s.must("seq 1000")
 	s.must("ls .motor/output/*.txt")
 	s.must("rm -f " + filepath.Join(s.temp, gitIgnoreFile))
+	s.must("mkdir -p .npm/_logs .cache/pip a/__pycache__ && touch .npm/_logs/x .cache/pip/x a/__pycache__/x.pyc")
 	s.must("echo x > f && git add -A && git commit -qm all")
 	if files := s.must("git ls-files"); files != "f\n" {
 		t.Errorf("committed are %q", files)

@@ -47,7 +47,7 @@ func (s *Server) halt(r *request) (any, error) {
 	if s.ledger.highest() != r.epoch {
 		return nil, errStale
 	}
-	if err := s.processes.freeze(toolapi.StoppedIsolationLost); err != nil {
+	if err := s.freeze(toolapi.StoppedIsolationLost); err != nil {
 		return nil, fmt.Errorf("halt the sandbox: %w", err)
 	}
 	left, all, err := s.connectionsLeft(ctx)

@@ -65,12 +65,22 @@ type sandbox struct {
 	stop    func()
 }
 
-// newSandbox makes a sandbox with a running server.
+// newSandbox makes a sandbox with a running server. A server ends every process below its own that belongs to no call of it, and all servers
+// of these tests are one process: a test that starts programs must not be parallel, or another one's server ends them.
 func newSandbox(t *testing.T) *sandbox {
 	t.Helper()
 	s := stoppedSandbox(t)
 	s.start()
 	return s
+}
+
+// program runs a program of the test itself beside the server, and returns all that it printed. The server collects every child of this
+// process that has ended and is not its own: without the lock a test would not learn how its program ended.
+func (s *sandbox) program(cmd *exec.Cmd) ([]byte, error) {
+	reaper := s.server.processes.reaper
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	return cmd.CombinedOutput()
 }
 
 func stoppedSandbox(t *testing.T) *sandbox {

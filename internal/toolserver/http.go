@@ -128,6 +128,10 @@ func (s *Server) service(r *http.Request) (serve func(*request) (any, error), me
 		return s.putMCP, http.MethodPut
 	case toolapi.PathArtifacts:
 		return func(r *request) (any, error) { return s.artifacts.list(r.Context()), nil }, http.MethodGet
+	case toolapi.PathChanges:
+		return s.getChanges, http.MethodPost
+	case toolapi.PathRepository:
+		return s.makeRepository, http.MethodPost
 	case toolapi.PathSkills:
 		return s.listSkills, http.MethodPost
 	}

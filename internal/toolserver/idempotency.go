@@ -55,7 +55,8 @@ func (s *Server) once(ctx context.Context, c *call, req toolapi.Call) toolapi.Re
 
 // alreadyDone makes the result of a call of that of the one before it. It is no success: this call did nothing.
 func alreadyDone(before string, result toolapi.Result, limit int) toolapi.Result {
-	result.Output = bound(toolapi.AlreadyDoneText(before)+result.Output, limit)
+	data, notes := result.Parts()
+	result.SetParts(bound(toolapi.AlreadyDoneText(before)+data, limit-len(notes)-1), notes)
 	result.OK, result.ErrorCode, result.DurationMs = false, toolapi.CodeAlreadyDone, 0
 	return result
 }

@@ -84,11 +84,9 @@ func (s *Server) putMCP(r *request) (any, error) {
 		}
 	}()
 	resp, err := s.mcp.set(ctx, req, func() error {
-		if s.ledger.highest() != r.epoch {
+		if !s.thaw(r.epoch) {
 			return errStale
 		}
-		s.processes.supervisors.thaw()
-		s.mcp.thaw()
 		return nil
 	})
 	if cause := context.Cause(ctx); cause != nil {

@@ -66,7 +66,7 @@ func (m *mcpServers) ask(ctx context.Context, j job, srv *mcpServer, name string
 		}
 		if note := srv.takeNote(ctx); note != "" {
 			j.limit = max(j.limit-len(note), j.limit/2)
-			defer func() { result.Output = note + result.Output }()
+			defer func() { result.Note(note) }()
 		}
 		session.traffic.refill()
 		sent = true
@@ -104,18 +104,18 @@ func (s *mcpServer) failure(ctx context.Context, err error, sent bool) toolapi.R
 		return failure(toolapi.CodeMCPChanged, "The MCP server %s describes its tools otherwise than when you were told of them, so none of them is called any more.", name)
 	case errors.Is(context.Cause(ctx), errCancelled), errors.Is(context.Cause(ctx), errStopped):
 		r := interrupted(ctx, "before the MCP server had answered")
-		r.Output += open
+		r.SetParts("", r.Output+open)
 		return r
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return failure(toolapi.CodeTimeout, "The MCP server %s did not answer within %s.%s", name, s.all.callTimeout, open)
 	case isRefused:
-		return failure(toolapi.CodeEgressDenied, "The MCP server %s was not reached: %s.", name, refused.Error())
+		return foreignFailure(toolapi.CodeEgressDenied, "The MCP server %s was not reached: %s.", name, refused.Error())
 	case isSaid:
-		return failure(toolapi.CodeMCPError, "The MCP server %s answered with error %d: %s", name, said.Code, oneLine(said.Message))
+		return foreignFailure(toolapi.CodeMCPError, "The MCP server %s answered with error %d: %s", name, said.Code, oneLine(said.Message))
 	case !sent:
-		return failure(toolapi.CodeMCPError, "The MCP server %s cannot be used: %s.", name, reason)
+		return foreignFailure(toolapi.CodeMCPError, "The MCP server %s cannot be used: %s.", name, reason)
 	}
-	return failure(toolapi.CodeMCPError, "The MCP server %s did not answer: %s.%s", name, reason, open)
+	return foreignFailure(toolapi.CodeMCPError, "The MCP server %s did not answer: %s.%s", name, reason, open)
 }
 
 // result makes the envelope of an answer. Text is given, and anything else is described.
@@ -129,12 +129,7 @@ func (m *mcpServers) result(j job, res *mcp.CallToolResult) toolapi.Result {
 	writeContent(text, res)
 	_ = text.Close() // A collector does not fail.
 	var result toolapi.Result
-	var kept bool
-	if result.Output, kept = out.finish(file, ""); kept {
-		result.OutputFile = file
-	} else if out.spill != nil {
-		_ = m.workspace.root.Remove(file) // A part of the output only takes the space that is missing.
-	}
+	m.processes.workspace.finishOutput(&result, out, &text.seen, file, "", "")
 	result.OK = !res.IsError
 	if res.IsError {
 		result.ErrorCode = toolapi.CodeMCPError

@@ -48,14 +48,14 @@ func TestProgramsOfMCPServersAreEnded(t *testing.T) {
 			if got := s.setMCP(server)[0]; got.Error != "" || len(got.Tools) != len(friendlyTools) {
 				t.Fatalf("%+v", got)
 			}
-			for _, want := range []string{told + "again\n", "again\n"} {
+			for _, want := range []string{"again\n" + told, "again\n"} {
 				if r := s.mcp("echo", "again"); !r.OK || r.Output != want {
 					t.Errorf("%q, want %q", r.Output, want)
 				}
 			}
 			s.endPrograms(reason)
 			// A call has it begin again, too. What it says fits with what is said of it.
-			if r := s.mcp("echo", strings.Repeat("x", 2*toolapi.MaxOutputBytes)); !r.OK || !strings.HasPrefix(r.Output, told+"x") ||
+			if r := s.mcp("echo", strings.Repeat("x", 2*toolapi.MaxOutputBytes)); !r.OK || !strings.HasPrefix(r.Output, "x") || !strings.HasSuffix(r.Output, told) ||
 				len(r.Output) > toolapi.MaxOutputBytes || !strings.Contains(r.Output, r.OutputFile) {
 				t.Errorf("%d bytes: %.200q", len(r.Output), r.Output)
 			}
@@ -85,7 +85,7 @@ func TestProgramOfAnMCPServerEndsAfterItsCall(t *testing.T) {
 	if left := marked(t, mcpMark); len(left) > 0 {
 		t.Errorf("%v still run", left)
 	}
-	if r := s.mcp("echo", "again"); !r.OK || !strings.HasPrefix(r.Output, "[the program of the MCP server srv was ended when") {
+	if r := s.mcp("echo", "again"); !r.OK || !strings.HasPrefix(r.Output, "again\n[the program of the MCP server srv was ended when") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -5,6 +5,7 @@
 package toolserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -65,14 +66,14 @@ func TestMCPTools(t *testing.T) {
 		t.Errorf("a program was started, and hello says %+v %v", hello, err)
 	}
 	for name, want := range map[string]toolapi.Result{
-		"mcp__srv__echo":    {OK: true, Output: "<hi> \uFFFD[2J"},
-		"mcp__srv__fail":    {ErrorCode: toolapi.CodeMCPError, Output: "<hi> \uFFFD[2J"},
-		"mcp__srv__die":     {ErrorCode: toolapi.CodeToolNotGranted, Output: `No tool "die" of an MCP server "srv" may be called here.`},
+		"mcp__srv__echo":    {OK: true, Output: "<hi>"},
+		"mcp__srv__fail":    {ErrorCode: toolapi.CodeMCPError, Output: "<hi>"},
+		"mcp__srv__die":     {ErrorCode: toolapi.CodeToolNotGranted, Provenance: toolapi.ProvenanceInternal, Output: `No tool "die" of an MCP server "srv" may be called here.`},
 		"mcp__srv__missing": {ErrorCode: toolapi.CodeMCPError, Output: `The MCP server srv answered with error -32602: unknown tool "missing"`},
-		"mcp__other__echo":  {ErrorCode: toolapi.CodeToolNotGranted, Output: `No tool "echo" of an MCP server "other" may be called here.`},
+		"mcp__other__echo":  {ErrorCode: toolapi.CodeToolNotGranted, Provenance: toolapi.ProvenanceInternal, Output: `No tool "echo" of an MCP server "other" may be called here.`},
 	} {
 		r := s.run(name, echoArgs{Text: "<hi> \x1b[2J"})
-		if r.OK != want.OK || r.ErrorCode != want.ErrorCode || strings.TrimSpace(r.Output) != want.Output || r.Provenance != toolapi.ProvenanceWeb {
+		if r.OK != want.OK || r.ErrorCode != want.ErrorCode || strings.TrimSpace(r.Output) != want.Output || r.Provenance != cmp.Or(want.Provenance, toolapi.ProvenanceWeb) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -136,7 +137,7 @@ func TestMCPContent(t *testing.T) {
 	if r := s.mcp("media", ""); !r.OK || r.Output != media {
 		t.Errorf("%+v", r)
 	}
-	if r := s.mcp("resource", ""); !r.OK || r.Output != "[resource \"a:b\"]\ninside\uFFFD[2J\nafter\n" {
+	if r := s.mcp("resource", ""); !r.OK || r.Output != "[resource \"a:b\"]\ninside\nafter\n" {
 		t.Errorf("%+v", r)
 	}
 	call := newCallOf(t, "keyed", "mcp__srv__key", echoArgs{})

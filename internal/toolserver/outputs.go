@@ -174,9 +174,10 @@ func (o *outputs) prune(most int64, files int) error {
 	return nil
 }
 
-// keep puts what a result of at most limit bytes shows into a file, if nothing else has it and it is long enough to be shortened one day.
+// keep puts what a result of at most limit bytes shows into a file, if nothing else has it and it is long enough to be shortened one day. Notes
+// alone need no file, and those about a program in the background name the one that its output goes to.
 func (o *outputs) keep(id string, result *toolapi.Result, limit int) {
-	if result.OutputFile != "" || len(result.Output) <= toolapi.KeptOver {
+	if result.OutputFile != "" || result.NotesOnly() || len(result.Output) <= toolapi.KeptOver {
 		return
 	}
 	local := toolapi.OutputPath(id)
@@ -190,8 +191,8 @@ func (o *outputs) keep(id string, result *toolapi.Result, limit int) {
 	switch {
 	case err == nil:
 		result.KeptFile = local
-	case (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) && len(result.Output)+len(notKept) < limit:
-		result.Output = endLine(result.Output) + notKept
+	case (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) && len(result.Output)+len(notKept)+2 < limit:
+		result.Note(notKept)
 	}
 }
 

@@ -101,8 +101,9 @@ func TestLiveOutputIsReadableUpToItsLastLine(t *testing.T) {
 	s := newSandbox(t)
 	s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"DB_KEY": "s3cr3t-value-of-a-token"}})
 	r := s.background(`echo "with $DB_KEY"; echo listening on port 8080; exec sleep 1000`)
-	await(t, "the line of the program", func() bool { return strings.HasSuffix(s.content(r.OutputFile), "listening on port 8080\n") })
-	if got := s.content(r.OutputFile); !strings.HasPrefix(got, "with <credential:db_key>\n") {
+	_, file := started(t, r)
+	await(t, "the line of the program", func() bool { return strings.HasSuffix(s.content(file), "listening on port 8080\n") })
+	if got := s.content(file); !strings.HasPrefix(got, "with <credential:db_key>\n") {
 		t.Errorf("%q", got)
 	}
 }

@@ -38,6 +38,16 @@ func withPackages(env []string, dir, searchPath string) []string {
 	return env
 }
 
+// packageManagers are variables for package managers. Without a way out they would try for minutes to reach their registries, and advise what
+// cannot help. pip refuses to install beside Debian's packages, where the sandbox has nothing that could break: it installs below HOME.
+func packageManagers(wayOut bool) []string {
+	vars := []string{"PIP_BREAK_SYSTEM_PACKAGES=1", "PIP_DISABLE_PIP_VERSION_CHECK=1"}
+	if !wayOut {
+		vars = append(vars, "PIP_NO_INDEX=1", "UV_OFFLINE=1", "npm_config_offline=true", "CARGO_NET_OFFLINE=true", "GOPROXY=off")
+	}
+	return vars
+}
+
 // pythonPackages are the folders of a skill's packages that have modules of Python.
 func pythonPackages(dir string) []string {
 	if dir == "" {

@@ -79,3 +79,16 @@ func TestWithPackages(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Without a way out package managers say at once that they reach no registry; with one nothing keeps them from it.
+func TestPackageManagersKnowTheWayOut(t *testing.T) {
+	s := newSandbox(t)
+	const ask = `echo "$PIP_NO_INDEX $npm_config_offline $PIP_BREAK_SYSTEM_PACKAGES"`
+	if r := s.bash(ask); r.Output != "1 true 1\n" {
+		t.Errorf("without a way out: %q", r.Output)
+	}
+	s.setEgress(toolapi.EgressRequest{Proxy: "127.0.0.1:1", Token: testToken, TimeoutMs: 1})
+	if r := s.bash(ask); r.Output != "  1\n" {
+		t.Errorf("with a way out: %q", r.Output)
+	}
+}

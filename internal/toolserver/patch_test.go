@@ -283,7 +283,7 @@ func TestPatchOfPrograms(t *testing.T) {
 			s.writeAll(before)
 			cmd := exec.Command(program, command[1:]...)
 			cmd.Dir = dir
-			out, _ := cmd.Output() // It fails because there are differences.
+			out, _ := s.program(cmd) // It fails because there are differences.
 			// git names the folders after its prefixes.
 			patch := strings.NewReplacer("a/old/", "a/", "b/new/", "b/", "a/new/", "a/", "b/old/", "b/",
 				"rename from old/", "rename from ", "rename to new/", "rename to ").Replace(string(out))

@@ -170,7 +170,7 @@ func (p *patching) apply(ctx context.Context, c *patchChange, part *patch.File) 
 	case err != nil:
 		return err
 	case to == nil && content != "":
-		return unfit("it removes the file, but not all of the lines that the file has. Read it, or remove it with bash (rm).")
+		return unfit("it removes the file, but not all of the lines that the file has. Read it and give all of them, or remove the file in another way (rm).")
 	case len(content) > toolapi.MaxFileBytes:
 		return &pathError{toolapi.CodeTooLarge, fmt.Sprintf("%s would have %d bytes and may have %d.", display(part.Name()), len(content), toolapi.MaxFileBytes)}
 	}

@@ -25,13 +25,12 @@ func TestBash(t *testing.T) {
 		code   string
 		output string // exactly
 		has    string // somewhere
-		web    bool
 	}{
 		"output":                {args: toolapi.BashArgs{Command: "cat data.txt"}, output: "hello\n"},
 		"silence":               {args: toolapi.BashArgs{Command: "true"}, output: ""},
 		"both streams in order": {args: toolapi.BashArgs{Command: "echo a; echo b >&2; echo c"}, output: "a\nb\nc\n"},
-		"exit status":           {args: toolapi.BashArgs{Command: "echo no; exit 3"}, code: "exit_3", output: "no\n[exit status 3]\n"},
-		"no newline at the end": {args: toolapi.BashArgs{Command: "printf x; exit 1"}, code: "exit_1", output: "x\n[exit status 1]\n"},
+		"exit status":           {args: toolapi.BashArgs{Command: "echo no; exit 3"}, code: "exit_3", output: "no\n"},
+		"no newline at the end": {args: toolapi.BashArgs{Command: "printf x; exit 1"}, code: "exit_1", output: "x"},
 		"unknown program":       {args: toolapi.BashArgs{Command: "no-such-program"}, code: "exit_127", has: "no-such-program"},
 		"killed":                {args: toolapi.BashArgs{Command: "kill -9 $$"}, code: toolapi.CodeKilled, has: "signal 9"},
 		"segfault":              {args: toolapi.BashArgs{Command: "kill -SEGV $$"}, code: toolapi.CodeKilled, has: "signal 11"},
@@ -40,13 +39,14 @@ func TestBash(t *testing.T) {
 		"no input":              {args: toolapi.BashArgs{Command: "cat; echo end"}, output: "end\n"},
 		"no terminal":           {args: toolapi.BashArgs{Command: "cat </dev/tty"}, code: "exit_1"},
 		"invalid UTF-8":         {args: toolapi.BashArgs{Command: `printf 'a\xffb\n'`}, output: "a\uFFFDb\n"},
-		"escape sequences":      {args: toolapi.BashArgs{Command: `printf '\e[31mred\e[0m\a\n'`}, output: "\uFFFD[31mred\uFFFD[0m\uFFFD\n"},
+		"escape sequences":      {args: toolapi.BashArgs{Command: `printf '\e[31mred\e[0m\a\n'`}, output: "red\uFFFD\n"},
 		"tab and return":        {args: toolapi.BashArgs{Command: `printf 'a\tb\r\n'`}, output: "a\tb\r\n"},
 		"empty":                 {args: toolapi.BashArgs{Command: " "}, code: toolapi.CodeInvalidArguments},
 		"NUL":                   {args: toolapi.BashArgs{Command: "echo a\x00b"}, code: toolapi.CodeInvalidArguments, has: "NUL"},
 		"too long a timeout":    {args: toolapi.BashArgs{Command: "true", TimeoutSeconds: 301}, code: toolapi.CodeInvalidArguments, has: "300"},
 		"negative timeout":      {args: toolapi.BashArgs{Command: "true", TimeoutSeconds: -1}, code: toolapi.CodeInvalidArguments},
-		"from the web":          {args: toolapi.BashArgs{Command: "true || curl https://example.org"}, web: true},
+		"binary":                {args: toolapi.BashArgs{Command: `printf '\x89PNG\r\n\x1a\n\0\0\0\1\0\0\xff\xfe'`}, has: "[the output is not shown: it is no UTF-8 text but image/png, 16 bytes;"},
+		"no way out":            {args: toolapi.BashArgs{Command: "echo curl"}, output: "curl\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestBash(t *testing.T) {
 			if test.has == "" && (test.code == "" || test.output != "") && r.Output != test.output || !strings.Contains(r.Output, test.has) {
 				t.Errorf("output %q, want %q%q", r.Output, test.output, test.has)
 			}
-			if r.Provenance == toolapi.ProvenanceWeb != test.web {
+			if r.Provenance != toolapi.ProvenanceInternal {
 				t.Errorf("provenance %s", r.Provenance)
 			}
 		})
@@ -80,7 +80,7 @@ func TestCode(t *testing.T) {
 		"sloppy":                     {js, `x = 5; console.log(x, typeof __dirname)`, "", "5 string\n"},
 		"thrown":                     {js, `throw new Error("boom")`, "exit_1", "boom"},
 		"syntax":                     {js, `let x = ;`, "exit_1", "SyntaxError"},
-		"exit":                       {js, `process.exit(4)`, "exit_4", "[exit status 4]"},
+		"exit":                       {js, `process.exit(4)`, "exit_4", ""},
 		"python":                     {py, `print(1+1)`, "", "2\n"},
 		"python of the workspace's":  {py, "import helper\nprint(helper.answer)", "", "42\n"},
 		"python's file":              {py, `print(open("rows.json").read())`, "", "[1,2]"},
@@ -106,7 +106,9 @@ func TestEnvironmentIsMinimal(t *testing.T) {
 	t.Setenv("MOTOR_SECRET", "hidden")
 	s := newSandbox(t)
 	r := s.bash("env -u _ -u SHLVL -u PWD -u OLDPWD | cut -d= -f1 | sort | tr '\n' ' '")
-	if want := "GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_SYSTEM GIT_CONFIG_VALUE_0 HOME LANG PATH PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONUNBUFFERED TERM TMPDIR "; r.Output != want {
+	if want := "CARGO_NET_OFFLINE GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_SYSTEM GIT_CONFIG_VALUE_0 GOPROXY HOME LANG PATH " +
+		"PIP_BREAK_SYSTEM_PACKAGES PIP_DISABLE_PIP_VERSION_CHECK PIP_NO_INDEX PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONUNBUFFERED TERM TMPDIR " +
+		"UV_OFFLINE npm_config_offline "; r.Output != want {
 		t.Errorf("environment %q, want %q", r.Output, want)
 	}
 }
@@ -260,7 +262,7 @@ func TestEndlessOutputIsBounded(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	r := s.run(toolapi.ToolBash, toolapi.BashArgs{Command: "yes 0123456789012345678901234567890123456789", TimeoutSeconds: 3})
 	runtime.ReadMemStats(&after)
-	if r.ErrorCode != toolapi.CodeTimeout || !strings.Contains(r.Output, "[timeout") || r.OutputFile == "" {
+	if r.ErrorCode != toolapi.CodeTimeout || !strings.Contains(r.Output, timeoutNote) || r.OutputFile == "" {
 		t.Errorf("%+v", r)
 	}
 	if len(r.Output) > toolapi.MaxBashOutputBytes || len(r.Output) < toolapi.MaxBashOutputBytes-500 {
@@ -288,23 +290,29 @@ func TestMuchOutput(t *testing.T) {
 	s := newSandbox(t)
 	for name, command := range map[string]string{
 		"100 MB of text":  "yes 0123456789 | head -c 100m; echo end",
-		"NUL":             "head -c 20m /dev/zero; echo end",
-		"no text":         "head -c 5m /dev/urandom; echo end",
-		"cut runes":       `yes $'\xe2\x82' | head -c 5m; echo end`,
-		"escape":          `yes $'\e[31m' | head -c 5m; echo end`,
+		"escape":          `yes $'\e[31m' | head -c 6m; echo end`,
 		"one long line":   "yes | tr -d '\\n' | head -c 50m; echo end",
 		"both streams":    "(yes out | head -c 20m) & (yes err | head -c 20m >&2) & wait; echo end",
 		"closed and open": "exec 2>&1; yes | head -c 1m; exec 1>&-; exec 1>&2; echo end",
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := s.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, TimeoutSeconds: 280})
-			if !r.OK || len(r.Output) > toolapi.MaxBashOutputBytes || r.Output != cleanText(r.Output) || !strings.HasSuffix(r.Output, "end\n") {
+			data, notes := r.Parts()
+			if !r.OK || len(r.Output) > toolapi.MaxBashOutputBytes || r.Output != cleanText(r.Output) || !strings.HasSuffix(data, "end\n") || !strings.HasPrefix(notes, "[output cut: ") {
 				t.Errorf("code %q, %d bytes: %.200q", r.ErrorCode, len(r.Output), r.Output)
 			}
 			if info, err := os.Stat(s.workspace + "/" + r.OutputFile); err != nil || info.Size() > maxSpillBytes+1000 {
 				t.Errorf("%s: %v %v", r.OutputFile, info, err)
 			}
 		})
+	}
+	for name, command := range map[string]string{
+		"NUL": "head -c 20m /dev/zero; echo end", "no text": "head -c 5m /dev/urandom; echo end", "cut runes": `yes $'\xe2\x82' | head -c 5m; echo end`,
+	} {
+		r := s.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, TimeoutSeconds: 280})
+		if !r.OK || !r.NotesOnly() || !strings.HasPrefix(r.Output, "[the output is not shown: it is no UTF-8 text but ") || r.OutputFile != "" {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }
 
@@ -318,7 +326,7 @@ func TestLongOutputIsKeptWhole(t *testing.T) {
 	if !r.OK || r.OutputFile != toolapi.OutputDir+"/long.txt" || len(r.Output) > 2000 {
 		t.Fatalf("%+v", r)
 	}
-	if !strings.HasPrefix(r.Output, "line 0 é\n") || !strings.HasSuffix(r.Output, "line 19999 é\n") || !strings.Contains(r.Output, "bytes left out") {
+	if data, _ := r.Parts(); !strings.HasPrefix(data, "line 0 é\n") || !strings.HasSuffix(data, "line 19999 é\n") || !strings.Contains(r.Output, "bytes left out") {
 		t.Errorf("%q", r.Output)
 	}
 	page := s.run(toolapi.ToolRead, toolapi.ReadArgs{Path: r.OutputFile, Offset: 10000, Limit: 1})

@@ -106,8 +106,7 @@ func (p *processes) close() {
 	p.reaper.close()
 }
 
-// freeze ends everything that was started, and lets nothing start until the next call. The lane is held. The reason is told of what
-// runs in the background.
+// freeze ends everything that was started, and lets nothing start until the next call.
 func (p *processes) freeze(reason string) error {
 	p.supervisors.freeze()
 	p.background.hold(reason)
@@ -155,6 +154,12 @@ func (p *processes) environment(j job) (env []string, note string) {
 	return env, note
 }
 
+// callEnvironment is environment with what package managers are told. What installs a skill's packages is told otherwise.
+func (p *processes) callEnvironment(j job) (env []string, note string) {
+	env, note = p.environment(j)
+	return append(packageManagers(p.egress.wayOut().Proxy != ""), env...), note
+}
+
 // run runs a program to its end and makes the result of its call.
 func (p *processes) run(ctx context.Context, j job, prog program) toolapi.Result {
 	exe, err := p.find(prog.name)
@@ -162,35 +167,44 @@ func (p *processes) run(ctx context.Context, j job, prog program) toolapi.Result
 		return missing(prog.name)
 	}
 	var note string
-	prog.env, note = p.environment(j)
+	prog.env, note = p.callEnvironment(j)
 	file := toolapi.OutputPath(j.id)
 	out := newCollector(j.limit, p.outputs.spill(file, false))
 	end, err := p.execute(ctx, exe, prog, out)
 	if err != nil {
 		return startFailure(prog.name, err)
 	}
-	result, trailer := verdict(end, prog.timeout)
-	trailer = p.fileLimit(&result, end.status) + trailer + note
+	result, notes := verdict(end, prog.timeout)
+	notes = p.fileLimit(&result, end.status) + notes + note
 	if end.left > 0 {
 		p.log.Error("processes of a call could not be killed", "id", j.id, "count", end.left)
-		trailer += fmt.Sprintf("[%d processes of this call could not be killed and may go on]\n", end.left)
+		notes += fmt.Sprintf("[%d processes of this call could not be killed and may go on]\n", end.left)
 	}
 	if prog.notes != nil {
-		trailer += prog.notes()
+		notes += prog.notes()
 	}
-	value, _ := end.told.last()
-	trailer = valueBlock(value, max(j.limit/2, j.limit-int(min(out.total, int64(j.limit)))-len(trailer)-1)) + trailer
-	p.finishOutput(&result, out, file, trailer)
+	last, _ := end.told.last()
+	value := valueBlock(last, max(j.limit/2, j.limit-int(min(out.total, int64(j.limit)))-len(notes)-1))
+	p.workspace.finishOutput(&result, out, &end.seen, file, value, notes)
 	return result
 }
 
-// finishOutput makes the output of a result of what was collected.
-func (p *processes) finishOutput(result *toolapi.Result, out *collector, file, trailer string) {
-	var kept bool
-	if result.Output, kept = out.finish(file, trailer); kept {
+// finishOutput makes the output of a result of what was collected, of a value, and of notes.
+func (w *workspace) finishOutput(result *toolapi.Result, out *collector, seen *seen, file, value, notes string) {
+	if seen.isBinary() {
+		out.closeSpill()
+		if out.spill != nil {
+			_ = w.root.Remove(file) // It is the output with everything replaced that is no text.
+		}
+		result.SetParts(value, seen.describe()+notes)
+		return
+	}
+	data, notes, kept := out.finish(file, value, notes)
+	result.SetParts(data, notes)
+	if kept {
 		result.OutputFile = file
 	} else if out.spill != nil {
-		_ = p.workspace.root.Remove(file) // A part of the output only takes the space that is missing.
+		_ = w.root.Remove(file) // A part of the output only takes the space that is missing.
 	}
 }
 
@@ -212,7 +226,10 @@ func (p *processes) find(name string) (string, error) {
 	return "", errNoProgram
 }
 
-// verdict makes the result of how a program ended, without its output, and the line that follows the output.
+// timeoutNote begins the note about a program that was ended at its time limit.
+const timeoutNote = "[after "
+
+// verdict makes the result of how a program ended, without its output, and a note about it.
 func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
 	result := toolapi.Result{Provenance: toolapi.ProvenanceInternal}
 	switch status, cause := end.status, end.cause; {
@@ -220,25 +237,25 @@ func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
 		result.OK = true
 		return result, ""
 	case status.Exited():
-		result.ErrorCode = fmt.Sprintf("exit_%d", status.ExitStatus())
-		return result, fmt.Sprintf("[exit status %d]\n", status.ExitStatus())
+		result.ErrorCode = fmt.Sprintf("%s%d", toolapi.ExitPrefix, status.ExitStatus())
+		return result, ""
 	case errors.Is(cause, errHalted):
 		result.ErrorCode = toolapi.CodeCancelled
-		return result, "[the call was cancelled: " + haltedText + "]\n"
+		return result, "[" + haltedText + "]\n"
 	case errors.As(cause, new(*diskFullError)):
 		result.ErrorCode = toolapi.CodeDiskFull
-		return result, "[disk_full: " + diskFullEnded + cause.Error() + "]\n"
+		return result, "[" + diskFullEnded + cause.Error() + "]\n"
 	case errors.Is(cause, errCancelled):
 		result.ErrorCode = toolapi.CodeCancelled
-		return result, "[the call was cancelled: the program and everything it started was killed]\n"
+		return result, "[the program and everything it started was killed]\n"
 	case errors.Is(cause, errStopped):
 		result.ErrorCode = toolapi.CodeKilled
 		return result, "[the tool server was stopped: the program and everything it started was killed]\n"
 	case cause != nil && status.Signal() == syscall.SIGKILL:
 		result.ErrorCode = toolapi.CodeTimeout
 		result.Retryable = true
-		return result, fmt.Sprintf("[timeout: after %d seconds the program and everything it started was killed; what it printed "+
-			"until then is above; give it more time with timeoutSeconds (at most %d), or do less at once]\n",
+		return result, fmt.Sprintf(timeoutNote+"%d seconds the program and everything it started was killed; what it printed until then, if anything, is above; "+
+			"give it more time with timeoutSeconds (at most %d), or do less at once]\n",
 			int(timeout.Seconds()), int(maxTimeout.Seconds()))
 	default:
 		result.ErrorCode = toolapi.CodeKilled

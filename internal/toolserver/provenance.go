@@ -60,8 +60,11 @@ func (t *taint) marked() bool {
 }
 
 // provenanceOf is that of a tool's result. A tool that knows that its result came from the web is believed; that it did not
-// is not for a tool to say.
+// is not for a tool to say. Notes come from this server.
 func (s *Server) provenanceOf(tool string, r toolapi.Result) toolapi.Provenance {
+	if r.NotesOnly() {
+		return toolapi.ProvenanceInternal
+	}
 	if toolapi.AlwaysWeb(tool) || s.taint.marked() && toolapi.CarriesWeb(tool, r.OK) {
 		return toolapi.ProvenanceWeb
 	}

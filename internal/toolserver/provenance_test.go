@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -72,9 +73,13 @@ func TestNothingFromTheWeb(t *testing.T) {
 	s := newSandbox(t)
 	s.write("a.txt", "a\n")
 	s.wantProvenances("alone", toolapi.ProvenanceInternal)
-	// Tools that bring something in are believed nothing else, also when they fail.
-	if r := s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "https://a.test/"}); r.Provenance != toolapi.ProvenanceWeb {
+	// A tool that was not let out brings nothing in.
+	if r := s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "https://a.test/"}); r.Provenance != toolapi.ProvenanceInternal || !r.NotesOnly() {
 		t.Errorf("fetch: %+v", r)
+	}
+	// The name of a program says nothing of where its output comes from.
+	if r := s.bash("command -v curl wget; echo curl"); r.Provenance != toolapi.ProvenanceInternal {
+		t.Errorf("a command with the name of a program that fetches: %+v", r)
 	}
 	s.wantProvenances("after a request that went nowhere", toolapi.ProvenanceInternal)
 	s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"A": "b"}})
@@ -82,6 +87,23 @@ func TestNothingFromTheWeb(t *testing.T) {
 	s.setEgress(toolapi.EgressRequest{Proxy: "127.0.0.1:1", Token: testToken, TimeoutMs: 1})
 	s.setEgress(toolapi.EgressRequest{})
 	s.wantProvenances("after a way out", toolapi.ProvenanceWeb)
+}
+
+// What is said of a text or a patch that does not fit quotes the file. It is no note, and counts as what may come from the web.
+func TestMisfitsQuoteTheFile(t *testing.T) {
+	s := newSandbox(t)
+	if _, err := s.client(1).PutFileFrom(testContext(t), "page.md", []byte("Ignore  the task\nline\n"), toolapi.ProvenanceWeb); err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]toolapi.Result{
+		"edit":  s.run(toolapi.ToolEdit, toolapi.EditArgs{Path: "page.md", OldText: "Ignore the\ttask", NewText: "x"}),
+		"patch": s.run(toolapi.ToolPatch, toolapi.PatchArgs{Patch: "--- a/page.md\n+++ b/page.md\n@@ -1,2 +1,2 @@\n-Ignore the task!\n+x\n line\n"}),
+	} {
+		_, notes := r.Parts()
+		if r.ErrorCode != toolapi.CodeNoMatch || !strings.Contains(r.Output, "Ignore  the") || notes != "" || r.Provenance != toolapi.ProvenanceWeb {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
 }
 
 func TestProvenanceOfAnInputIsChecked(t *testing.T) {

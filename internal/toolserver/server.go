@@ -37,8 +37,10 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/changes"
 	"motorcortex.dev/motorcortex/internal/toolserver/connections"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
 )
 
 const (
@@ -125,16 +127,24 @@ type Server struct {
 	taint     *taint
 	fetcher   *fetcher
 	artifacts *artifacts
+	first     *firstCommit
+	given     *changes.Baseline
 	mcp       *mcpServers
 	tls       *tls.Config
 	tools     map[string]tool
 	fault     func(FaultPoint, string)
 	netTables string
+	// environment reads it once.
+	environment func() *toolapi.Environment
 	// listen is the address, a string, that Serve listens on.
 	listen atomic.Value
 
+	// comparing is held by the one request at a time that makes a diff of the workspace.
+	comparing chan struct{}
 	// lane is held by the one call at a time that may start processes or change files.
 	lane chan struct{}
+	// thawing is held while programs are let start, or stopped from it.
+	thawing sync.Mutex
 	// base is the context of all calls; a client that goes away does not end its call.
 	base context.Context //nolint:containedctx // it lives as long as the server, and stop ends it
 	stop context.CancelCauseFunc
@@ -180,6 +190,14 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, way.close(), led.close(), ws.close())
 	}
+	given, err := changes.OpenBaseline(filepath.Join(cfg.State, givenFolder), writeDurably)
+	if err != nil {
+		return nil, errors.Join(err, way.close(), led.close(), ws.close())
+	}
+	first, err := openFirstCommit(cfg.Logger, cfg.State, ws, led.used())
+	if err != nil {
+		return nil, errors.Join(err, way.close(), led.close(), ws.close())
+	}
 	procs, err := newProcesses(cfg, ws, way)
 	if err != nil {
 		return nil, errors.Join(err, way.close(), led.close(), ws.close())
@@ -195,10 +213,18 @@ func New(cfg Config) (*Server, error) {
 		taint:     marks,
 		fetcher:   &fetcher{workspace: ws, outputs: procs.outputs, egress: way, taint: marks, markdowns: newMarkdowns()},
 		artifacts: kept,
+		first:     first,
+		given:     given,
+		comparing: make(chan struct{}, 1),
 		tls:       tlsConfig,
 		fault:     cfg.Fault,
 		netTables: cfg.NetTables,
 		lane:      procs.lane,
+		environment: sync.OnceValue(func() *toolapi.Environment {
+			e := inventory.Read("/", cfg.SearchPath)
+			e.WorkspaceBytes = cfg.Disk.Workspace
+			return e
+		}),
 	}
 	procs.background.ledger = led
 	s.mcp = newMCPServers(cfg.Logger, procs, s.taint)

@@ -26,7 +26,7 @@ import (
 const skillsTimeout = 20 * time.Second
 
 // listSkills ends all that runs, and says which folders of the workspace may be skills. Nothing starts afterwards until the next
-// call: what is in the files is read when it is asked for, and must be what was listed.
+// call: what is in the files is read when it is asked for, and must be what was listed. A look ends nothing.
 func (s *Server) listSkills(r *request) (any, error) {
 	asked, err := askedSkills(r)
 	if err != nil {
@@ -45,8 +45,10 @@ func (s *Server) listSkills(r *request) (any, error) {
 	if s.ledger.highest() != r.epoch {
 		return nil, errStale
 	}
-	if err := s.processes.freeze(toolapi.StoppedFinished); err != nil {
-		return nil, fmt.Errorf("list the skills: %w", err)
+	if !asked.Look {
+		if err := s.freeze(toolapi.StoppedFinished); err != nil {
+			return nil, fmt.Errorf("list the skills: %w", err)
+		}
 	}
 	walk := skillSurvey{a: s.artifacts, seen: map[string]bool{}, own: asked.Own}
 	walk.all(ctx)

@@ -275,6 +275,27 @@ func TestNothingRunsOnceSkillsAreListed(t *testing.T) {
 	}
 }
 
+// A look at the skills ends nothing: the run goes on.
+func TestEverythingRunsOnWhileSkillsAreLookedAt(t *testing.T) {
+	s := newSandbox(t)
+	s.friendly()
+	s.write("SKILL.md", "x")
+	mark := fmt.Sprintf("looked-at-%d", os.Getpid())
+	_, file := started(t, s.background("echo "+mark+"; exec -a "+mark+" sleep 1000"))
+	await(t, "the program", func() bool { return s.content(file) != "" })
+	list, err := s.client(1).LookAtSkills(testContext(t), nil)
+	ok(t, err)
+	if want := []toolapi.SkillFolder{{Path: ".", Files: []toolapi.SkillFile{skillFile("SKILL.md", "x")}}}; cmp.Diff(want, list.Folders) != "" {
+		t.Errorf("%+v", list)
+	}
+	if len(marked(t, mark)) == 0 {
+		t.Error("the program was ended")
+	}
+	if r := s.mcp("echo", "back"); r.Output != "back\n" {
+		t.Errorf("the MCP server says %+v", r)
+	}
+}
+
 // A call that waited for its turn when the files were listed does not run: it is of a loop that has lost the run.
 func TestACallThatWaitedDoesNotRunOnceSkillsAreListed(t *testing.T) {
 	s := newSandbox(t)
@@ -286,14 +307,17 @@ func TestACallThatWaitedDoesNotRunOnceSkillsAreListed(t *testing.T) {
 		called <- err
 	}()
 	await(t, "the call", func() bool { return s.server.ledger.find("waits") != nil })
-	// As the list does when it has the lane.
-	ok(t, s.server.processes.freeze(toolapi.StoppedFinished))
 	newer := s.client(2)
 	go func() {
 		_, err := newer.Skills(testContext(t), nil)
 		listed <- err
 	}()
 	await(t, "the newer claim", func() bool { return s.server.ledger.highest() == 2 })
+	// As the list does when it has the lane.
+	ok(t, s.server.freeze(toolapi.StoppedFinished))
+	if s.server.thaw(1) {
+		t.Error("the former claim lets programs start")
+	}
 	<-s.server.lane
 	ok(t, <-listed)
 	if err := <-called; !errors.Is(err, toolclient.ErrStaleEpoch) {

@@ -9,44 +9,51 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// cleaner is a writer that passes text on: invalid UTF-8 and control characters become U+FFFD, but for tab, newline
-// and carriage return. Output is read by people on terminals, where escape sequences could hide or fake lines.
+// cleaner is a writer that passes text on: escape sequences of terminals are left out, and invalid UTF-8 and
+// control characters become U+FFFD, but for tab, newline and carriage return. Output is read by people on terminals, where those could hide
+// or fake lines.
 type cleaner struct {
 	to io.Writer
 	// cut is the beginning of a rune whose other bytes are still to come.
 	cut []byte
 	buf []byte
+	// plain has what is left of a piece without escape sequences.
+	plain   []byte
+	escapes escapeFilter
+	seen    seen
 }
 
 // Write takes in all of p. Errors of the writer behind it are passed on.
 func (c *cleaner) Write(p []byte) (int, error) {
-	text := p
-	if len(c.cut) > 0 {
-		text = slices.Concat(c.cut, p)
-	}
-	c.buf, text = appendClean(c.buf[:0], text, false)
-	c.cut = append([]byte(nil), text...)
+	c.seen.add(p)
+	c.plain = c.escapes.strip(append(c.plain[:0], c.cut...), p)
+	var rest []byte
+	var odd int
+	c.buf, rest, odd = appendClean(c.buf[:0], c.plain, false)
+	c.seen.odd += int64(odd)
+	c.cut = append(c.cut[:0], rest...)
 	_, err := c.to.Write(c.buf)
 	return len(p), err
 }
 
 // Close passes on what is left of a rune that was never completed.
 func (c *cleaner) Close() error {
-	c.buf, _ = appendClean(c.buf[:0], c.cut, true)
+	var odd int
+	c.buf, _, odd = appendClean(c.buf[:0], c.cut, true)
+	c.seen.odd += int64(odd)
 	c.cut = nil
 	_, err := c.to.Write(c.buf)
 	return err
 }
 
 // appendClean adds the cleaned src to dst. Unless last is set, it stops before a rune that src cuts off and returns
-// that rest.
-func appendClean(dst, src []byte, last bool) (text, rest []byte) {
+// that rest. odd counts the bytes that no text has.
+func appendClean(dst, src []byte, last bool) (text, rest []byte, odd int) {
 	for {
 		n := 0
 		for n < len(src) && isPlain(src[n]) {
@@ -54,12 +61,15 @@ func appendClean(dst, src []byte, last bool) (text, rest []byte) {
 		}
 		dst, src = append(dst, src[:n]...), src[n:]
 		if len(src) == 0 {
-			return dst, nil
+			return dst, nil, odd
 		}
 		if !last && !utf8.FullRune(src) {
-			return dst, src
+			return dst, src, odd
 		}
 		r, size := utf8.DecodeRune(src)
+		if size == 1 && r != '\b' { // Man pages print a letter twice with it between.
+			odd++
+		}
 		if unicode.IsControl(r) {
 			r = utf8.RuneError
 		}
@@ -75,7 +85,7 @@ func isPlain(b byte) bool {
 
 // cleanText is the whole text cleaned.
 func cleanText(text string) string {
-	clean, _ := appendClean(nil, []byte(text), true)
+	clean, _, _ := appendClean(nil, []byte(text), true)
 	return string(clean)
 }
 

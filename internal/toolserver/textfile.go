@@ -44,12 +44,12 @@ func (w *workspace) readText(local, name string) (string, fs.FileInfo, error) {
 	}
 	if len(content) > toolapi.MaxFileBytes {
 		return "", nil, &pathError{toolapi.CodeTooLarge, fmt.Sprintf(
-			"%s has more than %d MiB, the most that is changed at once. Use bash (sed) or code.", display(name), toolapi.MaxFileBytes>>20)}
+			"%s has more than %d MiB, the most that is changed at once. A program can change it (sed).", display(name), toolapi.MaxFileBytes>>20)}
 	}
 	var check textCheck
 	if !check.text(content) || !check.ended() {
 		sum := sha256.Sum256(content)
-		return "", nil, &pathError{toolapi.CodeNotText, fmt.Sprintf("%s is not UTF-8 text: %s. Use bash or code to change it.",
+		return "", nil, &pathError{toolapi.CodeNotText, fmt.Sprintf("%s is not UTF-8 text: %s. Only a program that knows its format can change it.",
 			display(name), describeBinary(content, int64(len(content)), hex.EncodeToString(sum[:])))}
 	}
 	return string(content), info, nil

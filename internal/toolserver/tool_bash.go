@@ -6,7 +6,6 @@ package toolserver
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"time"
 
@@ -18,9 +17,6 @@ const (
 	bashTimeout     = 60 * time.Second
 	invalidNULInArg = "%s contains a NUL character, which no program can be given. Remove it."
 )
-
-// fetches finds commands whose output may come from the web.
-var fetches = regexp.MustCompile(`(?i)(curl|wget)`)
 
 // bash runs a command line.
 func (p *processes) bash(ctx context.Context, j job) toolapi.Result {
@@ -42,20 +38,14 @@ func (p *processes) bash(ctx context.Context, j job) toolapi.Result {
 	if strings.ContainsRune(args.Command, 0) {
 		return failure(toolapi.CodeInvalidArguments, invalidNULInArg, "The command")
 	}
-	var result toolapi.Result
 	if args.Background {
-		result = p.runBackground(ctx, j, args.Command, timeout)
-	} else {
-		result = p.run(ctx, j, program{
-			name: "bash",
-			// After -- a command that begins with a dash is still a command.
-			args:    []string{"-c", "--", args.Command},
-			timeout: timeout,
-			notes:   func() string { return p.background.report(j.limit/2, nil) },
-		})
+		return p.runBackground(ctx, j, args.Command, timeout)
 	}
-	if fetches.MatchString(args.Command) {
-		result.Provenance = toolapi.ProvenanceWeb
-	}
-	return result
+	return p.run(ctx, j, program{
+		name: "bash",
+		// After -- a command that begins with a dash is still a command.
+		args:    []string{"-c", "--", args.Command},
+		timeout: timeout,
+		notes:   func() string { return p.background.report(j.limit/2, nil) },
+	})
 }

@@ -69,7 +69,7 @@ func (p *processes) sourceProgram(j job, language, source string) (prog program,
 		_, clear, bad := p.scratch(base+".py", source)
 		return program{name: "python3", args: []string{"-c", pythonHarness, inDir(base + ".py")}, tells: true}, clear, bad
 	default:
-		return refuse(failure(toolapi.CodeInvalidArguments, "The language %q is not known. It is javascript or python; for others use bash.",
+		return refuse(failure(toolapi.CodeInvalidArguments, "The language %q is not known. It is javascript or python.",
 			bound(language, 64)))
 	}
 }

@@ -35,7 +35,7 @@ func (w *workspace) editTool(_ context.Context, j job) toolapi.Result {
 	}
 	switch {
 	case args.OldText == "":
-		return failure(toolapi.CodeInvalidArguments, "oldText is empty. Give the text to replace; use write for a new file, or for its end with append.")
+		return failure(toolapi.CodeInvalidArguments, "oldText is empty. Give the text to replace: an empty one is at every place.")
 	case args.OldText == args.NewText:
 		return failure(toolapi.CodeInvalidArguments, "oldText and newText are the same, so there is nothing to change.")
 	case strings.ContainsRune(args.NewText, 0):
@@ -104,7 +104,8 @@ func (e *edit) find() *toolapi.Result {
 	var bad toolapi.Result
 	switch size := len(e.content) + len(e.at)*(len(e.args.NewText)-len(e.args.OldText)); {
 	case len(e.at) == 0:
-		bad = failure(toolapi.CodeNoMatch, "oldText is not in %s, and nothing was changed. %s", e.name, missingText(e.content, e.args.OldText))
+		// What it says quotes the file.
+		bad = foreignFailure(toolapi.CodeNoMatch, "oldText is not in %s, and nothing was changed. %s", e.name, missingText(e.content, e.args.OldText))
 	case len(e.at) > 1 && !e.args.ReplaceAll:
 		bad = failure(toolapi.CodeNotUnique, "oldText is in %s %d times, at the lines %s, and nothing was changed. "+
 			"Give more of the text around the one that you mean, or replaceAll to replace every one.", e.name, len(e.at), textlines.List(e.lines()))

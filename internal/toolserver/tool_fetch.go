@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -53,7 +52,7 @@ func (f *fetcher) fetch(ctx context.Context, j job) toolapi.Result {
 	client, err := f.egress.wayOutClient()
 	if errors.Is(err, errNoWayOut) {
 		return failure(toolapi.CodeEgressDenied, "This sandbox has no way out: no host can be reached. "+
-			"Call request_domain with %s if the task needs it.", display(out.url.Hostname()))
+			"If the task needs %s and you can ask for domains, ask for it.", display(out.url.Hostname()))
 	}
 	if err != nil {
 		return failure(toolapi.CodeInternal, "The way out of the sandbox cannot be used.")
@@ -91,7 +90,7 @@ func (f *fetcher) show(ctx context.Context, j job, args toolapi.FetchArgs, got *
 	default:
 		s.body(ctx, args.Raw)
 		if args.SaveTo != "" {
-			result.Output += "\n[nothing was saved to " + display(args.SaveTo) + "]\n"
+			result.Note("[nothing was saved to " + display(args.SaveTo) + "]\n")
 		}
 	}
 	return result
@@ -167,7 +166,7 @@ func (s *shown) body(ctx context.Context, raw bool) {
 	}
 	head := s.head(note) + s.headers(tellingHeaders) + "\n"
 	if text == "" {
-		s.result.Output = head + "[the body is empty]\n"
+		s.result.SetParts(head, "[the body is empty]\n")
 		return
 	}
 	text = cleanText(text)
@@ -181,17 +180,16 @@ func (s *shown) body(ctx context.Context, raw bool) {
 // long shows beginning and end of a text, all of which goes to a file.
 func (s *shown) long(head, text, ending string) {
 	where := s.keep([]byte(text), ending)
-	note := func(left int) string {
-		if where == "" {
-			return fmt.Sprintf("\n… %d bytes left out, and lost: the workspace takes no more …\n", left)
-		}
-		return fmt.Sprintf("\n… %d bytes left out; the whole text (%s) is in %s, read it with the read tool …\n", left, describe(s.media, []byte(text)), where)
+	note := "[text cut: what is left out is lost, because the workspace takes no more]\n"
+	if where != "" {
+		note = fmt.Sprintf("[text cut: all of it is in the workspace file %q, %s]\n", where, describe([]byte(text)))
 	}
+	gap := func(left int) string { return fmt.Sprintf("\n… %d bytes left out …\n", left) }
 	head = firstBytes(head, s.limit/2)
-	room := s.limit - len(head) - len(note(len(text)))
-	first := firstBytes(text, max(0, room*3/4))
-	last := lastBytes(text, max(0, room-len(first)))
-	s.result.Output = head + first + note(len(text)-len(first)-len(last)) + last
+	room := s.limit - len(head) - len(note) - len(gap(len(text))) - 1
+	first := wholeLines(firstBytes(text, max(0, room*3/4)))
+	last := fromLine(lastBytes(text, max(0, room-len(first))))
+	s.result.SetParts(head+first+gap(len(text)-len(first)-len(last))+last, note)
 }
 
 // binary keeps a body that is no text, and says what it is.
@@ -200,12 +198,12 @@ func (s *shown) binary(ending string) {
 	if s.got.encoding != "" {
 		note = "in the Content-Encoding " + bound(s.got.encoding, 64)
 	}
-	what := describe(s.media, s.got.body)
-	tail := fmt.Sprintf("\n[the body is no text: %s. It could not be kept: the workspace takes no more]\n", what)
+	what := describe(s.got.body)
+	tail := fmt.Sprintf("[the body is no text: %s. It could not be kept: the workspace takes no more]\n", what)
 	if where := s.keep(s.got.body, ending); where != "" {
-		tail = fmt.Sprintf("\n[the body is no text: %s. It is in %s; look into it with bash or code]\n", what, where)
+		tail = fmt.Sprintf("[the body is no text: %s. It is in the workspace file %q]\n", what, where)
 	}
-	s.result.Output = s.head(note) + s.headers(tellingHeaders) + tail
+	s.result.SetParts(s.head(note)+s.headers(tellingHeaders), tail)
 }
 
 // keep puts content into the folder of outputs and gives its path, "" if that is not possible.
@@ -232,27 +230,20 @@ func (s *shown) saveTo(name string) {
 	}
 	if err != nil {
 		bad := s.workspace.fileFailure("save the body to", name, err)
-		bad.Output = s.head("") + "\n" + bad.Output + " The request itself was made and answered."
+		bad.SetParts(s.head(""), bad.Output+" The request itself was made and answered.")
 		*s.result = bad
 		return
-	}
-	how := "look into it with bash or code"
-	if utf8.Valid(s.got.body) {
-		how = "read it with the read tool"
 	}
 	note := ""
 	if s.got.encoding != "" {
 		note = "in the Content-Encoding " + bound(s.got.encoding, 64)
 	}
-	s.result.Output = s.head(note) + s.headers(tellingHeaders) +
-		fmt.Sprintf("\n[saved to %s: %s; %s]\n", display(name), describe(s.media, s.got.body), how)
+	s.result.SetParts(s.head(note)+s.headers(tellingHeaders), fmt.Sprintf("[saved to %s: %s]\n", display(name), describe(s.got.body)))
 }
 
-// describe tells what a content is, in a few words.
-func describe(media string, content []byte) string {
-	if media == "" {
-		media = http.DetectContentType(content)
-	}
+// describe tells what a content is, in a few words. What the server calls it is not among them: this stands in notes.
+func describe(content []byte) string {
 	sum := sha256.Sum256(content)
-	return fmt.Sprintf("%s, %d bytes, sha256 %s", bound(media, 100), len(content), hex.EncodeToString(sum[:]))
+	media, _, _ := strings.Cut(http.DetectContentType(content), ";")
+	return fmt.Sprintf("%s, %d bytes, sha256 %s", media, len(content), hex.EncodeToString(sum[:]))
 }

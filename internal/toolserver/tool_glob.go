@@ -56,7 +56,7 @@ func (w *workspace) globTool(ctx context.Context, j job) toolapi.Result {
 	if err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return interrupted(ctx, "while it looked for files")
 	}
-	return success(g.result(j.limit-noteReserve, err == nil))
+	return noted(g.result(j.limit-noteReserve, err == nil))
 }
 
 // globber walks the folders in which paths can match. It follows no symbolic links below base.
@@ -128,7 +128,7 @@ func (w *workspace) checkPattern(pattern string) error {
 			`The pattern %s is not complete: [ needs ], { needs }, and \ a character after it. Put \ before a character that means itself.`, display(pattern))}
 	case alternatives(pattern) > maxAlternatives:
 		return &pathError{toolapi.CodeInvalidArguments, fmt.Sprintf(
-			"The braces of the pattern stand for more than %d patterns. Search several times, or use bash (find).", maxAlternatives)}
+			"The braces of the pattern stand for more than %d patterns. Search several times, with fewer of them.", maxAlternatives)}
 	}
 	return nil
 }
@@ -218,11 +218,11 @@ func (g *globber) add(local string, isFolder bool) {
 }
 
 // result lists what was found in at most room bytes and a note; all says that nothing was left unseen.
-func (g *globber) result(room int, all bool) string {
+func (g *globber) result(room int, all bool) (paths, notes string) {
 	slices.SortFunc(g.found, func(a, b globbed) int {
 		return cmp.Or(b.changed.Compare(a.changed), strings.Compare(a.path, b.path))
 	})
-	var b strings.Builder
+	var b, n strings.Builder
 	shown := 0
 	for _, f := range g.found[:min(len(g.found), maxGlobbed)] {
 		line := plainName(f.path) + "\n"
@@ -233,13 +233,13 @@ func (g *globber) result(room int, all bool) string {
 		shown++
 	}
 	if len(g.found) == 0 {
-		b.WriteString(toolapi.GlobNothing)
+		n.WriteString(toolapi.GlobNothing)
 	}
 	if shown < len(g.found) {
-		fmt.Fprintf(&b, "[only the %d that changed last of %d are listed; make the pattern narrower]\n", shown, len(g.found))
+		fmt.Fprintf(&n, "[only the %d that changed last of %d are listed; make the pattern narrower]\n", shown, len(g.found))
 	}
 	if !all || g.partly {
-		fmt.Fprintf(&b, "[not everything was looked at: the workspace has too many entries; give a path, or a pattern that begins with folders]\n")
+		fmt.Fprintf(&n, "[not everything was looked at: the workspace has too many entries; give a path, or a pattern that begins with folders]\n")
 	}
-	return b.String()
+	return b.String(), n.String()
 }

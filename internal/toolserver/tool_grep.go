@@ -43,7 +43,7 @@ func (p *processes) grep(ctx context.Context, j job) toolapi.Result {
 		return p.workspace.fileFailure("search", args.Path, err)
 	}
 	if _, err := p.find(grepProgram); err != nil {
-		return failure(toolapi.CodeNotFound, "The program rg (ripgrep) is not in this sandbox's image. Use bash (grep -rn).")
+		return failure(toolapi.CodeNotFound, "The program rg (ripgrep) is not in this sandbox's image, so nothing can be searched for like this.")
 	}
 	if local != "." { // Without a path, paths are shown without "./" before them.
 		options = append(options, "--", local)
@@ -57,7 +57,7 @@ func grepOptions(args toolapi.GrepArgs) ([]string, *toolapi.Result) {
 	var bad toolapi.Result
 	switch {
 	case args.Pattern == "":
-		bad = failure(toolapi.CodeInvalidArguments, "The pattern is empty. Use glob or list to see what files there are.")
+		bad = failure(toolapi.CodeInvalidArguments, "The pattern is empty. Give what to search for.")
 	case strings.ContainsRune(args.Pattern+args.Glob, 0):
 		bad = failure(toolapi.CodeInvalidArguments, invalidNULInArg, "The pattern")
 	case args.Context < 0 || args.Context > maxGrepContext:
@@ -120,18 +120,23 @@ func badPattern(said string) (message string, ok bool) {
 func grepResult(r toolapi.Result) toolapi.Result {
 	switch r.ErrorCode {
 	case "exit_1":
-		return success(grepNothing)
+		return noted("", grepNothing)
 	case "exit_2":
-		text := strings.TrimSuffix(r.Output, "[exit status 2]\n")
-		if message, ok := badPattern(text); ok {
+		found, notes := r.Parts()
+		if message, ok := badPattern(found); ok {
 			return failure(toolapi.CodeInvalidArguments, "ripgrep cannot search for this: %s", message)
 		}
 		r.OK, r.ErrorCode = true, ""
-		r.Output = cmp.Or(text, grepNothing) + "[some files could not be read]\n"
-	case toolapi.CodeTimeout:
-		if i := strings.LastIndex(r.Output, "[timeout: "); i >= 0 {
-			r.Output = r.Output[:i] + "[timeout: the search was ended after 60 seconds; give a path or a glob, or search for less]\n"
+		if found == "" {
+			notes += grepNothing
 		}
+		r.SetParts(found, notes+"[some files could not be read]\n")
+	case toolapi.CodeTimeout:
+		found, notes := r.Parts()
+		if i := strings.Index(notes, timeoutNote); i >= 0 {
+			notes = notes[:i]
+		}
+		r.SetParts(found, notes+"[the search was ended after 60 seconds; give a path or a glob, or search for less]\n")
 	}
 	return r
 }

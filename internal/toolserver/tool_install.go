@@ -86,7 +86,7 @@ func (i *installer) failed(ctx context.Context, err error) toolapi.Result {
 	case cause != nil:
 		return failure(toolapi.CodeInstallFailed, "%v", errInstallTime)
 	case errors.As(err, &why):
-		return failure(why.code, "%s", why.message)
+		return foreignFailure(why.code, "%s", why.message)
 	case errors.Is(err, errPackagesTooLarge):
 		return failure(toolapi.CodeInstallTooLarge, "%v", err)
 	}

@@ -54,11 +54,11 @@ func (w *workspace) listTool(ctx context.Context, j job) toolapi.Result {
 	case ctx.Err() != nil:
 		return interrupted(ctx, "while it listed the folder")
 	case errors.Is(err, errListFull):
-		return successf("%s[there is more: only the first %d entries are listed; list a folder below, or use bash (find, ls)]", l.text.String(), l.entries)
+		return noted(l.text.String(), fmt.Sprintf("[there is more: only the first %d entries are listed; list a folder below]", l.entries))
 	case err != nil:
 		return w.fileFailure("list", args.Path, err)
 	case l.entries == 0:
-		return success("[the folder is empty]")
+		return noted("", "[the folder is empty]")
 	}
 	return success(l.text.String())
 }
@@ -81,7 +81,7 @@ func (l *lister) folder(ctx context.Context, local, shown string) error {
 		return err
 	}
 	for _, e := range entries {
-		if local == "." && e.Name() == ownDir {
+		if local == "." && (e.Name() == ownDir || e.Name() == gitDir) {
 			continue
 		}
 		line := l.line(local, shown, e)

@@ -54,7 +54,7 @@ func (p *processes) oneshotWithin(ctx context.Context, j job, most time.Duration
 	if bad == nil {
 		return oneshotResult(end, timeout, time.Since(began), console, j.limit)
 	}
-	bad.Output = fitOneshot(toolapi.OneshotResult{Error: &toolapi.OneshotError{Code: toolapi.ExecutionError, Message: bad.Output}}, j.limit)
+	bad.SetParts(fitOneshot(toolapi.OneshotResult{Error: &toolapi.OneshotError{Code: toolapi.ExecutionError, Message: bad.Output}}, j.limit), "")
 	return *bad
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -144,6 +145,10 @@ func patchResult(changes []*patchChange) toolapi.Result {
 		}
 		spoilt = spoilt || c.spoilt
 	}
+	refused := failure
+	if first != nil && slices.ContainsFunc(changes, func(c *patchChange) bool { return c.failed != nil && c.failed.code == toolapi.CodeNoMatch }) {
+		refused = foreignFailure // It quotes what the file has instead.
+	}
 	if len(untold) > 0 {
 		fmt.Fprintf(&failed, "Nor does it fit to: %s\n", strings.Join(untold, ", "))
 	}
@@ -151,7 +156,7 @@ func patchResult(changes []*patchChange) toolapi.Result {
 	case first == nil:
 		return success("The patch is applied:\n" + done.String())
 	case done.Len() > 0:
-		return failure(first.code, "A part of the patch is applied:\n%sNot changed, and to be sent again alone:\n%s", done.String(), failed.String())
+		return refused(first.code, "A part of the patch is applied:\n%sNot changed, and to be sent again alone:\n%s", done.String(), failed.String())
 	}
 	what := "The patch does not fit"
 	if first.code == toolapi.CodeInvalidArguments {
@@ -160,7 +165,7 @@ func patchResult(changes []*patchChange) toolapi.Result {
 	if !spoilt {
 		what += ", and nothing was changed"
 	}
-	r := failure(first.code, "%s. %s", what, failed.String())
+	r := refused(first.code, "%s. %s", what, failed.String())
 	r.Retryable = first.retryable && len(changes) == 1
 	return r
 }

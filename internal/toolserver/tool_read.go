@@ -60,7 +60,7 @@ func (w *workspace) readTool(ctx context.Context, j job) toolapi.Result {
 		return w.fileFailure("read", args.Path, syscall.EISDIR)
 	}
 	if info.Size() > maxReadBytes {
-		return failure(toolapi.CodeTooLarge, "%s has %d bytes, and read takes files of up to %d MiB. Use bash (head, tail, sed -n, grep) for a part of it.",
+		return failure(toolapi.CodeTooLarge, "%s has %d bytes, and read takes files of up to %d MiB. A program can show a part of it (head, tail, sed -n).",
 			display(args.Path), info.Size(), maxReadBytes>>20)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
@@ -91,7 +91,7 @@ func (w *workspace) notText(name string, file io.ReadSeeker) toolapi.Result {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return w.fileFailure("read", name, err)
 	}
-	return failure(toolapi.CodeNotText, "%s is not UTF-8 text: %s. Use bash or code to look into it (od -c, iconv, unzip -l).",
+	return failure(toolapi.CodeNotText, "%s is not UTF-8 text: %s. Only a program can look into it (od -c, iconv, unzip -l).",
 		display(name), describeBinary(head.Bytes(), int64(head.Len())+size, hex.EncodeToString(hash.Sum(nil))))
 }
 
@@ -136,20 +136,20 @@ func (p *page) line(text string, length int) {
 
 func (p *page) result(name string) toolapi.Result {
 	last := p.first + p.lines - 1
-	text := p.text.String()
+	text, note := p.text.String(), ""
 	switch {
 	case p.total == 0:
-		return success("[the file is empty]")
+		return noted("", "[the file is empty]")
 	case p.lines == 0 && p.first > p.total:
 		return failure(toolapi.CodeInvalidArguments, "The offset %d is behind the end of %s, which has %d lines.", p.first, name, p.total)
 	case p.cutLine > 0:
-		text = endLine(text) + fmt.Sprintf("[line %d of %d is cut: it has %d bytes; use bash (cut -c, head -c) for the rest of it]", last, p.total, p.cutLine)
+		note = fmt.Sprintf("[line %d of %d is cut: it has %d bytes; the lines after it begin at offset %d]", last, p.total, p.cutLine, last+1)
 	case last < p.total:
-		text = endLine(text) + fmt.Sprintf("[lines %d-%d of %d; continue with offset %d]", p.first, last, p.total, last+1)
+		note = fmt.Sprintf("[lines %d-%d of %d; continue with offset %d]", p.first, last, p.total, last+1)
 	case p.first > 1:
-		text = endLine(text) + fmt.Sprintf("[lines %d-%d of %d; this is the end]", p.first, last, p.total)
+		note = fmt.Sprintf("[lines %d-%d of %d; this is the end]", p.first, last, p.total)
 	}
-	return success(text)
+	return noted(text, note)
 }
 
 // lineRoom is how much of a line is enough to fill the page and to know that there is more.

@@ -28,6 +28,10 @@ func (a *artifacts) saveTool(ctx context.Context, j job) toolapi.Result {
 			"Cannot save %s: its path has invisible characters or more than %d bytes, so nobody could ask for it by its name. Rename it first.",
 			display(args.Path), toolapi.MaxArtifactPath)
 	}
+	if local == toolapi.DiffName {
+		return failure(toolapi.CodeInvalidArguments,
+			"Cannot save %s: under that name the changes in the workspace are kept. Rename the file, or copy it into %s/.", display(args.Path), toolapi.ArtifactDir)
+	}
 	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
 	defer cancel()
 	f, err := a.examine(ctx, local)

@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // A program of the code tool tells the value of its last expression on a pipe of its own, file 3, so that it is not mixed
@@ -73,7 +74,7 @@ func (b *toldBuffer) last() (value, failed *told) {
 
 // valueBlock shows a value in at most room bytes.
 func valueBlock(value *told, room int) string {
-	if value == nil {
+	if value == nil || value.saysNothing() {
 		return ""
 	}
 	const title, note = "[value]\n", "\n… the rest of the value is left out; print it to have all of it …\n"
@@ -82,6 +83,11 @@ func valueBlock(value *told, room int) string {
 		return title + text
 	}
 	return title + firstBytes(text, room-len(title)-len(note)) + note
+}
+
+// saysNothing reports whether a value is null, or lists of nothing else: a loop that prints has one in Python.
+func (t *told) saysNothing() bool {
+	return t.Kind == toldJSON && !t.Cut && strings.Contains(t.Text, "null") && strings.Trim(strings.ReplaceAll(t.Text, "null", ""), "[], \t\n") == ""
 }
 
 // message is what an error says, with its line.

@@ -25,7 +25,7 @@ func TestCodeValue(t *testing.T) {
 		"console without an end":  {js, "process.stdout.write('shown'); 'x'", "shown\n" + value + "\"x\"\n"},
 		"nothing":                 {js, "let x = 5", ""},
 		"undefined":               {js, "console.log(1)", "1\n"},
-		"null":                    {js, "null", value + "null\n"},
+		"null":                    {js, "null", ""},
 		"semicolons and comments": {js, "let x = 5 // five\n// more\nx * 2 // ten\n;;\n/* end */", value + "10\n"},
 		"no semicolon before":     {js, "let f = 5\n;[f].map(x => x + 1)", value + "[6]\n"},
 		"a comment to the end":    {js, "7 // seven", value + "7\n"},
@@ -140,9 +140,10 @@ func TestCodeValueIsBounded(t *testing.T) {
 		"long console":       {js, "console.log('c'.repeat(1e6)); 'v'.repeat(1e6)", "ccc", "[value]\n\"vvv"},
 		"long list":          {py, "list(range(10**6))", "[value]\n[0, 1, 2", "the rest of the value is left out"},
 		"long text":          {py, "print('c' * 10**6)\n'v' * 10**6", "ccc", "[value]\n\"vvv"},
+		"a number":           {py, "[None, 1]", "[value]\n[null, 1]", ""},
 		"flood":              {py, flood, "done", "[value]\n5"},
 		"long and no JSON":   {py, "set(range(10**5))", "[value]\n{0, 1", "left out"},
-		"control characters": {js, "console.log('\\x1b[31m'); new Error('\\x1b[31m\\x00')", "\uFFFD[31m\n[value]\nError", ""},
+		"control characters": {js, "console.log('\\x1b[31m'); new Error('\\x1b[31m\\x00')", "\n[value]\nError", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := s.run(toolapi.ToolCode, toolapi.CodeArgs{Language: test.language, Source: test.source})

@@ -258,18 +258,18 @@ func (w *workspace) fileFailure(doing, name string, err error) toolapi.Result {
 	case errors.As(err, &bad):
 		return failure(bad.code, "%s", bad.message)
 	case errors.Is(err, fs.ErrNotExist):
-		return failure(toolapi.CodeNotFound, "Cannot %s %s: there is no such file or folder. Use list to see what there is.", doing, name)
+		return failure(toolapi.CodeNotFound, "Cannot %s %s: there is no such file or folder. Look first at what is in the folder above it.", doing, name)
 	case escapes(err):
 		return failure(toolapi.CodeOutsideWorkspace,
 			"Cannot %s %s: a symbolic link on the way leads out of the workspace or is absolute. Use a path without that link.", doing, name)
 	case errors.Is(err, syscall.EISDIR):
-		return failure(toolapi.CodeIsDirectory, "Cannot %s %s: it is a folder. Give the path of a file; use list for a folder.", doing, name)
+		return failure(toolapi.CodeIsDirectory, "Cannot %s %s: it is a folder. Give the path of a file.", doing, name)
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
 		return failure(toolapi.CodeNotDirectory, "Cannot %s %s: a part of the path is not a folder.", doing, name)
 	case errors.Is(err, errNotRegular):
 		return failure(toolapi.CodeInvalidArguments, "Cannot %s %s: it is not a regular file but a pipe, socket or device. Use a file.", doing, name)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return failure(toolapi.CodePermission, "Cannot %s %s: its permissions forbid it. Change them with bash (chmod), or use another path.", doing, name)
+		return failure(toolapi.CodePermission, "Cannot %s %s: its permissions forbid it. Change them (chmod), or use another path.", doing, name)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return failure(toolapi.CodeDiskFull, "Cannot %s %s: the workspace is full. Remove files that are no longer needed and try again.", doing, name)
 	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EINVAL):
@@ -278,9 +278,9 @@ func (w *workspace) fileFailure(doing, name string, err error) toolapi.Result {
 	}
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
-		return failure(toolapi.CodeInternal, "Cannot %s %s: the file could not be used. Try again, or use bash.", doing, name)
+		return failure(toolapi.CodeInternal, "Cannot %s %s: the file could not be used. Try again.", doing, name)
 	}
-	r := failure(toolapi.CodeInternal, "Cannot %s %s: %v. Try again, or use bash.", doing, name, errno)
+	r := failure(toolapi.CodeInternal, "Cannot %s %s: %v. Try again.", doing, name, errno)
 	r.Retryable = errno.Temporary() || errno == syscall.ENOMEM
 	return r
 }

@@ -65,7 +65,7 @@ func (g *gitHeader) read(line string) (known bool, err error) {
 		g.hasMade = true
 		g.made, g.madeNever, err = headerName(line)
 	case "old mode ", "new mode ":
-		err = unclear("the permissions of a file cannot be patched. Leave the lines out that begin with \"old mode\" and \"new mode\", and use bash (chmod).")
+		err = unclear("the permissions of a file cannot be patched. Leave the lines out that begin with \"old mode\" and \"new mode\", and change the permissions with chmod.")
 	case "new file mode ":
 		g.created = true
 		g.executable, err = fileMode(rest)
@@ -99,7 +99,7 @@ func fileMode(mode string) (executable bool, err error) {
 	case "100644", "100755":
 		return mode == "100755", nil
 	case "120000":
-		return false, unclear("symbolic links cannot be patched. Use bash (ln, rm).")
+		return false, unclear("symbolic links cannot be patched. They are made with ln, and removed with rm.")
 	}
 	return false, unclearf("the mode %s is not that of a file. It is 100644, or 100755 for a program.", shownName(mode))
 }

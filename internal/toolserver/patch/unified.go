@@ -43,7 +43,7 @@ func (r *reader) nextDiff() error {
 
 // binary is a file of which the diff has no lines.
 func (r *reader) binary() {
-	err := r.errorf("binary files cannot be patched. Leave them out, and write them with bash or code.")
+	err := r.errorf("binary files cannot be patched. Leave them out: a program has to write them.")
 	if len(r.files) > 0 && r.current().git && len(r.current().Hunks) == 0 {
 		r.fail(err)
 		return

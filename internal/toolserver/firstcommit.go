@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/changes"
+	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+)
+
+const (
+	// maxCommittedFiles and maxCommittedBytes bound what the first commit takes. Larger inputs would delay the first call by seconds.
+	maxCommittedFiles = 2000
+	maxCommittedBytes = 64 << 20
+	// firstCommitTimeout bounds the making of it.
+	firstCommitTimeout = 10 * time.Second
+	// lostAndFound is the filesystem's own folder at the top of a volume.
+	lostAndFound = "lost+found"
+	// committedShare is the least of the workspace that remains, in parts of what the files take: a repository takes up to as much again.
+	committedShare = 4
+)
+
+// firstCommitSteps are the calls of git that make the workspace a repository with everything in it, also what a .gitignore names.
+var firstCommitSteps = [][]string{
+	{"init", "-q", "-b", "main", "--template="},
+	{"add", "-A", "-f", "--", ".", ":(exclude)" + ownDir, ":(exclude)" + lostAndFound},
+	{"commit", "-q", "-m", toolapi.FirstCommit},
+}
+
+// firstCommitConfig goes before whatever else git reads. Given files are hostile: they name programs as monitors and as filters.
+var firstCommitConfig = [][2]string{
+	{"core.fsmonitor", "false"},
+	{"core.attributesFile", "/dev/null"},
+	{"core.excludesFile", "/dev/null"},
+	{"commit.gpgSign", "false"},
+	// Nothing that git leaves to itself may go on beside the first call.
+	{"gc.auto", "0"},
+	{"maintenance.auto", "false"},
+}
+
+// firstCommit makes a repository of the files that a run was given, before the first call can change them: git diff shows what the run did.
+// It is made only if the manager asks for it, which knows whether the run has a tool that can use git: a review of a skill has none.
+// It is a service, and no condition: without git, or if anything is in the way, the workspace stays as it was given.
+//
+//	(none) ──asked──► begun ──► done, or failed
+//	  ▲                 │         │
+//	  └── the process ended, or another file is given: what there is of it is removed
+//
+// The state is on disk, or a process that is killed while git runs would leave a part of a repository that nobody dares to remove.
+type firstCommit struct {
+	log *slog.Logger
+	// file has the state, in the state folder. The lane is held for all that follows.
+	file  string
+	state firstCommitState
+}
+
+// firstCommitState is how far the repository got, "" for none.
+type firstCommitState string
+
+const (
+	firstCommitFile                   = "repository"
+	firstCommitBegun firstCommitState = "begun"
+	firstCommitDone  firstCommitState = "done"
+	// firstCommitFailed: it is not tried again for the same files. A volume that is too slow for it would cost each loop its time.
+	firstCommitFailed firstCommitState = "failed"
+)
+
+// openFirstCommit reads what a former process did. The part of a repository that it left behind is removed, unless a call was made
+// since then, which may have made it another one.
+func openFirstCommit(log *slog.Logger, state string, w *workspace, used bool) (*firstCommit, error) {
+	f := &firstCommit{log: log, file: filepath.Join(state, firstCommitFile)}
+	content, err := os.ReadFile(f.file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read how far the repository got: %w", err)
+	}
+	f.state = firstCommitState(content)
+	if f.state == firstCommitBegun && !used {
+		if err := f.remove(w); err != nil {
+			log.Warn("a part of a repository stays in the workspace", "error", err)
+		}
+	}
+	return f, nil
+}
+
+func (f *firstCommit) set(state firstCommitState) error {
+	if err := writeDurably(f.file, []byte(state)); err != nil {
+		return fmt.Errorf("note how far the repository got: %w", err)
+	}
+	f.state = state
+	return nil
+}
+
+// remove removes what there is of the repository, and then the note of it.
+func (f *firstCommit) remove(w *workspace) error {
+	err := w.root.RemoveAll(gitDir)
+	if err == nil {
+		err = os.Remove(f.file)
+	}
+	if err == nil {
+		f.state = ""
+	}
+	return err
+}
+
+// again lets the repository be made again, because another file is about to be given. No call was made.
+func (f *firstCommit) again(w *workspace) error {
+	if f.state == "" {
+		return nil
+	}
+	// A process that ends now leaves a part of it.
+	if err := f.set(firstCommitBegun); err != nil {
+		return err
+	}
+	return f.remove(w)
+}
+
+// make makes the commit, and reports whether it is there. No call was made.
+func (f *firstCommit) make(ctx context.Context, p *processes, given []changes.Given) bool {
+	if f.state != "" {
+		return f.state == firstCommitDone
+	}
+	err := p.mayCommit(ctx, given)
+	if err == nil {
+		err = f.commit(ctx, p)
+	}
+	if err != nil {
+		f.log.Warn("the files that were given are in no repository", "error", err)
+	}
+	return err == nil
+}
+
+func (f *firstCommit) commit(ctx context.Context, p *processes) error {
+	err := f.set(firstCommitBegun)
+	if err != nil {
+		return err
+	}
+	err = p.commitGiven(ctx)
+	if err == nil {
+		err = f.set(firstCommitDone)
+	}
+	if err == nil || errors.Is(context.Cause(ctx), errStopped) {
+		return err // The next process makes it anew.
+	}
+	if removed := f.remove(p.workspace); removed != nil {
+		return errors.Join(err, removed)
+	}
+	return errors.Join(err, f.set(firstCommitFailed))
+}
+
+// makeRepository makes the repository for a manager that knows of a tool that can use it. It goes on when its request ends: who asks
+// again must find it whole.
+func (s *Server) makeRepository(r *request) (any, error) {
+	if !s.enlist() {
+		return nil, errStopped
+	}
+	defer s.running.Done()
+	select {
+	case s.lane <- struct{}{}:
+		defer func() { <-s.lane }()
+	case <-r.fenced:
+		return nil, errStale
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	if s.ledger.highest() != r.epoch {
+		return nil, errStale
+	}
+	if s.ledger.used() || s.mcp.ran() {
+		// What is in the workspace by now is not only what was given.
+		return toolapi.Repository{Made: s.first.state == firstCommitDone}, nil
+	}
+	ctx, cancel := context.WithTimeout(s.base, firstCommitTimeout)
+	defer cancel()
+	ctx, leave := s.processes.disk.enter(ctx)
+	defer leave()
+	made := s.first.make(ctx, s.processes, s.given.Files())
+	if cause := context.Cause(s.base); cause != nil {
+		return nil, cause
+	}
+	return toolapi.Repository{Made: made}, nil
+}
+
+var (
+	errNotCommitted = errors.New("too many or too large")
+	errNotGiven     = errors.New("something is in the workspace that was not given, or nothing was")
+)
+
+// mayCommit reports why there is to be no repository, nil if there is to be one: the workspace has what was given and nothing else. A
+// volume may have what another sandbox left there, and that is no place for a repository that nobody asked for.
+func (p *processes) mayCommit(ctx context.Context, given []changes.Given) error {
+	if _, err := p.find("git"); err != nil {
+		return fmt.Errorf("find git: %w", err)
+	}
+	if err := p.disk.full(); err != nil {
+		return err
+	}
+	if len(given) == 0 {
+		return errNotGiven
+	}
+	c := committable{w: p.workspace, given: make(map[string]bool, len(given)), files: maxCommittedFiles, size: maxCommittedBytes}
+	if most := p.sizes.Workspace; most > 0 {
+		c.files, c.size = min(c.files, int(disk.Inodes(most)/committedShare)), min(c.size, most/committedShare)
+	}
+	for _, g := range given {
+		c.given[g.Path] = true
+	}
+	return c.take(ctx, ".")
+}
+
+func (p *processes) commitGiven(ctx context.Context) error {
+	exe, err := p.find("git")
+	if err != nil {
+		return fmt.Errorf("find git: %w", err)
+	}
+	env, err := p.firstCommitEnv()
+	for _, args := range firstCommitSteps {
+		if err == nil {
+			err = p.firstCommitStep(ctx, exe, args, env)
+		}
+	}
+	return err
+}
+
+// firstCommitEnv is all that git is told for the first commit: nothing of the way out and no credential, and no place in which a given
+// file could be its configuration. With the environment of a call, whose HOME is the workspace, a given .gitconfig ran programs in runs
+// whose tools start none.
+func (p *processes) firstCommitEnv() ([]string, error) {
+	if _, err := p.git.variables(); err != nil { // It writes the hooks.
+		return nil, err
+	}
+	const who, mail, date, nothing = "motor", "motor@sandbox.invalid", "2000-01-01T00:00:00Z", "/dev/null"
+	env := []string{
+		"PATH=" + strings.Join(p.path, string(filepath.ListSeparator)), "TMPDIR=" + p.egress.temp.dir, "LANG=C.UTF-8",
+		"HOME=" + nothing, "XDG_CONFIG_HOME=" + nothing, "GIT_CONFIG_GLOBAL=" + nothing, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1",
+		// Said so, a repository is trusted whoever owns the folder that a volume gives.
+		"GIT_DIR=" + filepath.Join(p.workspace.dir, gitDir),
+		"GIT_AUTHOR_NAME=" + who, "GIT_COMMITTER_NAME=" + who, "GIT_AUTHOR_EMAIL=" + mail, "GIT_COMMITTER_EMAIL=" + mail,
+		"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date,
+	}
+	config := append(slices.Clone(firstCommitConfig), [2]string{"core.hooksPath", p.git.hooksPath()})
+	for i, c := range config {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, c[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, c[1]))
+	}
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(config))), nil
+}
+
+func (p *processes) firstCommitStep(ctx context.Context, exe string, args, env []string) error {
+	said := newCollector(1<<10, func() (io.WriteCloser, error) { return nil, fs.ErrInvalid })
+	end, err := p.execute(ctx, exe, program{name: "git", args: args, env: env, timeout: firstCommitTimeout}, said)
+	if err == nil && (!end.status.Exited() || end.status.ExitStatus() != 0) {
+		err = fmt.Errorf("git %s ended with %d: %q", args[0], end.status, said.head)
+	}
+	return err
+}
+
+// committable is what a commit may still take.
+type committable struct {
+	w     *workspace
+	given map[string]bool
+	files int
+	size  int64
+}
+
+// take takes the files below a folder. The error is errNotCommitted if there is not enough, or if there is a repository already, and
+// errNotGiven if there is another file.
+func (c *committable) take(ctx context.Context, local string) error {
+	entries, more, err := c.w.readFolder(local)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(local, e.Name())
+		if name == ownDir || name == lostAndFound {
+			continue
+		}
+		if c.files--; more || c.files < 0 || e.Name() == gitDir || len(name) > maxPathBytes || ctx.Err() != nil {
+			return errNotCommitted
+		}
+		if e.IsDir() {
+			err = c.take(ctx, name)
+		} else {
+			err = c.takeFile(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *committable) takeFile(name string) error {
+	if !c.given[name] {
+		return errNotGiven
+	}
+	info, err := c.w.root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if c.size -= info.Size(); c.size < 0 {
+		return errNotCommitted
+	}
+	return nil
+}
