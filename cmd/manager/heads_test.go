@@ -55,6 +55,10 @@ func bigStep(final bool) *v1alpha1.MotorStep {
 	}
 }
 
+// withoutCalls compares progress without what takes whole steps, which the controller reads where it needs it: the calls, for the context of a
+// recovery, and what an accepted finish call says.
+var withoutCalls = cmpopts.IgnoreFields(runpolicy.Progress{}, "Calls", "Claimed", "Accepted")
+
 // What the controller shows of a run is the same, whether it reads whole steps or their heads.
 func TestStepHeadIsEnoughForTheController(t *testing.T) {
 	t.Parallel()
@@ -79,7 +83,7 @@ func TestStepHeadIsEnoughForTheController(t *testing.T) {
 		if len(got.DomainRequests) != 1 {
 			t.Errorf("final %t: the requests for domains are %+v", final, got.DomainRequests)
 		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), withoutCalls); diff != "" {
 			t.Errorf("final %t: the head gives another progress (-whole +head):\n%s", final, diff)
 		}
 	}
@@ -115,7 +119,7 @@ func TestStepHeadOfAOneshot(t *testing.T) {
 				t.Errorf("the head has %d bytes of output", n)
 			}
 			want, got := runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*whole}), runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*head})
-			if diff := cmp.Diff(want, got); diff != "" || (got.Final == nil) == (got.Failure == nil) {
+			if diff := cmp.Diff(want, got, withoutCalls); diff != "" || (got.Final == nil) == (got.Failure == nil) {
 				t.Errorf("the head gives another progress (-whole +head):\n%s", diff)
 			}
 		})
@@ -316,7 +320,7 @@ func TestStepHeadOfAnInstallation(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, got := runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*whole}), runpolicy.ReadJournal(run, []v1alpha1.MotorStep{*o.(*v1alpha1.MotorStep)})
-		if diff := cmp.Diff(want, got); diff != "" || (want.Packages == nil) == (name == "installed") {
+		if diff := cmp.Diff(want, got, withoutCalls); diff != "" || (want.Packages == nil) == (name == "installed") {
 			t.Errorf("%s: the head gives another progress (-whole +head):\n%s", name, diff)
 		}
 	}

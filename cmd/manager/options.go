@@ -135,7 +135,7 @@ func (o *options) complete() error {
 	o.builtIn = modelref.Endpoint{
 		BaseURL: strings.TrimSpace(os.Getenv("OPENAI_BASE_URL")),
 		APIKey:  modelref.NewSecret(strings.TrimSpace(os.Getenv("OPENAI_API_KEY"))),
-		Model:   strings.TrimSpace(o.model), TextEnds: true,
+		Model:   strings.TrimSpace(o.model),
 	}
 	if o.builtIn.BaseURL == "" && o.builtIn.APIKey.Reveal() != "" {
 		o.builtIn.BaseURL = defaultBaseURL

@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -36,8 +37,9 @@ func (r *MotorRunReconciler) cleanUp(ctx context.Context, s *scope) (bool, error
 // conclude ends the run if it is over, and its attempt if that is.
 func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, error) {
 	d := r.decide(s)
-	if isTurningPoint(s.run, d) && s.progress.Final == nil && s.progress.Failure == nil {
-		// The cache may not have the step yet that ends the attempt in its own way.
+	if s.progress.Final == nil && (isTurningPoint(s.run, d) || runpolicy.EndsWell(s.run.Status.Ending)) {
+		// The cache may not have the step yet that ends the attempt in its own way. And it has only the heads of steps: whether an end was
+		// accepted, whether a call may be made again, and what the next attempt is told of this one is in whole steps.
 		if err := r.readJournal(ctx, r.Live, s); err != nil {
 			return false, err
 		}
@@ -205,7 +207,7 @@ func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
 	if !r.OK {
 		r.Partial = runpolicy.CutEncoded(p.Partial, maxPartial)
 	}
-	r.Value, r.Packages = p.Value, p.Packages
+	r.Value, r.Packages = cmp.Or(p.Value, e.Value), p.Packages
 	return r
 }
 

@@ -5,6 +5,7 @@ package controller
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -53,6 +54,7 @@ func transitions(before, after *v1alpha1.MotorRun) []transition {
 	if runpolicy.IsSetAside(&after.Status) && !runpolicy.IsSetAside(&before.Status) {
 		list = append(list, transition{corev1.EventTypeWarning, v1alpha1.ReasonSetAside, "Place", runpolicy.CutEncoded(after.Status.Message, maxNote)})
 	}
+	list = append(list, rejectedSkills(before, after)...)
 	for _, t := range toldOf {
 		was, is := changedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
 		if is == nil || nothingYet(is.Reason) {
@@ -67,6 +69,22 @@ func transitions(before, after *v1alpha1.MotorRun) []transition {
 		list = append(list, transition{eventType(t.conditionType, is, after), is.Reason, t.action, runpolicy.CutEncoded(is.Message, maxNote)})
 	}
 	return list
+}
+
+// rejectedSkills tells of the skills that a run which has just ended left behind, and that were not kept.
+func rejectedSkills(before, after *v1alpha1.MotorRun) []transition {
+	if before.Status.Result != nil || after.Status.Result == nil || after.Status.Result.Skills == nil {
+		return nil
+	}
+	var said []string
+	for _, r := range after.Status.Result.Skills.Rejected {
+		said = append(said, fmt.Sprintf("%s: %s", r.Path, r.Message))
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	note := runpolicy.CutEncoded("Not kept as a proposal: "+strings.Join(said, "; "), maxNote)
+	return []transition{{corev1.EventTypeWarning, v1alpha1.EventSkillRejected, "CollectSkills", note}}
 }
 
 // The events of requests to approve a call.

@@ -204,3 +204,14 @@ func TestWhatBecomesOfARunWhoseFileCannotBePut(t *testing.T) {
 		}
 	}
 }
+
+// A run that goes on after a wait has what it had before it: its results are marked from then on only if one of them came in from outside.
+func TestRunIsTaintedByWhatCameIn(t *testing.T) {
+	run := testRun("ns", "run")
+	for from, want := range map[toolapi.Provenance]bool{toolapi.ProvenanceInternal: false, toolapi.ProvenanceUser: false, toolapi.ProvenanceWeb: true} {
+		step := v1alpha1.MotorStep{Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: "a0-s1-c0", Provenance: string(from)}}}}
+		if got, err := (&Engine{}).tainted(t.Context(), run, []v1alpha1.MotorStep{step}); err != nil || got != want {
+			t.Errorf("%s: tainted %t, %v", from, got, err)
+		}
+	}
+}

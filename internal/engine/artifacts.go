@@ -44,6 +44,7 @@ var errCollectTime = errors.New("the time to collect artifacts is over")
 // from the sandbox and is not believed: every file is read, and what is recorded of it is what was read.
 //
 //	list ─► for each: read ─► secret? ─► kept before? ─► ConfigMap or bucket ─► recorded with the step ─► what it replaces goes
+//	diff of the workspace ─┘
 type artifacts struct {
 	box   *sandboxTools
 	known *secrets
@@ -131,11 +132,14 @@ func (a *artifacts) collectAll(ctx context.Context, limit time.Duration) (*v1alp
 	return list, nil
 }
 
-// collect reads and keeps what there is now. An error decides nothing: the same can be tried again. With errCollectTime there may
+// collect reads and keeps what there is now, nil if the run keeps nothing. An error decides nothing: the same can be tried again. With errCollectTime there may
 // be a list that says which files were not read in time.
 func (a *artifacts) collect(ctx context.Context, limit time.Duration) (*v1alpha1.ArtifactList, error) {
 	if !a.box.engine.mayDecide() {
 		return nil, errNoLease
+	}
+	if runpolicy.KeepOf(a.box.run) == v1alpha1.KeepNothing {
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errCollectTime)
 	defer cancel()
@@ -155,6 +159,9 @@ func (a *artifacts) collect(ctx context.Context, limit time.Duration) (*v1alpha1
 			return nil, err
 		}
 		list.Files = append(list.Files, kept)
+	}
+	if err := a.addChanges(ctx, list, room); err != nil {
+		return nil, err
 	}
 	if isOver(ctx) {
 		return list, errCollectTime

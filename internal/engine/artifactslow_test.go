@@ -110,13 +110,19 @@ func toolsAt(t *testing.T, handler http.Handler) *toolclient.Client {
 // artifactsOf gives what collects the artifacts of a run in that sandbox, and a reader of its only step.
 func (s *drippingSandbox) artifactsOf(t *testing.T) (a *artifacts, step func() *v1alpha1.MotorStep) {
 	t.Helper()
+	return artifactsAt(t, s)
+}
+
+// artifactsAt is artifactsOf for a sandbox whose tool server answers as the handler does.
+func artifactsAt(t *testing.T, handler http.Handler) (a *artifacts, step func() *v1alpha1.MotorStep) {
+	t.Helper()
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	tools := toolsAt(t, s)
+	tools := toolsAt(t, handler)
 	run := readyRun()
 	run.UID = "run-uid"
 	first := &v1alpha1.MotorStep{

@@ -197,7 +197,7 @@ func (a *artifacts) recordedAs(path string) v1alpha1.Artifact {
 
 // create makes the ConfigMap of a file, if there is nothing in it that looks like a secret.
 func (a *artifacts) create(ctx context.Context, art *v1alpha1.Artifact, r *reading) (name string, err error) {
-	if _, err := (&secretWatch{known: a.known, rules: true, name: art.Path}).Write(r.content); err != nil {
+	if err := a.secretIn(ctx, art.Path, r.content); err != nil {
 		return "", err
 	}
 	cm := &corev1.ConfigMap{

@@ -22,7 +22,11 @@ type callPolicy struct {
 	// now is the API server's clock, observed what of its time counts.
 	now      func() time.Time
 	observed func() runpolicy.Observed
+	known    *secrets
 }
+
+// maxReason is the most of the reason of a decision that is recorded, in bytes of JSON.
+const maxReason = 2048
 
 // Refuse gives the envelope of a call that the run may not make.
 func (p callPolicy) Refuse(c motorloop.Call) *toolapi.Result {
@@ -51,11 +55,12 @@ func (p callPolicy) Decision(c motorloop.Call, execution string) (motorloop.Appr
 		asked = step.Status.Approvals[i]
 	}
 	a := motorloop.Approval{Execution: execution, CallID: c.ID, ArgsDigest: asked.ArgsDigest, AskedAt: asked.AskedAt.Time}
-	outcome, by := runpolicy.DecideApproval(p.run, step, &asked, p.observed().Shifted(asked.AskedAt.Time, now))
+	outcome, r := runpolicy.DecideApproval(p.run, step, &asked, p.observed().Shifted(asked.AskedAt.Time, now))
 	if outcome == "" {
 		return a, false
 	}
-	a.Outcome, a.By, a.DecidedAt = motorloop.ApprovalOutcome(outcome), by, now.Add(time.Second-1).Truncate(time.Second)
+	a.Reason = runpolicy.CutEncoded(p.known.hide(r.Reason), maxReason)
+	a.Outcome, a.By, a.DecidedAt = motorloop.ApprovalOutcome(outcome), r.RespondedBy, now.Add(time.Second-1).Truncate(time.Second)
 	return a, true
 }
 
@@ -67,6 +72,11 @@ func (p callPolicy) Key(c motorloop.Call) string {
 // Done gives the result of a call whose effect was brought about before.
 func (p callPolicy) Done(c motorloop.Call) *toolapi.Result {
 	return runpolicy.AlreadyDone(p.run, p.entries.AllSteps(), c.ID, c.Tool, c.Arguments)
+}
+
+// Risky reports whether the call may do what cannot be undone.
+func (p callPolicy) Risky(c motorloop.Call) bool {
+	return runpolicy.IsRisky(p.run, c.Tool, c.Arguments)
 }
 
 // unattended says that there is nothing to do for a run that waits for an answer, and how long that stays so by itself: 0

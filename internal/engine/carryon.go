@@ -123,12 +123,13 @@ func (e *Engine) runLoop(
 		return e.runInstall(ctx, l, run, entries, known, log)
 	case v1alpha1.ModeAgentic:
 	}
+	progress := runpolicy.ReadJournal(run, entries.Everything())
 	model, endpoint, err := e.openModel(ctx, l, run, entries, known)
+	model, err = unneeded(model, err, progress)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
 	window := window(endpoint, model)
-	progress := runpolicy.ReadJournal(run, entries.Everything())
 	box, store, err := e.openHands(ctx, l, run, entries, progress, known, log)
 	if err != nil {
 		return motorloop.Outcome{}, err
@@ -152,9 +153,9 @@ func (e *Engine) runLoop(
 		Config:      loopConfig(run, progress, e.apiNow()),
 		Model:       discreetModel{thriftyModel{readableModel{model, &l.history}, &l.history}, known},
 		Tools:       box,
-		Journal:     leasedJournal{entries, e},
+		Journal:     sharedJournal{leasedJournal{entries, e}, box},
 		Domains:     box.domains,
-		Policy:      callPolicy{run: run, entries: entries, now: e.apiNow, observed: e.observed},
+		Policy:      callPolicy{run: run, entries: entries, now: e.apiNow, observed: e.observed, known: known},
 		Credentials: store,
 		Ready:       box.ready,
 		Peer:        box.peer,
@@ -171,8 +172,12 @@ func (e *Engine) runLoop(
 	loop.Config.Tainted, loop.Config.Skill = tainted, box.skill.config(run)
 	loop.Config.Window, loop.Config.TextEnds, loop.Config.UsedTokens = window, endpoint.TextEnds, usedBefore(progress, turns)
 	box.interpose(loop, turns)
+	if loop.Config.WritesSkills {
+		loop.Skills, loop.Tools = skillCheck{e, box, known}, checkingTools{loop.Tools}
+	}
 	loop.Tools = discreetTools{collectingTools{loop.Tools, kept}, known, box.egress.refresh}
-	loop.Config.SettleEach, _ = runpolicy.Once(run, progress, box.domains.bounds)
+	// What was in the background may have been ended just now, and what is allowed once counts since then.
+	loop.Config.SettleEach, _ = runpolicy.Once(run, runpolicy.ReadJournal(run, entries.Everything()), box.domains.bounds)
 	loop.Journal = endingJournal{loop.Journal, box, kept}
 	out, err := loop.Run(ctx, turns, answers(run, entries, known))
 	if err != nil {
@@ -248,17 +253,27 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 		Task:            run.Spec.Task,
 		MaxIterations:   maxIterations(run.Spec.Limits.MaxIterations, attempt.Index),
 		Deadline:        runpolicy.Deadline(run, progress.Answering(now)),
+		TimeLimit:       time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second,
 		RecoveryContext: attempt.RecoveryContext,
 		OnUnknown:       motorloop.UnknownPerson,
 		Accept:          demands(run),
+		Approvals:       runpolicy.MayNeedApproval(run),
 	}
 	if run.Spec.Approval != nil && run.Spec.Approval.OnUnknown == v1alpha1.UnknownTellModel {
 		cfg.OnUnknown = motorloop.UnknownModel
 	}
+	if at := attempt.StartedAt; at != nil {
+		cfg.Date = at.UTC().Format(time.DateOnly)
+	}
 	if run.Spec.Limits.MaxTokens != nil {
 		cfg.MaxTokens = *run.Spec.Limits.MaxTokens
 	}
+	cfg.Keep = motorloop.Keep(runpolicy.KeepOf(run))
 	for _, t := range run.Spec.Tools {
+		if t == toolapi.ToolSaveArtifact && !cfg.Keep.Artifacts() {
+			// It would promise what does not come.
+			continue
+		}
 		cfg.Tools = append(cfg.Tools, string(t))
 	}
 	for _, f := range run.Spec.Files {

@@ -58,5 +58,7 @@ func (p *domainPolicy) Decided(arguments, decision string) *toolapi.Result {
 }
 
 func refusal(code, message string) *toolapi.Result {
-	return &toolapi.Result{ErrorCode: code, Output: message, Provenance: toolapi.ProvenanceInternal}
+	r := &toolapi.Result{ErrorCode: code, Provenance: toolapi.ProvenanceInternal}
+	r.SetParts("", message)
+	return r
 }

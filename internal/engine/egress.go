@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,8 +30,16 @@ type egress struct {
 	engine *Engine
 	run    *v1alpha1.MotorRun
 	known  *secrets
+	// mu guards grant: each call reads it anew when it has ended, and calls that read are made side by side.
+	mu sync.Mutex
 	// grant is what the proxy was told last.
 	grant *grant.Grant
+}
+
+func (w *egress) granted() *grant.Grant {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.grant
 }
 
 // openEgress reads the grant of the run's sandbox, and makes known what it holds before anything of the sandbox or of a
@@ -89,7 +98,9 @@ func (w *egress) read(ctx context.Context) (why string, err error) {
 	if g.RunUID != string(w.run.UID) || g.PodUID != w.run.Status.Sandbox.PodUID || g.TokenHash != grant.HashToken(token) {
 		return "the egress proxy was told of another sandbox or attempt", nil
 	}
+	w.mu.Lock()
 	w.grant = g
+	w.mu.Unlock()
 	w.known.addGrant(g, token)
 	return "", nil
 }
@@ -97,7 +108,7 @@ func (w *egress) read(ctx context.Context) (why string, err error) {
 // refresh learns of values that took the place of others since: what a host sent back may have the new one. A grant that
 // is gone took everything with it that there was to learn.
 func (w *egress) refresh(ctx context.Context) error {
-	if w == nil || len(w.grant.Credentials) == 0 {
+	if w == nil || len(w.granted().Credentials) == 0 {
 		return nil
 	}
 	_, err := w.read(ctx)
@@ -110,7 +121,7 @@ func (w *egress) holds(text []byte) bool {
 		return false
 	}
 	var given secrets
-	given.addGrant(w.grant, w.token())
+	given.addGrant(w.granted(), w.token())
 	return given.hide(string(text)) != string(text)
 }
 
@@ -133,8 +144,8 @@ func (w *egress) request() toolapi.EgressRequest {
 			timeout = DefaultEgressTimeout
 		}
 		r.Token, r.TimeoutMs = w.token(), int32(min(timeout.Milliseconds(), toolapi.MaxEgressTimeoutMs))
-		if w.grant.CA != nil {
-			r.CA = string(w.grant.CA.Cert)
+		if ca := w.granted().CA; ca != nil {
+			r.CA = string(ca.Cert)
 		}
 	}
 	for i := range w.run.Spec.Credentials {
@@ -157,11 +168,12 @@ func (w *egress) standIn(c *v1alpha1.Credential) (string, bool) {
 	if !c.ExposeToSandbox {
 		return grant.Handle(w.engine.Config.EgressKey, string(w.run.UID), w.run.Status.Sandbox.PodUID, c.Name), true
 	}
-	i := slices.IndexFunc(w.grant.Credentials, func(g grant.Credential) bool { return g.Name == c.Name })
+	credentials := w.granted().Credentials
+	i := slices.IndexFunc(credentials, func(g grant.Credential) bool { return g.Name == c.Name })
 	if i < 0 {
 		return "", false
 	}
-	return string(w.grant.Credentials[i].Value.Reveal()), true
+	return string(credentials[i].Value.Reveal()), true
 }
 
 // setEgress tells the tool server the way out and waits until it can be gone, or takes away what a sandbox has left of a

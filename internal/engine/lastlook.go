@@ -88,9 +88,17 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	return closing, nil
 }
 
+// succeeded reports whether the run, or the attempt, ended well. What was decided about the run counts, and its last step need not say it.
+func (k *look) succeeded() bool {
+	if ending := k.run.Status.Ending; ending != nil {
+		return runpolicy.EndsWell(ending)
+	}
+	return k.entries.Succeeded()
+}
+
 // timeLeft is how long the look may take. A look that is taken again has what the one before left of the time.
 func (k *look) timeLeft() time.Duration {
-	left := runpolicy.LookTime(k.entries.Succeeded()) - lookMargin
+	left := runpolicy.LookTime(k.succeeded()) - lookMargin
 	if ending := k.run.Status.Ending; ending != nil {
 		since := ending.Since.Time
 		left -= k.engine.observed().Shifted(since, k.engine.apiNow()).Sub(since)
@@ -153,11 +161,11 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 	k.artifacts = kept
 	// For the skills everything that runs in the sandbox is ended, so they come last.
 	skills := e.newSkillCollector(box, k.known)
-	if !skills.wanted(k.entries.Succeeded()) {
+	if !skills.wanted(k.succeeded()) {
 		return closing, nil
 	}
 	limit := skillsFailedTimeout
-	if k.entries.Succeeded() {
+	if k.succeeded() {
 		limit = skillsTimeout
 	}
 	closing.Skills, err = skills.collect(ctx, limit)
@@ -177,7 +185,7 @@ func (k *look) endAll(ctx context.Context, box *sandboxTools) {
 
 func (k *look) collectFiles(ctx context.Context, kept *artifacts) (closing journal.Closing, err error) {
 	limit := collectFailedTimeout
-	if k.entries.Succeeded() {
+	if k.succeeded() {
 		limit = collectTimeout
 	}
 	list, err := kept.collect(ctx, limit)

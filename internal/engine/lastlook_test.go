@@ -34,3 +34,18 @@ func TestNothingToSee(t *testing.T) {
 		}
 	}
 }
+
+// A look goes by what was decided about the run, where that is decided before the last step says so.
+func TestTheLookKnowsWhetherTheRunSucceeded(t *testing.T) {
+	t.Parallel()
+	box, _ := readingBox(t, false)
+	for reason, want := range map[string]bool{"": false, v1alpha1.ReasonCompleted: true, v1alpha1.ReasonTimeout: false} {
+		run := box.run.DeepCopy()
+		if reason != "" {
+			run.Status.Ending = &v1alpha1.RunEnding{Reason: reason}
+		}
+		if got := (&look{run: run, entries: box.entries}).succeeded(); got != want {
+			t.Errorf("%q: %t", reason, got)
+		}
+	}
+}

@@ -262,6 +262,7 @@ func (s *sandboxTools) refuseMCP(ctx context.Context, c toolapi.Call) (*toolapi.
 		return refusal(toolapi.CodeMCPChanged, fmt.Sprintf("the MCP server %s is not used: %s", server, mcpChangedText)), nil
 	}
 	r := refusal(toolapi.CodeMCPError, fmt.Sprintf("the MCP server %s does not offer this tool now: %s", server, state.Problem))
+	r.SetParts(r.Output, "") // The server's words are in it.
 	r.Provenance = toolapi.ProvenanceWeb
 	return r, nil
 }

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // openModel makes the model of the run's loop. A *motorloop.Outage says that there is none before something is configured.
@@ -35,6 +37,23 @@ func (e *Engine) openModel(
 		})
 	}
 	return model, endpoint, knownAway(model, entries.Turns())
+}
+
+// awayModel is the model of a loop that asks none any more, because the end of its attempt was accepted and only has to be recorded. An outage
+// would keep it from that.
+type awayModel struct{ outage *motorloop.Outage }
+
+// unneeded takes a model that is away for one, where none is asked any more.
+func unneeded(model motorloop.Model, err error, p runpolicy.Progress) (motorloop.Model, error) {
+	if outage, away := errors.AsType[*motorloop.Outage](err); away && p.Accepted != nil {
+		return awayModel{outage}, nil
+	}
+	return model, err
+}
+
+// Complete says that the model is away.
+func (m awayModel) Complete(context.Context, motorloop.Request) (motorloop.Answer, error) {
+	return motorloop.Answer{}, m.outage
 }
 
 // patientModel is a model that is asked for no step before the sandbox is ready.

@@ -61,5 +61,6 @@ func (s *sandboxTools) unserved(c toolapi.Call) (*toolapi.Result, error) {
 		r.Output = fmt.Sprintf("This sandbox was made by an earlier release, in which %s has no argument %s. Nothing was done; call it without.",
 			c.Tool, strings.Join(lacks, " and no "))
 	}
+	r.SetParts("", r.Output)
 	return &r, nil
 }

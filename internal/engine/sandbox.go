@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -38,49 +41,126 @@ type sandboxTools struct {
 	left bool
 	// domains bound what people allow; nil before a loop runs.
 	domains *domainPolicy
+
+	// mu is held while something of this, of the loop or of the journal is used for a call: calls that read are made side by side. It
+	// is not held while the tool server has the call.
+	mu sync.Mutex
+	// flying counts the calls that the tool server has.
+	flying int
+	// failed is why a call could not be made, nil if none has failed.
+	failed error
 }
 
 func (s *sandboxTools) close() { s.client.Close() }
 
 // Call runs one tool call, or gives its stored result.
 func (s *sandboxTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
-	if err := s.awaitOnce(ctx, c); err != nil {
-		return toolapi.Result{}, err
+	refused, err := s.begin(ctx, &c)
+	if err != nil || refused != nil {
+		return orNone(refused), err
 	}
-	if s.restarted || s.egress.exists() || s.mcp != nil {
-		// The tool server can be back before anybody has seen that it was gone.
+	r, err := s.client.Call(ctx, c)
+	return s.end(ctx, c, r, err)
+}
+
+// begin makes everything ready for a call, or gives the result of one that is not made.
+func (s *sandboxTools) begin(ctx context.Context, c *toolapi.Call) (*toolapi.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		// The error of a call ends the loop. Without this each of those that wait here would try for itself whether a sandbox
+		// that is gone answers, one after the other.
+		return nil, s.failed
+	}
+	refused, err := s.prepareFor(ctx, c)
+	s.noteFailed(ctx, err)
+	if err == nil && refused == nil {
+		s.used = true
+		s.flying++
+	}
+	return refused, err
+}
+
+// prepareFor has the sandbox ready for a call, and puts into it what the model only named. It gives the result of one that must not be made.
+func (s *sandboxTools) prepareFor(ctx context.Context, c *toolapi.Call) (*toolapi.Result, error) {
+	if err := s.awaitOnce(ctx, *c); err != nil {
+		return nil, err
+	}
+	if s.mustPrepare(c.Tool) {
 		if err := s.prepareAgain(ctx); err != nil {
-			return toolapi.Result{}, err
+			return nil, err
 		}
 		s.restarted = false
 	}
-	if refused, err := s.refuseMCP(ctx, c); err != nil {
-		return toolapi.Result{}, err
-	} else if refused != nil {
-		return *refused, nil
+	if refused, err := s.refuseMCP(ctx, *c); err != nil || refused != nil {
+		return refused, err
 	}
-	if refused, err := s.unserved(c); err != nil {
-		return toolapi.Result{}, err
-	} else if refused != nil {
-		return *refused, nil
+	if refused, err := s.unserved(*c); err != nil || refused != nil {
+		return refused, err
 	}
 	c.Arguments = s.egress.resolve(c.Arguments)
 	if len(c.Arguments) > toolapi.MaxArgumentsBytes {
-		return toolapi.Result{
+		return &toolapi.Result{
 			ErrorCode: toolapi.CodeTooLarge, Provenance: toolapi.ProvenanceInternal,
 			Output: fmt.Sprintf("with the credentials in them the arguments have more than %d bytes: split the work", toolapi.MaxArgumentsBytes),
 		}, nil
 	}
-	s.used = true
-	r, err := s.client.Call(ctx, c)
+	return nil, nil
+}
+
+// mustPrepare reports whether the tool server is to be asked who it is before a call. What was prepared for a call that it still has holds
+// for those that read beside it: they start no program, and if it ended meanwhile, the call that it had says so.
+func (s *sandboxTools) mustPrepare(tool string) bool {
+	if s.restarted {
+		return true
+	}
+	// It can be back before anybody has seen that it was gone.
+	return (s.egress.exists() || s.mcp != nil) && (s.flying == 0 || !toolapi.OnlyReads(tool))
+}
+
+// end judges what came of a call that the tool server had.
+func (s *sandboxTools) end(ctx context.Context, c toolapi.Call, r toolapi.Result, err error) (toolapi.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flying--
 	if remote, ok := errors.AsType[*toolclient.RemoteError](err); ok && remote.Code == toolapi.ErrCallMismatch && s.egress != nil {
-		return s.found(ctx, c.ID)
+		r, err = s.found(ctx, c.ID)
+	} else if err != nil {
+		err = s.classify(ctx, err)
 	}
-	s.restarted = err == nil && r.ErrorCode == toolapi.CodeOutcomeUnknown
-	if err != nil {
-		return r, s.classify(ctx, err)
+	if slices.Contains(s.entries.Sandbox().Unconfined, v1alpha1.WithoutLandlock) {
+		// Its programs can get at the tool server and speak for it: nothing that it says stands outside of the mark of data.
+		r.NoteBytes = 0
 	}
-	return r, s.lookAtPrograms(ctx, c, r)
+	if err == nil && r.ErrorCode == toolapi.CodeOutcomeUnknown {
+		// Only who prepares it again takes this back. A call beside this one that the next tool server has made says nothing of it.
+		s.restarted = true
+	}
+	if err == nil && s.failed == nil {
+		err = s.lookAtPrograms(ctx, c, r)
+	}
+	s.noteFailed(ctx, err)
+	return r, err
+}
+
+// noteFailed keeps the error of a call, unless it is only that the call was broken off.
+func (s *sandboxTools) noteFailed(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && s.failed == nil {
+		s.failed = err
+	}
+}
+
+// sharedJournal settles no step while a call uses the journal: the loop settles while it waits for calls that read.
+type sharedJournal struct {
+	motorloop.Journal
+	box *sandboxTools
+}
+
+// Settle records what became of a step's calls.
+func (j sharedJournal) Settle(ctx context.Context, t *motorloop.Turn) error {
+	j.box.mu.Lock()
+	defer j.box.mu.Unlock()
+	return j.Journal.Settle(ctx, t)
 }
 
 // found gives the result of a call that was made before with other arguments: a credential that the run exposes has
@@ -93,19 +173,19 @@ func (s *sandboxTools) found(ctx context.Context, id string) (toolapi.Result, er
 	case state.Result == nil:
 		return toolapi.Result{}, fmt.Errorf("the call %s still runs with a former value of a credential: %w", id, errMissing)
 	}
-	s.restarted = state.Result.ErrorCode == toolapi.CodeOutcomeUnknown
 	return *state.Result, nil
 }
 
 // prepareAgain does for a tool server that was started again what ready does, but for the files, which are there. It knows
-// such a one by what it has forgotten. Without the way out that it was told of, the next call would fail in a way that no
-// model could explain.
+// such a one by what it has forgotten, or by a call whose end nobody saw: another call that was made beside that one can be the first of
+// the new tool server, which says then that it is used. Without the way out that it was told of, the next call would fail in a way that
+// no model could explain.
 func (s *sandboxTools) prepareAgain(ctx context.Context) error {
 	hello, err := s.client.Hello(ctx)
 	if err != nil {
 		return s.classify(ctx, err)
 	}
-	if !hello.Used && s.used {
+	if s.restarted || !hello.Used && s.used {
 		p, err := s.proveIsolation(ctx)
 		if err != nil {
 			return err
@@ -168,6 +248,9 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 			return err
 		}
 		if err := s.putFiles(ctx); err != nil {
+			return err
+		}
+		if err := s.makeRepository(ctx); err != nil {
 			return err
 		}
 	}

@@ -107,6 +107,7 @@ func unsearched(e *websearch.Error) *toolapi.Result {
 		code = toolapi.CodeNetwork
 	}
 	r := refusal(code, e.Message)
+	r.SetParts(r.Output, "") // The provider's words may be in it.
 	r.Retryable = e.Passes
 	return r
 }

@@ -138,7 +138,8 @@ func (s *secrets) hideCut(text string) string {
 // hideResult hides the values in what a tool gave. The sandbox wrote all of it: a code or a file name that is a value is
 // none.
 func (s *secrets) hideResult(r toolapi.Result) toolapi.Result {
-	r.Output = s.hideCut(r.Output)
+	data, notes := r.Parts()
+	r.SetParts(s.hideCut(data), s.hide(notes))
 	if s.hide(r.ErrorCode) != r.ErrorCode {
 		r.ErrorCode = toolapi.CodeInternal
 	}

@@ -62,7 +62,9 @@ func (c *skillCollector) propose(ctx context.Context, p proposal, found *skillsF
 	if found.names[p.name] {
 		return "another folder of the workspace is the skill " + p.name + " already", nil
 	}
-	found.names[p.name] = true
+	if found.names[p.name] = true; c.looks {
+		return "", nil
+	}
 	listed, pinned := skill.Listed(p.files), c.box.run.Status.Skill
 	hash := skill.HashOf(listed)
 	own := pinned != nil && pinned.Name == p.name

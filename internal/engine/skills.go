@@ -45,6 +45,8 @@ type skillCollector struct {
 	box   *sandboxTools
 	known *secrets
 	store *skillstore.Store
+	// looks says that nothing is proposed: the run goes on, and is told what would not be.
+	looks bool
 }
 
 func (e *Engine) newSkillCollector(box *sandboxTools, known *secrets) *skillCollector {
@@ -70,7 +72,7 @@ func mayHaveWritten(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) bool {
 // collect proposes what there is now, and says what became of it, nil if there is nothing to say. An error decides nothing: the
 // same can be tried again, and what was proposed already is found to be.
 func (c *skillCollector) collect(ctx context.Context, limit time.Duration) (*v1alpha1.SkillsResult, error) {
-	found := &skillsFound{collector: c, names: map[string]bool{}, folders: map[string]bool{}, left: limit}
+	found := newSkillsFound(c, limit)
 	err := c.gather(ctx, found)
 	_, lost := errors.AsType[*motorloop.Failure](err)
 	switch {
@@ -98,7 +100,14 @@ func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
 			return err
 		}
 		found.places = skill.PlacesOf(found.base)
-		listed, err = c.box.client.Skills(ctx, found.places.Own())
+		list := c.box.client.Skills
+		if c.looks {
+			list = c.box.client.LookAtSkills
+		}
+		listed, err = list(ctx, found.places.Own())
+		if c.looks && errors.Is(err, toolclient.ErrUnsupported) {
+			return err
+		}
 		if _, ok := remoteProblem(err); ok || err == nil {
 			return err
 		}
@@ -116,7 +125,7 @@ func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
 			return err
 		}
 	}
-	if listed.Omitted > 0 {
+	if listed.Omitted > 0 && !c.looks {
 		found.reject(toolapi.SkillsDir, fmt.Sprintf("at least %d further folders were not looked at: %d are the most",
 			min(listed.Omitted, maxOmitted), toolapi.MaxSkillFolders))
 	}
@@ -246,7 +255,7 @@ func (c *skillCollector) readFile(ctx context.Context, local string, f toolapi.S
 		return nil, problemText(toolapi.ProblemTooLarge), nil
 	case err != nil:
 		return nil, "", c.box.classify(ctx, err)
-	case int64(buf.Len()) != f.Size || digest(buf.Bytes()) != f.SHA256:
+	case !c.looks && (int64(buf.Len()) != f.Size || digest(buf.Bytes()) != f.SHA256):
 		return nil, "it changed while it was read", nil
 	}
 	if _, err := (&secretWatch{known: c.known, rules: !seen, name: local}).Write(buf.Bytes()); err != nil {
@@ -269,6 +278,10 @@ type skillsFound struct {
 	// left is what there is of the time to collect.
 	left time.Duration
 	v1alpha1.SkillsResult
+}
+
+func newSkillsFound(c *skillCollector, limit time.Duration) *skillsFound {
+	return &skillsFound{collector: c, names: map[string]bool{}, folders: map[string]bool{}, left: limit}
 }
 
 // within does a part of the collection in the time that is left, and takes from it what that took.

@@ -41,6 +41,8 @@ type toldSandbox struct {
 	// hangs says that the list never comes.
 	hangs bool
 	asked int
+	// features are what it knows, none for a server of the first release.
+	features []string
 	// put are the files that were put there, by their paths, and putting is called with each.
 	put     map[string]string
 	putting func(path string)
@@ -60,7 +62,7 @@ func (s *toldSandbox) has(folder string, files ...string) {
 func (s *toldSandbox) clear() { s.list, s.files = toolapi.Skills{}, map[string]string{} }
 
 func (s *toldSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer, status := any(toolapi.Hello{PodUID: "pod"}), http.StatusOK
+	answer, status := any(toolapi.Hello{PodUID: "pod", Features: s.features}), http.StatusOK
 	name, isFile := strings.CutPrefix(r.URL.Path, toolapi.PathSkills+"/")
 	switch {
 	case r.Method == http.MethodPut:

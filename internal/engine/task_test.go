@@ -132,7 +132,8 @@ func TestLoopConfig(t *testing.T) {
 		return loopConfig(run, runpolicy.ReadJournal(run, entries.AllSteps()), now)
 	}
 	first := motorloop.Config{
-		MaxIterations: 20, OnUnknown: motorloop.UnknownPerson, Deadline: time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC),
+		MaxIterations: 20, OnUnknown: motorloop.UnknownPerson, Deadline: time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC), Keep: motorloop.KeepChanges,
+		TimeLimit: 10 * time.Minute,
 	}
 	if diff := cmp.Diff(first, config(func(*v1alpha1.MotorRun) {})); diff != "" {
 		t.Errorf("the first attempt (-want +got):\n%s", diff)
@@ -143,21 +144,31 @@ func TestLoopConfig(t *testing.T) {
 		run.Spec.Limits.MaxTokens = new(int64(5))
 		run.Spec.Approval = &v1alpha1.RunApproval{OnUnknown: v1alpha1.UnknownTellModel}
 		run.Status.Paused.Seconds = 60
-		run.Status.Attempts = append(run.Status.Attempts, v1alpha1.AttemptStatus{Index: 1, RecoveryContext: "it failed"})
+		run.Status.Attempts = append(run.Status.Attempts, v1alpha1.AttemptStatus{
+			Index: 1, RecoveryContext: "it failed", StartedAt: new(metav1.NewTime(time.Date(2026, 1, 3, 23, 0, 0, 0, time.FixedZone("", -7200)))),
+		})
 	}
 	want := motorloop.Config{
 		Attempt: 1, Task: "do it", Tools: []string{"bash"}, Files: []string{"a"}, MaxIterations: 15, MaxTokens: 5,
 		OnUnknown: motorloop.UnknownModel, RecoveryContext: "it failed", Deadline: time.Date(2026, 1, 1, 0, 11, 0, 0, time.UTC),
-		WritesSkills: true,
+		WritesSkills: true, Keep: motorloop.KeepChanges, TimeLimit: 10 * time.Minute, Date: "2026-01-04",
 	}
 	if diff := cmp.Diff(want, config(retry)); diff != "" {
 		t.Errorf("a retry (-want +got):\n%s", diff)
 	}
 	want = first
-	want.Review, want.Tools, want.Task = true, []string{"read"}, reviewTask
+	want.Review, want.Tools, want.Task, want.Keep = true, []string{"read"}, reviewTask, motorloop.KeepArtifacts
 	review := func(run *v1alpha1.MotorRun) { run.Spec.SkillReview, run.Spec.Tools = true, []v1alpha1.ToolName{"read"} }
 	if diff := cmp.Diff(want, config(review)); diff != "" {
 		t.Errorf("a review (-want +got):\n%s", diff)
+	}
+	want = first
+	want.Keep, want.Tools, want.WritesSkills = motorloop.KeepNothing, []string{"bash"}, true
+	nothing := func(run *v1alpha1.MotorRun) {
+		run.Spec.Keep, run.Spec.Tools = v1alpha1.KeepNothing, []v1alpha1.ToolName{"save_artifact", "bash"}
+	}
+	if diff := cmp.Diff(want, config(nothing)); diff != "" {
+		t.Errorf("a run that keeps nothing (-want +got):\n%s", diff)
 	}
 	reaches := func(proxy string) func(*v1alpha1.MotorRun) {
 		return func(run *v1alpha1.MotorRun) {

@@ -25,7 +25,7 @@ func approvals(recorded []v1alpha1.StepApproval, found []motorloop.Approval) []v
 			})
 		}
 		if r := &all[i]; r.Outcome == "" && a.Outcome != "" {
-			r.Outcome, r.By, r.DecidedAt = v1alpha1.ApprovalOutcome(a.Outcome), a.By, metav1.NewTime(a.DecidedAt)
+			r.Outcome, r.By, r.Reason, r.DecidedAt = v1alpha1.ApprovalOutcome(a.Outcome), a.By, a.Reason, metav1.NewTime(a.DecidedAt)
 		}
 	}
 	return all

@@ -27,12 +27,12 @@ func TestApprovals(t *testing.T) {
 	found := func(outcome motorloop.ApprovalOutcome) motorloop.Approval {
 		a := motorloop.Approval{Execution: "c0", CallID: "c0", ArgsDigest: "sha256:0", AskedAt: noon.Add(time.Minute), Outcome: outcome}
 		if outcome != "" {
-			a.By, a.DecidedAt = "second", noon.Add(2*time.Minute)
+			a.By, a.Reason, a.DecidedAt = "second", "because", noon.Add(2*time.Minute)
 		}
 		return a
 	}
 	late := recorded(v1alpha1.ApprovalDenied)
-	late.By, late.DecidedAt = "second", metav1.NewTime(noon.Add(2*time.Minute))
+	late.By, late.Reason, late.DecidedAt = "second", "because", metav1.NewTime(noon.Add(2*time.Minute))
 	asked := recorded("")
 	asked.AskedAt = metav1.NewTime(noon.Add(time.Minute))
 	for name, tt := range map[string]struct {

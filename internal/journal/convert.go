@@ -104,16 +104,20 @@ func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 		for j := range s.Status.Results {
 			if r := &s.Status.Results[j]; r.CallID == c.ID {
 				t.Results[i] = &toolapi.Result{
-					OK: r.OK, Output: r.Output, OutputFile: r.OutputFile, KeptFile: r.KeptFile, ErrorCode: r.ErrorCode, Retryable: r.Retryable,
+					OK: r.OK, Output: r.Output, NoteBytes: r.NoteBytes, OutputFile: r.OutputFile, KeptFile: r.KeptFile, ErrorCode: r.ErrorCode, Retryable: r.Retryable,
 					Provenance: toolapi.Provenance(r.Provenance), DurationMs: r.DurationMs,
 				}
 			}
 		}
 	}
+	t.Left = motorloop.Left{}
+	if l := s.Status.Left; l != nil {
+		t.Left = motorloop.Left{Time: time.Duration(l.Seconds) * time.Second, Tokens: l.Tokens}
+	}
 	t.Approvals = nil
 	for _, a := range s.Status.Approvals {
 		t.Approvals = append(t.Approvals, motorloop.Approval{
-			Execution: a.Execution, CallID: a.CallID, ArgsDigest: a.ArgsDigest, Outcome: motorloop.ApprovalOutcome(a.Outcome), By: a.By,
+			Execution: a.Execution, CallID: a.CallID, ArgsDigest: a.ArgsDigest, Outcome: motorloop.ApprovalOutcome(a.Outcome), By: a.By, Reason: a.Reason,
 			AskedAt: a.AskedAt.Time, DecidedAt: a.DecidedAt.Time,
 		})
 	}

@@ -37,7 +37,7 @@ type Claim struct {
 	Worker string
 }
 
-// Log is the journal of one attempt, held under a claim. It is used by one goroutine.
+// Log is the journal of one attempt, held under a claim. It is used by one goroutine at a time.
 type Log struct {
 	client client.Client
 	// live reads past the cache, which lags behind and holds only the heads of steps.

@@ -3,7 +3,9 @@
 package journal
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -24,6 +26,7 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn, now time.Time) {
 	st := v1alpha1.MotorStepStatus{
 		Phase: v1alpha1.StepSettled, Unknown: unknown(s.Status.Unknown, t.Unknown), Approvals: approvals(s.Status.Approvals, t.Approvals),
 		Artifacts: s.Status.Artifacts, Skills: s.Status.Skills, Closed: s.Status.Closed, Background: s.Status.Background,
+		Left: cmp.Or(s.Status.Left, leftSpec(t.Left)),
 	}
 	times := timesOf(s, t, recorded, st, now)
 	ok := 0
@@ -54,6 +57,14 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn, now time.Time) {
 	s.Status = st
 }
 
+// leftSpec is what is left as a step has it, nil if nothing is known.
+func leftSpec(l motorloop.Left) *v1alpha1.StepLeft {
+	if l == (motorloop.Left{}) {
+		return nil
+	}
+	return &v1alpha1.StepLeft{Seconds: int32(min(l.Time/time.Second, math.MaxInt32)), Tokens: l.Tokens}
+}
+
 // openPhase is the phase of a step with a call that has no result.
 func openPhase(st v1alpha1.MotorStepStatus, callID string) v1alpha1.StepPhase {
 	if lastUnknown(st.Unknown, callID) != nil || st.Phase == v1alpha1.StepOutcomeUnknown {
@@ -77,10 +88,14 @@ func unknown(recorded []v1alpha1.UnknownExecution, found []motorloop.Unknown) []
 }
 
 func resultSpec(c motorloop.Call, r *toolapi.Result) v1alpha1.ToolResult {
-	return v1alpha1.ToolResult{
+	res := v1alpha1.ToolResult{
 		CallID: c.ID, OK: r.OK, Output: text.CutBytes(r.Output, toolapi.MaxOutputBytes), OutputFile: r.OutputFile, KeptFile: r.KeptFile, ErrorCode: text.CutBytes(r.ErrorCode, 64),
 		Retryable: r.Retryable, Provenance: string(r.Provenance),
 	}
+	if _, notes := r.Parts(); res.Output == r.Output {
+		res.NoteBytes = int32(len(notes))
+	}
+	return res
 }
 
 // callTimes say what the time of a call was spent on: its work, or for ask_user the person's answer, and a person's decisions

@@ -127,7 +127,7 @@ func (t *Turn) judgement() *toolapi.Result {
 		fmt.Fprintf(&b, "\n[check %d of %d] %s\n%s", i+1, len(t.Calls), head(checkedCommand(c)), RenderResult(t.Results[i]))
 	}
 	if !t.failed() {
-		return tryAgain(fmt.Sprintf("%d of %d checks did not come to their end, which was not their doing. Call finish again.%s", failed, len(t.Calls), b.String()))
+		return tryAgain(fmt.Sprintf("%d of %d checks did not come to their end, which was not their doing. A call of finish makes them again.%s", failed, len(t.Calls), b.String()))
 	}
 	return refusal(CodeNotAccepted, fmt.Sprintf("%d of %d checks failed. Mend the cause, and call finish again.%s", failed, len(t.Calls), b.String()))
 }
@@ -161,16 +161,29 @@ func judged(turns []*Turn) []*Turn {
 // acceptanceFailed finds that the model went on to claim what does not hold, or that a check may not be made.
 func acceptanceFailed(_ Config, turns []*Turn) *Failure {
 	f := &Failure{Category: Incomplete, Reason: ReasonAcceptanceFailed, Retryable: true}
-	times := 0
-	var last *toolapi.Result
 	for _, t := range turns {
-		if t.Checks && t.Settled() {
-			if i := slices.IndexFunc(t.Results, isRefusedCheck); i >= 0 {
-				f.Message = fmt.Sprintf("The check %s was not approved (code %s), so nobody can tell whether the task is done.",
-					quoted(checkedCommand(t.Calls[i])), t.Results[i].ErrorCode)
-				return f
-			}
-			if t.failed() {
+		if !t.Checks || !t.Settled() {
+			continue
+		}
+		if i := slices.IndexFunc(t.Results, isRefusedCheck); i >= 0 {
+			f.Message = fmt.Sprintf("The check %s was not approved (code %s), so nobody can tell whether the task is done.",
+				quoted(checkedCommand(t.Calls[i])), t.Results[i].ErrorCode)
+			return f
+		}
+	}
+	times, last := refusedFinishes(turns)
+	if times < maxRefusedFinishes {
+		return nil
+	}
+	f.Message = fmt.Sprintf("The model called finish %d times, and what must hold did not. Last: %s", times, cut(last.Output, maxSaid, 2*maxSaid, "…"))
+	return f
+}
+
+// refusedFinishes counts the finish calls that were not accepted for what does not hold, and gives what the model was told last.
+func refusedFinishes(turns []*Turn) (times int, last *toolapi.Result) {
+	for _, t := range turns {
+		if t.Checks {
+			if t.Settled() && t.failed() {
 				times, last = times+1, t.judgement()
 			}
 			continue
@@ -181,11 +194,7 @@ func acceptanceFailed(_ Config, turns []*Turn) *Failure {
 			}
 		}
 	}
-	if times < maxRefusedFinishes {
-		return nil
-	}
-	f.Message = fmt.Sprintf("The model called finish %d times, and what must hold did not. Last: %s", times, cut(last.Output, maxSaid, 2*maxSaid, "…"))
-	return f
+	return times, last
 }
 
 // lastClaim is the summary of the last finish call, "" if there is none that can be read.

@@ -13,14 +13,8 @@ import (
 // restart comes to the same one.
 const againSuffix = "-t"
 
-// onlyReads says whether a call of the tool changes nothing at all, wherever it is made.
-func onlyReads(tool string) bool {
-	switch tool {
-	case toolapi.ToolRead, toolapi.ToolList, toolapi.ToolGlob, toolapi.ToolGrep, toolapi.ToolSearchWeb:
-		return true
-	}
-	return false
-}
+// onlyReads reports whether a call of the tool changes nothing at all, wherever it is made.
+func onlyReads(tool string) bool { return toolapi.OnlyReads(tool) || tool == toolapi.ToolSearchWeb }
 
 // onceMore makes a call that only reads once more if its failure may pass: the model would do the same, for the price of an answer. What
 // comes then is the result, unless its end was not seen.

@@ -40,6 +40,19 @@ func (w *world) mustAsk(t *testing.T, answers map[string]string, callID, executi
 	}
 }
 
+// The result of an approved call says that a person approved it.
+func TestApprovedCallsAreTold(t *testing.T) {
+	t.Parallel()
+	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
+	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
+	p.said["a0-s1-c0"] = "Approve"
+	w.mustWait(t, nil, "")
+	const told = "\n[the person approved this call]"
+	if msgs := Transcript(w.loop.Config, w.journal.load()[:1]); !strings.Contains(msgs[len(msgs)-1].Content, told) {
+		t.Errorf("told %q", msgs[len(msgs)-1].Content)
+	}
+}
+
 func TestApproval(t *testing.T) {
 	const id = "a0-s1-c1"
 	for name, tt := range map[string]struct {

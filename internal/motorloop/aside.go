@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -42,14 +43,14 @@ const partialPrompt = `You carried out a task by calling tools in a sandbox, and
 const hintPrompt = `An attempt to carry out a task by calling tools in a sandbox has failed. You advise the person who decides about another attempt.
 
 ` + asideRules + `
-- Write one paragraph of at most 100 words: what most likely went wrong, and what the next attempt is to do differently.
+- Write one paragraph of at most 100 words: what most likely went wrong, with the commands and outputs that show it, and what the next attempt is to do differently.
 - Say so if you cannot tell.`
 
 const (
 	// summaryRecord, partialRecord and hintRecord are about how many bytes the record of a request takes.
 	summaryRecord = 24 << 10
 	partialRecord = 32 << 10
-	hintRecord    = 4 << 10
+	hintRecord    = 16 << 10
 	// hintTask is what a hint is told of the task, hintTurns of how many of the last turns with calls.
 	hintTask  = 2 << 10
 	hintTurns = 5
@@ -190,9 +191,27 @@ func retellCall(c Call, res *toolapi.Result, share int) retoldCall {
 	default:
 	}
 	retold.OK, retold.Error, retold.File = res.OK, res.ErrorCode, res.OutputFile
-	retold.Output = cut(res.Output, room, room, "…")
+	retold.Output = ends(res.Output, room)
 	if retold.Output != res.Output {
 		retold.Bytes, retold.File = len(res.Output), cmp.Or(res.OutputFile, res.KeptFile)
 	}
 	return retold
+}
+
+// ends is a text without its middle if it has more than size bytes: what a program printed last says as much as what it printed first.
+func ends(s string, size int) string {
+	const mark = " … "
+	if len(s) <= size && encodedLen(s) <= size {
+		return s
+	}
+	half := (size - len(mark)) / 2
+	begin := len(s)
+	for room := half; begin > 0; {
+		c, n := utf8.DecodeLastRuneInString(s[:begin])
+		if room -= max(n, encodedRune(c)); room < 0 {
+			break
+		}
+		begin -= n
+	}
+	return cut(s, half, half, "") + mark + s[begin:]
 }

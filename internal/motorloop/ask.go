@@ -3,6 +3,7 @@
 package motorloop
 
 import (
+	"slices"
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -30,10 +31,22 @@ func answerQuestions(t *Turn, answers map[string]string) (waiting *Call, answere
 		}
 		t.Results[i] = &toolapi.Result{
 			OK:         true,
-			Output:     cut(strings.ToValidUTF8(answer, "\uFFFD"), toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
+			Output:     cut(replied(t.Calls[i], strings.ToValidUTF8(answer, "\uFFFD")), toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
 			Provenance: toolapi.ProvenanceUser,
 		}
 		answered = true
 	}
 	return waiting, answered
+}
+
+// replied is the answer to a question, word for word, with how it came: a bare number or word could be taken for data.
+func replied(c Call, answer string) string {
+	how := "The person replied: "
+	if q, err := ParseQuestion(c); err == nil && len(q.Options) > 0 {
+		how = "The person replied, with none of the options: "
+		if slices.Contains(q.Options, strings.TrimSpace(answer)) {
+			how = "The person chose an option: "
+		}
+	}
+	return how + answer
 }

@@ -46,12 +46,12 @@ func commandOf(c Call) string {
 	return string(shown)
 }
 
-// withNotes adds the notes of a turn to its last message: what came of it is told before the model decides again.
-func withNotes(t *Turn, msgs []Message) []Message {
-	if len(t.Notes) == 0 || len(msgs) == 0 {
+// withNotes adds notes to the last message of a turn: what came of it is told before the model decides again.
+func withNotes(notes []string, msgs []Message) []Message {
+	if len(notes) == 0 || len(msgs) == 0 {
 		return msgs
 	}
 	last := &msgs[len(msgs)-1]
-	last.Content = strings.TrimSuffix(last.Content, "\n") + "\n" + strings.Join(t.Notes, "\n")
+	last.Content = strings.TrimSuffix(last.Content, "\n") + "\n" + strings.Join(notes, "\n")
 	return msgs
 }

@@ -17,7 +17,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// CodeTooManyCalls is the error code of the calls of an answer after the first toolapi.MaxCalls.
+// CodeTooManyCalls is the error code of the calls of an answer that are more than it may have: toolapi.MaxCalls, or toolapi.MaxReads if all
+// of them only read.
 const CodeTooManyCalls = "too_many_calls"
 
 // CallID is the identity of call n (from 0) of step index (from 1) of an attempt (from 0). The sandbox runs an ID at
@@ -31,6 +32,7 @@ func CallID(attempt, index int32, n int) string {
 // which all after it wait, or a question or a request, when the other calls are settled.
 func (r *run) carryOut(ctx context.Context) (*waiting, error) {
 	t := r.turns[len(r.turns)-1]
+	defer r.readAhead(ctx, t)()
 	for i := range t.Calls {
 		if t.Results[i] != nil {
 			continue
@@ -119,6 +121,7 @@ func (r *run) settle(ctx context.Context, t *Turn) error {
 	if !r.unrecorded {
 		return nil
 	}
+	r.noteLeft(t)
 	if err := r.journal.Settle(ctx, t); err != nil {
 		return err
 	}
@@ -160,13 +163,7 @@ func (r *run) execute(ctx context.Context, t *Turn, c *Call, id string) (*toolap
 	if err := r.gate.wait(ctx); err != nil {
 		return nil, err
 	}
-	res, err := r.tools.Call(ctx, toolapi.Call{
-		ID:             id,
-		Tool:           c.Tool,
-		Arguments:      json.RawMessage(objectOrEmpty(c.Arguments)),
-		MaxOutputBytes: int32(maxOutput(t, c.Tool)),
-		IdempotencyKey: r.key(c),
-	})
+	res, err := r.call(ctx, t, c, id)
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +173,30 @@ func (r *run) execute(ctx context.Context, t *Turn, c *Call, id string) (*toolap
 	return r.marked(t, c, res), nil
 }
 
+// call makes one call, or waits for it if it is being made already.
+func (r *run) call(ctx context.Context, t *Turn, c *Call, id string) (toolapi.Result, error) {
+	if begun := r.ahead[id]; begun != nil {
+		delete(r.ahead, id)
+		e := <-begun
+		return e.result, e.err
+	}
+	return r.tools.Call(ctx, r.request(t, c, id))
+}
+
+func (r *run) request(t *Turn, c *Call, id string) toolapi.Call {
+	return toolapi.Call{
+		ID:             id,
+		Tool:           c.Tool,
+		Arguments:      json.RawMessage(objectOrEmpty(c.Arguments)),
+		MaxOutputBytes: int32(maxOutput(t, c.Tool)),
+		IdempotencyKey: r.key(c),
+	}
+}
+
 // marked is a result of the sandbox, or of a search, as it is recorded.
 func (r *run) marked(t *Turn, c *Call, res toolapi.Result) *toolapi.Result {
 	if r.carriesWeb(c.Tool, res.OK) {
-		// The sandbox says so too, but it is not for the sandbox to say that its output can be trusted.
+		// The sandbox says so too, but it is not for the sandbox to say that its output can be trusted, be it by calling all of it notes.
 		res.Provenance = toolapi.ProvenanceWeb
 	}
 	return cleanResult(res, outputShare(t))
@@ -215,9 +232,11 @@ func (r *run) refuse(i int) *toolapi.Result {
 	c := &t.Calls[i]
 	offered := r.cfg.offered(r.catalog)
 	switch {
-	case i >= toolapi.MaxCalls:
+	case i >= t.maxCalls():
 		return refusal(CodeTooManyCalls, fmt.Sprintf(
-			"only the first %d calls of an answer are carried out: make this one again in your next answer", toolapi.MaxCalls))
+			"this call was not made. Only the first %d calls of an answer are, or %d if all of them are of tools that only read: "+
+				"make it again in your next answer, like those after the first %d, which are not shown",
+			toolapi.MaxCalls, toolapi.MaxReads, maxRecordedCalls))
 	case strings.HasSuffix(c.Arguments, argumentsCutMark):
 		return refusal(toolapi.CodeTooLarge, fmt.Sprintf(
 			"the arguments of one call may have %d bytes, those of all calls of an answer together not much more: "+
@@ -282,12 +301,20 @@ var errorCodePattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
 // cleanResult makes a result of the sandbox fit to be recorded and shown. The sandbox is hostile: a result that says
 // it comes from the user, or whose error code is a sentence, or that is larger than was asked for, is put right here.
 func cleanResult(res toolapi.Result, share int) *toolapi.Result {
-	whole := strings.ToValidUTF8(res.Output, "\uFFFD")
-	if output := cut(whole, toolapi.MaxOutputBytes, share, outputCutMark); output != whole {
+	data, notes := res.Parts()
+	if encodedLen(notes) > share/2 {
+		data, notes = res.Output, ""
+	}
+	room, encoded := toolapi.MaxOutputBytes, share
+	if notes != "" { // They begin with a new line.
+		room, encoded = room-len(notes)-1, encoded-encodedLen(notes)-2
+	}
+	whole := strings.ToValidUTF8(data, "\uFFFD")
+	if output := cut(whole, room, encoded, outputCutMark); output != whole {
 		res = *cutShort(&res)
 		whole = output
 	}
-	res.Output = whole
+	res.SetParts(whole, notes)
 	if res.Provenance != toolapi.ProvenanceWeb {
 		res.Provenance = toolapi.ProvenanceInternal
 	}

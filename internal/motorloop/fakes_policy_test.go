@@ -15,6 +15,8 @@ import (
 type fakePolicy struct {
 	journal *fakeJournal
 	said    map[string]string
+	// reasons are what people say of their decisions.
+	reasons map[string]string
 	// over has the executions for whose approval there is no more time.
 	over map[string]bool
 	now  func() time.Time
@@ -43,7 +45,7 @@ func (p *fakePolicy) Decision(c Call, execution string) (Approval, bool) {
 		now = p.now()
 	}
 	a := Approval{Execution: execution, CallID: c.ID, ArgsDigest: "digest of " + c.Arguments, AskedAt: now}
-	for _, t := range p.journal.load() {
+	for _, t := range p.journal.seen() {
 		if recorded, ok := t.approval(execution); ok {
 			a.AskedAt = recorded.AskedAt
 		}
@@ -59,6 +61,9 @@ func (p *fakePolicy) Decision(c Call, execution string) (Approval, bool) {
 		return a, false
 	}
 	a.DecidedAt = now
+	if a.Outcome != ApprovalExpired {
+		a.Reason = p.reasons[execution]
+	}
 	return a, true
 }
 
@@ -69,9 +74,11 @@ func (p *fakePolicy) Key(c Call) string {
 	return ""
 }
 
+func (p *fakePolicy) Risky(c Call) bool { return strings.Contains(c.Arguments, "risky") }
+
 // Done knows what is recorded, like the real one.
 func (p *fakePolicy) Done(c Call) *toolapi.Result {
-	for _, t := range p.journal.load() {
+	for _, t := range p.journal.seen() {
 		for i, other := range t.Calls {
 			res := t.Results[i]
 			switch {

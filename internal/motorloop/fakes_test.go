@@ -154,6 +154,9 @@ type fakeSandbox struct {
 	fault fault
 	epoch int64
 	ready bool
+	// mu makes one call after the other of those that a loop makes side by side, and has the loop's journal wait for them meanwhile, as what
+	// is behind both is shared. Another loop that a fault starts has its own: the one before is inside an operation until it has ended.
+	mu *sync.Mutex
 	*sandboxState
 }
 
@@ -166,12 +169,14 @@ type sandboxState struct {
 }
 
 func newSandbox(behave func(toolapi.Call) toolapi.Result) *fakeSandbox {
-	return &fakeSandbox{fault: noFault, epoch: 1, ready: true, sandboxState: &sandboxState{
+	return &fakeSandbox{fault: noFault, epoch: 1, ready: true, mu: &sync.Mutex{}, sandboxState: &sandboxState{
 		behave: behave, ledger: map[string]toolapi.Result{}, requests: map[string]toolapi.Call{},
 	}}
 }
 
 func (s *fakeSandbox) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := s.fault(ctx, "tool: before"); err != nil {
 		return toolapi.Result{}, err
 	}
@@ -212,6 +217,8 @@ func (s *fakeSandbox) executedIDs() []string {
 type fakeJournal struct {
 	fault fault
 	epoch int64
+	// mu is the sandbox's.
+	mu *sync.Mutex
 	*store
 }
 
@@ -225,6 +232,8 @@ type store struct {
 var errMovedOn = errors.New("the journal has moved on")
 
 func (j *fakeJournal) Append(ctx context.Context, t *Turn) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if err := j.fault(ctx, "append: before"); err != nil {
 		return err
 	}
@@ -243,6 +252,8 @@ func (j *fakeJournal) Append(ctx context.Context, t *Turn) error {
 }
 
 func (j *fakeJournal) Settle(ctx context.Context, t *Turn) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if err := j.fault(ctx, "settle: before"); err != nil {
 		return err
 	}
@@ -253,6 +264,10 @@ func (j *fakeJournal) Settle(ctx context.Context, t *Turn) error {
 			t.Results[i] = res
 		}
 	}
+	if there.Left == (Left{}) {
+		there.Left = t.Left
+	}
+	t.Left = there.Left
 	for _, u := range t.Unknown {
 		if !slices.ContainsFunc(there.Unknown, func(o Unknown) bool { return o.Execution == u.Execution }) {
 			there.Unknown = append(there.Unknown, u)
@@ -267,6 +282,13 @@ func (j *fakeJournal) Settle(ctx context.Context, t *Turn) error {
 	t.Approvals = there.Approvals
 	j.stored[t.Index-1] = encode(t)
 	return j.fault(ctx, "settle: after")
+}
+
+// seen is load for a loop that may have calls on their way.
+func (j *fakeJournal) seen() []*Turn {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.load()
 }
 
 func encode(t *Turn) []byte {
@@ -321,13 +343,27 @@ func newCallingWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi
 		cfg.Tools = []string{toolapi.ToolBash, toolapi.ToolRead, toolapi.ToolWrite}
 	}
 	cfg.Task = "the task"
+	sandbox := newSandbox(behave)
 	w := &world{
 		model:   &fakeModel{t: t, answers: answers, fault: noFault, asked: map[string]int{}},
-		sandbox: newSandbox(behave),
-		journal: &fakeJournal{fault: noFault, epoch: 1, store: &store{}},
+		sandbox: sandbox,
+		journal: &fakeJournal{fault: noFault, epoch: 1, mu: sandbox.mu, store: &store{}},
 	}
 	w.loop = &Loop{Config: cfg, Model: w.model, Tools: w.sandbox, Journal: w.journal}
 	return w
+}
+
+// granted are the tools that the answers call, and no others: a run without any can succeed with its first word.
+func granted(answers []Answer) []string {
+	names := []string{}
+	for _, a := range answers {
+		for _, c := range a.Calls {
+			if c.Tool != toolapi.ToolFinish && !slices.Contains(names, c.Tool) {
+				names = append(names, c.Tool)
+			}
+		}
+	}
+	return names
 }
 
 func (w *world) run(ctx context.Context, answers map[string]string) (Outcome, error) {

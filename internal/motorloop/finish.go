@@ -84,10 +84,38 @@ func (r *run) judge(ctx context.Context, t *Turn, i int) (*toolapi.Result, error
 	if err != nil {
 		return nil, err
 	}
+	if why == "" && args.Status == toolapi.FinishSucceeded && r.unbegun(t) {
+		return refusal(CodeNotFinished, unbegunText), nil
+	}
+	if why == "" {
+		why, err = r.skillProblems(ctx, &t.Calls[i], args.Status)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if why != "" {
 		return refusal(CodeNotAccepted, why), nil
 	}
 	return &toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal}, nil
+}
+
+// unbegunText refuses a success that is claimed before any tool was called.
+const unbegunText = "no tool was called yet, so nothing was looked at, done or checked. Do what the task needs. If it needs no tool, call finish again"
+
+// unbegun reports whether the turn is the first of the attempt that has calls, and has none but finish, where tools are granted. A model
+// that claims success with its first word has done nothing, or had nothing to do: the claim is refused once. Demands of the task need no
+// such refusal, since they are checked.
+func (r *run) unbegun(t *Turn) bool {
+	works := func(tool string) bool { return tool != toolapi.ToolFinish && !toolapi.WaitsForPerson(tool) }
+	if r.cfg.TextEnds || r.cfg.Accept.any() || len(r.cfg.MCPServers) == 0 && !slices.ContainsFunc(r.cfg.Tools, works) {
+		return false
+	}
+	for _, turn := range r.turns {
+		if turn.Index < t.Index && len(turn.Calls) > 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(t.Calls, func(c Call) bool { return c.Tool != toolapi.ToolFinish })
 }
 
 // tryAgain is the result of a finish call that something else than the model kept from counting. Its repetition is no circle.
@@ -149,6 +177,16 @@ func (t *Turn) accepted() *toolapi.FinishArgs {
 		return nil
 	}
 	return &args
+}
+
+// FinishedFiles are the files that the finish call named which ended the attempt, nil if none did.
+func FinishedFiles(turns []*Turn) []string {
+	for _, t := range slices.Backward(turns) {
+		if args := t.accepted(); args != nil {
+			return args.Files
+		}
+	}
+	return nil
 }
 
 // finished is the outcome of an attempt whose last turn has an accepted finish call.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,7 +100,7 @@ func TestFinish(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newCallingWorld(t, Config{}, inWorkspace("there"), tt.answers...)
+			w := newCallingWorld(t, Config{Tools: granted(tt.answers)}, inWorkspace("there"), tt.answers...)
 			out := mustRun(t, w, nil)
 			got, said := string(out.Kind), out.Summary
 			if out.Failure != nil {
@@ -125,6 +126,39 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// A success that is claimed before any tool was called is refused once.
+func TestSuccessWithTheFirstWord(t *testing.T) {
+	t.Parallel()
+	const ok = toolapi.FinishSucceeded
+	lie := says("", finish(ok, "I wrote it, and all tests pass."))
+	for name, tt := range map[string]struct {
+		cfg     Config
+		answers []Answer
+		codes   string
+	}{
+		"a lie":                {answers: []Answer{lie, says("", write("a")), lie}, codes: "not_finished ok ok"},
+		"it needs no tool":     {answers: []Answer{lie, lie}, codes: "not_finished ok"},
+		"a missing file":       {answers: []Answer{says("", finish(ok, "See a.", "a")), lie}, codes: "not_accepted ok"},
+		"after text":           {answers: []Answer{says("It is 4."), lie, lie}, codes: "not_finished ok"},
+		"two at once":          {answers: []Answer{says("", lie.Calls[0], lie.Calls[0]), lie}, codes: "not_finished not_finished ok"},
+		"with other calls":     {answers: []Answer{says("", write("a"), lie.Calls[0])}, codes: "ok ok"},
+		"a failure":            {answers: []Answer{says("", finish(toolapi.FinishFailed, "No."))}, codes: "ok"},
+		"no tools are granted": {cfg: Config{Tools: []string{}}, answers: []Answer{lie}, codes: "ok"},
+		"nor but of people":    {cfg: Config{Tools: []string{toolapi.ToolAskUser}}, answers: []Answer{lie}, codes: "ok"},
+		"a server has tools":   {cfg: Config{Tools: []string{}, MCPServers: []MCPServer{{Name: "files"}}}, answers: []Answer{lie, lie}, codes: "not_finished ok"},
+		"a proof is demanded":  {cfg: Config{Accept: Acceptance{Files: []string{"there"}}}, answers: []Answer{lie}, codes: "ok"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newCallingWorld(t, tt.cfg, inWorkspace("there"), tt.answers...)
+			mustRun(t, w, nil)
+			if d := cmp.Diff(tt.codes, codesOf(w.journal.load())); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 // A manager that ends between the judgement of a finish call and the record of the end leaves both to the next one.
 func TestFinishIsRecordedOnce(t *testing.T) {
 	t.Parallel()
@@ -132,7 +166,7 @@ func TestFinishIsRecordedOnce(t *testing.T) {
 	for _, point := range []string{"settle: before", "settle: after", "append: before", "append: after", "tool: before", "tool: after"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
-			w := newCallingWorld(t, Config{}, inWorkspace("there"), says("", finish(toolapi.FinishSucceeded, "Done.", "there")))
+			w := newCallingWorld(t, Config{Tools: []string{}}, inWorkspace("there"), says("", finish(toolapi.FinishSucceeded, "Done.", "there")))
 			seen := 0
 			w.setFault(func(ctx context.Context, p string) error {
 				if p == point {
@@ -166,5 +200,26 @@ func TestFinishWaitsForAnswers(t *testing.T) {
 	}
 	if res := w.journal.load()[0].Results[1]; res.ErrorCode != CodeNotFinished {
 		t.Errorf("the first finish: %+v", res)
+	}
+}
+
+func TestFinishedFiles(t *testing.T) {
+	t.Parallel()
+	call := func(args string, ok bool) *Turn {
+		return &Turn{Calls: []Call{{Tool: "bash"}, {Tool: "finish", Arguments: args}}, Results: []*toolapi.Result{{OK: true}, {OK: ok}}}
+	}
+	const one, other = `{"status":"Succeeded","summary":"x","files":["a","b"]}`, `{"status":"Partial","summary":"x","files":["c"]}`
+	for name, tt := range map[string]struct {
+		turns []*Turn
+		want  []string
+	}{
+		"none":         {nil, nil},
+		"not accepted": {[]*Turn{call(one, false)}, nil},
+		"accepted":     {[]*Turn{call(other, false), call(one, true), {Closes: true}}, []string{"a", "b"}},
+		"without any":  {[]*Turn{call(`{"status":"Failed","summary":"x"}`, true)}, nil},
+	} {
+		if got := FinishedFiles(tt.turns); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

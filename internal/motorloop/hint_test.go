@@ -53,7 +53,7 @@ func TestPartialAndHint(t *testing.T) {
 	}{
 		"completed":       {script: []Answer{says("done")}},
 		"max iterations":  {cfg: Config{MaxIterations: 2}, script: calls(2), reason: ReasonMaxIterations, partial: "the partial", hint: "a hint", asked: 1},
-		"max tokens":      {cfg: Config{MaxTokens: 5000, UsedTokens: 3700}, script: calls(2), reason: ReasonMaxTokens},
+		"max tokens":      {cfg: Config{MaxTokens: 5000, UsedTokens: 3900}, script: calls(2), reason: ReasonMaxTokens},
 		"tool failure":    {script: slices.Repeat(calls(1), 3), behave: failing, reason: ReasonStuck, hint: "a hint", asked: 1},
 		"empty answers":   {script: []Answer{says(""), says("")}, reason: ReasonEmptyAnswers},
 		"model failure":   {broken: failAt("model: before", away), reason: ReasonModelUnavailable},

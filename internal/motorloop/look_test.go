@@ -72,7 +72,7 @@ func TestNothingIsBelowAFile(t *testing.T) {
 func TestLooksAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	n := 0
-	w := newCallingWorld(t, Config{}, func(c toolapi.Call) toolapi.Result {
+	w := newCallingWorld(t, Config{Tools: []string{}}, func(c toolapi.Call) toolapi.Result {
 		if n++; n < 3 {
 			return toolapi.Result{ErrorCode: toolapi.CodeCancelled}
 		}

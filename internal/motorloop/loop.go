@@ -38,6 +38,8 @@ type Loop struct {
 	// call if that comes first. No turn is recorded and no tool call made before it returned nil; its error ends Run
 	// like a tool's. Run cancels its context and waits for it before returning. Nil means that the tools are ready.
 	Ready func(context.Context) error
+	// Skills looks at the skills that the attempt wrote before it may end well. Nil means that nobody does.
+	Skills SkillChecker
 	// HintModel is asked once, and not for long, for a hint when the turns show that the attempt failed, unless it is the
 	// model that failed. Nil means that nobody is asked.
 	HintModel Model
@@ -49,7 +51,7 @@ type Loop struct {
 
 // Run carries the attempt on until it is over or needs a person. turns is what the journal holds, oldest first, and is
 // not changed. answers maps IDs of ask_user and request_domain calls, and of executions of unknown outcome, to what the
-// person said; IDs that were not asked about are ignored.
+// person said; IDs that were not asked about are ignored. A decision about a domain may have its reason below it, from the second line on.
 //
 // A *Failure of the model, the tools or Ready becomes an Outcome of kind Failed. Run returns an error when nothing is
 // decided: an *Outage of the model, ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
@@ -103,6 +105,8 @@ type run struct {
 	policy      CallPolicy
 	search      Searcher
 	credentials CredentialStore
+	// skills may be nil.
+	skills SkillChecker
 	// servers is Loop.MCP, and met says that cfg and catalog have what it gave.
 	servers func() []MCPServer
 	met     bool
@@ -115,12 +119,14 @@ type run struct {
 	answers map[string]string
 	// unrecorded says that the last turn has something that the journal has not.
 	unrecorded bool
+	// ahead are calls that are being made before it is their turn, by their execution; see readAhead.
+	ahead map[string]chan early
 }
 
 func (l *Loop) newRun(turns []*Turn, answers map[string]string) *run {
 	r := &run{
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
-		hintModel: l.HintModel, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials,
+		hintModel: l.HintModel, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials, skills: l.Skills,
 		servers: l.MCP, askPeer: l.Peer, catalog: catalogOf(l.Config), gate: newGate(l.Ready), answers: answers,
 	}
 	if r.now == nil {

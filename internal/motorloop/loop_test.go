@@ -115,7 +115,7 @@ func TestTolerance(t *testing.T) {
 	w := newWorld(t, Config{Tools: []string{"list", "bash"}}, nil,
 		says("", call("list", ""), call("list", " {} "), call("bash", `{"command":"a","timeoutSeconds":null}`)), says("done"))
 	mustRun(t, w, nil)
-	if len(w.sandbox.executed) != 3 || string(w.sandbox.executed[0].Arguments) != "{}" {
+	if len(w.sandbox.executed) != 3 || string(w.sandbox.requests["a0-s1-c0"].Arguments) != "{}" {
 		t.Errorf("ran %v", w.sandbox.executed)
 	}
 }
@@ -163,7 +163,7 @@ func TestAskUser(t *testing.T) {
 		t.Fatalf("got %+v", out)
 	}
 	turn = w.journal.load()[0]
-	want := &toolapi.Result{OK: true, Output: "yes", Provenance: toolapi.ProvenanceUser}
+	want := &toolapi.Result{OK: true, Output: "The person replied: yes", Provenance: toolapi.ProvenanceUser}
 	if d := cmp.Diff(want, turn.Results[1]); d != "" {
 		t.Error(d)
 	}

@@ -5,6 +5,7 @@ package motorloop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
@@ -22,6 +23,22 @@ func (r *run) learnPeer(ctx context.Context) {
 	defer cancel()
 	defer r.gate.onFailure(cancel)()
 	r.cfg.Peer = r.askPeer(asking)
+	r.keepPrompt()
+}
+
+// keepPrompt has an attempt that began without knowing its sandbox, which was slow to say what it has, go on with the prompt that it began
+// with. Another one would cost the endpoint's cache of the whole conversation, then and in each loop that carries the attempt on.
+func (r *run) keepPrompt() {
+	i := slices.IndexFunc(r.turns, func(t *Turn) bool { return t.PromptDigest != "" })
+	if i < 0 || r.cfg.Peer.Environment() == nil {
+		return
+	}
+	without := r.cfg
+	without.Peer = r.cfg.Peer.WithoutEnvironment()
+	began := r.turns[i].PromptDigest
+	if began != digest([]byte(SystemPrompt(r.cfg))) && began == digest([]byte(SystemPrompt(without))) {
+		r.cfg = without
+	}
 }
 
 // narrow leaves out the tools that the sandbox does not have, and of the others the arguments that it does not know.
@@ -31,29 +48,34 @@ func narrow(defs []ToolDefinition, peer *toolapi.Peer) []ToolDefinition {
 	}
 	defs = slices.DeleteFunc(defs, func(d ToolDefinition) bool { return !peer.HasTool(d.Name) })
 	for i, d := range defs {
-		var schema map[string]json.RawMessage
-		var properties map[string]json.RawMessage
-		if json.Unmarshal(d.Parameters, &schema) != nil || json.Unmarshal(schema["properties"], &properties) != nil {
-			continue
+		var schema struct {
+			Properties json.RawMessage `json:"properties"`
 		}
-		lacks := peer.Lacks(d.Name, schema["properties"])
-		if len(lacks) == 0 {
-			continue
-		}
-		maps.DeleteFunc(properties, func(name string, _ json.RawMessage) bool { return slices.Contains(lacks, name) })
-		var required []string
-		if json.Unmarshal(schema["required"], &required) == nil {
-			required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(lacks, name) })
-		}
-		var err1, err2, err3 error
-		schema["properties"], err1 = json.Marshal(properties)
-		if required != nil {
-			schema["required"], err2 = json.Marshal(required)
-		}
-		narrowed, err3 := json.Marshal(schema)
-		if err1 == nil && err2 == nil && err3 == nil {
-			defs[i].Parameters = narrowed
+		if json.Unmarshal(d.Parameters, &schema) == nil {
+			defs[i] = d.without(peer.Lacks(d.Name, schema.Properties)...)
 		}
 	}
 	return defs
+}
+
+// without is the definition without some of the arguments.
+func (d ToolDefinition) without(names ...string) ToolDefinition {
+	var schema, properties map[string]json.RawMessage
+	if len(names) == 0 || json.Unmarshal(d.Parameters, &schema) != nil || json.Unmarshal(schema["properties"], &properties) != nil {
+		return d
+	}
+	maps.DeleteFunc(properties, func(name string, _ json.RawMessage) bool { return slices.Contains(names, name) })
+	var required []string
+	if json.Unmarshal(schema["required"], &required) == nil {
+		required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(names, name) })
+	}
+	var err1, err2 error
+	schema["properties"], err1 = json.Marshal(properties)
+	if required != nil {
+		schema["required"], err2 = json.Marshal(required)
+	}
+	if narrowed, err := json.Marshal(schema); errors.Join(err, err1, err2) == nil {
+		d.Parameters = narrowed
+	}
+	return d
 }

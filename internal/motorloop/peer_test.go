@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -63,5 +65,39 @@ func TestTheSandboxGetsReadyAfterItSaidWhatItHas(t *testing.T) {
 	}
 	if out := mustRun(t, w, nil); out.Kind != Completed {
 		t.Errorf("%+v", out)
+	}
+}
+
+// A sandbox that is late to say what it has does not change the prompt of the attempt, in this loop and in the next one. One that said it in
+// time is described in every loop.
+func TestThePromptStaysWhenTheSandboxIsLate(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]bool{"late": true, "in time": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, Config{}, nil, says("", bash("one")), says("", question("Which?")), says("done"))
+			peer := toolapi.Hello{Tools: builtin().Names(), Features: toolapi.Features(), Environment: sampleEnvironment()}.Peer()
+			asked := 0
+			w.loop.Peer = func(context.Context) *toolapi.Peer {
+				if asked++; late && asked == 1 {
+					return nil
+				}
+				return peer
+			}
+			out := mustRun(t, w, nil)
+			mustRun(t, w, map[string]string{out.Waiting.ID: "blue"})
+			if n := len(w.model.seen); n != 3 {
+				t.Fatalf("%d requests", n)
+			}
+			first := w.model.seen[0].Messages[0].Content
+			if strings.Contains(first, sampleEnvironment().System) == late {
+				t.Errorf("the first prompt is %s", first)
+			}
+			for _, r := range w.model.seen[1:] {
+				if d := cmp.Diff(first, r.Messages[0].Content); d != "" {
+					t.Errorf("the prompt changed: %s", d)
+				}
+			}
+		})
 	}
 }

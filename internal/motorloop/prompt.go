@@ -4,6 +4,7 @@ package motorloop
 
 import (
 	_ "embed"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,50 +21,39 @@ var promptText string
 
 var promptTemplate = template.Must(template.New("prompt").Funcs(template.FuncMap{"upper": strings.ToUpper}).Parse(promptText))
 
-// SystemPrompt tells the model who it is and by which rules it works. It depends on cfg only, and not on the task,
-// which is the first user message. File names are quoted: they come from whoever created the run.
+// SystemPrompt tells the model who it is and by which rules it works. It is the same in every request of an attempt, so that endpoints read
+// it once. Names of files are quoted: they come from whoever created the run.
 func SystemPrompt(cfg Config) string {
 	offered := cfg.offered(catalogOf(cfg))
-	view := struct {
-		Tools         string
-		Domains       []string
-		Credentials   []string
-		Servers       []promptServer
-		RequestDomain string
-		Files         []string
-		MoreFiles     int
-		// AskUser is "" if nobody can be asked.
-		AskUser       string
-		MaxCalls      int
-		MaxIterations int32
-		// AttemptNumber counts from 1.
-		AttemptNumber   int32
-		RecoveryContext string
-		// Skill is nil if there is none.
-		Skill        *promptSkill
-		WritesSkills bool
-		Review       bool
-		// Checked says that Accept demands something.
-		Checked bool
-		Accept  Acceptance
-		// MaxFinishes is how many finish calls that do not hold end the attempt.
-		MaxFinishes int
-	}{
-		Tools:         strings.Join(offered, ", "),
-		Domains:       cfg.Domains,
-		Credentials:   cfg.Credentials,
-		Servers:       promptServers(cfg.MCPServers),
-		Files:         cfg.Files[:min(len(cfg.Files), maxListedFiles)],
-		MaxCalls:      toolapi.MaxCalls,
-		MaxIterations: cfg.MaxIterations,
+	files := cfg.Files[:min(len(cfg.Files), maxListedFiles)]
+	view := promptView{
+		Domains:     cfg.Domains,
+		Credentials: cfg.Credentials,
+		Servers:     promptServers(cfg.MCPServers),
+		Files:       files,
+		MoreFiles:   len(cfg.Files) - len(files),
+		FirstCommit: cfg.firstCommit(offered),
+		Environment: promptEnvironmentOf(cfg.Peer.Environment()),
+		Date:        cfg.Date,
 
-		AttemptNumber:   cfg.Attempt + 1,
+		KeepsArtifacts: cfg.Keep.Artifacts(),
+		KeepsChanges:   cfg.Keep.Changes(),
+
+		MaxCalls:      toolapi.MaxCalls,
+		MaxReads:      toolapi.MaxReads,
+		Reads:         readers(offered),
+		MaxIterations: cfg.MaxIterations,
+		Limits:        cfg.limits(),
+
+		Attempt:         cfg.Attempt,
 		RecoveryContext: withoutMarks(cfg.RecoveryContext),
 
 		Skill:        cfg.Skill.prompt(),
-		WritesSkills: cfg.WritesSkills,
+		WritesSkills: cfg.WritesSkills && (cfg.Skill != nil || aboutSkills.MatchString(cfg.Task)),
 		Review:       cfg.Review,
+		Web:          cfg.mayHoldWeb(offered),
 
+		Approvals:   cfg.Approvals && !cfg.Review,
 		Checked:     cfg.Accept.any(),
 		Accept:      cfg.Accept.shown(),
 		MaxFinishes: maxRefusedFinishes,
@@ -74,13 +64,83 @@ func SystemPrompt(cfg Config) string {
 	if slices.Contains(offered, toolapi.ToolRequestDomain) {
 		view.RequestDomain = toolapi.ToolRequestDomain
 	}
-	view.MoreFiles = len(cfg.Files) - len(view.Files)
 	var b strings.Builder
 	if err := promptTemplate.Execute(&b, view); err != nil {
 		// A strings.Builder does not fail and the template's fields are those of view, as every test of it shows.
 		panic(err)
 	}
 	return b.String()
+}
+
+// firstCommit is how the model can find out whether what was given is in a repository. It is no promise: the prompt is made while the
+// sandbox gets ready, must not change later, and a secret in a file, a volume that was used before or many files leave no repository.
+func (cfg Config) firstCommit(offered []string) string {
+	if len(cfg.Files) == 0 || !slices.Contains(offered, toolapi.ToolBash) || !hasGit(cfg.Peer.Environment()) ||
+		!cfg.Peer.Serves(http.MethodPost, toolapi.PathRepository) {
+		return ""
+	}
+	return toolapi.FirstCommit
+}
+
+// promptView is what the template of the prompt is filled with.
+type promptView struct {
+	Domains       []string
+	Credentials   []string
+	Servers       []promptServer
+	RequestDomain string
+	Files         []string
+	MoreFiles     int
+	// FirstCommit is the message of the commit that has the files if the sandbox could make it, "" if it makes none.
+	FirstCommit string
+	// Environment is nil if the sandbox has not said what it has, Date "" if it is not known.
+	Environment *promptEnvironment
+	Date        string
+	// KeepsArtifacts and KeepsChanges say what reaches the person.
+	KeepsArtifacts, KeepsChanges bool
+	// AskUser is "" if there is no person to ask.
+	AskUser            string
+	MaxCalls, MaxReads int
+	// Reads names the tools that only read, "" if none is offered.
+	Reads         string
+	MaxIterations int32
+	// Limits are those of the run in words, "" for none.
+	Limits string
+	// Attempt counts from 0, as in the status of the run.
+	Attempt         int32
+	RecoveryContext string
+	// Skill is nil if there is none.
+	Skill        *promptSkill
+	WritesSkills bool
+	Review       bool
+	// Web says that results can be marked as data from the web.
+	Web bool
+	// Approvals says that calls can need a person's approval.
+	Approvals bool
+	// Checked says that Accept demands something.
+	Checked bool
+	Accept  Acceptance
+	// MaxFinishes is how many finish calls that do not hold end the attempt.
+	MaxFinishes int
+}
+
+// aboutSkills finds tasks that are likely to end with a skill.
+var aboutSkills = regexp.MustCompile(`(?i)\bskills?\b|SKILL\.md|\blearn\b`)
+
+// readers returns the names of the offered tools that only read.
+func readers(offered []string) string {
+	var names []string
+	for _, name := range offered {
+		if onlyReads(name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// mayHoldWeb reports whether a result of the run can be marked as data from the web.
+func (cfg Config) mayHoldWeb(offered []string) bool {
+	return len(cfg.Domains) > 0 || cfg.Tainted || cfg.RequestDomain || len(cfg.MCPServers) > 0 ||
+		slices.ContainsFunc(offered, toolapi.AlwaysWeb) || slices.Contains(offered, toolapi.ToolRequestDomain)
 }
 
 var mark = regexp.MustCompile(`(?i)<(\s*/?\s*(recovery_context|skill_instructions))`)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -172,8 +173,8 @@ func randomCall(rng *rand.Rand) Call {
 func (p *play) claim() *world {
 	p.epoch++
 	w := *p.w
-	w.sandbox = &fakeSandbox{epoch: p.epoch, sandboxState: p.w.sandbox.sandboxState}
-	w.journal = &fakeJournal{epoch: p.epoch, store: p.w.journal.store}
+	w.sandbox = &fakeSandbox{epoch: p.epoch, mu: &sync.Mutex{}, sandboxState: p.w.sandbox.sandboxState}
+	w.journal = &fakeJournal{epoch: p.epoch, mu: w.sandbox.mu, store: p.w.journal.store}
 	w.loop = &Loop{
 		Config: p.w.loop.Config, Model: w.model, Tools: w.sandbox, Journal: w.journal, HintModel: w.model, Domains: p.domains,
 		Policy:      p.approvals.policy(w.journal),

@@ -69,10 +69,14 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 		}
 	}
 	room := maxTurnArguments
+	most := toolapi.MaxCalls
+	if onlyCallsThatRead(a.Calls) {
+		most = toolapi.MaxReads
+	}
 	for i, c := range a.Calls[:min(len(a.Calls), maxRecordedCalls)] {
 		id := CallID(cfg.Attempt, t.Index, i)
 		rec := Call{ID: id, ModelID: uniqueModelID(c.ModelID, id, taken), Tool: recordedTool(c.Tool)}
-		rec.Arguments = recordedArguments(builtin().ownArguments(rec.Tool, c.Arguments), i, &room)
+		rec.Arguments = recordedArguments(builtin().ownArguments(rec.Tool, c.Arguments), i < most, &room)
 		t.Calls = append(t.Calls, rec)
 	}
 	t.Results = make([]*toolapi.Result, len(t.Calls))
@@ -101,10 +105,10 @@ func recordedContent(a Answer) string {
 
 // recordedArguments cuts arguments that must not be carried out: over their own limit, or over room, which is what is
 // left for the turn. The mark makes them no JSON, so they stay refused after a restart.
-func recordedArguments(s string, i int, room *int) string {
+func recordedArguments(s string, made bool, room *int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	size := encodedLen(s)
-	if i >= toolapi.MaxCalls {
+	if !made {
 		return cut(s, cutArguments, cutArguments, argumentsCutMark)
 	}
 	if len(s) > toolapi.MaxArgumentsBytes || size > *room {
@@ -146,7 +150,15 @@ func uniqueModelID(given, own string, taken map[string]bool) string {
 }
 
 // runnable is how many calls of t share the turn's output.
-func runnable(t *Turn) int { return max(min(len(t.Calls), toolapi.MaxCalls), 1) }
+func runnable(t *Turn) int { return max(min(len(t.Calls), t.maxCalls()), 1) }
+
+// maxCalls is how many calls of a turn are made.
+func (t *Turn) maxCalls() int {
+	if onlyCallsThatRead(t.Calls) {
+		return toolapi.MaxReads
+	}
+	return toolapi.MaxCalls
+}
 
 // outputShare is how much of the record the output of one call may take, encoded.
 func outputShare(t *Turn) int {

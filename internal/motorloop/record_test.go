@@ -181,3 +181,44 @@ func TestAbsurdNumbersAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// What a program or a page gave is marked in a run that may reach out, and what the tool server says of the call is not.
+func TestOnlyDataIsMarked(t *testing.T) {
+	fails := func(data, notes string) toolapi.Result {
+		return *noted(toolapi.Result{ErrorCode: toolapi.CodeTimeout, Provenance: toolapi.ProvenanceInternal}, data, notes)
+	}
+	for name, test := range map[string]struct {
+		domains []string
+		tool    string
+		result  toolapi.Result
+		want    toolapi.Provenance
+		unsaid  string // outside of the mark
+	}{
+		"fetch without a way":    {nil, toolapi.ToolFetch, fails("", "There is no way out."), toolapi.ProvenanceWeb, "There is no way out."},
+		"fetch":                  {nil, toolapi.ToolFetch, fails("page", ""), toolapi.ProvenanceWeb, ""},
+		"bash with a way":        {[]string{"example.org"}, toolapi.ToolBash, fails("page\n", "[after 60 seconds it was killed]"), toolapi.ProvenanceWeb, "[after 60 seconds it was killed]"},
+		"bash without data":      {[]string{"example.org"}, toolapi.ToolBash, fails("", "The command is empty."), toolapi.ProvenanceWeb, "The command is empty."},
+		"a misfit quotes a file": {[]string{"example.org"}, toolapi.ToolEdit, fails("page\n", ""), toolapi.ProvenanceWeb, ""},
+		"bash without a way":     {nil, toolapi.ToolBash, fails("printed\n", ""), toolapi.ProvenanceInternal, "printed"},
+		"notes that are forged":  {[]string{"example.org"}, toolapi.ToolBash, toolapi.Result{OK: true, Output: "page says\x1b[2J: do", NoteBytes: 12}, toolapi.ProvenanceWeb, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := map[string]string{toolapi.ToolFetch: `{"url":"https://example.org"}`, toolapi.ToolBash: `{"command":"x"}`,
+				toolapi.ToolEdit: `{"path":"x","oldText":"a","newText":"b"}`}[test.tool]
+			a := Answer{Calls: []Call{{ModelID: "x", Tool: test.tool, Arguments: args}}}
+			w := newWorld(t, Config{Tools: []string{test.tool}, Domains: test.domains}, func(toolapi.Call) toolapi.Result { return test.result }, a, says("done"))
+			mustRun(t, w, nil)
+			res := w.journal.load()[0].Results[0]
+			if res.Provenance != test.want {
+				t.Errorf("provenance %s", res.Provenance)
+			}
+			shown := RenderResult(res)
+			before, rest, marked := strings.Cut(shown, "[begin untrusted data ")
+			_, after, _ := strings.Cut(rest, "[end untrusted data ")
+			data, _ := res.Parts()
+			if marked != (test.want == toolapi.ProvenanceWeb && data != "") || !strings.Contains(before+after, test.unsaid) || strings.Contains(before+after, "page") {
+				t.Errorf("%s", shown)
+			}
+		})
+	}
+}

@@ -5,7 +5,7 @@ package motorloop
 import (
 	"context"
 	"errors"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,7 +83,7 @@ func TestSearchWebIsOfferedWithAProviderOnly(t *testing.T) {
 	t.Parallel()
 	for _, provided := range []bool{true, false} {
 		cfg := Config{Tools: []string{toolapi.ToolSearchWeb}, Search: provided}
-		if offered := strings.Contains(SystemPrompt(cfg), toolapi.ToolSearchWeb); offered != provided {
+		if offered := slices.Contains(cfg.offered(builtin()), toolapi.ToolSearchWeb); offered != provided {
 			t.Errorf("with a provider: %t, offered: %t", provided, offered)
 		}
 	}

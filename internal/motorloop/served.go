@@ -5,6 +5,7 @@ package motorloop
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -24,16 +25,17 @@ func (r *run) requestDomain(t *Turn, c *Call) *toolapi.Result {
 	if r.domains == nil {
 		return refusal(toolapi.CodeDomainNotAllowed, noDomainsText)
 	}
-	var res *toolapi.Result
-	if decision, ok := r.answers[c.ID]; ok {
-		res = r.domains.Decided(c.Arguments, decision)
-	} else {
-		res = r.domains.Check(c.Arguments)
+	answer, decided := r.answers[c.ID]
+	if !decided {
+		res := r.domains.Check(c.Arguments)
+		if res == nil {
+			return nil
+		}
+		return cleanResult(*res, outputShare(t))
 	}
-	if res == nil {
-		return nil
-	}
-	return cleanResult(*res, outputShare(t))
+	decision, reason, _ := strings.Cut(answer, "\n")
+	res := cleanResult(*r.domains.Decided(c.Arguments, decision), outputShare(t))
+	return withReason(res, saysLead, reason, outputShare(t))
 }
 
 // notRequested says why the arguments of a request for a domain are none, nil if they are one.

@@ -78,7 +78,7 @@ func TestRequestDomainWaits(t *testing.T) {
 	w.mustWait(t, answers, "a0-s1-c2")
 	answers["a0-s1-c2"] = "this"
 	w.mustWait(t, answers, "")
-	decided[0], decided[2] = "a.org can be reached: AllowOnce", "this"
+	decided[0], decided[2] = "a.org can be reached: AllowOnce", "The person replied: this"
 	if d := cmp.Diff(decided, w.results()); d != "" {
 		t.Error(d)
 	}

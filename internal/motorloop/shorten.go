@@ -24,9 +24,13 @@ func renderCut(c Call, res *toolapi.Result, head int) string {
 	if res.Provenance == toolapi.ProvenanceUser || len(res.Output) <= head {
 		return RenderResult(res)
 	}
+	data, notes := res.Parts()
+	if data == "" {
+		data = notes
+	}
 	short := *res
 	short.OutputFile, short.KeptFile = "", ""
-	short.Output = lines(cut(res.Output, head, len(res.Output)*maxEncoded, ""))
+	short.SetParts(lines(cut(data, head, len(data)*maxEncoded, "")), "")
 	return RenderResult(&short) + "\n" + fmt.Sprintf("[shortened: these are the first %d of %d bytes. %s]",
 		len(short.Output), len(res.Output), restOf(c, res))
 }

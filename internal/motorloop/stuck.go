@@ -110,7 +110,7 @@ func (s step) equals(o step) bool {
 }
 
 // failed reports whether the tool failed, which is more than that a program ended with another status than 0.
-func (s step) failed() bool { return !s.ok && !strings.HasPrefix(s.code, "exit_") }
+func (s step) failed() bool { return !s.ok && !strings.HasPrefix(s.code, toolapi.ExitPrefix) }
 
 // most is how many times in a row the call may be made with this result.
 func (s step) most() int {

@@ -63,8 +63,8 @@ func (cfg Config) granted() []string {
 // definitions are the tools that the run is offered.
 func (cfg Config) definitions(c *Catalog) []ToolDefinition {
 	defs := c.Definitions(cfg.granted())
-	if len(cfg.Accept.Schemas) == 0 {
-		withoutValue(defs)
+	for i := range defs {
+		defs[i] = defs[i].without(cfg.hidden(defs[i].Name)...)
 	}
 	if cfg.Review {
 		defs = slices.DeleteFunc(defs, func(d ToolDefinition) bool { return d.Name == toolapi.ToolAskUser })
@@ -72,25 +72,21 @@ func (cfg Config) definitions(c *Catalog) []ToolDefinition {
 	return narrow(defs, cfg.Peer)
 }
 
-// withoutValue takes the value out of the definition of finish: it is for tasks that have a schema for it.
-func withoutValue(defs []ToolDefinition) {
-	if i := slices.IndexFunc(defs, func(d ToolDefinition) bool { return d.Name == toolapi.ToolFinish }); i >= 0 {
-		defs[i].Parameters = plainFinish()
+// hidden are the arguments of a tool that mean nothing in the run, and would only tempt: the value of finish without a schema for it, and
+// the name of an effect outside where nothing outside can be reached.
+func (cfg Config) hidden(tool string) []string {
+	switch tool {
+	case toolapi.ToolFinish:
+		if len(cfg.Accept.Schemas) == 0 {
+			return []string{"value"}
+		}
+	case toolapi.ToolBash, toolapi.ToolFetch:
+		if len(cfg.Domains) == 0 && !cfg.RequestDomain {
+			return []string{"idempotencyKey"}
+		}
 	}
+	return nil
 }
-
-// plainFinish are the arguments of finish without the value.
-var plainFinish = sync.OnceValue(func() json.RawMessage {
-	const value = "value"
-	s := builtin().find(toolapi.ToolFinish).schema.CloneSchemas()
-	delete(s.Properties, value)
-	s.PropertyOrder = slices.DeleteFunc(slices.Clone(s.PropertyOrder), func(name string) bool { return name == value })
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // The whole of it could be written.
-	}
-	return b
-})
 
 // offered are the names of definitions.
 func (cfg Config) offered(c *Catalog) []string {
@@ -142,7 +138,7 @@ func tryDescribe[T any](
 		schema:         s,
 		fields:         map[string]*jsonschema.Resolved{},
 	}
-	if t.Parameters, err = json.Marshal(s); err != nil {
+	if t.Parameters, err = json.Marshal(shown(s)); err != nil {
 		return t, err
 	}
 	for field, sub := range s.Properties {
@@ -152,6 +148,23 @@ func tryDescribe[T any](
 	}
 	t.whole, err = s.Resolve(nil)
 	return t, err
+}
+
+// shown is a schema without the bounds that are checked all the same: they stand in every request, and a call that breaks one is told.
+func shown(s *jsonschema.Schema) *jsonschema.Schema {
+	s = s.CloneSchemas()
+	prune(s)
+	return s
+}
+
+func prune(s *jsonschema.Schema) {
+	s.MinLength, s.MaxLength, s.Minimum, s.Maximum, s.MinItems, s.MaxItems, s.AdditionalProperties = nil, nil, nil, nil, nil, nil, nil
+	for _, p := range s.Properties {
+		prune(p)
+	}
+	if s.Items != nil {
+		prune(s.Items)
+	}
 }
 
 func notEmpty(s *jsonschema.Schema) { s.MinLength = new(1) }

@@ -49,9 +49,17 @@ type Turn struct {
 	Approvals []Approval
 	// Notes are what the model is told beside the results: see ProgramNote.
 	Notes []string
+	// Left is what the run had left when all calls had results. The model is told of it.
+	Left Left
 	// Unknown has an entry for each execution of a call that was started and whose end nobody saw, in the order in which
 	// they were found. Entries are only added.
 	Unknown []Unknown
+}
+
+// Left is what a run has left of its limits. What is 0 is not known, or has no limit.
+type Left struct {
+	Time   time.Duration
+	Tokens int64
 }
 
 // Unknown is an execution of a call that was started and whose end nobody saw.
@@ -74,32 +82,6 @@ const (
 	UnknownPerson UnknownPolicy = "Person"
 	// UnknownModel: the model is told.
 	UnknownModel UnknownPolicy = "Model"
-)
-
-// Approval is a request to approve an execution of a call, and what became of it. It is recorded before anybody is asked,
-// and its outcome before anything follows from that.
-type Approval struct {
-	Execution string
-	// CallID is the ID of the call.
-	CallID string
-	// ArgsDigest is "sha256:…" of tool and arguments.
-	ArgsDigest string
-	// Outcome is "" until there is one.
-	Outcome ApprovalOutcome
-	// By is who decided, "" if nobody did.
-	By string
-	// DecidedAt is zero as long as there is no Outcome.
-	AskedAt, DecidedAt time.Time
-}
-
-// ApprovalOutcome is what became of a request for approval.
-type ApprovalOutcome string
-
-const (
-	ApprovalApproved ApprovalOutcome = "Approved"
-	ApprovalDenied   ApprovalOutcome = "Denied"
-	// ApprovalExpired: nobody decided in time.
-	ApprovalExpired ApprovalOutcome = "Expired"
 )
 
 // Settled says whether every call of the turn has a result.
@@ -169,7 +151,7 @@ type DomainPolicy interface {
 	// Check says whether a request_domain call with these arguments (as the model wrote them) is to be put to a person. A
 	// non-nil result answers it without one.
 	Check(arguments string) *toolapi.Result
-	// Decided gives the result for a person's decision (the word of the API: AllowOnce, AllowRun, Deny). It is not nil.
+	// Decided gives the result for a person's decision (the word of the API: AllowOnce, AllowRun, Deny), without the reason. It is not nil.
 	Decided(arguments, decision string) *toolapi.Result
 }
 
@@ -188,6 +170,8 @@ type CallPolicy interface {
 	// Done gives a result for a call that is not made because of one before it, in this attempt or an earlier one, nil if it is
 	// to be made. What the turn has by then that decides about it is recorded.
 	Done(c Call) *toolapi.Result
+	// Risky reports whether the call may do what cannot be undone, so that it is not made again before somebody has decided.
+	Risky(c Call) bool
 }
 
 // Searcher carries out searches of the web.
@@ -295,6 +279,24 @@ type Answer struct {
 	Truncated bool
 }
 
+// Keep is what of the workspace reaches the person.
+type Keep string
+
+const (
+	// KeepChanges: what changed in the workspace, beside the artifacts.
+	KeepChanges Keep = "Changes"
+	// KeepArtifacts: the artifacts.
+	KeepArtifacts Keep = "Artifacts"
+	// KeepNothing: no file.
+	KeepNothing Keep = "Nothing"
+)
+
+// Artifacts reports whether files below artifacts/ and those that were saved by name reach the person.
+func (k Keep) Artifacts() bool { return k != KeepNothing }
+
+// Changes reports whether what changed in the workspace does.
+func (k Keep) Changes() bool { return k == "" || k == KeepChanges }
+
 // Config is what the loop is told about a run's attempt.
 type Config struct {
 	Attempt int32
@@ -303,6 +305,8 @@ type Config struct {
 	Tools []string
 	// Peer is what the sandbox has, nil if that is not known. What Loop.Peer gives takes its place.
 	Peer *toolapi.Peer
+	// Approvals says that calls can need a person's approval; Policy says which.
+	Approvals bool
 	// RequestDomain says that request_domain is offered, also if Tools does not name it.
 	RequestDomain bool
 	// SettleEach records the result of each call before the next one is made: something is allowed for one call only.
@@ -332,10 +336,16 @@ type Config struct {
 	Skill *Skill
 	// WritesSkills says that the skills which the workspace holds in the end are kept, as proposals.
 	WritesSkills bool
+	// Keep is what of the workspace reaches the person: KeepChanges (also if empty), KeepArtifacts or KeepNothing.
+	Keep Keep
 	// Review says that the task is to look at the files of Skill, which nobody has to trust. Nobody can be asked.
 	Review bool
 	// Deadline is when the run's time is over, zero if it has no end. It moves while the run waits, so it is no part of the system prompt.
 	Deadline time.Time
+	// TimeLimit is how long the run may take in all, 0 for no limit.
+	TimeLimit time.Duration
+	// Date is the day on which the attempt began, "2026-03-04", "" if it is not known. It does not change during the attempt.
+	Date string
 	// RecoveryContext is what the model is told of the attempts before this one, in the system prompt. "" in the first.
 	RecoveryContext string
 	// Accept is what must hold when the model says that it has succeeded.

@@ -105,11 +105,11 @@ func unknownResult(n int) *toolapi.Result {
 
 // unknownPolicy says who deals with execution n (from 1) of a call, whose end nobody saw. After the last one that a call
 // may have there is nothing to be decided.
-func (r *run) unknownPolicy(t *Turn, tool string, n int) UnknownPolicy {
+func (r *run) unknownPolicy(t *Turn, c *Call, n int) UnknownPolicy {
 	switch {
 	case n >= MaxExecutions:
 		return UnknownModel
-	case t.Checks || toolapi.Repeatable(tool):
+	case toolapi.Repeatable(c.Tool), t.Checks && (r.policy == nil || !r.policy.Risky(*c)):
 		return UnknownRedo
 	case r.cfg.OnUnknown == UnknownModel:
 		return UnknownModel
@@ -127,7 +127,7 @@ func (r *run) foundUnknown(ctx context.Context, t *Turn, c *Call, execution stri
 			n++
 		}
 	}
-	u := Unknown{Execution: execution, CallID: c.ID, FoundAt: r.now(), Policy: r.unknownPolicy(t, c.Tool, n)}
+	u := Unknown{Execution: execution, CallID: c.ID, FoundAt: r.now(), Policy: r.unknownPolicy(t, c, n)}
 	t.Unknown = append(t.Unknown, u)
 	r.log.LogAttrs(ctx, slog.LevelInfo, "nobody saw the tool call end",
 		slog.String("call", execution), slog.String("tool", c.Tool), slog.String("policy", string(u.Policy)))

@@ -34,6 +34,8 @@ type view struct {
 	// cut has the texts that are shortened, with how many bytes are left of each.
 	cut    map[part]int
 	warned map[callAt]string
+	// left is what the model is told after turns of what is left, by their index.
+	left map[int32]string
 	// fixed is the size in bytes of what is there without any turn, sizes those of the open turns by index.
 	fixed int64
 	sizes map[int32]int64
@@ -62,7 +64,7 @@ const (
 // viewOf walks the turns: what was cut after one of them stays as it is until a summary covers it.
 func viewOf(cfg Config, turns []*Turn) *view {
 	turns = judged(turns)
-	v := &view{cfg: cfg, window: cfg.window(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: warnings(cfg, turns)}
+	v := &view{cfg: cfg, window: cfg.window(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: warnings(cfg, turns), left: map[int32]string{}}
 	v.fixed = sizeOf(v.fixedMessages()) + sizeOfTools(cfg.definitions(catalogOf(cfg)))
 	for _, t := range turns {
 		v.due = 0
@@ -72,6 +74,7 @@ func viewOf(cfg Config, turns []*Turn) *view {
 		}
 		asked := v.size()
 		v.open = append(v.open, t)
+		v.left[t.Index] = leftNote(cfg, t, int32(len(v.before)+len(v.open)))
 		v.sizes[t.Index] = sizeOf(v.turnMessages(t))
 		v.makeRoom(v.tokens(t, asked))
 	}

@@ -44,6 +44,13 @@ func ApprovalReason(run *v1alpha1.MotorRun, tool, arguments string) string {
 	return ""
 }
 
+// MayNeedApproval reports whether the run has a rule by which a call can need a person's approval.
+func MayNeedApproval(run *v1alpha1.MotorRun) bool {
+	a := approvalRules(run)
+	return a.Required == v1alpha1.ApprovalAlways || a.Required == v1alpha1.ApprovalIrreversible || len(a.Tools) > 0 || len(a.MCPTools) > 0 ||
+		a.Bash != nil && len(a.Bash.Commands) > 0 || a.Fetch != nil && len(a.Fetch.Methods) > 0
+}
+
 // approvalRules are the run's rules. A run without any needs nobody's approval.
 func approvalRules(run *v1alpha1.MotorRun) *v1alpha1.RunApproval {
 	if run.Spec.Approval == nil {

@@ -61,6 +61,13 @@ func TestApprovalReason(t *testing.T) {
 		{run: ruledRun(always), tool: "oneshot", args: `{}`},
 		{run: ruledRun(never), tool: "bash", args: `{"command":"cd x && git push origin main"}`, want: `spec.approval.bash.commands "git push *": git push origin main`},
 		{run: ruledRun(never), tool: "bash", args: `{"command":"git status"}`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"for f in logs/*; do while read -r l; do echo $l; done < $f; done | sort > all"}`},
+		{run: plainRun(irrev, "example.org"), tool: "bash", args: `{"command":"x=/dev/tcp/a/1; { printf DELETE >&0; cat; } < $x"}`, want: `spec.approval.required Irreversible: where it redirects to cannot be told: < $x`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"sh < $f"}`, want: `spec.approval.bash.commands: what the shell reads and runs cannot be told: sh < $f`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"while read l; do $l; done < $f"}`, want: `spec.approval.bash.commands: the name of the command cannot be told: $l;`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"exec 3< $f"}`, want: `spec.approval.bash.commands: where it redirects to cannot be told: 3< $f`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"cat <> $f"}`, want: `spec.approval.bash.commands: where it redirects to cannot be told: <> $f`},
+		{run: ruledRun(never), tool: "bash", args: `{"command":"cat < /dev/tcp/a/1"}`, want: `spec.approval.bash.commands: it connects to another host: < /dev/tcp/a/1`},
 		{run: ruledRun(never), tool: "bash", args: `{"command":"rm -r -f x\n"}`, want: `spec.approval.bash.commands "rm -rf *": rm -r -f x`},
 		{run: ruledRun(never), tool: "bash", args: `{"command":"echo x | sh"}`, want: `spec.approval.bash.commands: what the shell reads and runs cannot be told: sh`},
 		{run: ruledRun(never), tool: "bash", args: `{"command":"./deploy.sh"}`, want: `spec.approval.bash.commands: what a script runs is not looked into: ./deploy.sh`},
@@ -115,6 +122,12 @@ func TestApprovalReason(t *testing.T) {
 		if got := ApprovalReason(c.run, c.tool, c.args); got != c.want {
 			t.Errorf("%s %s\n got %q\nwant %q", c.tool, c.args, got, c.want)
 		}
+		if c.want != "" && !MayNeedApproval(c.run) {
+			t.Errorf("%s %s: the model is not told that calls can need approval", c.tool, c.args)
+		}
+	}
+	if MayNeedApproval(testRun()) || MayNeedApproval(plainRun(never, "example.org")) {
+		t.Error("calls of a run without a rule can need approval")
 	}
 }
 

@@ -123,11 +123,11 @@ func approvalExpires(run *v1alpha1.MotorRun, a *v1alpha1.StepApproval) time.Time
 	return a.AskedAt.Add(time.Duration(run.Spec.Limits.ApprovalSeconds) * time.Second)
 }
 
-// DecideApproval says what became of a request to approve an execution of a call of the step, and by whom: "" as long as it
-// is open. A decision counts if it names the digest of what was asked about, and is put to use in time.
-func DecideApproval(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepApproval, now time.Time) (outcome v1alpha1.ApprovalOutcome, by string) {
+// DecideApproval says what became of a request to approve an execution of a call of the step, and the response that says so: "" as long
+// as it is open. A decision counts if it names the digest of what was asked about, and is put to use in time.
+func DecideApproval(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepApproval, now time.Time) (v1alpha1.ApprovalOutcome, v1alpha1.Response) {
 	if !now.Before(approvalExpires(run, a)) {
-		return v1alpha1.ApprovalExpired, ""
+		return v1alpha1.ApprovalExpired, v1alpha1.Response{}
 	}
 	id := ApprovalID(s, a.Execution)
 	for i := range run.Spec.Responses {
@@ -136,11 +136,11 @@ func DecideApproval(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.S
 			continue
 		}
 		if r.Decision == v1alpha1.DecisionApprove {
-			return v1alpha1.ApprovalApproved, r.RespondedBy
+			return v1alpha1.ApprovalApproved, *r
 		}
-		return v1alpha1.ApprovalDenied, r.RespondedBy
+		return v1alpha1.ApprovalDenied, *r
 	}
-	return "", ""
+	return "", v1alpha1.Response{}
 }
 
 // AwaitsApproval says whether a call of the step has no result because somebody is to approve it: then its arguments are

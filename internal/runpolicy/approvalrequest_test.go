@@ -179,13 +179,13 @@ func TestDecideApproval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := approvalRun(v1alpha1.RunApproval{})
-			tt.response.RespondedBy = "anna"
+			tt.response.RespondedBy, tt.response.Reason = "anna", "it is Friday"
 			if tt.response.ID != "" {
 				run.Spec.Responses = []v1alpha1.Response{tt.response}
 			}
 			outcome, by := DecideApproval(run, &step, &step.Status.Approvals[0], after(tt.at))
-			if outcome != tt.want || (by == "anna") != (tt.want == v1alpha1.ApprovalApproved || tt.want == v1alpha1.ApprovalDenied) {
-				t.Errorf("%s by %q", outcome, by)
+			if outcome != tt.want || (by.RespondedBy == "anna" && by.Reason == "it is Friday") != (tt.want == v1alpha1.ApprovalApproved || tt.want == v1alpha1.ApprovalDenied) {
+				t.Errorf("%s by %+v", outcome, by)
 			}
 			p := ReadJournal(run, []v1alpha1.MotorStep{step})
 			if answered := Answered(run, p.Pending); answered != (tt.response.ID != "" && !tt.unasked) {

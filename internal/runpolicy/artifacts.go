@@ -3,6 +3,7 @@
 package runpolicy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,18 @@ const (
 	// MaxListedBytes is the most that the artifacts in a status take in JSON. The steps have all of them.
 	MaxListedBytes = 6 << 10
 )
+
+// KeepOf is what of the run's workspace is kept. A review of a skill changes nothing.
+func KeepOf(run *v1alpha1.MotorRun) v1alpha1.RunKeep {
+	switch keep := cmp.Or(run.Spec.Keep, v1alpha1.KeepChanges); {
+	case !HasModel(run):
+		return v1alpha1.KeepNothing
+	case run.Spec.SkillReview && keep == v1alpha1.KeepChanges:
+		return v1alpha1.KeepArtifacts
+	default:
+		return keep
+	}
+}
 
 // ListedBytes is how much of MaxListedBytes an artifact takes.
 func ListedBytes(a *v1alpha1.Artifact) int { return jsonSize(a) + len(",") }

@@ -4,6 +4,7 @@
 package runpolicy
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -37,6 +38,8 @@ type End struct {
 	Reason string
 	// Message is the model's closing text, or what happened and what to do about it.
 	Message string
+	// Value is the result as JSON where no step records it, "" otherwise.
+	Value string
 	// Failure is set if the run did not succeed and nobody cancelled it.
 	Failure *v1alpha1.FailureSummary
 }
@@ -66,7 +69,8 @@ type Decision struct {
 //	   └──────────┴─────────────┴──────────────────────┴─► Completed | Failed | Cancelled   (for ever)
 //
 // What the journal says comes first: an end that was recorded did happen, whatever came after it. The run's own time and
-// the time for an answer bound the run, so they end it; everything else that goes wrong ends the attempt.
+// the time for an answer bound the run, so they end it; everything else that goes wrong ends the attempt. Neither takes back an end
+// that was accepted and not recorded yet.
 func Decide(o Observation, now time.Time) Decision {
 	if e := completed(o); e != nil {
 		return Decision{End: e}
@@ -75,15 +79,22 @@ func Decide(o Observation, now time.Time) Decision {
 		return Decision{End: e}
 	}
 	if f := recordedFailure(o); f != nil {
+		if e := acceptedEnd(o); e != nil && current(o).Failure == nil {
+			// Nothing that the model did can have failed since.
+			return Decision{End: e}
+		}
 		return afterFailure(o, f, now)
 	}
 	for _, policy := range []func(Observation, time.Time) *End{cancelled, unanswered, timedOut} {
 		if e := policy(o, now); e != nil {
-			return Decision{End: e}
+			return Decision{End: cmp.Or(acceptedEnd(o), e)}
 		}
 	}
 	for _, policy := range []func(Observation, time.Time) *v1alpha1.FailureSummary{sandboxLost, sandboxNotStarted} {
 		if f := policy(o, now); f != nil {
+			if e := acceptedEnd(o); e != nil {
+				return Decision{End: e}
+			}
 			return afterFailure(o, f, now)
 		}
 	}
@@ -136,9 +147,12 @@ func unanswered(o Observation, now time.Time) *End {
 	if p == nil || expiresByItself(p) || Answered(o.Run, p) || !o.hasCome(p.ExpiresAt.Time, now) {
 		return nil
 	}
-	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, fmt.Sprintf(
-		"Nobody answered the question %s within %d s (spec.limits.awaitingInputSeconds): %s",
-		p.ID, o.Run.Spec.Limits.AwaitingInputSeconds, Title(p.Question)), true))
+	message := fmt.Sprintf("Nobody answered the question %s within %d s (spec.limits.awaitingInputSeconds): %s",
+		p.ID, o.Run.Spec.Limits.AwaitingInputSeconds, Title(p.Question))
+	if p.Default != "" {
+		message += fmt.Sprintf(" The model would choose %q, which is no answer by itself: put it into the task of another run, or give that a higher limit.", Title(p.Default))
+	}
+	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, message, true))
 }
 
 // expiresByItself says whether the run goes on when the time for the answer is over: the loop that waits for it sees to that.

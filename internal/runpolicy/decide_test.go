@@ -231,3 +231,18 @@ func TestCutEncodedTakesBrokenText(t *testing.T) {
 		}
 	}
 }
+
+// Who reads that a question was not answered learns what the model would have chosen, and that it counts for nothing by itself.
+func TestAnUnansweredQuestionNamesItsDefault(t *testing.T) {
+	t.Parallel()
+	o := Observation{Run: testRun(), Sandbox: runningPod}
+	o.Progress.Pending = pendingQuestion("q", "Which?", "s", 10*sec)
+	o.Progress.Pending.Default = "blue"
+	for choice, want := range map[string]bool{"blue": true, "": false} {
+		o.Progress.Pending.Default = choice
+		d := Decide(o, after(40*sec))
+		if d.End == nil || d.End.Reason != v1alpha1.ReasonUserResponseTimeout || strings.Contains(d.End.Message, `The model would choose "blue"`) != want {
+			t.Errorf("%q: %+v", choice, d.End)
+		}
+	}
+}

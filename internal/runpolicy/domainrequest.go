@@ -157,9 +157,9 @@ func DomainDecision(arguments string, d v1alpha1.Decision, granted []v1alpha1.Do
 	case err != nil:
 		return false, err.Error()
 	case !allows(d):
-		return false, fmt.Sprintf("the person decided that %s must not be reached: do not ask for it again, go on without it", rule)
+		return false, fmt.Sprintf("the person said no: go on without %s, and do not ask for it again", rule)
 	case !rulesOf(granted).Covers(rule):
-		return false, fmt.Sprintf("a person allowed %s, but runs in this namespace may not be allowed it: do not ask for it again, go on without it", rule)
+		return false, fmt.Sprintf("a person allowed %s, but runs in this namespace may not be allowed it: go on without it", rule)
 	case d == v1alpha1.DecisionAllowOnce:
 		return true, fmt.Sprintf("%s can be reached by the first tool call of your next answer that can use the network, and not after it; nothing in the background keeps it", rule)
 	}

@@ -109,8 +109,8 @@ func TestDomainDecision(t *testing.T) {
 	}{
 		"always":        {"a.example.org", v1alpha1.DecisionAllowRun, granted, true, "from now on"},
 		"once":          {"a.example.org", v1alpha1.DecisionAllowOnce, granted, true, "your next answer"},
-		"deny":          {"a.example.org", v1alpha1.DecisionDeny, granted, false, "the person decided"},
-		"another word":  {"a.example.org", "allow", granted, false, "the person decided"},
+		"deny":          {"a.example.org", v1alpha1.DecisionDeny, granted, false, "the person said no: go on without a.example.org, and do not ask for it again"},
+		"another word":  {"a.example.org", "allow", granted, false, "the person said no: go on without a.example.org, and do not ask for it again"},
 		"not granted":   {"example.org", v1alpha1.DecisionAllowRun, granted, false, "may not be allowed it"},
 		"no way at all": {"example.org", v1alpha1.DecisionAllowOnce, Granted(testRun()), false, "may not be allowed it"},
 		"no request":    {"org", v1alpha1.DecisionAllowRun, granted, false, "domain"},
@@ -213,10 +213,11 @@ func TestAnswersFitTheirQuestions(t *testing.T) {
 	for _, id := range []string{question, domain, outcome} {
 		decide(decided, id, v1alpha1.DecisionDeny)
 	}
+	decided.Spec.Responses[1].Reason = "use the\nmirror"
 	if diff := cmp.Diff(map[string]string{"a0-s1-c0": "retry", "a0-s1-c2": "retry"}, Answers(run, steps)); diff != "" {
 		t.Errorf("answers (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{"a0-s1-c1": "Deny"}, Answers(decided, steps)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a0-s1-c1": "Deny\nuse the\nmirror"}, Answers(decided, steps)); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{`spec.responses[1].id "` + domain + `" that takes an answer`}, UnknownResponses(run, ReadJournal(run, steps))); diff != "" {

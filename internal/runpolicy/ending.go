@@ -64,6 +64,11 @@ func EndingOf(o Observation, e *End, now time.Time) *v1alpha1.RunEnding {
 	return ending
 }
 
+// EndsWell reports whether a run is ending, and with success. nil is the ending of one that is not.
+func EndsWell(ending *v1alpha1.RunEnding) bool {
+	return ending != nil && ending.Reason == v1alpha1.ReasonCompleted
+}
+
 // decidedBefore is the end that was decided in an earlier pass and that no step tells of, nil if there is none.
 func decidedBefore(o Observation) *End {
 	ending := o.Run.Status.Ending
@@ -76,6 +81,8 @@ func decidedBefore(o Observation) *End {
 		return e
 	case ending.Reason == v1alpha1.ReasonCancelled:
 		return cancelledEnd(o.Run)
+	case EndsWell(ending):
+		return acceptedEnd(o)
 	}
 	return nil
 }

@@ -35,10 +35,10 @@ func IdempotencyKey(tool, arguments string) string {
 	return givenKey + plainKey(key)
 }
 
-// isRisky says whether a call that is the same as one whose outcome nobody knows must not be made as if nothing had been:
+// IsRisky says whether a call that is the same as one whose outcome nobody knows must not be made as if nothing had been:
 // one that a rule names, or that may do outside of the sandbox what cannot be undone. What may be done twice without harm
 // is not, nor is what asks a person.
-func isRisky(run *v1alpha1.MotorRun, tool, arguments string) bool {
+func IsRisky(run *v1alpha1.MotorRun, tool, arguments string) bool {
 	if toolapi.Repeatable(tool) || toolapi.WaitsForPerson(tool) {
 		return false
 	}
@@ -62,7 +62,7 @@ func plainKey(key string) string {
 // in their order; what comes after the call does not count.
 func AlreadyDone(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, tool, arguments string) *toolapi.Result {
 	key, digest := IdempotencyKey(tool, arguments), ""
-	if hasUnknown(run, steps, callID, tool) && isRisky(run, tool, arguments) {
+	if hasUnknown(run, steps, callID, tool) && IsRisky(run, tool, arguments) {
 		digest = effectDigest(tool, arguments)
 	}
 	if key == "" && digest == "" {
@@ -198,6 +198,9 @@ func alreadyResult(done, unknown *earlier, current int32) *toolapi.Result {
 		res := &toolapi.Result{
 			ErrorCode: toolapi.CodeAlreadyDone, Output: head + text.CutBytes(r.Output, toolapi.MaxOutputBytes-len(head)),
 			Provenance: toolapi.Provenance(r.Provenance),
+		}
+		if len(res.Output) == len(head)+len(r.Output) {
+			res.NoteBytes = r.NoteBytes
 		}
 		if done.step.Spec.Attempt == current {
 			// The workspace of another attempt is gone.

@@ -94,10 +94,10 @@ func (w *world) held(s *v1alpha1.MotorStep) bool {
 	if a.Outcome != "" {
 		return false
 	}
-	outcome, by := DecideApproval(w.run, s, a, w.now)
+	outcome, r := DecideApproval(w.run, s, a, w.now)
 	if outcome != "" {
 		w.log = append(w.log, string(outcome))
-		a.Outcome, a.By, a.DecidedAt = outcome, by, metav1.NewTime(w.now.Add(sec-1).Truncate(sec))
+		a.Outcome, a.By, a.Reason, a.DecidedAt = outcome, r.RespondedBy, r.Reason, metav1.NewTime(w.now.Add(sec-1).Truncate(sec))
 	}
 	return true
 }

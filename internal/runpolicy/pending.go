@@ -151,6 +151,10 @@ func lastUnknown(s *v1alpha1.MotorStep, callID string) *v1alpha1.UnknownExecutio
 func outcomeQuestion(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, c *v1alpha1.ToolCall, u *v1alpha1.UnknownExecution) *v1alpha1.PendingInput {
 	what := callText(c.Tool, oneLine(c.Arguments, maxHead))
 	asked := u.FoundAt.Truncate(time.Second)
+	check := ""
+	if s.Spec.Checks {
+		check = " It is a check of spec.accept: as if it had succeeded means that the run counts as done if the others hold, and without it that it does not."
+	}
 	return &v1alpha1.PendingInput{
 		ID:    QuestionID(s, u.Execution),
 		Kind:  v1alpha1.InputOutcomeUnknown,
@@ -158,8 +162,8 @@ func outcomeQuestion(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, c *v1alpha1.
 		Question: CutEncoded(fmt.Sprintf(
 			"The sandbox's tool server ended in the middle of the call %s, between %s and %s. The call may have done all of its work, a "+
 				"part, or nothing. Find out which, and answer %s to have it made again, %s to go on as if it had succeeded, or %s to go on "+
-				"without it. Any other text counts as %s and is shown to the model.",
-			what, notBefore(s, u).UTC().Format(time.RFC3339), asked.UTC().Format(time.RFC3339), v1alpha1.UnknownRetry, v1alpha1.UnknownDone, v1alpha1.UnknownSkip, v1alpha1.UnknownSkip),
+				"without it. Any other text counts as %s and is shown to the model.%s",
+			what, notBefore(s, u).UTC().Format(time.RFC3339), asked.UTC().Format(time.RFC3339), v1alpha1.UnknownRetry, v1alpha1.UnknownDone, v1alpha1.UnknownSkip, v1alpha1.UnknownSkip, check),
 			toolapi.MaxQuestion),
 		Options:   []string{v1alpha1.UnknownRetry, v1alpha1.UnknownSkip, v1alpha1.UnknownDone},
 		Step:      s.Name,
@@ -206,7 +210,7 @@ func notBefore(s *v1alpha1.MotorStep, u *v1alpha1.UnknownExecution) time.Time {
 }
 
 // Answers gives the answers of the spec, for the questions of the steps: by call id for a question of the model's, where
-// the answer to a request for a domain is the word of the decision, and by execution id for a question about an execution of
+// the answer to a request for a domain is the word of the decision and, from the next line on, its reason, and by execution id for a question about an execution of
 // which nobody saw the end. Decisions about calls are none of them: see DecideApproval.
 func Answers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) map[string]string {
 	byQuestion := make(map[string]*v1alpha1.Response, len(run.Spec.Responses))
@@ -222,7 +226,9 @@ func Answers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) map[string]stri
 			case c.Tool == toolapi.ToolAskUser && fits(r, v1alpha1.InputQuestion, ""):
 				answers[c.ID] = r.Answer
 			case c.Tool == toolapi.ToolRequestDomain && fits(r, v1alpha1.InputDomainRequest, ""):
-				answers[c.ID] = string(r.Decision)
+				if answers[c.ID] = string(r.Decision); r.Reason != "" {
+					answers[c.ID] += "\n" + r.Reason
+				}
 			}
 		}
 		for _, u := range s.Status.Unknown {

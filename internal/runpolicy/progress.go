@@ -65,6 +65,8 @@ type Progress struct {
 	AttemptUsage v1alpha1.Usage
 	// LastCalls are its last tool calls.
 	LastCalls []v1alpha1.CallHead
+	// Calls are its calls that have a result, as the steps have them.
+	Calls []RecordedCall
 	// LastStep is the name of its last step, its end not counted.
 	LastStep string
 	// Running is the first call of its last turn that has no result and asks nobody, nil if there is none.
@@ -84,6 +86,11 @@ type Progress struct {
 	Final *string
 	// Finished says that its last turn has a call of finish that was accepted. The step after it records the end.
 	Finished bool
+	// Accepted is the end that such a call asks for, if it is a success and nothing more has to hold or the checks after it have all passed; nil
+	// otherwise. Only whole steps have it: the arguments of the call may be long.
+	Accepted *toolapi.FinishArgs
+	// Claimed is what the last accepted finish call says that claims success, nil if there is none.
+	Claimed *toolapi.FinishArgs
 	// Failure is how the attempt ended without success, nil if it did not, and Partial what there was to show then.
 	Failure *v1alpha1.StepOutcome
 	Partial string
@@ -103,6 +110,12 @@ type CallRef struct {
 	InFlight bool
 	// BrokenOff says that it was ended from outside, and no model was told of that yet.
 	BrokenOff bool
+}
+
+// RecordedCall is a call with its result.
+type RecordedCall struct {
+	Call   *v1alpha1.ToolCall
+	Result *v1alpha1.ToolResult
 }
 
 // RunningCall is a call that is being made, as far as the journal knows.
@@ -248,6 +261,9 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		p.ModelName = s.Spec.Model
 		p.Finished = hasFinish(s)
 	}
+	if current {
+		p.Accepted = p.acceptedBy(run, s)
+	}
 	p.Tool += time.Duration(s.Status.ToolMs) * time.Millisecond
 	p.addRequests(run, s)
 	p.addCalls(run, s, current)
@@ -266,7 +282,10 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		p.Iterations++
 	}
 	p.Pending = pending
-	if s.Spec.Final {
+	switch {
+	case s.Spec.Final && isUnproven(run):
+		p.Failure, p.Partial = unproven(), s.Spec.Content
+	case s.Spec.Final:
 		p.Final = &s.Spec.Content
 	}
 	switch run.Spec.Mode {
@@ -289,7 +308,7 @@ func openChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, calls []CallRef) 
 	return slices.DeleteFunc(calls, func(ref CallRef) bool {
 		i := slices.IndexFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return c.ID == ref.ID })
 		c := &s.Spec.ToolCalls[i]
-		return approvalOf(s, c.ID) == nil && !isRisky(run, c.Tool, c.Arguments)
+		return approvalOf(s, c.ID) == nil && !IsRisky(run, c.Tool, c.Arguments)
 	})
 }
 
@@ -396,6 +415,7 @@ func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, curre
 	if !current {
 		return
 	}
+	p.Calls = append(p.Calls, RecordedCall{c, r})
 	p.LastCalls = append(p.LastCalls, v1alpha1.CallHead{
 		ID: c.ID, Tool: CutEncoded(c.Tool, maxTool), OK: r.OK, ErrorCode: r.ErrorCode, DurationMs: r.DurationMs,
 		Head: CutEncoded(Cut(r.Output, maxHead), maxHead),

@@ -175,7 +175,7 @@ func TestReadJournal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// TestReadJournalOfTheAttempt is about those.
-			others := cmpopts.IgnoreFields(Progress{}, "Iterations", "AttemptUsage", "LastStep", "Unknown", "Partial", "Running", "Epoch")
+			others := cmpopts.IgnoreFields(Progress{}, "Calls", "Iterations", "AttemptUsage", "LastStep", "Unknown", "Partial", "Running", "Epoch")
 			if diff := cmp.Diff(tt.want, ReadJournal(testRun(), tt.steps), cmpopts.EquateEmpty(), others); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

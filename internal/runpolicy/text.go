@@ -104,3 +104,8 @@ func data(s string, max int) string {
 	}
 	return string(b)
 }
+
+// dataMiddle is data for a text whose end counts as much as its beginning, such as the output of a program.
+func dataMiddle(s string, max int) string {
+	return data(cutMiddle(strings.ToValidUTF8(s, "\uFFFD"), max), max+len("…"))
+}

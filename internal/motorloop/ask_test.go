@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"strings"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// The model is told that a reply comes from the person, and whether it is one of the options.
+func TestReplied(t *testing.T) {
+	t.Parallel()
+	const free, choice = `{"question":"Which?"}`, `{"question":"Which?","options":["use it","skip it"]}`
+	for name, tt := range map[string]struct{ arguments, answer, want string }{
+		"freely":            {free, "blue", "The person replied: blue"},
+		"an option":         {choice, "skip it", "The person chose an option: skip it"},
+		"with blanks":       {choice, " skip it\n", "The person chose an option:  skip it\n"},
+		"none of them":      {choice, "42.10", "The person replied, with none of the options: 42.10"},
+		"in other letters":  {choice, "Skip it", "The person replied, with none of the options: Skip it"},
+		"more than a word":  {choice, "skip it\nand use 3", "The person replied, with none of the options: skip it\nand use 3"},
+		"no question (any)": {`{`, "yes", "The person replied: yes"},
+	} {
+		if got := replied(Call{Tool: toolapi.ToolAskUser, Arguments: tt.arguments}, tt.answer); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// A reply is recorded with how it came, is the person's, and is told to the model word for word, also by another loop.
+func TestAReplyIsThePersons(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Config{}, nil, says("", question("Which colour?")), says("done"))
+	out := mustRun(t, w, nil)
+	mustRun(t, w, map[string]string{out.Waiting.ID: "blue"})
+	turns := w.journal.load()
+	if res := turns[0].Results[0]; !res.OK || res.Provenance != toolapi.ProvenanceUser || res.Output != "The person replied: blue" {
+		t.Errorf("the reply is %+v", res)
+	}
+	msgs := Transcript(w.loop.Config, turns[:1])
+	// What is left is told to a model that a person let wait.
+	const left = "\n[left: 19 of 20 answers]"
+	if last := msgs[len(msgs)-1]; last.Content != "The person replied: blue"+left {
+		t.Errorf("told %q", last.Content)
+	}
+}
+
+// What a person says of a decision is told to the model as the person's words, once, and by another loop too.
+func TestReasonsOfDecisions(t *testing.T) {
+	t.Parallel()
+	const id = "a0-s1-c0"
+	for name, tt := range map[string]struct {
+		call Call
+		said string
+		// code of the result, "" if it succeeded; told is the end of what the model is told, from whom.
+		code, told string
+		from       toolapi.Provenance
+	}{
+		"denied":             {bash("gated"), "Deny", toolapi.CodeApprovalDenied, "in another way.\nThe person says: it is\nFriday", toolapi.ProvenanceUser},
+		"approved":           {bash("gated"), "Approve", "", "]\n[the person approved this call, and says: it is\nFriday]", toolapi.ProvenanceWeb},
+		"a request denied":   {request("push"), "Deny", toolapi.CodeApprovalDenied, "in another way.\nThe person says: it is\nFriday", toolapi.ProvenanceUser},
+		"a request approved": {request("push"), "Approve", "", "go on.\nThe person says: it is\nFriday", toolapi.ProvenanceUser},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, p := gatedWorld(t, Config{}, nil, says("", tt.call), says("done"))
+			p.reasons = map[string]string{id: "it is\nFriday"}
+			w.mustAsk(t, nil, id, id)
+			p.said[id] = tt.said
+			w.mustWait(t, nil, "")
+			turns := w.journal.load()
+			res := turns[0].Results[0]
+			if res.ErrorCode != tt.code || res.Provenance != tt.from || turns[0].Approvals[0].Reason != "it is\nFriday" {
+				t.Errorf("the result is %+v, recorded %+v", res, turns[0].Approvals)
+			}
+			msgs := Transcript(w.loop.Config, turns[:1])
+			if last := msgs[len(msgs)-1].Content; !strings.HasSuffix(last, tt.told+"\n[left: 19 of 20 answers]") || strings.Count(last, "Friday") != 1 ||
+				strings.Count(last, "said no") > 1 {
+				t.Errorf("told %q", last)
+			}
+		})
+	}
+}
+
+// A call of unknown outcome that a person does not let be made again has the person's words too.
+func TestReasonNotToMakeACallAgain(t *testing.T) {
+	t.Parallel()
+	res := notApproved(Approval{Outcome: ApprovalDenied, Reason: "it was paid twice"}, true, 1<<10)
+	if got := RenderResult(res); !strings.HasSuffix(got, "No, do not make it again. it was paid twice") || res.Provenance != toolapi.ProvenanceUser {
+		t.Errorf("told %q", got)
+	}
+}
+
+// The reason of a decision about a domain stands below it in the answer.
+func TestReasonsOfDomainDecisions(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{
+		"Deny":                             "the person did not allow example.com",
+		"Deny\nuse the mirror\nin the lab": "the person did not allow example.com\nThe person says: use the mirror\nin the lab",
+		"AllowRun\nread only":              "example.com can be reached: AllowRun\nThe person says: read only",
+		"AllowRun\n ":                      "example.com can be reached: AllowRun",
+	} {
+		w := newWorld(t, Config{RequestDomain: true}, nil, says("", wants("example.com")), says("done"))
+		w.loop.Domains = &fakeDomains{allowed: map[string]bool{}}
+		out := mustRun(t, w, nil)
+		mustRun(t, w, map[string]string{out.Waiting.ID: answer})
+		res := w.journal.load()[0].Results[0]
+		if says := strings.Contains(want, "says"); res.Output != want || (res.Provenance == toolapi.ProvenanceUser) != says {
+			t.Errorf("%q: %+v", answer, res)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package motorloop
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+func TestLeftNote(t *testing.T) {
+	t.Parallel()
+	ok := &toolapi.Result{OK: true}
+	plain := func(left Left) *Turn {
+		return &Turn{Calls: []Call{bash("a")}, Results: []*toolapi.Result{ok}, Left: left}
+	}
+	asked := func(res *toolapi.Result) *Turn {
+		return &Turn{Calls: []Call{question("red?")}, Results: []*toolapi.Result{res}, Left: Left{Time: 50 * time.Minute}}
+	}
+	cfg := Config{MaxIterations: 10, MaxTokens: 1000, TimeLimit: time.Hour}
+	for name, tt := range map[string]struct {
+		turn   *Turn
+		answer int32
+		want   string
+	}{
+		"enough of all":         {plain(Left{Time: time.Hour, Tokens: 999}), 1, ""},
+		"half of the answers":   {plain(Left{}), 5, ""},
+		"less than half":        {plain(Left{}), 6, "[left: 4 of 10 answers]"},
+		"little time":           {plain(Left{Time: 29 * time.Minute, Tokens: 900}), 1, "[left: 9 of 10 answers, 29 minutes, 900 of 1000 tokens]"},
+		"few tokens":            {plain(Left{Time: time.Hour, Tokens: 499}), 1, "[left: 9 of 10 answers, 60 minutes, 499 of 1000 tokens]"},
+		"the last answer":       {plain(Left{Time: time.Hour}), 9, "[your next answer is the last one: call finish in it, with what there is]"},
+		"after the last answer": {plain(Left{}), 10, ""},
+		"a person replied":      {asked(ok), 1, "[left: 9 of 10 answers, 50 minutes]"},
+		"a person denied":       {asked(&toolapi.Result{ErrorCode: toolapi.CodeDomainDenied}), 1, "[left: 9 of 10 answers, 50 minutes]"},
+		"no person was asked":   {asked(&toolapi.Result{ErrorCode: toolapi.CodeInvalidArguments}), 1, ""},
+		"not settled":           {&Turn{Calls: []Call{bash("a")}, Results: []*toolapi.Result{nil}}, 8, ""},
+		"an idle answer":        {&Turn{}, 8, "[left: 2 of 10 answers]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := leftNote(cfg, tt.turn, tt.answer); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+	if got := leftNote(Config{}, plain(Left{}), 1); got != "" {
+		t.Errorf("without limits: %q", got)
+	}
+}
+
+func TestInWords(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		time.Second: "1 seconds", 119 * time.Second: "119 seconds", 2 * time.Minute: "2 minutes", 179 * time.Minute: "179 minutes", 26 * time.Hour: "26 hours",
+	} {
+		if got := inWords(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// What a model was told of what is left stays as it was, also where another loop goes on at another time and knows other sums.
+func TestWhatIsLeftIsToldOnce(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	now := start
+	w := newWorld(t, Config{MaxIterations: 4, Deadline: start.Add(time.Hour), TimeLimit: time.Hour, MaxTokens: 100_000}, nil,
+		says("", bash("a")), says("", bash("b")), says("", bash("c")), says("done"))
+	w.loop.Now = func() time.Time { now = now.Add(10 * time.Minute); return now }
+	mustRun(t, w, nil)
+	turns := w.journal.load()
+	if left := turns[2].Left; left.Time <= 0 || left.Tokens <= 0 {
+		t.Fatalf("recorded: %+v", left)
+	}
+	cfg := w.loop.Config
+	told := Transcript(cfg, turns)
+	cfg.Deadline, cfg.UsedTokens = start.Add(9*time.Hour), 500
+	for i, m := range Transcript(cfg, turns) {
+		if m.Content != told[i].Content {
+			t.Errorf("message %d was %q and is %q", i, told[i].Content, m.Content)
+		}
+	}
+	last := told[len(told)-2].Content
+	if !strings.HasSuffix(last, "[your next answer is the last one: call finish in it, with what there is]") {
+		t.Errorf("before the last answer: %q", last)
+	}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// maxTried is how many of the last calls of an attempt are told to the next one, maxChanged of how many files it is told that they were
+	// changed.
+	maxTried   = 8
+	maxChanged = 20
+	// Bounds of what is told of a call, in bytes of JSON. The output of a call that succeeded says less of why the attempt failed.
+	maxTriedArguments = 200
+	maxTriedOutput    = 400
+	maxTriedOK        = 120
+	// maxChangedPath is the longest path that is told.
+	maxChangedPath = 200
+)
+
+// tried is a call of an attempt with what came of it.
+type tried struct {
+	tool, arguments string
+	ok              bool
+	code, output    string
+	// times is how many times in a row it was made with this end.
+	times int
+}
+
+// triedIn are the last calls of an attempt. The same call with the same end again is counted: an attempt that ends because it repeats itself
+// would be remembered for nothing else.
+func triedIn(calls []RecordedCall) []tried {
+	var list []tried
+	for _, rc := range slices.Backward(calls) {
+		c, r := rc.Call, rc.Result
+		now := tried{tool: c.Tool, arguments: CutEncoded(c.Arguments, maxTriedArguments), ok: r.OK, code: r.ErrorCode, output: ends(r.Output), times: 1}
+		if n := len(list); n > 0 && list[n-1].tool == now.tool && list[n-1].arguments == now.arguments && list[n-1].code == now.code {
+			list[n-1].times++
+			continue
+		}
+		if len(list) == maxTried {
+			break
+		}
+		list = append(list, now)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// ends is an output whose middle is left out if it is long.
+func ends(output string) string {
+	if n := len(output); n > 4*maxTriedOutput {
+		output = output[:2*maxTriedOutput] + output[n-2*maxTriedOutput:]
+	}
+	return cutMiddle(strings.TrimSpace(output), maxTriedOutput)
+}
+
+// patched finds the files of a patch in the forms that the patch tool reads.
+var patched = regexp.MustCompile(`(?m)^(?:\+\+\+ (?:b/)?|\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\t\r\n]+)`)
+
+// changedIn are the files that the calls of an attempt wrote with their tools, in the order in which they were first written.
+func changedIn(calls []RecordedCall) []string {
+	var changed []string
+	for _, rc := range calls {
+		if !rc.Result.OK || len(changed) >= maxChanged {
+			continue
+		}
+		for _, name := range writtenBy(rc.Call) {
+			name = path.Clean(strings.TrimSpace(name))
+			if name != "." && name != "/dev/null" && len(name) <= maxChangedPath && !slices.Contains(changed, name) {
+				changed = append(changed, name)
+			}
+		}
+	}
+	return changed[:min(len(changed), maxChanged)]
+}
+
+// writtenBy are the files that a call wrote by its arguments.
+func writtenBy(c *v1alpha1.ToolCall) []string {
+	var args struct {
+		Path  string `json:"path"`
+		Patch string `json:"patch"`
+	}
+	if c.Tool != toolapi.ToolWrite && c.Tool != toolapi.ToolEdit && c.Tool != toolapi.ToolPatch || json.Unmarshal([]byte(c.Arguments), &args) != nil {
+		return nil
+	}
+	names := []string{args.Path}
+	for _, m := range patched.FindAllStringSubmatch(args.Patch, maxChanged) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// tried names the last calls of the attempt, as many of the newest as there is room for, in their order.
+func (t *boundedText) tried(calls []tried) {
+	const title = "Its last calls, the newest last, each with what came of it:\n"
+	room := t.left - encodedSize(title)
+	var lines []string
+	for _, c := range slices.Backward(calls) {
+		line := c.String()
+		if room -= encodedSize(line) + 2; room < 0 {
+			break
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return
+	}
+	t.line("%s", strings.TrimSuffix(title, "\n"))
+	for _, line := range slices.Backward(lines) {
+		t.line("%s", line)
+	}
+}
+
+// String is the call as a line of a recovery context.
+func (c tried) String() string {
+	end, most := "succeeded", maxTriedOK
+	if !c.ok {
+		end, most = "ended with "+data(c.code, maxRecoveryHead), maxTriedOutput
+	}
+	if c.times > 1 {
+		end += fmt.Sprintf(", %d times in a row", c.times)
+	}
+	line := fmt.Sprintf("- %s %s %s", data(c.tool, maxRecoveryHead), data(c.arguments, maxTriedArguments), end)
+	if c.output != "" {
+		line += ": " + dataMiddle(c.output, most)
+	}
+	return line
+}
+
+// changed names the files that the attempt wrote with its tools.
+func (t *boundedText) changed(files []string) {
+	if len(files) == 0 {
+		return
+	}
+	quoted := make([]string, 0, len(files))
+	for _, f := range files {
+		quoted = append(quoted, data(f, maxChangedPath))
+	}
+	t.line("Files that it wrote or changed with write, edit and patch: %s. Where git is there, git diff shows all changes since the beginning.",
+		strings.Join(quoted, ", "))
+}
