@@ -81,7 +81,7 @@ func callLine(step *v1alpha1.MotorStep, call *v1alpha1.ToolCall, result *v1alpha
 
 // arguments are those of all tools that mean something to a reader.
 type arguments struct {
-	Path, Command, Language, Source, Content, Question string
+	Path, Command, Language, Source, Content, Question, Status string
 }
 
 // decodeArgs gives what it can: a model may write arguments that do not fit.
@@ -106,6 +106,8 @@ func shortArguments(call *v1alpha1.ToolCall) string {
 		text = args.Command
 	case toolapi.ToolAskUser:
 		text = args.Question
+	case toolapi.ToolFinish:
+		text = args.Status
 	case toolapi.ToolCode:
 		text = fmt.Sprintf("%s, %s", args.Language, plural(len(strings.Split(strings.TrimSpace(args.Source), "\n")), "line"))
 	}

@@ -17,9 +17,10 @@ func TestCallLine(t *testing.T) {
 		call call
 		want string
 	}{
-		"read":  {call{"read", `{"path":"portfolio.csv"}`, ok("")}, " 1  read   portfolio.csv                        ok      3 ms"},
-		"write": {call{"write", `{"path":"out/report.md","content":"long"}`, ok("")}, " 1  write  out/report.md                        ok      3 ms"},
-		"list":  {call{"list", `{}`, ok("")}, " 1  list   .                                    ok      3 ms"},
+		"read":   {call{"read", `{"path":"portfolio.csv"}`, ok("")}, " 1  read   portfolio.csv                        ok      3 ms"},
+		"write":  {call{"write", `{"path":"out/report.md","content":"long"}`, ok("")}, " 1  write  out/report.md                        ok      3 ms"},
+		"list":   {call{"list", `{}`, ok("")}, " 1  list   .                                    ok      3 ms"},
+		"finish": {call{"finish", `{"status":"Succeeded","summary":"It is there.","files":["a"]}`, ok("")}, " 1  finish Succeeded                            ok      3 ms"},
 		"code": {
 			call{"code", `{"language":"javascript","source":"a\nb\n\n"}`, &v1alpha1.ToolResult{OK: true, DurationMs: 1212}},
 			" 1  code   javascript, 2 lines                  ok   1212 ms",

@@ -115,6 +115,8 @@ func TestLargestRunCanBeEnded(t *testing.T) {
 		more := run.DeepCopy()
 		more.Spec.Retries[8].Guidance = "g"
 		wantRefused(t, admin.Update(ctx, more), "have 262145 bytes together", "may have 262144")
+		more.Spec.Retries[8].Guidance, more.Spec.Responses[255].Reason = "", "r"
+		wantRefused(t, admin.Update(ctx, more), "have 262145 bytes together", "may have 262144")
 		must(t, admin.Update(ctx, run))
 
 		before := run.DeepCopy()

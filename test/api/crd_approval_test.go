@@ -44,6 +44,15 @@ func decision(id string, d v1alpha1.Decision, digest string) string {
 	return string(b)
 }
 
+// withReason is an entry with a reason.
+func withReason(entry, reason string) string {
+	b, err := json.Marshal(reason)
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSuffix(entry, "}") + `,"reason":` + string(b) + "}"
+}
+
 // A decision about a call names it by its digest, and is one of two.
 func TestDecisionsAboutCalls(t *testing.T) {
 	t.Parallel()
@@ -63,6 +72,11 @@ func TestDecisionsAboutCalls(t *testing.T) {
 		"answer":                           {`{"id":"` + approvalQuestion + `","answer":"yes"}`, kinds},
 		"answer, with a digest":            {`{"id":"` + approvalQuestion + `","answer":"yes","digest":"` + thisDigest + `"}`, "digest goes with Approve and Deny only"},
 		"decide and answer":                {`{"id":"` + approvalQuestion + `","answer":"yes","decision":"Approve","digest":"` + thisDigest + `"}`, "either an answer or a decision"},
+		"approve, with a reason":           {withReason(decision(approvalQuestion, "Approve", thisDigest), "once"), ""},
+		"deny, with a reason":              {withReason(decision(approvalQuestion, "Deny", thisDigest), strings.Repeat("é", 2048)), ""},
+		"a reason that is too long":        {withReason(decision(approvalQuestion, "Deny", thisDigest), strings.Repeat("é", 2049)), "reason"},
+		"an empty reason":                  {withReason(decision(approvalQuestion, "Deny", thisDigest), ""), "reason"},
+		"an answer with a reason":          {withReason(`{"id":"another","answer":"yes"}`, "why"), "reason goes with a decision"},
 		"an unknown decision":              {`{"id":"` + approvalQuestion + `","decision":"Perhaps","digest":"` + thisDigest + `"}`, "Unsupported value"},
 		"half a digest":                    {decision(approvalQuestion, "Approve", thisDigest[:70]), "digest"},
 		"a digest in capitals":             {decision(approvalQuestion, "Approve", "sha256:"+strings.Repeat("A", 64)), "digest"},

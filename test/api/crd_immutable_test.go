@@ -15,7 +15,7 @@ import (
 
 const wholeSpec = `{task: a, tools: [read], domains: [example.org], files: [{path: a, content: x}], model: {name: m},
   limits: {maxIterations: 5, maxTokens: 1000}, sandbox: {runtimeClassName: r, resources: {cpu: "1"}},
-  approval: {onUnknown: Model}, accept: {files: [a], commands: [{command: make test}]}, maxAttempts: 2, priority: 5}`
+  approval: {onUnknown: Model}, accept: {files: [a], commands: [{command: make test}]}, maxAttempts: 2, priority: 5, keep: Artifacts}`
 
 func TestSpecNeverChanges(t *testing.T) {
 	t.Parallel()
@@ -51,6 +51,8 @@ func TestSpecNeverChanges(t *testing.T) {
 		"acceptance removed":    {"spec.accept", `{"spec":{"accept":null}}`},
 		"attempts raised":       {"spec.maxAttempts", `{"spec":{"maxAttempts":3}}`},
 		"attempts removed":      {"spec.maxAttempts", `{"spec":{"maxAttempts":null}}`},
+		"keep":                  {"spec.keep", `{"spec":{"keep":"Nothing"}}`},
+		"keep removed":          {"spec.keep", `{"spec":{"keep":null}}`},
 		"priority":              {"spec.priority", `{"spec":{"priority":6}}`},
 		"priority removed":      {"spec.priority", `{"spec":{"priority":null}}`},
 	}

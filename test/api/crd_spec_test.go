@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -88,6 +89,7 @@ func TestBadRunsAreRefused(t *testing.T) {
 		"credential in the Host header":  {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: header Host}]}`, want: []string{"spec.credentials[0].slot"}},
 		"credential in no slot":          {spec: `{task: a, credentials: [{name: key, secretRef: {name: s, key: k}, hosts: [a.test], slot: cookie}]}`, want: []string{"spec.credentials[0].slot"}},
 		"unknown policy":                 {spec: `{task: a, approval: {onUnknown: Retry}}`, want: []string{"spec.approval.onUnknown", "Person", "Model"}},
+		"keeps something else":           {spec: `{task: a, keep: Everything}`, want: []string{"spec.keep", "Changes", "Artifacts", "Nothing"}},
 		"priority too high":              {spec: `{task: a, priority: 1001}`, want: []string{"spec.priority"}},
 		"priority too low":               {spec: `{task: a, priority: -1001}`, want: []string{"spec.priority"}},
 		"no retry window":                {spec: `{task: a, limits: {retryWindowSeconds: 0}}`, want: []string{"spec.limits.retryWindowSeconds"}},
@@ -149,6 +151,7 @@ func TestGoodRunsAreAcceptedWithDefaults(t *testing.T) {
 	// What is stored is what was written, and these.
 	defaults := map[string]any{
 		"mode": "Agentic", "limits": limits, "maxAttempts": int64(3), "priority": int64(0), "retries": []any{}, "responses": []any{}, "extractSkills": "OnSuccess",
+		"keep": "Changes",
 	}
 	tests := map[string]struct {
 		spec string
@@ -236,7 +239,7 @@ func TestTypedRunIsAcceptedAndRoundTrips(t *testing.T) {
 		r.Spec = v1alpha1.MotorRunSpec{Task: "a"}
 	})
 	want := v1alpha1.MotorRunSpec{
-		Mode: v1alpha1.ModeAgentic, Task: "a", MaxAttempts: 3, ExtractSkills: v1alpha1.ExtractOnSuccess, Retries: []v1alpha1.Retry{}, Responses: []v1alpha1.Response{},
+		Mode: v1alpha1.ModeAgentic, Task: "a", MaxAttempts: 3, ExtractSkills: v1alpha1.ExtractOnSuccess, Keep: v1alpha1.KeepChanges, Retries: []v1alpha1.Retry{}, Responses: []v1alpha1.Response{},
 		Limits: v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800, ApprovalSeconds: 900},
 	}
 	if diff := cmp.Diff(want, run.Spec); diff != "" {
@@ -309,5 +312,21 @@ func TestMotorCortexSpecs(t *testing.T) {
 			}
 			wantRefused(t, err, tt.want)
 		})
+	}
+}
+
+// A model ends its runs with a call unless its endpoint says otherwise.
+func TestFinishIsACallByDefault(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	cortex := &v1alpha1.MotorCortex{
+		ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(ctx, t), Name: v1alpha1.CortexName},
+		Spec: v1alpha1.MotorCortexSpec{Models: v1alpha1.ModelSet{
+			Motor: &v1alpha1.ModelEndpoint{Model: "m"}, Default: &v1alpha1.ModelEndpoint{Model: "m", Finish: v1alpha1.FinishText},
+		}},
+	}
+	must(t, admin.Create(ctx, cortex))
+	if m := cortex.Spec.Models; m.Motor.Finish != v1alpha1.FinishCall || m.Default.Finish != v1alpha1.FinishText {
+		t.Errorf("the endpoints have %q and %q", m.Motor.Finish, m.Default.Finish)
 	}
 }

@@ -79,7 +79,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 				wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(p.ID, tt.decision, otherDigest)), "argsDigest")
 				must(t, add(r.ctx, admin, r.run, "responses", decision("a0-s1-c1-approval-00000000", v1alpha1.DecisionApprove, p.Action.ArgsDigest)))
 				never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return approvalIn(t, s, 0).Outcome != "" })
-				r.decideCall(p, tt.decision)
+				must(t, add(r.ctx, admin, r.run, "responses", withReason(decision(p.ID, tt.decision, p.Action.ArgsDigest), "it is Friday")))
 			}
 			// Of what expires nobody tells the engine: it has to wake by itself.
 			st := r.ended(1)[0].Status
@@ -93,6 +93,13 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 			a := st.Approvals
 			if len(a) != 1 || a[0].Outcome != tt.outcome || a[0].ArgsDigest != p.Action.ArgsDigest || (a[0].By == "") != (by == "") || a[0].DecidedAt.Before(&a[0].AskedAt) {
 				t.Errorf("recorded %+v", a)
+			}
+			if want := map[bool]string{true: "", false: "it is Friday"}[tt.decision == ""]; a[0].Reason != want {
+				t.Errorf("the recorded reason is %q", a[0].Reason)
+			}
+			res := resultIn(t, st.Results, 1)
+			if says := strings.Contains(res.Output, "The person says: it is Friday"); says != (tt.outcome == v1alpha1.ApprovalDenied) || says != (res.Provenance == "user") {
+				t.Errorf("the result is %+v", res)
 			}
 			if asked := r.model.asked.Load(); asked != 2 {
 				t.Errorf("the model was asked %d times", asked)

@@ -111,7 +111,7 @@ func TestEngineCollectsArtifactsAtPauseAndEnd(t *testing.T) {
 	respond(r.ctx, t, r.run, p.Pending.ID, "yes")
 
 	steps = r.ended(4)
-	if diff := cmp.Diff(atPause, steps[1].Status.Artifacts); diff != "" || resultAt(t, steps, 1, 0).Output != "yes" {
+	if diff := cmp.Diff(atPause, steps[1].Status.Artifacts); diff != "" || resultAt(t, steps, 1, 0).Output != "The person replied: yes" {
 		t.Errorf("the answer changed what was noted: %s", diff)
 	}
 	list := steps[3].Status.Artifacts
@@ -152,7 +152,7 @@ func TestEngineCollectsBeforeTheEndUnderAnOlderLeader(t *testing.T) {
 }
 
 func TestEngineCollectsNothingWhereThereIsNothing(t *testing.T) {
-	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("echo x > file")), says("done")}})
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir node_modules; echo x > node_modules/file")), says("done")}})
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
 	if steps[1].Status.Artifacts != nil || runpolicy.ReadJournal(r.run, steps).Artifacts != nil {
@@ -234,7 +234,7 @@ func TestEngineKeepsNoCredentials(t *testing.T) {
 	must(t, admin.Create(r.ctx, &corev1.Secret{ObjectMeta: meta(r.run.Namespace, "it"), StringData: map[string]string{"key": key}}))
 	cortex := &v1alpha1.MotorCortex{ObjectMeta: meta(r.run.Namespace, v1alpha1.CortexName)}
 	cortex.Spec.Models.Motor = &v1alpha1.ModelEndpoint{
-		BaseURL: "https://model.example.org/v1", Model: "m", APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "it", Key: "key"},
+		BaseURL: "https://model.example.org/v1", Model: "m", APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "it", Key: "key"}, Finish: v1alpha1.FinishText,
 	}
 	must(t, admin.Create(r.ctx, cortex))
 	r.startEngine("worker-1", nil)
@@ -385,7 +385,7 @@ func TestEngineLooksOnceMoreAtARunThatEnds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{tt.answer}})
+			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{tt.answer}}, func(run *v1alpha1.MotorRun) { run.Spec.Keep = v1alpha1.KeepArtifacts })
 			r.startEngine("worker-1", nil)
 			waitForFile(r.ctx, t, filepath.Join(r.workspace, "ready"))
 			if s := r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 1 }); s[0].Status.Phase != v1alpha1.StepInFlight {

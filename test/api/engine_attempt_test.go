@@ -68,7 +68,7 @@ func TestEngineTriesAgainInTheSameWorkspace(t *testing.T) {
 		t.Errorf("the sandboxes are %+v and %+v", a, b)
 	}
 	prompt := r.model.lastPrompt()
-	if !strings.Contains(prompt, "<recovery_context>") || !strings.Contains(prompt, "Read the file.") || !strings.Contains(prompt, "You have 3 answers in all") {
+	if !strings.Contains(prompt, "<recovery_context>") || !strings.Contains(prompt, "Read the file.") || !strings.Contains(prompt, "You have 3 answers,") {
 		t.Errorf("the second attempt is told:\n%s", prompt)
 	}
 }

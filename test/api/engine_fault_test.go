@@ -104,7 +104,7 @@ func TestEngineWaitsForWhatIsMissing(t *testing.T) {
 	useSecret := func(r *engineRig) {
 		cortex := &v1alpha1.MotorCortex{ObjectMeta: metav1.ObjectMeta{Namespace: r.run.Namespace, Name: v1alpha1.CortexName}}
 		cortex.Spec.Models.Motor = &v1alpha1.ModelEndpoint{
-			BaseURL: "https://model.example.org/v1", Model: "m", APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "it", Key: "key"},
+			BaseURL: "https://model.example.org/v1", Model: "m", APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "it", Key: "key"}, Finish: v1alpha1.FinishText,
 		}
 		must(r.t, admin.Create(r.ctx, cortex))
 	}

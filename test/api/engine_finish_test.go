@@ -3,8 +3,12 @@
 package api_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
@@ -37,6 +41,37 @@ func TestEngineEndsWithFinish(t *testing.T) {
 	if p.Turns != 3 || p.Iterations != 3 || p.Final == nil || *p.Final != "It is 4." || p.Artifacts == nil || len(p.Artifacts.Files) != 1 {
 		t.Errorf("the journal says %+v", p)
 	}
+}
+
+// An end that was accepted is recorded by another replica, though the model is away by then: none is asked any more.
+func TestEngineRecordsAnAcceptedEndWithoutItsModel(t *testing.T) {
+	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"expr 2 + 2"}`), motorloop.Call{ModelID: "other", Tool: "finish", Arguments: `{"status":"Succeeded","summary":"It is 4."}`})}})
+	stop := r.startEngineWith("worker-1", func(e *engine.Engine) {
+		callsFinish(e)
+		e.Client = closesNothing{e.Client}
+	})
+	r.steps(func(s []v1alpha1.MotorStep) bool {
+		return len(s) == 1 && len(s[0].Status.Results) == 2 && s[0].Status.Results[1].OK
+	})
+	stop()
+	r.giveTo("worker-2", 2)
+	r.startEngineWith("worker-2", func(e *engine.Engine) {
+		callsFinish(e)
+		e.NewModel = func(modelref.Endpoint) (motorloop.Model, error) { return awayModel{r.model}, nil }
+	})
+	if last := r.ended(2)[1]; !last.Spec.Final || last.Spec.Content != "It is 4." {
+		t.Errorf("the end is %+v", last.Spec)
+	}
+}
+
+// closesNothing does not take the step that records the end.
+type closesNothing struct{ client.Client }
+
+func (c closesNothing) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	if s, ok := o.(*v1alpha1.MotorStep); ok && s.Spec.Final {
+		return errors.New("etcd is away")
+	}
+	return c.Client.Create(ctx, o, opts...)
 }
 
 func TestEngineFinishesPartly(t *testing.T) {

@@ -74,7 +74,7 @@ func TestEngineEndsProgramsOfMCPServersOfARunThatStandsStill(t *testing.T) {
 			tt.on(r, asked)
 			respond(r.ctx, t, r.run, asked.ID, "yes")
 			steps := r.ended(5)
-			for i, want := range []string{tt.told + "noted\n", "noted\n"} {
+			for i, want := range []string{"noted\n" + tt.told, "noted\n"} {
 				if got := resultAt(t, steps, 2+i, 0); !got.OK || got.Output != want {
 					t.Errorf("%q, want %q", got.Output, want)
 				}

@@ -101,7 +101,7 @@ func TestEngineWakesWhenTheMotorCortexChanges(t *testing.T) {
 	r.steps(func(steps []v1alpha1.MotorStep) bool { return len(steps) == 1 && isOutage(steps[0]) })
 	back.Store(true)
 	cortex := &v1alpha1.MotorCortex{ObjectMeta: metav1.ObjectMeta{Namespace: r.run.Namespace, Name: v1alpha1.CortexName}}
-	cortex.Spec.Models.Motor = &v1alpha1.ModelEndpoint{BaseURL: "https://model.example.org/v1", Model: "another"}
+	cortex.Spec.Models.Motor = &v1alpha1.ModelEndpoint{BaseURL: "https://model.example.org/v1", Model: "another", Finish: v1alpha1.FinishText}
 	must(t, admin.Create(r.ctx, cortex))
 	if steps := r.steps(journalEnded); !steps[len(steps)-1].Spec.Final {
 		t.Errorf("the steps are %+v", steps)

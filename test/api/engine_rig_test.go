@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -316,8 +317,9 @@ type stubModel struct {
 	panics int32
 
 	mu sync.Mutex
-	// prompt is the last system prompt.
+	// prompt is the last system prompt, tools are the names of what was offered with it.
 	prompt string
+	tools  []string
 }
 
 // Window is what the engine asks a model for.
@@ -327,6 +329,16 @@ func (m *stubModel) lastPrompt() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.prompt
+}
+
+// wantTools checks what the model was offered last.
+func (r *engineRig) wantTools(names ...string) {
+	r.t.Helper()
+	r.model.mu.Lock()
+	defer r.model.mu.Unlock()
+	if diff := cmp.Diff(names, r.model.tools); diff != "" {
+		r.t.Errorf("tools (-want +got):\n%s", diff)
+	}
 }
 
 func (m *stubModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
@@ -343,7 +355,10 @@ func (m *stubModel) Complete(ctx context.Context, r motorloop.Request) (motorloo
 		}
 	}
 	m.mu.Lock()
-	m.prompt = r.Messages[0].Content
+	m.prompt, m.tools = r.Messages[0].Content, nil
+	for _, d := range r.Tools {
+		m.tools = append(m.tools, d.Name)
+	}
 	m.mu.Unlock()
 	if m.hold != nil {
 		select {

@@ -18,6 +18,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 func attempts(n int32) func(*v1alpha1.MotorRun) {
@@ -76,6 +78,56 @@ func TestRetry(t *testing.T) {
 	wantEvents := []string{"Normal SandboxReady", "Normal AllBlocked", "Warning AttemptFailed", "Normal AttemptStarted", "Normal Answered", "Normal Completed"}
 	if diff := cmp.Diff(wantEvents, slices.DeleteFunc(r.events[3:], func(e string) bool { return e == "Normal Accepted" })); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// The controller's cache has only the beginnings of arguments and outputs. The next attempt is told their ends too, and which files were written.
+func TestRetryIsToldOfWholeSteps(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	wrote, tested := turn(1, "", `write:{"content":"`+strings.Repeat("x", 1000)+`","path":"parser/clock.go"}`), turn(2, "", `bash:{"command":"go test ./..."}`)
+	wrote.Results[0] = okResult("written", 1)
+	tested.Results[0] = &toolapi.Result{
+		OK: true, Provenance: toolapi.ProvenanceInternal, Output: strings.Repeat("ok\n", 1000) + "FAIL: clock_test.go:41: want 11 got 23\nexit status 1",
+	}
+	r.said(wrote)
+	r.said(tested)
+	r.step()
+	r.failed("Why")
+	r.step()
+	r.rec.Client = interceptor.NewClient(manager, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if err := c.List(ctx, list, opts...); err != nil {
+				return err
+			}
+			if steps, ok := list.(*v1alpha1.MotorStepList); ok {
+				cutToHeads(steps.Items)
+			}
+			return nil
+		},
+	})
+	r.retry(1, "")
+	r.step()
+	c := attemptAt(t, r.run(), 1).RecoveryContext
+	for _, want := range []string{"parser/clock.go", "want 11 got 23", "go test ./..."} {
+		if !strings.Contains(c, want) {
+			t.Errorf("the model is not told %q: %s", want, c)
+		}
+	}
+}
+
+// cutToHeads leaves of steps what the manager's cache keeps.
+func cutToHeads(steps []v1alpha1.MotorStep) {
+	const head = 200
+	for i := range steps {
+		for j := range steps[i].Spec.ToolCalls {
+			c := &steps[i].Spec.ToolCalls[j]
+			c.Arguments = runpolicy.Cut(c.Arguments, head)
+		}
+		for j := range steps[i].Status.Results {
+			o := &steps[i].Status.Results[j]
+			o.Output = runpolicy.Cut(o.Output, head)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -192,5 +193,24 @@ func TestRunReviewsSkill(t *testing.T) {
 				t.Error("the stored spec has changed")
 			}
 		})
+	}
+}
+
+// Skills that are not kept are an Event of the run, once, with what stands against them.
+func TestRejectedSkillsAreTold(t *testing.T) {
+	r := newRig(t)
+	r.ready()
+	l := r.log()
+	must(t, l.Append(r.ctx, turn(1, "Done.")))
+	must(t, l.Close(r.ctx, journal.Closing{Skills: &v1alpha1.SkillsResult{
+		Rejected: []v1alpha1.RejectedSkill{{Path: "skills/bad", Message: "SKILL.md: line 1"}, {Path: "skills/worse", Message: strings.Repeat("x", 512)}},
+	}}))
+	r.settle()
+	if run := r.run(); run.Status.Result == nil || len(run.Status.Result.Skills.Rejected) != 2 {
+		t.Fatalf("the result is %+v", run.Status.Result)
+	}
+	told := slices.DeleteFunc(slices.Clone(r.events), func(e string) bool { return e != "Warning "+v1alpha1.EventSkillRejected })
+	if len(told) != 1 {
+		t.Errorf("events %v", r.events)
 	}
 }

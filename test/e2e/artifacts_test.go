@@ -84,10 +84,10 @@ func TestBackgroundProcessesStayUntilTheyAreEnded(t *testing.T) {
 	t.Parallel()
 	done := wantCompleted(t, startRun(t, "background"), soon)
 	journal := wantWholeJournal(t, done)
-	if out := journal[1].Status.Results[0].Output; !strings.HasPrefix(out, "served\n") || !strings.Contains(out, "http.server") {
+	if out := journal[1].Status.Results[0].Output; out != "served\n" {
 		t.Errorf("the server of the call before gives %q", out)
 	}
-	if out := journal[2].Status.Results[0].Output; !strings.HasPrefix(out, "0\n") {
+	if out := journal[2].Status.Results[0].Output; !strings.HasPrefix(out, "0\n[background: process ") || !strings.Contains(out, "http.server") {
 		t.Errorf("after its end: %q", out)
 	}
 }

@@ -172,8 +172,8 @@ func TestModelFaultsThatPassAreRiddenOut(t *testing.T) {
 	if done.Status.Result.Summary != "It went well in the end." || done.Status.Result.Stats.Errors != 0 {
 		t.Errorf("result %+v", done.Status.Result)
 	}
-	if journal := wantWholeJournal(t, done); len(journal) != 3 {
-		t.Errorf("the run has %d steps; a request that is made again must not be one", len(journal))
+	if journal := wantWholeJournal(t, done); answersIn(journal) != 3 {
+		t.Errorf("the run has %d answers; a request that is made again must not be one", answersIn(journal))
 	}
 	// Two of 429, two of 500, one without JSON and one cut off.
 	wantModelCalls(t, "faults", mark, 3, 6)

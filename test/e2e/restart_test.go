@@ -142,8 +142,8 @@ func wantSurvived(t *testing.T, before, after *v1alpha1.MotorRun, gone *corev1.P
 	if is.Sandbox.PodUID != was.Sandbox.PodUID || len(is.Attempts) != 1 {
 		t.Errorf("%s: the run went on in another sandbox or attempt: %+v", script, is.Attempts)
 	}
-	if journal := wantWholeJournal(t, after); len(journal) != turns {
-		t.Errorf("%s: the run has %d steps, want %d", script, len(journal), turns)
+	if journal := wantWholeJournal(t, after); answersIn(journal) != turns {
+		t.Errorf("%s: the run has %d answers, want %d", script, answersIn(journal), turns)
 	}
 	extra := 0
 	if moved {

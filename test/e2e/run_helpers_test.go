@@ -231,6 +231,16 @@ func wantWholeJournal(t *testing.T, run *v1alpha1.MotorRun) []v1alpha1.MotorStep
 	return list
 }
 
+// answersIn counts the answers of the model in a journal. The end of an attempt is a step of its own, and so are its checks.
+func answersIn(journal []v1alpha1.MotorStep) (answers int) {
+	for _, s := range journal {
+		if s.Spec.Type == v1alpha1.StepTurn && !s.Spec.Checks && (len(s.Spec.ToolCalls) > 0 || !s.Spec.Final) {
+			answers++
+		}
+	}
+	return answers
+}
+
 // brokenOff says whether the first of these steps is the last turn of an attempt that did not succeed.
 func brokenOff(run *v1alpha1.MotorRun, rest []v1alpha1.MotorStep) bool {
 	attempt := rest[0].Spec.Attempt

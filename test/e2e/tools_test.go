@@ -17,8 +17,8 @@ import (
 func TestOutputsAreBoundedAndPathsStayInTheWorkspace(t *testing.T) {
 	t.Parallel()
 	journal := wantWholeJournal(t, wantCompleted(t, startRun(t, "outputs"), soon))
-	if len(journal) != 6 {
-		t.Fatalf("the run has %d steps, want 6", len(journal))
+	if got := answersIn(journal); got != 6 {
+		t.Fatalf("the run has %d answers, want 6", got)
 	}
 
 	printed := journal[0].Status.Results[0]
@@ -26,8 +26,9 @@ func TestOutputsAreBoundedAndPathsStayInTheWorkspace(t *testing.T) {
 		!strings.HasPrefix(printed.OutputFile, toolapi.OutputDir+"/") || !strings.Contains(printed.Output, printed.OutputFile) {
 		t.Errorf("1 MB of bash came as %d bytes with the file %q (ok %t)", len(printed.Output), printed.OutputFile, printed.OK)
 	}
-	if !strings.HasPrefix(printed.Output, "100000000\n100000001\n") || !strings.HasSuffix(strings.TrimSpace(printed.Output), "\n100111110") {
-		t.Errorf("the cut output has not both ends: %.60q … %.60q", printed.Output, printed.Output[max(0, len(printed.Output)-60):])
+	data := printed.Output[:len(printed.Output)-int(printed.NoteBytes)]
+	if !strings.HasPrefix(data, "100000000\n100000001\n") || !strings.HasSuffix(strings.TrimSpace(data), "\n100111110") {
+		t.Errorf("the cut output has not both ends: %.60q … %.60q", data, data[max(0, len(data)-60):])
 	}
 	if read := journal[1].Status.Results[0]; !read.OK || !strings.HasPrefix(lineNumber.ReplaceAllString(read.Output, ""), "100055554\n100055555\n") {
 		t.Errorf("the kept output reads as %.200q (%s)", read.Output, read.ErrorCode)
@@ -60,9 +61,9 @@ func TestOutputsAreBoundedAndPathsStayInTheWorkspace(t *testing.T) {
 // What a conversation does not show any more can still be read.
 func TestShortenedOutputsAreInFiles(t *testing.T) {
 	t.Parallel()
-	// Two of the three outputs and what the model is told fill 60 % of such a window.
+	// The prompt and the first output fill 60 % of such a window, so the first output is cut, and later the second.
 	ns := newNamespace(t, "kept")
-	must(t, createCortex(t.Context(), ns, v1alpha1.ModelEndpoint{Model: "scripted/kept", BaseURL: modelURL(modelServer), ContextTokens: 14000}))
+	must(t, createCortex(t.Context(), ns, v1alpha1.ModelEndpoint{Model: "scripted/kept", BaseURL: modelURL(modelServer), ContextTokens: 9000}))
 	run := startRun(t, "kept", inNamespace(ns))
 	done := wantCompleted(t, run, soon)
 	journal := wantWholeJournal(t, done)

@@ -161,7 +161,7 @@ func (w workspace) write(name, content string) {
 	}
 }
 
-// play goes through the conversation and returns its closing text. All answers have to be asked for.
+// play goes through the conversation and returns the summary of its call of finish. All answers have to be asked for.
 func (w workspace) play(answers []string) string {
 	w.t.Helper()
 	talk := []script.Message{{Role: script.RoleSystem, Content: "rules"}, {Role: script.RoleUser, Content: "task"}}
@@ -171,10 +171,13 @@ func (w workspace) play(answers []string) string {
 			w.t.Fatal(err)
 		}
 		if len(said.ToolCalls) == 0 {
+			w.t.Fatalf("the script says %q and calls nothing", said.Content)
+		}
+		if end := said.ToolCalls[0]; end.Name == toolapi.ToolFinish {
 			if len(answers) > 0 {
-				w.t.Fatalf("%q was never asked for; the end was %q", answers, said.Content)
+				w.t.Fatalf("%q was never asked for; the end was %s", answers, end.Arguments)
 			}
-			return said.Content
+			return w.ended(end.Arguments)
 		}
 		talk = append(talk, script.Message{Role: script.RoleAssistant, Content: said.Content, ToolCalls: said.ToolCalls})
 		for _, c := range said.ToolCalls {
@@ -184,7 +187,7 @@ func (w workspace) play(answers []string) string {
 				if len(answers) == 0 {
 					w.t.Fatalf("nobody has an answer to %s", c.Arguments)
 				}
-				result, answers = toolapi.Result{OK: true, Output: answers[0]}, answers[1:]
+				result, answers = toolapi.Result{OK: true, Output: "The person replied, with none of the options: " + answers[0]}, answers[1:]
 			} else {
 				result = w.run(c)
 			}
@@ -193,6 +196,24 @@ func (w workspace) play(answers []string) string {
 	}
 	w.t.Fatal("the script does not end")
 	return ""
+}
+
+// ended gives the summary of a call of finish, whose files must be there.
+func (w workspace) ended(arguments string) string {
+	w.t.Helper()
+	args, err := toolapi.ParseFinish(arguments)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, file := range args.Files {
+		if _, err := os.Stat(filepath.Join(w.dir, file)); err != nil {
+			w.t.Error(err)
+		}
+	}
+	if says := strings.Contains(args.Summary, "there is no report"); says != (args.Status == toolapi.FinishFailed) {
+		w.t.Errorf("%s: %s", args.Status, args.Summary)
+	}
+	return args.Summary
 }
 
 func (w workspace) checkQuestion(arguments string) {

@@ -18,11 +18,11 @@ const (
 
 // defaultFailure is what a tool's failure looks like when its output is not a
 // JSON object that says so.
-const defaultFailure = `(?i)\A\s*\[?error\b|\A[^\n]*\bok[=:] ?false\b`
+const defaultFailure = `(?i)\A\s*(?:\[?error\b|exit status [1-9])|\A[^\n]*\bok[=:] ?false\b`
 
 var (
 	scriptName    = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$`)
-	finishes      = []string{"", "Succeeded", "Partial", "Failed"}
+	finishes      = []string{"", succeeded, "Partial", "Failed", staysText}
 	finishReasons = []string{"", "stop", "length", "tool_calls", "content_filter", "function_call"}
 	follows       = []string{"", followCount, followCallID}
 )

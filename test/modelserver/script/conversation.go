@@ -56,6 +56,21 @@ func current(messages []Message) []Message {
 // moving is what a system prompt says of the time that is left, which grows while a client waits.
 var moving = regexp.MustCompile(`(?m)^.*\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ.*$`)
 
+// environment is what a system prompt says of the sandbox, which may be known from the second request on, up to the next heading.
+var environment = regexp.MustCompile(`(?ms)^# Environment$.*?^(# )|^- If git log shows a commit [^\n]*\n`)
+
+// left is what a client says at the end of a message: which calls were approved, and what the model may still use.
+var left = regexp.MustCompile(`(?:\n\[(?:left: |your next answer is the last one|the person approved this call)[^\n]*\])+$`)
+
+// withoutLeft gives the conversation without that: outputs of tools are as the tools gave them.
+func withoutLeft(talk []Message) []Message {
+	talk = slices.Clone(talk)
+	for i := range talk {
+		talk[i].Content = left.ReplaceAllString(talk[i].Content, "")
+	}
+	return talk
+}
+
 // conversationKey names a conversation by how it began. Only the first system
 // and the first user message count, because clients append to the end.
 func conversationKey(talk []Message) string {
@@ -63,7 +78,7 @@ func conversationKey(talk []Message) string {
 	for i := range talk {
 		switch m := &talk[i]; {
 		case instructs(*m) && first.System == nil:
-			system := moving.ReplaceAllString(m.Content, "")
+			system := environment.ReplaceAllString(moving.ReplaceAllString(m.Content, ""), "${1}")
 			first.System = &system
 		case m.Role == RoleUser && first.User == nil:
 			first.User = &m.Content

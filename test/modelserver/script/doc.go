@@ -62,8 +62,9 @@
 //
 // Answer: when, content, toolCalls, finishReason, usage {promptTokens,
 // completionTokens}, fault or faults, goto (the turn after this one), and
-// finish: Succeeded, Partial or Failed. To a client that offers a tool named
-// finish, the content is the summary of a call of it with that status.
+// finish: Succeeded (default), Partial, Failed or Text. To a client that offers a
+// tool named finish, content without toolCalls is the summary of a call of it
+// with that status; Text leaves it a text.
 //
 // Tool call: name, id (default call_<turn>_<n>; the same id twice is allowed,
 // on purpose), and arguments (any mapping) or argumentsRaw (sent as it is, so it
@@ -75,7 +76,7 @@
 //   - lastToolOutputMatches: regexp on that output
 //   - lastToolOK: if the whole output is a JSON object with a boolean "ok",
 //     that; otherwise false exactly if failureMatches (default: a first line
-//     that begins with "error", or says ok=false) is found in it
+//     that begins with "error" or "exit status 1", or says ok=false) is found in it
 //   - lastMessageMatches, lastUserMatches, systemMatches: regexp on the last
 //     message, the last user message, all system messages together
 //

@@ -15,7 +15,7 @@ var (
 	address   = regexp.MustCompile(`^([0-9a-fA-F.:\[\]]+):([0-9]{1,5})$`)
 	// who is the name of a run in its task, "Play your part as NAME."
 	who = regexp.MustCompile(`\bas ([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)`)
-	// attemptNumber counts from 1. The prompt of a first attempt does not name it.
+	// attemptNumber counts from 0. The prompt of a first attempt does not name it.
 	attemptNumber = regexp.MustCompile(`\battempt (\d{1,3}) at the task`)
 )
 
@@ -46,8 +46,7 @@ func (d data) Attempt() (int, error) {
 	if found == nil {
 		return 0, nil
 	}
-	n, err := strconv.Atoi(found[1])
-	return max(n-1, 0), err
+	return strconv.Atoi(found[1])
 }
 
 // Effect gives a bash command that has an effect which nothing can undo: it counts NAME.aATTEMPT.tTURN[.PART] at the

@@ -11,7 +11,7 @@ import (
 func TestEffect(t *testing.T) {
 	s := mustParse(t, `turns: [{repeat: 2, toolCalls: [{name: bash, arguments: {command: '{{ .Effect "end" }}; sleep {{ .Value "sleep" "3" }}'}}]}]`)
 	again := start("Play as run-1. counter=10.0.0.1:8080 sleep=0.5")
-	again[0].Content = "This is attempt 3 at the task."
+	again[0].Content = "This is attempt 2 at the task, counted from 0."
 	for name, tc := range map[string]struct {
 		talk []Message
 		want []string

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ type Play struct {
 	Content      string
 	ToolCalls    []Call
 	FinishReason string
-	// Finish is the status of the finish call that Content becomes: see WithFinish.
+	// Finish is the status of the finish call that Content becomes, "" for Succeeded: see WithFinish.
 	Finish string
 	// Usage is nil if the script does not say.
 	Usage  *Usage
@@ -40,7 +41,7 @@ var (
 // nothing has to survive a restart. With an error, the place that was reached is
 // still filled in.
 func (s *Script) Play(messages []Message) (*Play, error) {
-	talk := current(messages)
+	talk := withoutLeft(current(messages))
 	play := &Play{Conversation: conversationKey(talk)}
 	play.Turn, play.Position = s.locate(talk)
 	if play.Position < len(s.turns) {
@@ -76,15 +77,21 @@ func (s *Script) wrap(play *Play, err error) error {
 	return fmt.Errorf("script %q, turn %d%s: %w", s.Name, play.Turn, name, err)
 }
 
-// WithFinish gives the play for a client that offers the tool finish: a text that has a status becomes the summary of a call of it. For a
-// client that does not offer the tool it stays a text.
+// What Finish may say beside Partial and Failed.
+const (
+	succeeded = "Succeeded"
+	staysText = "Text"
+)
+
+// WithFinish gives the play for a client that offers the tool finish: a text without calls becomes the summary of a call of it, unless the
+// script wants a text. For a client that does not offer the tool it stays a text.
 func (p *Play) WithFinish() *Play {
-	if len(p.ToolCalls) > 0 || p.Content == "" || p.FinishReason != "stop" || p.Finish == "" {
+	if len(p.ToolCalls) > 0 || p.Content == "" || p.FinishReason != "stop" || p.Finish == staysText {
 		return p
 	}
 	closed := *p
 	closed.Content, closed.FinishReason = "", "tool_calls"
-	arguments, err := json.Marshal(map[string]string{"status": p.Finish, "summary": p.Content})
+	arguments, err := json.Marshal(map[string]string{"status": cmp.Or(p.Finish, succeeded), "summary": p.Content})
 	if err != nil {
 		panic(err) // Strings have a form in JSON.
 	}

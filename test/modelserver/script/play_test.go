@@ -118,7 +118,8 @@ func TestWhen(t *testing.T) {
 		"ok by text":            {"lastToolOK: true", ran("12 errors were found"), true},
 		"plural":                {"lastToolOK: true", ran("errors: none"), true},
 		"not ok by text":        {"lastToolOK: false", ran("Error: no such file"), true},
-		"not ok, json behind":   {"lastToolOK: false", ran("error exit_1: the program ended with status 1\n{\"ok\": true}"), true},
+		"not ok, json behind":   {"lastToolOK: false", ran("error timeout: stopped at its time limit\n{\"ok\": true}"), true},
+		"not ok by status":      {"lastToolOK: false", ran("exit status 1\n{\"ok\": true}"), true},
 		"not ok by header":      {"lastToolOK: false", ran("[bash ok=false 12ms]\nsomething"), true},
 		"ok by header":          {"lastToolOK: true", ran("[bash ok=true 12ms]\nok=false"), true},
 		"json without ok":       {"lastToolOK: true", ran(`{"sum": 1}`), true},
@@ -275,5 +276,30 @@ func TestFaultsAt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A text is a call of finish to a client that offers the tool, unless the script wants a text.
+func TestWithFinish(t *testing.T) {
+	for finish, want := range map[string]string{
+		"":                    `{"status":"Succeeded","summary":"done"}`,
+		", finish: Partial":   `{"status":"Partial","summary":"done"}`,
+		", finish: Succeeded": `{"status":"Succeeded","summary":"done"}`,
+		", finish: Text":      "",
+	} {
+		s := mustParse(t, "turns: [{content: done"+finish+"}]")
+		play, err := s.Play(start("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if play.Content != "done" || len(play.ToolCalls) > 0 {
+			t.Errorf("%q: without the tool it says %+v", finish, play)
+		}
+		switch with := play.WithFinish(); {
+		case want == "" && (with.Content != "done" || len(with.ToolCalls) > 0):
+			t.Errorf("%q: %+v", finish, with)
+		case want != "" && (with.Content != "" || len(with.ToolCalls) != 1 || with.ToolCalls[0].Arguments != want || with.FinishReason != "tool_calls"):
+			t.Errorf("%q: %+v", finish, with)
+		}
 	}
 }
