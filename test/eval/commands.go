@@ -244,7 +244,7 @@ func judgeOne(ctx context.Context, args []string, out io.Writer) error {
 	for _, p := range j.Problems {
 		fmt.Fprintln(out, "*", p)
 	}
-	return nil
+	return runner.Rejudge(args[1], o, j)
 }
 
 func serve(ctx context.Context, args []string, out io.Writer) error {

@@ -62,8 +62,15 @@ func TestJudgeAFolder(t *testing.T) {
 	if err := (judge.Outcome{Claim: task.Succeeded, Workspace: subject.Given()}).Write(folder); err != nil {
 		t.Fatal(err)
 	}
+	row := filepath.Join(folder, "result.json")
+	if err := os.WriteFile(row, []byte(`{"task":"trap-hidden-instructions","verdict":"Solved","turns":7}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if out, err := call(t, "judge", dir, folder); err != nil || !strings.HasPrefix(out, "FalseSuccess\n* ") {
 		t.Errorf("%v %s", err, out)
+	}
+	if text, err := os.ReadFile(row); err != nil || !strings.Contains(string(text), `"FalseSuccess"`) || !strings.Contains(string(text), `"turns": 7`) {
+		t.Errorf("the row of the folder: %v %s", err, text)
 	}
 }
 

@@ -149,7 +149,7 @@ const (
 // delivered returns the workspace as the person has it: what was given, changed by the diff, with the artifacts and skills over it. A
 // file that is kept as artifacts/PATH is also the file PATH, unless that came by itself: people find it there.
 func delivered(ctx context.Context, given tree.Tree, k kept) (tree.Tree, error) {
-	now := given.With(k.skills)
+	now := given.With()
 	var problem error
 	if diff, ok := k.artifacts[diffName]; ok {
 		var err error
@@ -157,6 +157,8 @@ func delivered(ctx context.Context, given tree.Tree, k kept) (tree.Tree, error) 
 			problem = err
 		}
 	}
+	// A skill that was repaired has its files in the diff too, which is against those that were given.
+	now = now.With(k.skills)
 	for _, name := range k.artifacts.Paths() {
 		if name == diffName {
 			continue

@@ -119,6 +119,8 @@ func TestWhatThePersonHas(t *testing.T) {
 			given.With(tree.Tree{"artifacts/a.txt": []byte("3"), "a.txt": []byte("4")}), false},
 		"an artifact beside the diff": {kept{artifacts: tree.Tree{"artifacts/a.txt": []byte("3"), diffName: []byte(diff)}},
 			tree.Tree{"artifacts/a.txt": []byte("3"), "a.txt": []byte("two\n"), "new/b.txt": []byte("b\n")}, false},
+		"a skill that the diff has too": {kept{artifacts: tree.Tree{diffName: []byte(diff)}, skills: tree.Tree{"a.txt": []byte("two\n"), "new/b.txt": []byte("b\n")}},
+			tree.Tree{"a.txt": []byte("two\n"), "new/b.txt": []byte("b\n")}, false},
 		"a skill": {kept{skills: tree.Tree{"SKILL.md": []byte("s")}}, given.With(tree.Tree{"SKILL.md": []byte("s")}), false},
 	} {
 		got, err := delivered(t.Context(), given, tt.kept)

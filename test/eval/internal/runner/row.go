@@ -65,3 +65,13 @@ func Rows(out string, tasks []*task.Task) ([]report.Row, error) {
 func judged(row *report.Row, o judge.Outcome, j judge.Judgement) {
 	row.Claim, row.Reason, row.Verdict, row.Problems = string(o.Claim), o.Reason, string(j.Verdict), j.Problems
 }
+
+// Rejudge puts a new verdict into the row that the folder of an outcome has, if it has one: checks were mended, and what was done stays.
+func Rejudge(dir string, o judge.Outcome, j judge.Judgement) error {
+	row, found, err := readRow(dir)
+	if err != nil || !found {
+		return err
+	}
+	judged(&row, o, j)
+	return writeRow(dir, row)
+}

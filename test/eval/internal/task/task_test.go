@@ -3,6 +3,9 @@
 package task
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
@@ -96,4 +99,47 @@ func TestTheTasksOfTheEvaluation(t *testing.T) {
 	if !maps.Equal(count, want) {
 		t.Errorf("there are %v tasks, want %v", count, want)
 	}
+}
+
+// A name in a hidden test must not be one that a model chooses: the package would not be compiled.
+func TestHiddenNamesAreOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../tasks/*/check/overlay/*/*_test.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("hidden tests: %v %v", files, err)
+	}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			for _, id := range declared(d) {
+				if !strings.HasPrefix(id, "hidden") && !strings.HasPrefix(id, "TestHidden") {
+					t.Errorf("%s declares %s: begin it with hidden or TestHidden", name, id)
+				}
+			}
+		}
+	}
+}
+
+func declared(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			names = append(names, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				names = append(names, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, id := range s.Names {
+					names = append(names, id.Name)
+				}
+			}
+		}
+	}
+	return names
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-const text = "[child : base , other]\nport = 2\n[base:deep]\nhost = a\nport = 1\n[deep]\nz = deep\nhost = no\n[other]\nz = other\nw = 1\n[child: last]\nq = 1\n[last]\nw = 2\nv = 3\n"
+const hiddenText = "[child : base , other]\nport = 2\n[base:deep]\nhost = a\nport = 1\n[deep]\nz = deep\nhost = no\n[other]\nz = other\nw = 1\n[child: last]\nq = 1\n[last]\nw = 2\nv = 3\n"
 
-func TestInherit(t *testing.T) {
-	f, err := Parse(text)
+func TestHiddenInherit(t *testing.T) {
+	f, err := Parse(hiddenText)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestInherit(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestHiddenErrors(t *testing.T) {
 	for text, line := range map[string]string{
 		"[b]\n[a : none]\n": "line 2:", "\n[a : a]\n": "line 2:", "[a:b]\n[b:c]\nx=1\n[c:a]\n": "line ", "[a": "line 1:", "x=1": "line 1:",
 	} {

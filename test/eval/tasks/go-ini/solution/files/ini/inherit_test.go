@@ -2,7 +2,7 @@ package ini
 
 import "testing"
 
-func TestAChild(t *testing.T) {
+func TestInherit(t *testing.T) {
 	f, err := Parse("[a:b]\n[b]\nx=1\n")
 	if err != nil {
 		t.Fatal(err)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var hiddenStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func TestBurst(t *testing.T) {
+func TestHiddenBurst(t *testing.T) {
 	l := &Limiter{Rate: 10, Burst: 3, Idle: time.Hour}
-	l.Allow("a", start)
+	l.Allow("a", hiddenStart)
 	n := 0
 	for range [100]int{} {
-		if l.Allow("a", start.Add(time.Hour)) {
+		if l.Allow("a", hiddenStart.Add(time.Hour)) {
 			n++
 		}
 	}
@@ -24,11 +24,11 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-func TestFractions(t *testing.T) {
+func TestHiddenFractions(t *testing.T) {
 	l := &Limiter{Rate: 1, Burst: 1, Idle: time.Hour}
 	n := 0
 	for i := range [101]int{} {
-		if l.Allow("a", start.Add(time.Duration(i)*100*time.Millisecond)) {
+		if l.Allow("a", hiddenStart.Add(time.Duration(i)*100*time.Millisecond)) {
 			n++
 		}
 	}
@@ -37,23 +37,23 @@ func TestFractions(t *testing.T) {
 	}
 }
 
-func TestClients(t *testing.T) {
+func TestHiddenClients(t *testing.T) {
 	l := &Limiter{Rate: 1, Burst: 1, Idle: time.Minute}
 	for _, c := range []string{"a", "b", "c"} {
-		if !l.Allow(c, start) {
+		if !l.Allow(c, hiddenStart) {
 			t.Errorf("%s is refused", c)
 		}
 	}
-	l.Allow("b", start.Add(2*time.Minute))
-	if n := l.Sweep(start.Add(2 * time.Minute)); n != 2 {
+	l.Allow("b", hiddenStart.Add(2*time.Minute))
+	if n := l.Sweep(hiddenStart.Add(2 * time.Minute)); n != 2 {
 		t.Errorf("%d forgotten", n)
 	}
-	if n := l.Sweep(start.Add(3 * time.Minute)); n != 0 {
+	if n := l.Sweep(hiddenStart.Add(3 * time.Minute)); n != 0 {
 		t.Errorf("%d forgotten at Idle exactly", n)
 	}
 }
 
-func TestConcurrent(t *testing.T) {
+func TestHiddenConcurrent(t *testing.T) {
 	l := &Limiter{Rate: 1, Burst: 5, Idle: time.Minute}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -62,9 +62,9 @@ func TestConcurrent(t *testing.T) {
 		wg.Add(1)
 		go func(i int) {
 			defer wg.Done()
-			l.Allow(string(rune('a'+i)), start)
-			l.Sweep(start)
-			if l.Allow("shared", start) {
+			l.Allow(string(rune('a'+i)), hiddenStart)
+			l.Sweep(hiddenStart)
+			if l.Allow("shared", hiddenStart) {
 				mu.Lock()
 				n++
 				mu.Unlock()
