@@ -31,6 +31,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -333,7 +334,7 @@ func cleanPath(local string, most int) string {
 		return clean
 	}
 	const mark = "…\uFFFD" // No plain path has it.
-	return firstBytes(clean, most-len(mark)) + mark
+	return plaintext.First(clean, most-len(mark)) + mark
 }
 
 // getArtifact reads a part of a file that belongs to the result.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -47,7 +48,7 @@ type backgroundJob struct {
 	command, file string
 	out           *collector
 	// seen is what was printed, once ended is closed.
-	seen seen
+	seen plaintext.Seen
 	// ended is closed when everything is over and nothing is added to the output any more.
 	ended chan struct{}
 	// overdue says that its time was over.
@@ -149,14 +150,14 @@ func (p *processes) startBackground(j job, command string, env []string, lifetim
 		job.overdue = sync.OnceValue(func() bool { return !due.Stop() })
 	}
 	p.background.add(job)
-	text := &cleaner{to: job.out}
+	text := &plaintext.Writer{To: job.out}
 	console.begin(text)
 	go func() {
 		defer p.background.pumps.Done()
 		<-job.done()
 		console.end(drainTimeout)
 		_ = text.Close()
-		job.seen = text.seen
+		job.seen = text.Seen
 		job.out.closeSpill()
 		job.overdue() // It is decided now, and the timer is free.
 		close(job.ended)
@@ -249,7 +250,7 @@ func (b *background) list(room int) string {
 // line says what there is to know of a job.
 func (job *backgroundJob) line(over bool) string {
 	command := strings.Join(strings.Fields(job.command), " ")
-	shown := bound(command, maxShownCommand)
+	shown := plaintext.Bound(command, maxShownCommand)
 	if len(command) > maxShownCommand {
 		shown += "…"
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 var (
@@ -122,14 +123,14 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 		result := s.once(ctx, c, req)
 		if cutOff(ctx, result) {
 			s.ledger.leave(c)
-			s.log.Warn("a call was cut off by the end of the tool server; its outcome is unknown", "id", req.ID, "tool", bound(req.Tool, 32))
+			s.log.Warn("a call was cut off by the end of the tool server; its outcome is unknown", "id", req.ID, "tool", plaintext.Bound(req.Tool, 32))
 			return
 		}
 		s.fault(FaultBeforeFinish, req.ID)
 		if err := s.ledger.finish(c, result); err != nil {
 			s.log.Error("a result could not be stored", "id", req.ID, "error", err)
 		}
-		s.log.Info("call", "id", req.ID, "tool", bound(req.Tool, 32), "ok", result.OK, "code", result.ErrorCode, "ms", result.DurationMs)
+		s.log.Info("call", "id", req.ID, "tool", plaintext.Bound(req.Tool, 32), "ok", result.OK, "code", result.ErrorCode, "ms", result.DurationMs)
 	}()
 	return c, nil
 }
@@ -178,7 +179,7 @@ func (s *Server) enlist() bool {
 func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.Result) {
 	t, ok := s.toolOf(req.Tool)
 	if !ok {
-		return failure(toolapi.CodeUnknownTool, "this sandbox has no tool %q; it has %s", bound(req.Tool, 64), s.offered())
+		return failure(toolapi.CodeUnknownTool, "this sandbox has no tool %q; it has %s", plaintext.Bound(req.Tool, 64), s.offered())
 	}
 	limit := outputLimit(t, req)
 	began := time.Now()
@@ -262,8 +263,8 @@ func (s *Server) cancelCall(r *request, id string) (any, error) {
 // bounded is what a result gave, and its notes, both cleaned, in at most limit bytes.
 func bounded(r toolapi.Result, limit int) (data, notes string) {
 	data, notes = r.Parts()
-	notes = bound(notes, limit)
-	return bound(data, limit-len(notes)), notes
+	notes = plaintext.Bound(notes, limit)
+	return plaintext.Bound(data, limit-len(notes)), notes
 }
 
 // failure is the envelope of a tool that failed. The text says what happened, where, and what to do about it; the

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"strings"
 	"syscall"
 )
@@ -69,7 +70,7 @@ func (c *collector) toSpill(p []byte) {
 		return
 	}
 	free := maxSpillBytes - c.spilled
-	kept := firstBytes(string(p), int(min(free, int64(len(p)))))
+	kept := plaintext.First(string(p), int(min(free, int64(len(p)))))
 	if _, c.spillError = io.WriteString(c.spill, kept); c.spillError != nil {
 		return
 	}
@@ -82,8 +83,8 @@ func (c *collector) toSpill(p []byte) {
 // finish gives the output, cut in the middle if it does not fit, followed by a value; the notes, with one that says where the output is if
 // it is cut; and whether the file holds it. path is the name by which the file is told to the reader. All has at most the limit.
 func (c *collector) finish(path, value, notes string) (data, allNotes string, kept bool) {
-	notes = firstBytes(notes, c.limit)
-	value = firstBytes(value, c.limit-len(notes))
+	notes = plaintext.First(notes, c.limit)
+	value = plaintext.First(value, c.limit-len(notes))
 	if c.total+int64(len(value)+len(notes)+c.joins(value, notes)) <= int64(c.limit) {
 		return c.withValue(string(c.head), value), notes, false // There is no file: it is begun when the text outgrows the limit.
 	}
@@ -93,16 +94,16 @@ func (c *collector) finish(path, value, notes string) (data, allNotes string, ke
 	kept = c.closeSpill()
 	notes = c.note(path, kept) + notes
 	if len(notes) > c.limit/2 {
-		notes = firstBytes(notes, c.limit/2)
+		notes = plaintext.First(notes, c.limit/2)
 	}
 	room := c.limit - len(value) - len(notes) - len(c.gap(c.total)) - 2
-	head := wholeLines(firstBytes(string(c.head), room/2))
-	tail := fromLine(lastBytes(string(c.tail), room-room/2))
+	head := wholeLines(plaintext.First(string(c.head), room/2))
+	tail := fromLine(plaintext.Last(string(c.tail), room-room/2))
 	gap := c.gap(c.total - int64(len(head)+len(tail)))
 	if strings.HasSuffix(head, "\n") {
 		gap = gap[1:]
 	}
-	return firstBytes(c.withValue(head+gap+tail, value), c.limit-len(notes)-1), notes, kept
+	return plaintext.First(c.withValue(head+gap+tail, value), c.limit-len(notes)-1), notes, kept
 }
 
 // joins is how many line ends are added between the parts.
@@ -121,7 +122,7 @@ func (c *collector) withValue(text, value string) string {
 	if value == "" {
 		return text
 	}
-	return endLine(text) + value
+	return plaintext.EndLine(text) + value
 }
 
 // gap stands where something is left out.

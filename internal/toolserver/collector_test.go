@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,7 +61,7 @@ func TestCollector(t *testing.T) {
 			t.Run(fmt.Sprintf("%s by %d", name, chunk), func(t *testing.T) {
 				file := &memoryFile{}
 				c := newCollector(limit, file.open)
-				text := &cleaner{to: c}
+				text := &plaintext.Writer{To: c}
 				for rest := test.text; rest != ""; {
 					n := min(chunk, len(rest))
 					if _, err := io.WriteString(text, rest[:n]); err != nil {
@@ -73,7 +74,7 @@ func TestCollector(t *testing.T) {
 				}
 				out, notes, kept := c.finish("file.txt", "", test.trailer)
 				if out != "" && notes != "" {
-					out = endLine(out)
+					out = plaintext.EndLine(out)
 				}
 				data := out
 				out += notes
@@ -169,21 +170,21 @@ func FuzzCollector(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, limit uint16, chunk uint8, trailer string) {
 		file := &memoryFile{}
 		c := newCollector(int(limit), file.open)
-		text := &cleaner{to: c}
+		text := &plaintext.Writer{To: c}
 		for rest := raw; len(rest) > 0; {
 			n := min(int(chunk)+1, len(rest))
 			_, _ = text.Write(rest[:n])
 			rest = rest[n:]
 		}
 		_ = text.Close()
-		value, notes, _ := strings.Cut(cleanText(trailer), "|")
+		value, notes, _ := strings.Cut(plaintext.Clean(trailer), "|")
 		out, notes, kept := c.finish("file.txt", value, notes)
 		if out != "" && notes != "" {
-			out = endLine(out)
+			out = plaintext.EndLine(out)
 		}
 		out += notes
 		var whole bytes.Buffer
-		once := &cleaner{to: &whole}
+		once := &plaintext.Writer{To: &whole}
 		_, _ = once.Write(raw)
 		_ = once.Close()
 		clean := whole.String()

@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 // diskGuard ends what runs when a volume is full, and says who may do what until there is room again.
@@ -172,7 +173,7 @@ func (g *diskGuard) judge(ctx context.Context, result *toolapi.Result, limit int
 // addNote adds a note to a result of at most limit bytes, for which the output makes room.
 func addNote(result *toolapi.Result, note string, limit int) {
 	data, notes := result.Parts()
-	result.SetParts(bound(data, limit-len(notes)-len(note)-2), notes)
+	result.SetParts(plaintext.Bound(data, limit-len(notes)-len(note)-2), notes)
 	result.Note(note)
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -225,7 +226,7 @@ func checkEnvironment(env map[string]string) error {
 	}
 	for name, value := range env {
 		if !toolapi.Variable(name) {
-			return badRequest("environment must not set %q: a name has upper-case letters, digits and _, and some are reserved", bound(name, 128))
+			return badRequest("environment must not set %q: a name has upper-case letters, digits and _, and some are reserved", plaintext.Bound(name, 128))
 		}
 		if len(value) > toolapi.MaxEnvironmentValue || strings.ContainsRune(value, 0) {
 			return badRequest("the value of %s in environment may have %d bytes, and no NUL", name, toolapi.MaxEnvironmentValue)

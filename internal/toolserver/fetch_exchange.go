@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -61,7 +62,7 @@ func (o *outgoing) exchange(ctx context.Context, client *http.Client) (*reply, *
 	for step := o; ; {
 		req, err := step.request(ctx)
 		if err != nil {
-			bad := step.failure(toolapi.CodeInvalidArguments, "The request cannot be made: %s.", bound(err.Error(), 300))
+			bad := step.failure(toolapi.CodeInvalidArguments, "The request cannot be made: %s.", plaintext.Bound(err.Error(), 300))
 			return nil, &bad
 		}
 		resp, err := client.Do(req)
@@ -236,8 +237,8 @@ func (o *outgoing) denied(failure func(code, format string, args ...any) toolapi
 	if status >= http.StatusInternalServerError {
 		code = toolapi.CodeNetwork // The host could not be reached, or the proxy is not ready.
 	}
-	r := failure(code, "The egress proxy answered %d (%s) to the request for %s.\n%s", status, bound(why, 64),
-		display(o.url.Redacted()), strings.TrimSpace(bound(said, maxDenialBytes)))
+	r := failure(code, "The egress proxy answered %d (%s) to the request for %s.\n%s", status, plaintext.Bound(why, 64),
+		display(o.url.Redacted()), strings.TrimSpace(plaintext.Bound(said, maxDenialBytes)))
 	r.Retryable = status == http.StatusTooManyRequests || code == toolapi.CodeNetwork
 	return &r
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 // The page is taken apart by the tokenizer of x/net/html, and put together here instead of by its parser: a page of a
@@ -125,7 +126,7 @@ func (p *htmlPage) top() openTag { return p.open[len(p.open)-1] }
 func (p *htmlPage) text(text string) {
 	top := p.top()
 	if top.kind == atom.Title && p.title == "" {
-		p.title = strings.Join(strings.Fields(firstBytes(text, maxAttribute)), " ")
+		p.title = strings.Join(strings.Fields(plaintext.First(text, maxAttribute)), " ")
 	}
 	if top.node == nil {
 		return

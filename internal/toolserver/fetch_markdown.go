@@ -20,6 +20,7 @@ import (
 	tables "github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -47,10 +48,10 @@ func (m *markdowns) markdown(ctx context.Context, text string, from *url.URL) (m
 	if page.cut {
 		note += " up to where it is too large"
 	}
-	if page.title != "" && !strings.Contains(firstBytes(markdown, 4*maxAttribute), page.title) {
+	if page.title != "" && !strings.Contains(plaintext.First(markdown, 4*maxAttribute), page.title) {
 		markdown = "# " + page.title + "\n\n" + markdown
 	}
-	return endLine(strings.TrimSpace(markdown)), note
+	return plaintext.EndLine(strings.TrimSpace(markdown)), note
 }
 
 // markdowns is where pages are turned into Markdown, one at a time.

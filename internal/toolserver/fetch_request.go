@@ -23,6 +23,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/secretscan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -80,7 +81,7 @@ func (w *workspace) newOutgoing(args toolapi.FetchArgs, key string) (*outgoing, 
 	case err != nil:
 		return nil, invalid("The url %s", err)
 	case !slices.Contains(fetchMethods, out.method):
-		return nil, invalid("The method %q is not known. It is one of %s.", bound(out.method, 32), strings.Join(fetchMethods, ", "))
+		return nil, invalid("The method %q is not known. It is one of %s.", plaintext.Bound(out.method, 32), strings.Join(fetchMethods, ", "))
 	case out.timeout < 0 || out.timeout > maxFetchTimeout:
 		return nil, invalid("timeoutSeconds is %d and may be 1 to %d.", args.TimeoutSeconds, int(maxFetchTimeout.Seconds()))
 	case args.Body != "" && args.BodyFile != "":
@@ -138,18 +139,18 @@ func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		// The text of the error repeats the address.
-		return nil, fmt.Errorf("%q cannot be read. It is of the form https://host/path", bound(text, 200))
+		return nil, fmt.Errorf("%q cannot be read. It is of the form https://host/path", plaintext.Bound(text, 200))
 	}
 	port, portErr := strconv.Atoi(u.Port())
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("%q must begin with https:// or http://", bound(text, 200))
+		return nil, fmt.Errorf("%q must begin with https:// or http://", plaintext.Bound(text, 200))
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("%q has no host", bound(text, 200))
+		return nil, fmt.Errorf("%q has no host", plaintext.Bound(text, 200))
 	case u.Port() != "" && (portErr != nil || port < 1 || port > 65535):
-		return nil, fmt.Errorf("%q has a port that does not exist", bound(text, 200))
+		return nil, fmt.Errorf("%q has a port that does not exist", plaintext.Bound(text, 200))
 	case u.User != nil:
-		return nil, fmt.Errorf("must not have a user or password before the host %s. Give them in the header Authorization", bound(u.Host, 200))
+		return nil, fmt.Errorf("must not have a user or password before the host %s. Give them in the header Authorization", plaintext.Bound(u.Host, 200))
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
@@ -166,7 +167,7 @@ func parseHeaders(given map[string]string) (http.Header, error) {
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
-			return nil, fmt.Errorf("%q is no name of a header", bound(name, 64))
+			return nil, fmt.Errorf("%q is no name of a header", plaintext.Bound(name, 64))
 		case !httpguts.ValidHeaderFieldValue(value):
 			return nil, fmt.Errorf("the value of the header %s has characters that no header can have, such as a line break", canonical)
 		case isOwnHeader(canonical):

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"os"
 	"strings"
 	"syscall"
@@ -37,7 +38,7 @@ type ending struct {
 	// left is the number of processes that would not die.
 	left int
 	told toldBuffer
-	seen seen
+	seen plaintext.Seen
 }
 
 // execute starts the program, passes its output to out, and returns when it and everything that it started is dead. An
@@ -56,7 +57,7 @@ func (p *processes) execute(ctx context.Context, exe string, prog program, out i
 			return end, err
 		}
 	}
-	text := &cleaner{to: out}
+	text := &plaintext.Writer{To: out}
 	path, args := exe, append([]string{exe}, prog.args...)
 	if p.disk.full() != nil {
 		path, args = p.self, append([]string{cleanerName}, args...)
@@ -82,7 +83,7 @@ func (p *processes) execute(ctx context.Context, exe string, prog program, out i
 	console.end(drainTimeout)
 	values.end(drainTimeout)
 	_ = text.Close()
-	end.seen = text.seen
+	end.seen = text.Seen
 	return end, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 func TestGlob(t *testing.T) {
@@ -116,7 +117,7 @@ func TestGlobIsBounded(t *testing.T) {
 	}
 	r := s.run(toolapi.ToolGlob, toolapi.GlobArgs{Pattern: "many/*"})
 	if !r.OK || strings.Count(r.Output, "many/") != maxGlobbed || !strings.HasSuffix(r.Output, "[only the 1000 that changed last of 1005 are listed; make the pattern narrower]\n") {
-		t.Errorf("%d: %s", strings.Count(r.Output, "many/"), lastBytes(r.Output, 300))
+		t.Errorf("%d: %s", strings.Count(r.Output, "many/"), plaintext.Last(r.Output, 300))
 	}
 	call := newCallOf(t, "", toolapi.ToolGlob, toolapi.GlobArgs{Pattern: "many/*"})
 	call.MaxOutputBytes = 500

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 // madeAgain finds the ids of calls that somebody has had made again, knowing that nobody saw the first one end.
@@ -56,7 +57,7 @@ func (s *Server) once(ctx context.Context, c *call, req toolapi.Call) toolapi.Re
 // alreadyDone makes the result of a call of that of the one before it. It is no success: this call did nothing.
 func alreadyDone(before string, result toolapi.Result, limit int) toolapi.Result {
 	data, notes := result.Parts()
-	result.SetParts(bound(toolapi.AlreadyDoneText(before)+data, limit-len(notes)-1), notes)
+	result.SetParts(plaintext.Bound(toolapi.AlreadyDoneText(before)+data, limit-len(notes)-1), notes)
 	result.OK, result.ErrorCode, result.DurationMs = false, toolapi.CodeAlreadyDone, 0
 	return result
 }

@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 // name notes what was installed.
 func (i *installer) name(kind, name, version string) {
 	if len(i.names) < maxInstallNames {
-		i.names = append(i.names, firstBytes(text.Printable(kind+" "+name+"@"+version), maxInstallName))
+		i.names = append(i.names, plaintext.First(text.Printable(kind+" "+name+"@"+version), maxInstallName))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
 )
 
@@ -196,7 +197,7 @@ func (l *launcher) answer() ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case n != launchAnswer:
-		return nil, errors.New(bound(string(answer[:n]), n))
+		return nil, errors.New(plaintext.Bound(string(answer[:n]), n))
 	}
 	return answer[:n], nil
 }

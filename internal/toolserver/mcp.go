@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -208,7 +209,7 @@ func checkMCP(req toolapi.MCPRequest) error {
 	names := map[string]bool{}
 	for _, srv := range req.Servers {
 		if len(srv.Name) > maxMCPServerName || !mcpServerName.MatchString(srv.Name) || names[srv.Name] {
-			return badRequest("the name %q of an MCP server is malformed or is there twice", bound(srv.Name, 64))
+			return badRequest("the name %q of an MCP server is malformed or is there twice", plaintext.Bound(srv.Name, 64))
 		}
 		names[srv.Name] = true
 		if err := checkMCPServer(srv); err != nil {

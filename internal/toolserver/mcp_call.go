@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 // mcpCallTimeout is callTimeout if nobody sets another.
@@ -43,7 +44,7 @@ func (m *mcpServers) call(ctx context.Context, j job, server, name string) toola
 	}
 	srv := m.find(server)
 	if srv == nil || !slices.Contains(srv.words.Tools, name) {
-		return failure(toolapi.CodeToolNotGranted, "No tool %q of an MCP server %q may be called here.", bound(name, 64), bound(server, 64))
+		return failure(toolapi.CodeToolNotGranted, "No tool %q of an MCP server %q may be called here.", plaintext.Bound(name, 64), plaintext.Bound(server, 64))
 	}
 	m.enter(srv)
 	defer m.leave(ctx, srv)
@@ -125,11 +126,11 @@ func (m *mcpServers) result(j job, res *mcp.CallToolResult) toolapi.Result {
 	}
 	file := toolapi.OutputPath(j.id)
 	out := newCollector(j.limit, m.processes.outputs.spill(file, false))
-	text := &cleaner{to: out}
+	text := &plaintext.Writer{To: out}
 	writeContent(text, res)
 	_ = text.Close() // A collector does not fail.
 	var result toolapi.Result
-	m.processes.workspace.finishOutput(&result, out, &text.seen, file, "", "")
+	m.processes.workspace.finishOutput(&result, out, &text.Seen, file, "", "")
 	result.OK = !res.IsError
 	if res.IsError {
 		result.ErrorCode = toolapi.CodeMCPError
@@ -144,7 +145,7 @@ func writeContent(to io.Writer, res *mcp.CallToolResult) {
 	for _, c := range res.Content {
 		text, shown := contentText(c)
 		hasText = hasText || shown
-		_, _ = io.WriteString(to, endLine(text)) // A collector does not fail.
+		_, _ = io.WriteString(to, plaintext.EndLine(text)) // A collector does not fail.
 	}
 	if hasText || res.StructuredContent == nil {
 		return
@@ -157,7 +158,7 @@ func writeContent(to io.Writer, res *mcp.CallToolResult) {
 		return
 	}
 	// Laid out only where that cannot grow beyond measure: values that are nested deep have more indentation than text.
-	_, _ = io.WriteString(to, endLine(prettyJSON(text.String())))
+	_, _ = io.WriteString(to, plaintext.EndLine(prettyJSON(text.String())))
 }
 
 // contentText is one part of an answer; shown says that it is the server's text and no description of something else.
@@ -191,5 +192,5 @@ func described(what, mediaType string, size int) string {
 
 func quoteShort(s string) string {
 	const most = 200
-	return fmt.Sprintf("%q", firstBytes(strings.ToValidUTF8(s, "\uFFFD"), most))
+	return fmt.Sprintf("%q", plaintext.First(strings.ToValidUTF8(s, "\uFFFD"), most))
 }

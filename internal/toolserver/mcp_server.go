@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 // mcpServer is one MCP server: what the manager says of it, what it was told of its tools, and the session with it, if there
@@ -190,5 +191,5 @@ func (s *mcpServer) reason(ctx context.Context, err error) string {
 
 // oneLine makes a text for people of what a server may have said.
 func oneLine(text string) string {
-	return bound(strings.Join(strings.Fields(cleanText(text)), " "), toolapi.MaxMCPProblem)
+	return plaintext.Bound(strings.Join(strings.Fields(plaintext.Clean(text)), " "), toolapi.MaxMCPProblem)
 }

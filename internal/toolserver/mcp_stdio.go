@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -44,7 +45,7 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 	if err != nil {
 		pipes.closeOurs()
 		if errors.Is(err, exec.ErrNotFound) {
-			return nil, fmt.Errorf("there is no program %q in the sandbox", bound(words.Command[0], 100))
+			return nil, fmt.Errorf("there is no program %q in the sandbox", plaintext.Bound(words.Command[0], 100))
 		}
 		return nil, fmt.Errorf("start it: %w", err)
 	}
@@ -140,7 +141,7 @@ func (m *mcpServers) keepErrors(name string, from *os.File) {
 	defer from.Close()
 	file := &errorFile{all: m, path: toolapi.OutputDir + "/mcp-" + name + ".txt"}
 	defer file.close()
-	text := &cleaner{to: file}
+	text := &plaintext.Writer{To: file}
 	_, _ = io.Copy(text, from) // Ends when the program and all that it started have.
 	_ = text.Close()
 }
@@ -159,7 +160,7 @@ func (f *errorFile) Write(p []byte) (int, error) {
 	if len(p) == 0 || f.size >= maxMCPStderr || !f.open() {
 		return len(p), nil
 	}
-	kept := firstBytes(string(p), maxMCPStderr-f.size)
+	kept := plaintext.First(string(p), maxMCPStderr-f.size)
 	f.size += len(kept)
 	if len(kept) < len(p) {
 		f.size = maxMCPStderr

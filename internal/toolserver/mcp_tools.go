@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -100,10 +101,10 @@ func describeTool(server, name string, t *mcp.Tool) (toolapi.MCPTool, error) {
 	if err != nil {
 		return toolapi.MCPTool{}, fmt.Errorf("its schema cannot be used: %w", err)
 	}
-	description := cleanText(t.Description)
+	description := plaintext.Clean(t.Description)
 	if len(description) > toolapi.MaxMCPDescription {
 		const mark = "…"
-		description = firstBytes(description, toolapi.MaxMCPDescription-len(mark)) + mark
+		description = plaintext.First(description, toolapi.MaxMCPDescription-len(mark)) + mark
 	}
 	return toolapi.MCPTool{Name: name, Description: description, InputSchema: schema}, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/nearby"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -72,7 +73,7 @@ func lookAround(ctx context.Context) []toolapi.NearbyResult {
 	var reached, blocked []toolapi.NearbyResult
 	for _, t := range nearby.Look(ctx, dnsQuery) {
 		r := toolapi.NearbyResult{Family: familyName(t.IPv6), ProbeResult: toolapi.ProbeResult{
-			Name: bound(t.Name, 200), Reached: t.Reached, Detail: bound(t.Detail, 300),
+			Name: plaintext.Bound(t.Name, 200), Reached: t.Reached, Detail: plaintext.Bound(t.Detail, 300),
 		}}
 		if t.Reached {
 			reached = append(reached, r)
@@ -88,7 +89,7 @@ func lookAround(ctx context.Context) []toolapi.NearbyResult {
 func (s *Server) confinement() *toolapi.Confinement {
 	c := &toolapi.Confinement{Landlock: landlockABI() >= minLandlock, ProcessLimit: processesLimited()}
 	if err := s.processes.reaper.ready(); err != nil {
-		c.Refused = bound(err.Error(), 500)
+		c.Refused = plaintext.Bound(err.Error(), 500)
 	}
 	families := programFamilies(s.address)
 	if name := nameOf(families); name != "" {
@@ -126,7 +127,7 @@ func probeTarget(ctx context.Context, t toolapi.ProbeTarget) toolapi.ProbeResult
 	}
 	result.Reached = err == nil
 	if err != nil {
-		result.Detail = bound(err.Error(), 300)
+		result.Detail = plaintext.Bound(err.Error(), 300)
 	}
 	return result
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 func TestBash(t *testing.T) {
@@ -298,7 +299,7 @@ func TestMuchOutput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := s.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, TimeoutSeconds: 280})
 			data, notes := r.Parts()
-			if !r.OK || len(r.Output) > toolapi.MaxBashOutputBytes || r.Output != cleanText(r.Output) || !strings.HasSuffix(data, "end\n") || !strings.HasPrefix(notes, "[output cut: ") {
+			if !r.OK || len(r.Output) > toolapi.MaxBashOutputBytes || r.Output != plaintext.Clean(r.Output) || !strings.HasSuffix(data, "end\n") || !strings.HasPrefix(notes, "[output cut: ") {
 				t.Errorf("code %q, %d bytes: %.200q", r.ErrorCode, len(r.Output), r.Output)
 			}
 			if info, err := os.Stat(s.workspace + "/" + r.OutputFile); err != nil || info.Size() > maxSpillBytes+1000 {

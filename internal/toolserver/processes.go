@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -190,13 +191,13 @@ func (p *processes) run(ctx context.Context, j job, prog program) toolapi.Result
 }
 
 // finishOutput makes the output of a result of what was collected, of a value, and of notes.
-func (w *workspace) finishOutput(result *toolapi.Result, out *collector, seen *seen, file, value, notes string) {
-	if seen.isBinary() {
+func (w *workspace) finishOutput(result *toolapi.Result, out *collector, seen *plaintext.Seen, file, value, notes string) {
+	if seen.IsBinary() {
 		out.closeSpill()
 		if out.spill != nil {
 			_ = w.root.Remove(file) // It is the output with everything replaced that is no text.
 		}
-		result.SetParts(value, seen.describe()+notes)
+		result.SetParts(value, seen.Describe()+notes)
 		return
 	}
 	data, notes, kept := out.finish(file, value, notes)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/secretscan"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 // ScanStagedVerb is the argument with which this program is to be ScanStaged.
@@ -220,7 +221,7 @@ func (b *blobs) look(f stagedFile, report *stagedReport) int64 {
 		return 0
 	}
 	read := int64(len(content))
-	if bytes.IndexByte(content[:min(len(content), sniffBytes)], 0) >= 0 {
+	if bytes.IndexByte(content[:min(len(content), plaintext.SniffBytes)], 0) >= 0 {
 		report.unseen(f.path, "it is not text")
 		content = nil // The name may say enough.
 	} else if size > read {

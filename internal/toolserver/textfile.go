@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 // readText reads a file that is to be changed: a regular file of at most toolapi.MaxFileBytes, UTF-8 without NUL. name is
@@ -50,7 +51,7 @@ func (w *workspace) readText(local, name string) (string, fs.FileInfo, error) {
 	if !check.text(content) || !check.ended() {
 		sum := sha256.Sum256(content)
 		return "", nil, &pathError{toolapi.CodeNotText, fmt.Sprintf("%s is not UTF-8 text: %s. Only a program that knows its format can change it.",
-			display(name), describeBinary(content, int64(len(content)), hex.EncodeToString(sum[:])))}
+			display(name), plaintext.Describe(content, int64(len(content)), hex.EncodeToString(sum[:])))}
 	}
 	return string(content), info, nil
 }

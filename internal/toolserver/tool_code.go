@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -70,7 +71,7 @@ func (p *processes) sourceProgram(j job, language, source string) (prog program,
 		return program{name: "python3", args: []string{"-c", pythonHarness, inDir(base + ".py")}, tells: true}, clear, bad
 	default:
 		return refuse(failure(toolapi.CodeInvalidArguments, "The language %q is not known. It is javascript or python.",
-			bound(language, 64)))
+			plaintext.Bound(language, 64)))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -109,7 +110,7 @@ type shown struct {
 // head are the lines before the body. note says how the body is shown.
 func (s *shown) head(note string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "HTTP %d %s\nURL: %s", s.got.status, bound(s.got.reason, 100), firstBytes(cleanText(s.got.url.String()), maxHeaderText))
+	fmt.Fprintf(&b, "HTTP %d %s\nURL: %s", s.got.status, plaintext.Bound(s.got.reason, 100), plaintext.First(plaintext.Clean(s.got.url.String()), maxHeaderText))
 	switch s.got.redirects {
 	case 0:
 	case 1:
@@ -122,9 +123,9 @@ func (s *shown) head(note string) string {
 		fmt.Fprintf(&b, "The redirect was not followed: %s.\n", s.got.stuck)
 	}
 	if kind := s.got.header.Get("Content-Type"); note != "" && kind != "" {
-		fmt.Fprintf(&b, "Content-Type: %s, %s\n", bound(kind, 200), note)
+		fmt.Fprintf(&b, "Content-Type: %s, %s\n", plaintext.Bound(kind, 200), note)
 	} else if kind != "" && note == "" && len(s.got.body) > 0 {
-		fmt.Fprintf(&b, "Content-Type: %s\n", bound(kind, 200))
+		fmt.Fprintf(&b, "Content-Type: %s\n", plaintext.Bound(kind, 200))
 	}
 	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
@@ -169,7 +170,7 @@ func (s *shown) body(ctx context.Context, raw bool) {
 		s.result.SetParts(head, "[the body is empty]\n")
 		return
 	}
-	text = cleanText(text)
+	text = plaintext.Clean(text)
 	if len(head)+len(text) <= s.limit {
 		s.result.Output = head + text
 		return
@@ -185,10 +186,10 @@ func (s *shown) long(head, text, ending string) {
 		note = fmt.Sprintf("[text cut: all of it is in the workspace file %q, %s]\n", where, describe([]byte(text)))
 	}
 	gap := func(left int) string { return fmt.Sprintf("\n… %d bytes left out …\n", left) }
-	head = firstBytes(head, s.limit/2)
+	head = plaintext.First(head, s.limit/2)
 	room := s.limit - len(head) - len(note) - len(gap(len(text))) - 1
-	first := wholeLines(firstBytes(text, max(0, room*3/4)))
-	last := fromLine(lastBytes(text, max(0, room-len(first))))
+	first := wholeLines(plaintext.First(text, max(0, room*3/4)))
+	last := fromLine(plaintext.Last(text, max(0, room-len(first))))
 	s.result.SetParts(head+first+gap(len(text)-len(first)-len(last))+last, note)
 }
 
@@ -196,7 +197,7 @@ func (s *shown) long(head, text, ending string) {
 func (s *shown) binary(ending string) {
 	note := ""
 	if s.got.encoding != "" {
-		note = "in the Content-Encoding " + bound(s.got.encoding, 64)
+		note = "in the Content-Encoding " + plaintext.Bound(s.got.encoding, 64)
 	}
 	what := describe(s.got.body)
 	tail := fmt.Sprintf("[the body is no text: %s. It could not be kept: the workspace takes no more]\n", what)
@@ -236,7 +237,7 @@ func (s *shown) saveTo(name string) {
 	}
 	note := ""
 	if s.got.encoding != "" {
-		note = "in the Content-Encoding " + bound(s.got.encoding, 64)
+		note = "in the Content-Encoding " + plaintext.Bound(s.got.encoding, 64)
 	}
 	s.result.SetParts(s.head(note)+s.headers(tellingHeaders), fmt.Sprintf("[saved to %s: %s]\n", display(name), describe(s.got.body)))
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -77,7 +78,7 @@ func grepOptions(args toolapi.GrepArgs) ([]string, *toolapi.Result) {
 		options = append(options, "--count")
 	default:
 		bad = failure(toolapi.CodeInvalidArguments, "The output %q is not known. It is %s, %s or %s.",
-			bound(args.Output, 64), toolapi.GrepContent, toolapi.GrepFiles, toolapi.GrepCount)
+			plaintext.Bound(args.Output, 64), toolapi.GrepContent, toolapi.GrepFiles, toolapi.GrepCount)
 	}
 	if bad.ErrorCode != "" {
 		return nil, &bad

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -102,7 +103,7 @@ func checkInstall(args toolapi.InstallArgs) string {
 		packages     []string
 	}{{"npm", args.NPMRegistry, args.NPM}, {"pip", args.PipIndex, args.Pip}, {"apt", args.AptSource, args.Apt}} {
 		if i := slices.IndexFunc(kind.packages, func(s string) bool { return !installable.MatchString(s) }); i >= 0 {
-			return fmt.Sprintf("%s has %q, which is no package", kind.name, bound(kind.packages[i], 64))
+			return fmt.Sprintf("%s has %q, which is no package", kind.name, plaintext.Bound(kind.packages[i], 64))
 		}
 		if len(kind.packages) > 0 && (!strings.HasPrefix(kind.source, "http") || strings.ContainsAny(kind.source, "\n\r\x00")) {
 			return kind.name + " has packages, and no address that they come from"
@@ -281,7 +282,7 @@ func whyFailed(log string) string {
 		}
 	}
 	if len(said) > 0 {
-		return firstBytes(strings.Join(said, "\n"), maxInstallWhy)
+		return plaintext.First(strings.Join(said, "\n"), maxInstallWhy)
 	}
 	return strings.ToValidUTF8(log[max(0, len(log)-maxInstallWhy):], "")
 }

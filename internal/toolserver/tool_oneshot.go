@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -105,7 +106,7 @@ func oneshotResult(end ending, timeout, took time.Duration, console *boundedText
 	result := toolapi.Result{Provenance: toolapi.ProvenanceInternal}
 	fail := func(code, kind, format string, args ...any) {
 		result.ErrorCode = code
-		shown.Error = &toolapi.OneshotError{Code: kind, Message: bound(fmt.Sprintf(format, args...), maxOneshotMessage)}
+		shown.Error = &toolapi.OneshotError{Code: kind, Message: plaintext.Bound(fmt.Sprintf(format, args...), maxOneshotMessage)}
 	}
 	switch status := end.status; {
 	case errors.Is(end.cause, errCancelled):
@@ -115,7 +116,7 @@ func oneshotResult(end ending, timeout, took time.Duration, console *boundedText
 	case end.cause != nil && !status.Exited():
 		fail(toolapi.CodeExecutionTimeout, toolapi.ExecutionTimeout, "the program was killed after %d ms", timeout.Milliseconds())
 	case status.Exited() && status.ExitStatus() == 0 && value != nil && value.Kind == toldText:
-		fail(toolapi.CodeExecutionError, toolapi.ExecutionError, "the value is none that JSON has: %s", bound(value.Text, maxOneshotMessage/2))
+		fail(toolapi.CodeExecutionError, toolapi.ExecutionError, "the value is none that JSON has: %s", plaintext.Bound(value.Text, maxOneshotMessage/2))
 	case status.Exited() && status.ExitStatus() == 0:
 		result.OK, shown.OK = true, true
 	case failed != nil:
@@ -130,7 +131,7 @@ func oneshotResult(end ending, timeout, took time.Duration, console *boundedText
 		shown.Value = json.RawMessage(value.Text)
 		if value.Cut || len(encodeOneshot(toolapi.OneshotResult{OK: true, Value: shown.Value, DurationMs: shown.DurationMs, Truncated: true})) > limit {
 			// A part of a JSON value is none.
-			shown.Value, shown.Head, shown.Truncated = nil, firstBytes(cleanText(value.Text), toolapi.MaxOneshotHead), true
+			shown.Value, shown.Head, shown.Truncated = nil, plaintext.First(plaintext.Clean(value.Text), toolapi.MaxOneshotHead), true
 		}
 	}
 	result.Output = fitOneshot(shown, limit)
@@ -143,7 +144,7 @@ func fitOneshot(shown toolapi.OneshotResult, limit int) string {
 	console := shown.Console
 	for most := len(console); len(text) > limit && shown.Console != ""; text = encodeOneshot(shown) {
 		most = max(0, most-max(1, (len(text)-limit)/6)) // A byte of text takes up to six of JSON.
-		shown.Console, shown.Truncated = firstBytes(console, most), true
+		shown.Console, shown.Truncated = plaintext.First(console, most), true
 	}
 	return text
 }
@@ -178,7 +179,7 @@ type boundedText struct {
 // Write takes in all of p and never fails.
 func (b *boundedText) Write(p []byte) (int, error) {
 	if !b.cut {
-		kept := firstBytes(string(p), b.limit-len(b.text))
+		kept := plaintext.First(string(p), b.limit-len(b.text))
 		b.text = append(b.text, kept...)
 		b.cut = len(kept) < len(p)
 	}

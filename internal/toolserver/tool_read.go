@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
 )
 
@@ -83,7 +84,7 @@ func (w *workspace) notText(name string, file io.ReadSeeker) toolapi.Result {
 	var head bytes.Buffer
 	hash, size := sha256.New(), int64(0)
 	if err == nil {
-		_, err = io.CopyN(&head, io.TeeReader(file, hash), sniffBytes)
+		_, err = io.CopyN(&head, io.TeeReader(file, hash), plaintext.SniffBytes)
 		if err == nil {
 			size, err = io.Copy(hash, io.LimitReader(file, maxReadBytes))
 		}
@@ -92,7 +93,7 @@ func (w *workspace) notText(name string, file io.ReadSeeker) toolapi.Result {
 		return w.fileFailure("read", name, err)
 	}
 	return failure(toolapi.CodeNotText, "%s is not UTF-8 text: %s. Only a program can look into it (od -c, iconv, unzip -l).",
-		display(name), describeBinary(head.Bytes(), int64(head.Len())+size, hex.EncodeToString(hash.Sum(nil))))
+		display(name), plaintext.Describe(head.Bytes(), int64(head.Len())+size, hex.EncodeToString(hash.Sum(nil))))
 }
 
 // page is the part of a file that one read returns.
@@ -120,7 +121,7 @@ func (p *page) line(text string, length int) {
 		p.full = true
 		return
 	}
-	clean := textlines.Numbered(p.total, cleanText(text))
+	clean := textlines.Numbered(p.total, plaintext.Clean(text))
 	if p.text.Len()+len(clean) > p.room {
 		p.full = true
 		if p.lines > 0 {
@@ -128,7 +129,7 @@ func (p *page) line(text string, length int) {
 		}
 		// The line would never fit, and the reader would ask for it for ever.
 		p.cutLine = length
-		clean = firstBytes(clean, p.room)
+		clean = plaintext.First(clean, p.room)
 	}
 	p.text.WriteString(clean)
 	p.lines++

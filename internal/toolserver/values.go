@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"strings"
 )
 
@@ -78,11 +79,11 @@ func valueBlock(value *told, room int) string {
 		return ""
 	}
 	const title, note = "[value]\n", "\n… the rest of the value is left out; print it to have all of it …\n"
-	text := endLine(cleanText(value.Text))
+	text := plaintext.EndLine(plaintext.Clean(value.Text))
 	if !value.Cut && len(title)+len(text) <= room {
 		return title + text
 	}
-	return title + firstBytes(text, room-len(title)-len(note)) + note
+	return title + plaintext.First(text, room-len(title)-len(note)) + note
 }
 
 // saysNothing reports whether a value is null, or lists of nothing else: a loop that prints has one in Python.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -81,5 +82,5 @@ func refusalOf(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Respon
 	if err != nil {
 		said = nil // The phrase says enough.
 	}
-	return &proxyRefusal{resp.StatusCode, bound(phrase, 200), resp.Header.Get(deniedHeader), string(said)}
+	return &proxyRefusal{resp.StatusCode, plaintext.Bound(phrase, 200), resp.Header.Get(deniedHeader), string(said)}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -89,7 +90,7 @@ func (s *Server) checkWayOut(r *request, req toolapi.EgressRequest) (any, error)
 			return nil, cause
 		}
 		detail := strings.ReplaceAll(last.Error(), req.Token, "[token]")
-		return toolapi.EgressResponse{Detail: bound(detail, 300)}, nil
+		return toolapi.EgressResponse{Detail: plaintext.Bound(detail, 300)}, nil
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 const (
@@ -300,7 +301,7 @@ func escapes(err error) bool {
 // display is a path for a message: on one line, and not longer than a message should be.
 func display(name string) string {
 	const most = 200
-	shown := bound(strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(name), most)
+	shown := plaintext.Bound(strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(name), most)
 	if len(name) > most {
 		return shown + "…"
 	}

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux
-
-package toolserver
+package plaintext
 
 import (
 	"bytes"
@@ -97,25 +95,25 @@ func (e *escapeFilter) begin(b byte) bool {
 	return true
 }
 
-// seen is what can be said of an output before it was made clean.
-type seen struct {
+// Seen is what can be said of an output before it was made clean.
+type Seen struct {
 	// total counts its bytes, and odd those that no text has.
 	total, odd int64
 	// head is its beginning, sniffBytes at most.
 	head []byte
 }
 
-func (s *seen) add(p []byte) {
+func (s *Seen) add(p []byte) {
 	s.total += int64(len(p))
-	s.head = append(s.head, p[:min(len(p), sniffBytes-len(s.head))]...)
+	s.head = append(s.head, p[:min(len(p), SniffBytes-len(s.head))]...)
 }
 
-// isBinary reports whether the output is no text. Text in an old encoding has some odd bytes, and so has a list of names with NUL between
+// IsBinary reports whether the output is no text. Text in an old encoding has some odd bytes, and so has a list of names with NUL between
 // them; compressed data, pictures and programs have more than a third.
-func (s *seen) isBinary() bool { return s.odd*3 > s.total }
+func (s *Seen) IsBinary() bool { return s.odd*3 > s.total }
 
-// describe says what takes the place of a binary output.
-func (s *seen) describe() string {
+// Describe says what takes the place of a binary output.
+func (s *Seen) Describe() string {
 	return fmt.Sprintf("[the output is not shown: it is no UTF-8 text but %s, %d bytes; send it to a file, or through a program that makes text of it, "+
 		"such as base64, xxd or iconv]\n", binaryType(s.head), s.total)
 }

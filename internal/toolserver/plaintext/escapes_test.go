@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux
-
-package toolserver
+package plaintext
 
 import (
 	"bytes"
@@ -27,7 +25,7 @@ func TestEscapesAreLeftOut(t *testing.T) {
 	} {
 		for _, piece := range []int{1, 2, 1 << 20} {
 			var out bytes.Buffer
-			c := &cleaner{to: &out}
+			c := &Writer{To: &out}
 			for rest := test.raw; rest != ""; {
 				n := min(piece, len(rest))
 				_, _ = c.Write([]byte(rest[:n]))
@@ -55,13 +53,13 @@ func TestSeenTellsBinaryFromText(t *testing.T) {
 		"a picture":       {"\x89PNG\r\n\x1a\n\x00\x00\x00\r", true},
 		"wide characters": {"h\x00i\x00", true},
 	} {
-		c := &cleaner{to: new(bytes.Buffer)}
+		c := &Writer{To: new(bytes.Buffer)}
 		for i := range len(test.raw) {
 			_, _ = c.Write([]byte{test.raw[i]})
 		}
 		_ = c.Close()
-		if got := c.seen.isBinary(); got != test.binary {
-			t.Errorf("%s: %t, %d of %d", name, got, c.seen.odd, c.seen.total)
+		if got := c.Seen.IsBinary(); got != test.binary {
+			t.Errorf("%s: %t, %d of %d", name, got, c.Seen.odd, c.Seen.total)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux
-
-package toolserver
+// Package plaintext makes text of what programs print: without escape sequences and control characters, in valid UTF-8, and cut between
+// runes.
+package plaintext
 
 import (
 	"bytes"
@@ -14,40 +14,42 @@ import (
 	"unicode/utf8"
 )
 
-// cleaner is a writer that passes text on: escape sequences of terminals are left out, and invalid UTF-8 and
+// Writer is a writer that passes text on: escape sequences of terminals are left out, and invalid UTF-8 and
 // control characters become U+FFFD, but for tab, newline and carriage return. Output is read by people on terminals, where those could hide
 // or fake lines.
-type cleaner struct {
-	to io.Writer
+type Writer struct {
+	// To gets the text.
+	To io.Writer
 	// cut is the beginning of a rune whose other bytes are still to come.
 	cut []byte
 	buf []byte
 	// plain has what is left of a piece without escape sequences.
 	plain   []byte
 	escapes escapeFilter
-	seen    seen
+	// Seen describes what was written so far, before it was made clean.
+	Seen Seen
 }
 
 // Write takes in all of p. Errors of the writer behind it are passed on.
-func (c *cleaner) Write(p []byte) (int, error) {
-	c.seen.add(p)
+func (c *Writer) Write(p []byte) (int, error) {
+	c.Seen.add(p)
 	c.plain = c.escapes.strip(append(c.plain[:0], c.cut...), p)
 	var rest []byte
 	var odd int
 	c.buf, rest, odd = appendClean(c.buf[:0], c.plain, false)
-	c.seen.odd += int64(odd)
+	c.Seen.odd += int64(odd)
 	c.cut = append(c.cut[:0], rest...)
-	_, err := c.to.Write(c.buf)
+	_, err := c.To.Write(c.buf)
 	return len(p), err
 }
 
 // Close passes on what is left of a rune that was never completed.
-func (c *cleaner) Close() error {
+func (c *Writer) Close() error {
 	var odd int
 	c.buf, _, odd = appendClean(c.buf[:0], c.cut, true)
-	c.seen.odd += int64(odd)
+	c.Seen.odd += int64(odd)
 	c.cut = nil
-	_, err := c.to.Write(c.buf)
+	_, err := c.To.Write(c.buf)
 	return err
 }
 
@@ -83,19 +85,19 @@ func isPlain(b byte) bool {
 	return b >= ' ' && b < 0x7f || b == '\t' || b == '\n' || b == '\r'
 }
 
-// cleanText is the whole text cleaned.
-func cleanText(text string) string {
+// Clean is the whole text cleaned.
+func Clean(text string) string {
 	clean, _, _ := appendClean(nil, []byte(text), true)
 	return string(clean)
 }
 
-// bound cleans text and cuts it to at most limit bytes, between runes.
-func bound(text string, limit int) string {
-	return firstBytes(cleanText(text), limit)
+// Bound cleans text and cuts it to at most limit bytes, between runes.
+func Bound(text string, limit int) string {
+	return First(Clean(text), limit)
 }
 
-// firstBytes is the longest beginning of a valid text that has at most n bytes and cuts no rune.
-func firstBytes(text string, n int) string {
+// First is the longest beginning of a valid text that has at most n bytes and cuts no rune.
+func First(text string, n int) string {
 	if n <= 0 {
 		return ""
 	}
@@ -108,8 +110,8 @@ func firstBytes(text string, n int) string {
 	return text[:n]
 }
 
-// lastBytes is the longest end of a valid text that has at most n bytes and cuts no rune.
-func lastBytes(text string, n int) string {
+// Last is the longest end of a valid text that has at most n bytes and cuts no rune.
+func Last(text string, n int) string {
 	if n <= 0 {
 		return ""
 	}
@@ -123,26 +125,26 @@ func lastBytes(text string, n int) string {
 	return text[from:]
 }
 
-// endLine ends a text with a newline, unless it is empty.
-func endLine(text string) string {
+// EndLine ends a text with a newline, unless it is empty.
+func EndLine(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
 	}
 	return text + "\n"
 }
 
-// sniffBytes is how much of the beginning of a content tells its media type.
-const sniffBytes = 512
+// SniffBytes is how much of the beginning of a content tells its media type.
+const SniffBytes = 512
 
-// describeBinary says what a content is that is not UTF-8 text, instead of showing it: its media type by its first bytes,
+// Describe says what a content is that is not UTF-8 text, instead of showing it: its media type by its first bytes,
 // its size, and the hexadecimal sha256 of it all.
-func describeBinary(head []byte, size int64, sum string) string {
+func Describe(head []byte, size int64, sum string) string {
 	return fmt.Sprintf("%s, %d bytes, sha256 %s", binaryType(head), size, sum)
 }
 
 // binaryType is the media type of what is not UTF-8 text.
 func binaryType(head []byte) string {
-	head = head[:min(len(head), sniffBytes)]
+	head = head[:min(len(head), SniffBytes)]
 	switch kind := http.DetectContentType(head); {
 	case bytes.HasPrefix(head, []byte("\x7fELF")):
 		return "application/x-elf"
