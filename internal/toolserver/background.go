@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -63,13 +64,13 @@ type backgroundJob struct {
 }
 
 // runBackground starts a command and gives its result if it ends at once, else what there is to know of it.
-func (p *processes) runBackground(ctx context.Context, j job, command string, lifetime time.Duration) toolapi.Result {
+func (p *processes) runBackground(ctx context.Context, j tool.Job, command string, lifetime time.Duration) toolapi.Result {
 	if running := p.background.running(); running >= maxBackground {
-		return failure(toolapi.CodeInvalidArguments, "%d commands run in the background already, and no more may. End one of them:\n%s",
-			running, p.background.list(j.limit/2))
+		return tool.Failure(toolapi.CodeInvalidArguments, "%d commands run in the background already, and no more may. End one of them:\n%s",
+			running, p.background.list(j.Limit/2))
 	}
 	if full := p.disk.full(); full != nil {
-		return failure(toolapi.CodeDiskFull, "Nothing was started in the background: %s.", full)
+		return tool.Failure(toolapi.CodeDiskFull, "Nothing was started in the background: %s.", full)
 	}
 	env, note := p.callEnvironment(j)
 	job, err := p.startBackground(j, command, env, lifetime)
@@ -85,23 +86,23 @@ func (p *processes) runBackground(ctx context.Context, j job, command string, li
 		job.stop()
 		<-job.ended
 		p.background.forget(job)
-		return interrupted(ctx, "and what it had started in the background was killed")
+		return tool.Interrupted(ctx, "and what it had started in the background was killed")
 	case <-look.C:
 	}
 	p.background.tell(job)
-	if held, err := p.leave(j.id, job); err != nil || held != "" {
+	if held, err := p.leave(j.ID, job); err != nil || held != "" {
 		job.stop()
 		<-job.ended
 		p.background.forget(job)
 		if err != nil {
-			return failure(toolapi.CodeInternal, "The tool server could not record what runs in the background, so that was ended; "+
+			return tool.Failure(toolapi.CodeInternal, "The tool server could not record what runs in the background, so that was ended; "+
 				"what it did until then is not undone.")
 		}
-		return failure(toolapi.CodeCancelled, "Nothing may run in the background now (%s), so what was started was ended; "+
+		return tool.Failure(toolapi.CodeCancelled, "Nothing may run in the background now (%s), so what was started was ended; "+
 			"what it did until then is not undone.", held)
 	}
-	return noted("", fmt.Sprintf("[process %d runs in the background; its output goes to the workspace file %q; to end it: kill %d]\n%s%s",
-		job.pid(), job.file, job.pid(), note, p.background.report(j.limit/2, job)))
+	return tool.Noted("", fmt.Sprintf("[process %d runs in the background; its output goes to the workspace file %q; to end it: kill %d]\n%s%s",
+		job.pid(), job.file, job.pid(), note, p.background.report(j.Limit/2, job)))
 }
 
 func (p *processes) backgroundFailure(err error) toolapi.Result {
@@ -124,9 +125,9 @@ type outputError struct {
 func (e *outputError) Error() string { return e.file + ": " + e.err.Error() }
 
 // startBackground starts a command under a supervisor, and what keeps its output and ends it in time.
-func (p *processes) startBackground(j job, command string, env []string, lifetime time.Duration) (*backgroundJob, error) {
-	job := &backgroundJob{command: command, file: toolapi.OutputPath(j.id), ended: make(chan struct{})}
-	job.out = newCollector(j.limit, p.outputs.spill(job.file, true))
+func (p *processes) startBackground(j tool.Job, command string, env []string, lifetime time.Duration) (*backgroundJob, error) {
+	job := &backgroundJob{command: command, file: toolapi.OutputPath(j.ID), ended: make(chan struct{})}
+	job.out = newCollector(j.Limit, p.outputs.spill(job.file, true))
 	if job.out.startSpill(); job.out.spillError != nil {
 		return nil, &outputError{job.file, job.out.spillError}
 	}
@@ -166,12 +167,12 @@ func (p *processes) startBackground(j job, command string, env []string, lifetim
 }
 
 // endedAtOnce is the result of a command that was over before anybody looked away.
-func (p *processes) endedAtOnce(j job, job *backgroundJob, note string) toolapi.Result {
+func (p *processes) endedAtOnce(j tool.Job, job *backgroundJob, note string) toolapi.Result {
 	p.background.forget(job)
 	result, notes := verdict(ending{status: job.waitStatus()}, 0)
 	notes = p.fileLimit(&result, job.waitStatus()) + notes
 	p.workspace.finishOutput(&result, job.out, &job.seen, job.file, "", notes+"[the command has ended already, nothing of it runs in the background]\n"+note+
-		p.background.report(j.limit/2, nil))
+		p.background.report(j.Limit/2, nil))
 	return result
 }
 

@@ -18,13 +18,12 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 var (
 	// callID is narrow because ids become names of files.
 	callID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-
-	errCancelled = errors.New("the call was cancelled")
 )
 
 const (
@@ -78,7 +77,7 @@ func readCall(r *request, id string) (req toolapi.Call, digest string, err error
 	if err != nil {
 		return req, "", err
 	}
-	if err := decode(content, &req); err != nil {
+	if err := tool.DecodeStrictly(content, &req); err != nil {
 		return req, "", unreadable("the call", err)
 	}
 	if len(req.Arguments) > toolapi.MaxArgumentsBytes {
@@ -105,7 +104,7 @@ func readCall(r *request, id string) (req toolapi.Call, digest string, err error
 // the request: a manager that is replaced while the call runs must find the call where it is, and not dead half-way.
 func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, error) {
 	if !s.enlist() {
-		return nil, errStopped
+		return nil, tool.ErrStopped
 	}
 	s.fault(FaultBeforeStart, req.ID)
 	ctx, cancel := context.WithCancelCause(s.base)
@@ -138,7 +137,7 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 // cutOff reports whether the end of the server ended the call. What the tool says of it then is not how the work of the call
 // ended: a result would pass for one, and the effect could be brought about again without a decision.
 func cutOff(ctx context.Context, result toolapi.Result) bool {
-	return !result.OK && errors.Is(context.Cause(ctx), errStopped)
+	return !result.OK && errors.Is(context.Cause(ctx), tool.ErrStopped)
 }
 
 // thaw lets programs start for this claim, and reports whether it did. What a newer claim has ended stays ended: else a call that was
@@ -179,34 +178,34 @@ func (s *Server) enlist() bool {
 func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.Result) {
 	t, ok := s.toolOf(req.Tool)
 	if !ok {
-		return failure(toolapi.CodeUnknownTool, "this sandbox has no tool %q; it has %s", plaintext.Bound(req.Tool, 64), s.offered())
+		return tool.Failure(toolapi.CodeUnknownTool, "this sandbox has no tool %q; it has %s", plaintext.Bound(req.Tool, 64), s.offered())
 	}
 	limit := outputLimit(t, req)
 	began := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("a tool panicked", "id", req.ID, "tool", req.Tool, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			result = failure(toolapi.CodeInternal, "the tool %s failed inside the tool server; what it did until then is not undone", req.Tool)
+			result = tool.Failure(toolapi.CodeInternal, "the tool %s failed inside the tool server; what it did until then is not undone", req.Tool)
 		}
 		result.SetParts(bounded(result, limit))
 		result.DurationMs = time.Since(began).Milliseconds()
 	}()
-	if t.alone {
+	if t.Alone {
 		select {
 		case s.lane <- struct{}{}:
 			defer func() { <-s.lane }()
 		case <-ctx.Done():
-			return interrupted(ctx, "before it started")
+			return tool.Interrupted(ctx, "before it started")
 		}
 		if s.processes.supervisors.isFrozen() {
-			return failure(toolapi.CodeCancelled, "The call was cancelled before it started: everything in the sandbox was ended.")
+			return tool.Failure(toolapi.CodeCancelled, "The call was cancelled before it started: everything in the sandbox was ended.")
 		}
 		began = time.Now() // Waiting for another call is not this call's work.
 	}
 	if ctx.Err() != nil {
-		return interrupted(ctx, "before it started")
+		return tool.Interrupted(ctx, "before it started")
 	}
-	if t.alone {
+	if t.Alone {
 		watched, leave := s.processes.disk.enter(ctx)
 		defer func() {
 			leave()
@@ -217,7 +216,7 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 		}
 		ctx = watched
 	}
-	result = t.run(ctx, job{id: req.ID, args: req.Arguments, key: req.IdempotencyKey, limit: limit})
+	result = t.Run(ctx, tool.Job{ID: req.ID, Args: req.Arguments, Key: req.IdempotencyKey, Limit: limit})
 	if keeps(req.Tool, t) {
 		s.processes.outputs.keep(req.ID, &result, limit)
 	}
@@ -225,7 +224,7 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 	return result
 }
 
-func (s *Server) toolOf(name string) (tool, bool) {
+func (s *Server) toolOf(name string) (tool.Tool, bool) {
 	if t, ok := s.tools[name]; ok {
 		return t, true
 	}
@@ -233,11 +232,11 @@ func (s *Server) toolOf(name string) (tool, bool) {
 }
 
 // outputLimit is the most bytes of output that the result of a call may have.
-func outputLimit(t tool, req toolapi.Call) int {
+func outputLimit(t tool.Tool, req toolapi.Call) int {
 	if req.MaxOutputBytes > 0 {
-		return min(t.limit, int(req.MaxOutputBytes))
+		return min(t.Limit, int(req.MaxOutputBytes))
 	}
-	return t.limit
+	return t.Limit
 }
 
 // getCall looks at a call.
@@ -249,7 +248,7 @@ func (s *Server) getCall(r *request, id string) (any, error) {
 func (s *Server) cancelCall(r *request, id string) (any, error) {
 	c := s.ledger.find(id)
 	if c != nil && c.cancel != nil {
-		c.cancel(errCancelled)
+		c.cancel(tool.ErrCancelled)
 		select {
 		case <-c.done:
 		case <-r.fenced:
@@ -265,60 +264,4 @@ func bounded(r toolapi.Result, limit int) (data, notes string) {
 	data, notes = r.Parts()
 	notes = plaintext.Bound(notes, limit)
 	return plaintext.Bound(data, limit-len(notes)), notes
-}
-
-// failure is the envelope of a tool that failed. The text says what happened, where, and what to do about it; the
-// model reads nothing else. All of it is a note: what a host or a server said must not be in it, see foreignFailure.
-func failure(code, format string, args ...any) toolapi.Result {
-	r := foreignFailure(code, format, args...)
-	r.SetParts("", r.Output)
-	return r
-}
-
-// noted is the envelope of a tool that succeeded, with notes.
-func noted(data, notes string) toolapi.Result {
-	r := success("")
-	r.SetParts(data, notes)
-	return r
-}
-
-// foreignFailure is failure for a text that has words of a remote end in it.
-func foreignFailure(code, format string, args ...any) toolapi.Result {
-	return toolapi.Result{ErrorCode: code, Output: fmt.Sprintf(format, args...), Provenance: toolapi.ProvenanceInternal}
-}
-
-func success(output string) toolapi.Result {
-	return toolapi.Result{OK: true, Output: output, Provenance: toolapi.ProvenanceInternal}
-}
-
-// interrupted is the envelope of a call whose context ended; when says how far it had come.
-func interrupted(ctx context.Context, when string) toolapi.Result {
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errHalted):
-		return failure(toolapi.CodeCancelled, "The call was cancelled %s: %s.", when, haltedText)
-	case errors.As(cause, new(*diskFullError)):
-		return failure(toolapi.CodeDiskFull, "The call was ended %s: %s%s.", when, diskFullEnded, cause)
-	case errors.Is(cause, errCancelled):
-		return failure(toolapi.CodeCancelled, "The call was cancelled %s.", when)
-	case errors.Is(cause, context.DeadlineExceeded):
-		r := failure(toolapi.CodeTimeout, "The call took too long and was ended %s. Do less at once.", when)
-		r.Retryable = true
-		return r
-	default:
-		return failure(toolapi.CodeKilled, "The tool server was stopped, which ended the call %s.", when)
-	}
-}
-
-// decodeArgs reads the arguments of a tool; usage names them for the model that got them wrong.
-func decodeArgs(args []byte, into any, usage string) *toolapi.Result {
-	err := decode(args, into)
-	if err == nil {
-		return nil
-	}
-	r := failure(toolapi.CodeInvalidArguments, "The arguments do not fit: %s. They are %s.", strings.TrimPrefix(err.Error(), "json: "), usage)
-	return &r
-}
-
-func successf(format string, args ...any) toolapi.Result {
-	return success(fmt.Sprintf(format, args...))
 }

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // waiting is a command that counts its runs, and ends when the file "go" is there.
@@ -316,7 +317,7 @@ func TestToolThatDoesNotExist(t *testing.T) {
 
 func TestPanicOfAToolIsAResult(t *testing.T) {
 	s := newSandbox(t)
-	s.server.tools["broken"] = tool{alone: true, limit: 100, run: func(context.Context, job) toolapi.Result { panic("broken") }}
+	s.server.tools["broken"] = tool.Tool{Alone: true, Limit: 100, Run: func(context.Context, tool.Job) toolapi.Result { panic("broken") }}
 	if r := s.run("broken", struct{}{}); r.ErrorCode != toolapi.CodeInternal {
 		t.Errorf("%+v", r)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/changes"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -34,7 +35,7 @@ func (s *Server) getChanges(r *request) (any, error) {
 		return nil, err
 	}
 	var asked toolapi.ChangesRequest
-	if err := decode(content, &asked); err != nil {
+	if err := tool.DecodeStrictly(content, &asked); err != nil {
 		return nil, unreadable("what is asked about changes", err)
 	}
 	if asked.TimeoutMs < 1 || asked.TimeoutMs > toolapi.MaxChangesTimeoutMs || len(asked.Files) > toolapi.MaxFinishFiles {

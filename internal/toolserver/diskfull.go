@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // diskGuard ends what runs when a volume is full, and says who may do what until there is room again.
@@ -36,29 +37,9 @@ type diskGuard struct {
 // maxEnded is how many of them a result names for each reason.
 const maxEnded = 4
 
-// diskFullError is the cause of the end of calls that run when a volume is full.
-type diskFullError struct{ disk.Full }
-
-func (e *diskFullError) Error() string {
-	free := e.Free()
-	what := fmt.Sprintf("%s holds %d bytes in %d files, and may hold %d bytes in %d files",
-		e.Volume.Dir, e.Used.Bytes, e.Used.Inodes, e.Volume.Bytes, e.Volume.Inodes)
-	if e.Volume.Name == stateVolume {
-		return what + ": the sandbox's own records are full, no call is made any more, and nothing in the sandbox can change that; finish with what you have"
-	}
-	how := fmt.Sprintf("%d bytes", free.Bytes)
-	if free.Inodes > 0 {
-		how = fmt.Sprintf("%d bytes and %d files", free.Bytes, free.Inodes)
-	}
-	return fmt.Sprintf("%s; remove %s there (rm, find -delete): until then programs can read and delete and not write, and calls that write are refused",
-		what, how)
-}
-
 const (
 	workspaceVolume = "workspace"
 	tempVolume      = "tmp"
-	stateVolume     = "state"
-	diskFullEnded   = "every program in the sandbox was ended, those in the background too, because the disk is full: "
 )
 
 // newDiskGuard begins to watch. Without sizes there is nothing to watch.
@@ -70,7 +51,7 @@ func newDiskGuard(log *slog.Logger, cfg Config, p *processes) *diskGuard {
 	g.watch = disk.New(log, disk.Hooks{Pause: p.reaper.pause, Full: g.filled, Spare: p.reaper.spares, End: g.endProcess},
 		volume(workspaceVolume, cfg.Workspace, cfg.Disk.Workspace),
 		volume(tempVolume, cfg.TempDir, cfg.Disk.Temp),
-		volume(stateVolume, cfg.State, cfg.Disk.State))
+		volume(tool.StateVolume, cfg.State, cfg.Disk.State))
 	return g
 }
 
@@ -79,7 +60,7 @@ func (g *diskGuard) filled(f disk.Full) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cancel != nil {
-		g.cancel(&diskFullError{f})
+		g.cancel(&tool.DiskFullError{Full: f})
 	}
 	go g.end() // A supervisor that was just starting its program when it was stopped would do so now.
 }
@@ -139,18 +120,18 @@ func (g *diskGuard) set(cancel context.CancelCauseFunc) {
 // full says why nothing may be written, nil if that is not so.
 func (g *diskGuard) full() error {
 	if f := g.watch.Full(); f != nil {
-		return &diskFullError{*f}
+		return &tool.DiskFullError{Full: *f}
 	}
 	return nil
 }
 
 // refuse gives the result of a call that is not made because it may write, nil if it may be made. What only reads and deletes is.
-func (g *diskGuard) refuse(tool string) *toolapi.Result {
+func (g *diskGuard) refuse(name string) *toolapi.Result {
 	full := g.full()
-	if full == nil || (tool == toolapi.ToolBash || tool == toolapi.ToolGrep) && g.watch.Full().Volume.Name != stateVolume {
+	if full == nil || (name == toolapi.ToolBash || name == toolapi.ToolGrep) && g.watch.Full().Volume.Name != tool.StateVolume {
 		return nil
 	}
-	r := failure(toolapi.CodeDiskFull, "Nothing was done, because the disk of the sandbox is full: %s.", full)
+	r := tool.Failure(toolapi.CodeDiskFull, "Nothing was done, because the disk of the sandbox is full: %s.", full)
 	return &r
 }
 
@@ -160,14 +141,14 @@ func (g *diskGuard) judge(ctx context.Context, result *toolapi.Result, limit int
 	if ended := g.endedText(); ended != "" {
 		addNote(result, ended, limit)
 	}
-	full, ended := errors.AsType[*diskFullError](context.Cause(ctx))
+	full, ended := errors.AsType[*tool.DiskFullError](context.Cause(ctx))
 	if !ended || result.ErrorCode == toolapi.CodeDiskFull {
 		return
 	}
 	if !result.OK {
 		result.ErrorCode, result.Retryable = toolapi.CodeDiskFull, false
 	}
-	addNote(result, "["+diskFullEnded+full.Error()+"]\n", limit)
+	addNote(result, "["+tool.DiskFullEnded+full.Error()+"]\n", limit)
 }
 
 // addNote adds a note to a result of at most limit bytes, for which the output makes room.

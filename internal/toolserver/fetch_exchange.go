@@ -23,6 +23,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -96,7 +97,7 @@ func (o *outgoing) finish(ctx context.Context, got *reply, resp *http.Response) 
 			said = nil // The reason is in the header too.
 		}
 		// A server at the end of a tunnel can write this header, too.
-		return o.denied(foreignFailure, resp.StatusCode, why, string(said))
+		return o.denied(tool.ForeignFailure, resp.StatusCode, why, string(said))
 	}
 	if o.method == http.MethodHead {
 		return nil
@@ -116,7 +117,7 @@ func (o *outgoing) finish(ctx context.Context, got *reply, resp *http.Response) 
 			"Give the header Accept-Encoding: identity.", display(o.url.Redacted()), got.status)
 		return &r
 	}
-	r := foreignFailure(toolapi.CodeNetwork, "%s answered %d, and the connection broke while the body was read: %s.",
+	r := tool.ForeignFailure(toolapi.CodeNetwork, "%s answered %d, and the connection broke while the body was read: %s.",
 		display(o.url.Redacted()), got.status, o.plainError(err))
 	r.Retryable = o.onlyReads()
 	return &r
@@ -175,13 +176,13 @@ func (o *outgoing) unanswered(ctx context.Context, err error) *toolapi.Result {
 		return &r
 	}
 	if ctx.Err() != nil {
-		r := interrupted(ctx, "while it waited for the answer")
+		r := tool.Interrupted(ctx, "while it waited for the answer")
 		return &r
 	}
 	if refused, ok := errors.AsType[*proxyRefusal](err); ok {
 		return o.denied(o.failure, refused.status, refused.reason, refused.body)
 	}
-	unsent, failure := isCertificateError(err), foreignFailure // A certificate can have any words in it.
+	unsent, failure := isCertificateError(err), tool.ForeignFailure // A certificate can have any words in it.
 	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
 		unsent, failure = true, o.failure
 	}
@@ -198,9 +199,9 @@ func (o *outgoing) unanswered(ctx context.Context, err error) *toolapi.Result {
 // failure is the envelope of a request. An address that a redirect led to is the words of a server.
 func (o *outgoing) failure(code, format string, args ...any) toolapi.Result {
 	if o.hops > 0 {
-		return foreignFailure(code, format, args...)
+		return tool.ForeignFailure(code, format, args...)
 	}
-	return failure(code, format, args...)
+	return tool.Failure(code, format, args...)
 }
 
 // onlyReads says whether the request may be made again without harm.

@@ -24,6 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/secretscan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -104,7 +105,7 @@ func (w *workspace) newOutgoing(args toolapi.FetchArgs, key string) (*outgoing, 
 }
 
 func invalid(format string, args ...any) *toolapi.Result {
-	r := failure(toolapi.CodeInvalidArguments, format, args...)
+	r := tool.Failure(toolapi.CodeInvalidArguments, format, args...)
 	return &r
 }
 
@@ -241,7 +242,7 @@ func queryText(u *url.URL) string {
 }
 
 func secretFound(what string, f secretscan.Finding) *toolapi.Result {
-	r := failure(toolapi.CodeSecretFound, "Nothing was sent: %s looks as if it had a secret in it (rule %s, line %d). "+
+	r := tool.Failure(toolapi.CodeSecretFound, "Nothing was sent: %s looks as if it had a secret in it (rule %s, line %d). "+
 		"Take it out. A credential is sent by its placeholder, <credential:NAME>.", what, f.RuleID, f.Line)
 	return &r
 }

@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/changes"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -153,7 +154,7 @@ func (f *firstCommit) commit(ctx context.Context, p *processes) error {
 	if err == nil {
 		err = f.set(firstCommitDone)
 	}
-	if err == nil || errors.Is(context.Cause(ctx), errStopped) {
+	if err == nil || errors.Is(context.Cause(ctx), tool.ErrStopped) {
 		return err // The next process makes it anew.
 	}
 	if removed := f.remove(p.workspace); removed != nil {
@@ -166,7 +167,7 @@ func (f *firstCommit) commit(ctx context.Context, p *processes) error {
 // again must find it whole.
 func (s *Server) makeRepository(r *request) (any, error) {
 	if !s.enlist() {
-		return nil, errStopped
+		return nil, tool.ErrStopped
 	}
 	defer s.running.Done()
 	select {

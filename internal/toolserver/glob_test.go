@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 func TestGlob(t *testing.T) {
@@ -139,12 +140,12 @@ func TestGlobIsBounded(t *testing.T) {
 		t.Errorf("%v, %d found", err, len(g.found))
 	}
 	ended, cancel := context.WithCancelCause(testContext(t))
-	cancel(errCancelled)
+	cancel(tool.ErrCancelled)
 	args, err := json.Marshal(toolapi.GlobArgs{Pattern: "**"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := s.server.workspace.globTool(ended, job{args: args, limit: 1000}); r.ErrorCode != toolapi.CodeCancelled {
+	if r := s.server.workspace.globTool(ended, tool.Job{Args: args, Limit: 1000}); r.ErrorCode != toolapi.CodeCancelled {
 		t.Errorf("%+v", r)
 	}
 }

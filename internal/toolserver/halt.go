@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/connections"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -23,19 +24,13 @@ const (
 	lingerPause = 20 * time.Millisecond
 )
 
-// errHalted is the cause of the end of calls that run while the sandbox has a hole.
-var errHalted = fmt.Errorf("%w: the sandbox was halted", errCancelled)
-
-// haltedText says to the model why its call was ended.
-const haltedText = "the walls around the sandbox had a hole, so everything in it was ended; nothing was undone, and it goes on now that they are closed"
-
 // halt ends all that runs in the sandbox, and says which connections are left of it.
 func (s *Server) halt(r *request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), haltTimeout)
 	defer cancel()
 	// What waits for the lane must not begin when the call before it has ended.
 	s.processes.supervisors.freeze()
-	s.ledger.cancelAll(errHalted)
+	s.ledger.cancelAll(tool.ErrHalted)
 	select {
 	case s.lane <- struct{}{}:
 		defer func() { <-s.lane }()

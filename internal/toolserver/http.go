@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // refusal is an error that is told to the client with its own status and code. Any other error is ErrInternal.
@@ -157,7 +158,7 @@ func (s *Server) admit(r *http.Request) (int64, <-chan struct{}, error) {
 
 // respond writes an answer, or the Error that err is.
 func (s *Server) respond(w http.ResponseWriter, answer any, err error) {
-	if errors.Is(err, errStopped) || errors.Is(err, errDamaged) {
+	if errors.Is(err, tool.ErrStopped) || errors.Is(err, errDamaged) {
 		// The broken connection makes the client ask again, and perhaps find this server restarted. An Error would be final.
 		panic(http.ErrAbortHandler)
 	}
@@ -231,18 +232,4 @@ func unreadable(what string, err error) error {
 // isUnknownField recognises an error of encoding/json that has no type. It quotes the name of the field and no value.
 func isUnknownField(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), "json: unknown field ")
-}
-
-// decode reads exactly one JSON value without unknown fields. A field that one side does not know is a disagreement
-// about the format that must not pass in silence: it may be what bounds the effect of the request.
-func decode(content []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(content))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("there is more behind the JSON value")
-	}
-	return nil
 }

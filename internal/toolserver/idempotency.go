@@ -11,6 +11,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // madeAgain finds the ids of calls that somebody has had made again, knowing that nobody saw the first one end.
@@ -27,17 +28,17 @@ func (s *Server) once(ctx context.Context, c *call, req toolapi.Call) toolapi.Re
 	for c.key != "" {
 		before, state, err := s.ledger.before(c)
 		if err != nil {
-			return failure(toolapi.CodeInternal, "What the tool server knows of the call %s before it cannot be read.", before)
+			return tool.Failure(toolapi.CodeInternal, "What the tool server knows of the call %s before it cannot be read.", before)
 		}
 		switch state.Phase {
 		case toolapi.CallAbsent:
 			return s.execute(ctx, req)
 		case toolapi.CallUnknown:
 			if s.ledger.leftRunning(before) {
-				return failure(toolapi.CodeStillRunning, "The call %s has the same idempotencyKey, and what it started in the background still runs. "+
+				return tool.Failure(toolapi.CodeStillRunning, "The call %s has the same idempotencyKey, and what it started in the background still runs. "+
 					"So this one was not made. Wait for its end; for another effect give another idempotencyKey.", before)
 			}
-			return failure(toolapi.CodeOutcomeUnknown, "The call %s has the same idempotencyKey, and nobody saw how it went: it may have done all of "+
+			return tool.Failure(toolapi.CodeOutcomeUnknown, "The call %s has the same idempotencyKey, and nobody saw how it went: it may have done all of "+
 				"its work, a part, or nothing. So this one was not made. Find out whether the effect is there before you decide what to do. "+
 				"If it is not, make a call with other arguments and with another idempotencyKey: the key alone makes it no other call.", before)
 		case toolapi.CallFinished:
@@ -48,7 +49,7 @@ func (s *Server) once(ctx context.Context, c *call, req toolapi.Call) toolapi.Re
 		select {
 		case <-s.ledger.find(before).done:
 		case <-ctx.Done():
-			return interrupted(ctx, "before it started")
+			return tool.Interrupted(ctx, "before it started")
 		}
 	}
 	return s.execute(ctx, req)

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -68,7 +69,7 @@ func (s *Server) putMCP(r *request) (any, error) {
 		return nil, err
 	}
 	var req toolapi.MCPRequest
-	if err := decode(content, &req); err != nil {
+	if err := tool.DecodeStrictly(content, &req); err != nil {
 		return nil, unreadable("the list of MCP servers", err)
 	}
 	if err := checkMCP(req); err != nil {
@@ -76,7 +77,7 @@ func (s *Server) putMCP(r *request) (any, error) {
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(s.base, func() { cancel(errStopped) })()
+	defer context.AfterFunc(s.base, func() { cancel(tool.ErrStopped) })()
 	go func() {
 		select {
 		case <-r.fenced:

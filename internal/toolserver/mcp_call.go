@@ -20,31 +20,32 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // mcpCallTimeout is callTimeout if nobody sets another.
 const mcpCallTimeout = 60 * time.Second
 
 // mcpTool gives the tool of an MCP server by its full name. Servers come and go, so there is one for each name of the kind.
-func (s *Server) mcpTool(full string) (tool, bool) {
+func (s *Server) mcpTool(full string) (tool.Tool, bool) {
 	server, name, ok := toolapi.ParseMCPToolName(full)
 	if !ok {
-		return tool{}, false
+		return tool.Tool{}, false
 	}
-	return tool{alone: true, limit: toolapi.MaxOutputBytes, run: func(ctx context.Context, j job) toolapi.Result {
+	return tool.Tool{Alone: true, Limit: toolapi.MaxOutputBytes, Run: func(ctx context.Context, j tool.Job) toolapi.Result {
 		return s.mcp.call(ctx, j, server, name)
 	}}, true
 }
 
 // call calls a tool of a server.
-func (m *mcpServers) call(ctx context.Context, j job, server, name string) toolapi.Result {
+func (m *mcpServers) call(ctx context.Context, j tool.Job, server, name string) toolapi.Result {
 	var args map[string]json.RawMessage
-	if err := json.Unmarshal(j.args, &args); err != nil || args == nil {
-		return failure(toolapi.CodeInvalidArguments, "The arguments must be a JSON object.")
+	if err := json.Unmarshal(j.Args, &args); err != nil || args == nil {
+		return tool.Failure(toolapi.CodeInvalidArguments, "The arguments must be a JSON object.")
 	}
 	srv := m.find(server)
 	if srv == nil || !slices.Contains(srv.words.Tools, name) {
-		return failure(toolapi.CodeToolNotGranted, "No tool %q of an MCP server %q may be called here.", plaintext.Bound(name, 64), plaintext.Bound(server, 64))
+		return tool.Failure(toolapi.CodeToolNotGranted, "No tool %q of an MCP server %q may be called here.", plaintext.Bound(name, 64), plaintext.Bound(server, 64))
 	}
 	m.enter(srv)
 	defer m.leave(ctx, srv)
@@ -52,12 +53,12 @@ func (m *mcpServers) call(ctx context.Context, j job, server, name string) toola
 }
 
 // ask has a server carry out a call.
-func (m *mcpServers) ask(ctx context.Context, j job, srv *mcpServer, name string) (result toolapi.Result) {
+func (m *mcpServers) ask(ctx context.Context, j tool.Job, srv *mcpServer, name string) (result toolapi.Result) {
 	ctx, cancel := context.WithTimeout(ctx, m.callTimeout)
 	defer cancel()
-	params := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(j.args)}
-	if j.key != "" {
-		params.Meta = mcp.Meta{toolapi.MetaIdempotencyKey: j.key}
+	params := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(j.Args)}
+	if j.Key != "" {
+		params.Meta = mcp.Meta{toolapi.MetaIdempotencyKey: j.Key}
 	}
 	sent := false
 	for tries := 1; ; tries++ {
@@ -66,7 +67,7 @@ func (m *mcpServers) ask(ctx context.Context, j job, srv *mcpServer, name string
 			return srv.failure(ctx, err, sent)
 		}
 		if note := srv.takeNote(ctx); note != "" {
-			j.limit = max(j.limit-len(note), j.limit/2)
+			j.Limit = max(j.Limit-len(note), j.Limit/2)
 			defer func() { result.Note(note) }()
 		}
 		session.traffic.refill()
@@ -102,30 +103,30 @@ func (s *mcpServer) failure(ctx context.Context, err error, sent bool) toolapi.R
 	isSaid = isSaid && said.Code != mcpCodeRejected
 	switch {
 	case errors.Is(err, errMCPChanged):
-		return failure(toolapi.CodeMCPChanged, "The MCP server %s describes its tools otherwise than when you were told of them, so none of them is called any more.", name)
-	case errors.Is(context.Cause(ctx), errCancelled), errors.Is(context.Cause(ctx), errStopped):
-		r := interrupted(ctx, "before the MCP server had answered")
+		return tool.Failure(toolapi.CodeMCPChanged, "The MCP server %s describes its tools otherwise than when you were told of them, so none of them is called any more.", name)
+	case errors.Is(context.Cause(ctx), tool.ErrCancelled), errors.Is(context.Cause(ctx), tool.ErrStopped):
+		r := tool.Interrupted(ctx, "before the MCP server had answered")
 		r.SetParts("", r.Output+open)
 		return r
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return failure(toolapi.CodeTimeout, "The MCP server %s did not answer within %s.%s", name, s.all.callTimeout, open)
+		return tool.Failure(toolapi.CodeTimeout, "The MCP server %s did not answer within %s.%s", name, s.all.callTimeout, open)
 	case isRefused:
-		return foreignFailure(toolapi.CodeEgressDenied, "The MCP server %s was not reached: %s.", name, refused.Error())
+		return tool.ForeignFailure(toolapi.CodeEgressDenied, "The MCP server %s was not reached: %s.", name, refused.Error())
 	case isSaid:
-		return foreignFailure(toolapi.CodeMCPError, "The MCP server %s answered with error %d: %s", name, said.Code, oneLine(said.Message))
+		return tool.ForeignFailure(toolapi.CodeMCPError, "The MCP server %s answered with error %d: %s", name, said.Code, oneLine(said.Message))
 	case !sent:
-		return foreignFailure(toolapi.CodeMCPError, "The MCP server %s cannot be used: %s.", name, reason)
+		return tool.ForeignFailure(toolapi.CodeMCPError, "The MCP server %s cannot be used: %s.", name, reason)
 	}
-	return foreignFailure(toolapi.CodeMCPError, "The MCP server %s did not answer: %s.%s", name, reason, open)
+	return tool.ForeignFailure(toolapi.CodeMCPError, "The MCP server %s did not answer: %s.%s", name, reason, open)
 }
 
 // result makes the envelope of an answer. Text is given, and anything else is described.
-func (m *mcpServers) result(j job, res *mcp.CallToolResult) toolapi.Result {
+func (m *mcpServers) result(j tool.Job, res *mcp.CallToolResult) toolapi.Result {
 	if res.NeedsInput() || res.InputRequests != nil {
-		return failure(toolapi.CodeMCPError, "The MCP server asks for further input in a way that is not offered here.")
+		return tool.Failure(toolapi.CodeMCPError, "The MCP server asks for further input in a way that is not offered here.")
 	}
-	file := toolapi.OutputPath(j.id)
-	out := newCollector(j.limit, m.processes.outputs.spill(file, false))
+	file := toolapi.OutputPath(j.ID)
+	out := newCollector(j.Limit, m.processes.outputs.spill(file, false))
 	text := &plaintext.Writer{To: out}
 	writeContent(text, res)
 	_ = text.Close() // A collector does not fail.

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -201,8 +202,8 @@ const notKept = "[this output is in no file, because the workspace is full: note
 
 // keeps says whether the outputs of a tool are kept. Those of tools that show files are not: the files are there. Others never come to
 // a model.
-func keeps(name string, t tool) bool {
-	return t.alone && !toolapi.IsOneshot(name) && name != toolapi.ToolInstall
+func keeps(name string, t tool.Tool) bool {
+	return t.Alone && !toolapi.IsOneshot(name) && name != toolapi.ToolInstall
 }
 
 // hiding is what takes the values out that programs were given, and those that stand for credentials.

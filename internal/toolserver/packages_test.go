@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // treeOf is what is below a folder: modes, and contents or where links lead.
@@ -163,8 +164,8 @@ func TestPackLimits(t *testing.T) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errCancelled)
-	if _, err := pack(ctx, full, &bytes.Buffer{}); !errors.Is(err, errCancelled) {
+	cancel(tool.ErrCancelled)
+	if _, err := pack(ctx, full, &bytes.Buffer{}); !errors.Is(err, tool.ErrCancelled) {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // FuzzPatch: whatever the patch, nothing outside of the workspace changes, and a patch that is refused as a whole changes
@@ -53,7 +54,7 @@ func FuzzPatch(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := w.patchTool(context.Background(), job{args: args, limit: toolapi.MaxOutputBytes})
+		r := w.patchTool(context.Background(), tool.Job{Args: args, Limit: toolapi.MaxOutputBytes})
 		after := tree(t, base)
 		inPart := strings.HasPrefix(r.Output, "A part of the patch is applied:\n")
 		if !r.OK && (r.ErrorCode == "" || r.ErrorCode == toolapi.CodeInternal || !inPart && !maps.Equal(before, after)) {
@@ -95,13 +96,13 @@ func TestSwappedLinkDoesNotLeadChangesOut(t *testing.T) {
 	s.write("real/file", "inside\n")
 	outside, stop := s.swapLinks()
 	w := s.server.workspace
-	do := func(run func(context.Context, job) toolapi.Result, args any) {
+	do := func(run func(context.Context, tool.Job) toolapi.Result, args any) {
 		t.Helper()
 		encoded, err := json.Marshal(args)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := run(t.Context(), job{args: encoded, limit: toolapi.MaxOutputBytes}); strings.Contains(r.Output, secret) || r.ErrorCode == toolapi.CodeInternal {
+		if r := run(t.Context(), tool.Job{Args: encoded, Limit: toolapi.MaxOutputBytes}); strings.Contains(r.Output, secret) || r.ErrorCode == toolapi.CodeInternal {
 			t.Fatalf("%+v", r)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/nearby"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -35,7 +36,7 @@ func (s *Server) probe(r *request) (any, error) {
 		return nil, err
 	}
 	var req toolapi.ProbeRequest
-	if err := decode(content, &req); err != nil {
+	if err := tool.DecodeStrictly(content, &req); err != nil {
 		return nil, unreadable("the probe", err)
 	}
 	timeout := time.Duration(req.TimeoutMs) * time.Millisecond

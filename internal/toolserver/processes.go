@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -131,46 +132,46 @@ func (p *processes) killStrays() {
 }
 
 // environment is that of a call's program. The note says what of it is not as it should be.
-func (p *processes) environment(j job) (env []string, note string) {
+func (p *processes) environment(j tool.Job) (env []string, note string) {
 	more, err := p.egress.variables()
 	if err != nil {
-		p.log.Error("the certificates for the programs cannot be written", "id", j.id, "error", err)
+		p.log.Error("the certificates for the programs cannot be written", "id", j.ID, "error", err)
 		note = fmt.Sprintf("[https cannot work: the certificates could not be written to %s; make room in the folder for temporary files]\n",
 			filepath.Join(p.egress.temp.dir, bundleFile))
 	}
 	forGit, err := p.git.variables()
 	if err != nil {
-		p.log.Error("git is not set up: its commits are not looked through for secrets", "id", j.id, "error", err)
+		p.log.Error("git is not set up: its commits are not looked through for secrets", "id", j.ID, "error", err)
 	}
 	forPython, err := p.python.variables()
 	if err != nil {
-		p.log.Error("Python finds no packages", "id", j.id, "error", err)
+		p.log.Error("Python finds no packages", "id", j.ID, "error", err)
 		note += fmt.Sprintf("[python finds no packages: files could not be written to %s; make room in the folder for temporary files]\n",
 			filepath.Join(p.egress.temp.dir, pythonSetupDir))
 	}
 	env = slices.Concat(p.env, forGit, forPython, more)
-	if j.key != "" {
-		env = append(env, "IDEMPOTENCY_KEY="+j.key)
+	if j.Key != "" {
+		env = append(env, "IDEMPOTENCY_KEY="+j.Key)
 	}
 	return env, note
 }
 
 // callEnvironment is environment with what package managers are told. What installs a skill's packages is told otherwise.
-func (p *processes) callEnvironment(j job) (env []string, note string) {
+func (p *processes) callEnvironment(j tool.Job) (env []string, note string) {
 	env, note = p.environment(j)
 	return append(packageManagers(p.egress.wayOut().Proxy != ""), env...), note
 }
 
 // run runs a program to its end and makes the result of its call.
-func (p *processes) run(ctx context.Context, j job, prog program) toolapi.Result {
+func (p *processes) run(ctx context.Context, j tool.Job, prog program) toolapi.Result {
 	exe, err := p.find(prog.name)
 	if err != nil {
 		return missing(prog.name)
 	}
 	var note string
 	prog.env, note = p.callEnvironment(j)
-	file := toolapi.OutputPath(j.id)
-	out := newCollector(j.limit, p.outputs.spill(file, false))
+	file := toolapi.OutputPath(j.ID)
+	out := newCollector(j.Limit, p.outputs.spill(file, false))
 	end, err := p.execute(ctx, exe, prog, out)
 	if err != nil {
 		return startFailure(prog.name, err)
@@ -178,14 +179,14 @@ func (p *processes) run(ctx context.Context, j job, prog program) toolapi.Result
 	result, notes := verdict(end, prog.timeout)
 	notes = p.fileLimit(&result, end.status) + notes + note
 	if end.left > 0 {
-		p.log.Error("processes of a call could not be killed", "id", j.id, "count", end.left)
+		p.log.Error("processes of a call could not be killed", "id", j.ID, "count", end.left)
 		notes += fmt.Sprintf("[%d processes of this call could not be killed and may go on]\n", end.left)
 	}
 	if prog.notes != nil {
 		notes += prog.notes()
 	}
 	last, _ := end.told.last()
-	value := valueBlock(last, max(j.limit/2, j.limit-int(min(out.total, int64(j.limit)))-len(notes)-1))
+	value := valueBlock(last, max(j.Limit/2, j.Limit-int(min(out.total, int64(j.Limit)))-len(notes)-1))
 	p.workspace.finishOutput(&result, out, &end.seen, file, value, notes)
 	return result
 }
@@ -210,7 +211,7 @@ func (w *workspace) finishOutput(result *toolapi.Result, out *collector, seen *p
 }
 
 func missing(name string) toolapi.Result {
-	return failure(toolapi.CodeNotFound, "The program %s is not in this sandbox's image. Use another tool or language.", name)
+	return tool.Failure(toolapi.CodeNotFound, "The program %s is not in this sandbox's image. Use another tool or language.", name)
 }
 
 // errNoProgram says that there is no such program to start.
@@ -240,16 +241,16 @@ func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
 	case status.Exited():
 		result.ErrorCode = fmt.Sprintf("%s%d", toolapi.ExitPrefix, status.ExitStatus())
 		return result, ""
-	case errors.Is(cause, errHalted):
+	case errors.Is(cause, tool.ErrHalted):
 		result.ErrorCode = toolapi.CodeCancelled
-		return result, "[" + haltedText + "]\n"
-	case errors.As(cause, new(*diskFullError)):
+		return result, "[" + tool.HaltedText + "]\n"
+	case errors.As(cause, new(*tool.DiskFullError)):
 		result.ErrorCode = toolapi.CodeDiskFull
-		return result, "[" + diskFullEnded + cause.Error() + "]\n"
-	case errors.Is(cause, errCancelled):
+		return result, "[" + tool.DiskFullEnded + cause.Error() + "]\n"
+	case errors.Is(cause, tool.ErrCancelled):
 		result.ErrorCode = toolapi.CodeCancelled
 		return result, "[the program and everything it started was killed]\n"
-	case errors.Is(cause, errStopped):
+	case errors.Is(cause, tool.ErrStopped):
 		result.ErrorCode = toolapi.CodeKilled
 		return result, "[the tool server was stopped: the program and everything it started was killed]\n"
 	case cause != nil && status.Signal() == syscall.SIGKILL:
@@ -268,20 +269,20 @@ func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
 // startFailure is the envelope for a program that could not be started.
 func startFailure(name string, err error) toolapi.Result {
 	if errors.Is(err, errLauncher) {
-		return failure(toolapi.CodeKilled, "What starts programs was killed while it started %s. The program may have run for a moment. "+
+		return tool.Failure(toolapi.CodeKilled, "What starts programs was killed while it started %s. The program may have run for a moment. "+
 			"Look at the workspace before you try again.", name)
 	}
 	for _, scarce := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
 		if errors.Is(err, scarce) {
-			r := failure(toolapi.CodeInternal, "%s could not be started: the sandbox has no process or memory to spare. Try again.", name)
+			r := tool.Failure(toolapi.CodeInternal, "%s could not be started: the sandbox has no process or memory to spare. Try again.", name)
 			r.Retryable = true
 			return r
 		}
 	}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		return failure(toolapi.CodeInternal, "%s could not be started: %v.", name, errno)
+		return tool.Failure(toolapi.CodeInternal, "%s could not be started: %v.", name, errno)
 	}
-	return failure(toolapi.CodeInternal, "%s could not be started.", name)
+	return tool.Failure(toolapi.CodeInternal, "%s could not be started.", name)
 }
 
 // timeoutOf reads the argument timeoutSeconds.
@@ -291,7 +292,7 @@ func timeoutOf(seconds int32, preset time.Duration) (time.Duration, *toolapi.Res
 	case seconds == 0:
 		return preset, nil
 	case d < 0 || d > maxTimeout:
-		r := failure(toolapi.CodeInvalidArguments, "timeoutSeconds is %d and may be 1 to %d.", seconds, int(maxTimeout.Seconds()))
+		r := tool.Failure(toolapi.CodeInvalidArguments, "timeoutSeconds is %d and may be 1 to %d.", seconds, int(maxTimeout.Seconds()))
 		return 0, &r
 	}
 	return d, nil

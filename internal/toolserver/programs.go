@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // A program that a call leaves in the background is an effect that goes on after the call. The ledger has its beginning and its end:
@@ -142,7 +143,7 @@ func (s *Server) endBackground(r *request) (any, error) {
 		return nil, err
 	}
 	var req toolapi.BackgroundRequest
-	if err := decode(content, &req); err != nil {
+	if err := tool.DecodeStrictly(content, &req); err != nil {
 		return nil, unreadable("the request", err)
 	}
 	if req.Reason == "" || len(req.Reason) > toolapi.MaxStopReason {

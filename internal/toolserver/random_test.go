@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // hostileCommands leave something behind, or try to.
@@ -185,7 +186,7 @@ func (s *sandbox) call(call toolapi.Call, cancel bool) toolapi.Result {
 		return toolapi.Result{}
 	}
 	if cancel {
-		c.cancel(errCancelled)
+		c.cancel(tool.ErrCancelled)
 	}
 	ctx, giveUp := context.WithTimeout(context.Background(), maxTimeout)
 	defer giveUp()

@@ -41,6 +41,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/connections"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -63,9 +64,6 @@ const (
 	stopCallsTimeout   = 500 * time.Millisecond
 	stopAnswersTimeout = 300 * time.Millisecond
 )
-
-// errStopped is the cause of the end of calls that still run when the server stops.
-var errStopped = errors.New("the tool server was stopped")
 
 // Config says where a Server works and whom it serves.
 type Config struct {
@@ -131,7 +129,7 @@ type Server struct {
 	given     *changes.Baseline
 	mcp       *mcpServers
 	tls       *tls.Config
-	tools     map[string]tool
+	tools     map[string]tool.Tool
 	fault     func(FaultPoint, string)
 	netTables string
 	// environment reads it once.
@@ -332,7 +330,7 @@ func (s *Server) stopCalls() {
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
-	s.stop(errStopped)
+	s.stop(tool.ErrStopped)
 }
 
 func (s *Server) waitForCalls(limit time.Duration) {
@@ -354,41 +352,21 @@ func (s *Server) Close() error {
 	return errors.Join(s.ledger.close(), s.egress.close(), s.workspace.close())
 }
 
-// tool is one tool of the server.
-type tool struct {
-	// alone says that the tool starts processes or changes files. Only one such call runs at a time, so that every
-	// process below the server is known to belong to the call that runs.
-	alone bool
-	// limit is the most bytes of output.
-	limit int
-	run   func(ctx context.Context, j job) toolapi.Result
-}
-
-// job is what a tool is given to do.
-type job struct {
-	id   string
-	args []byte
-	// key is the call's idempotency key, "" if it has none.
-	key string
-	// limit is the most bytes of output of this call.
-	limit int
-}
-
-func (s *Server) allTools() map[string]tool {
-	return map[string]tool{
-		toolapi.ToolBash:           {alone: true, limit: toolapi.MaxBashOutputBytes, run: s.processes.bash},
-		toolapi.ToolCode:           {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.code},
-		toolapi.ToolRead:           {limit: toolapi.MaxOutputBytes, run: s.workspace.readTool},
-		toolapi.ToolWrite:          {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.writeTool},
-		toolapi.ToolEdit:           {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.editTool},
-		toolapi.ToolPatch:          {alone: true, limit: toolapi.MaxOutputBytes, run: s.workspace.patchTool},
-		toolapi.ToolSaveArtifact:   {limit: toolapi.MaxOutputBytes, run: s.artifacts.saveTool},
-		toolapi.ToolList:           {limit: toolapi.MaxOutputBytes, run: s.workspace.listTool},
-		toolapi.ToolGlob:           {limit: toolapi.MaxOutputBytes, run: s.workspace.globTool},
-		toolapi.ToolFetch:          {alone: true, limit: toolapi.MaxOutputBytes, run: s.fetcher.fetch},
-		toolapi.ToolGrep:           {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.grep},
-		toolapi.ToolOneshot:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.oneshot},
-		toolapi.ToolOneshotNetwork: {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.oneshotNetwork},
-		toolapi.ToolInstall:        {alone: true, limit: toolapi.MaxOutputBytes, run: s.processes.install},
+func (s *Server) allTools() map[string]tool.Tool {
+	return map[string]tool.Tool{
+		toolapi.ToolBash:           {Alone: true, Limit: toolapi.MaxBashOutputBytes, Run: s.processes.bash},
+		toolapi.ToolCode:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.code},
+		toolapi.ToolRead:           {Limit: toolapi.MaxOutputBytes, Run: s.workspace.readTool},
+		toolapi.ToolWrite:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.workspace.writeTool},
+		toolapi.ToolEdit:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.workspace.editTool},
+		toolapi.ToolPatch:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.workspace.patchTool},
+		toolapi.ToolSaveArtifact:   {Limit: toolapi.MaxOutputBytes, Run: s.artifacts.saveTool},
+		toolapi.ToolList:           {Limit: toolapi.MaxOutputBytes, Run: s.workspace.listTool},
+		toolapi.ToolGlob:           {Limit: toolapi.MaxOutputBytes, Run: s.workspace.globTool},
+		toolapi.ToolFetch:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.fetcher.fetch},
+		toolapi.ToolGrep:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.grep},
+		toolapi.ToolOneshot:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.oneshot},
+		toolapi.ToolOneshotNetwork: {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.oneshotNetwork},
+		toolapi.ToolInstall:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.install},
 	}
 }

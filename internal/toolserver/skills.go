@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // skillsTimeout bounds the making of the list, the end of what runs included. The client waits a little longer.
@@ -66,7 +67,7 @@ func askedSkills(r *request) (asked toolapi.ListSkills, err error) {
 	if err != nil || len(content) == 0 {
 		return asked, err
 	}
-	if err := decode(content, &asked); err != nil {
+	if err := tool.DecodeStrictly(content, &asked); err != nil {
 		return asked, unreadable("what is asked about skills", err)
 	}
 	if len(asked.Own) > toolapi.MaxSkillFiles {

@@ -99,7 +99,7 @@ func TestStopOfACallThatWaits(t *testing.T) {
 	names := append(s.server.toolNames(), "mcp__srv__run")
 	var waits []toolapi.Call
 	for _, name := range names {
-		if tool, ok := s.server.toolOf(name); !ok || !tool.alone {
+		if tool, ok := s.server.toolOf(name); !ok || !tool.Alone {
 			if toolapi.HasEffects(name) {
 				t.Errorf("%s may have an effect, and waits for none", name)
 			}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,7 +174,7 @@ func (v *supervisors) add(s *supervised, start func() error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
-		return errStopped
+		return tool.ErrStopped
 	}
 	if v.frozen {
 		return errFrozen

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -19,9 +20,9 @@ const (
 )
 
 // bash runs a command line.
-func (p *processes) bash(ctx context.Context, j job) toolapi.Result {
+func (p *processes) bash(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.BashArgs
-	if bad := decodeArgs(j.args, &args, bashUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, bashUsage); bad != nil {
 		return *bad
 	}
 	preset := bashTimeout
@@ -33,10 +34,10 @@ func (p *processes) bash(ctx context.Context, j job) toolapi.Result {
 		return *bad
 	}
 	if strings.TrimSpace(args.Command) == "" {
-		return failure(toolapi.CodeInvalidArguments, "The command is empty.")
+		return tool.Failure(toolapi.CodeInvalidArguments, "The command is empty.")
 	}
 	if strings.ContainsRune(args.Command, 0) {
-		return failure(toolapi.CodeInvalidArguments, invalidNULInArg, "The command")
+		return tool.Failure(toolapi.CodeInvalidArguments, invalidNULInArg, "The command")
 	}
 	if args.Background {
 		return p.runBackground(ctx, j, args.Command, timeout)
@@ -46,6 +47,6 @@ func (p *processes) bash(ctx context.Context, j job) toolapi.Result {
 		// After -- a command that begins with a dash is still a command.
 		args:    []string{"-c", "--", args.Command},
 		timeout: timeout,
-		notes:   func() string { return p.background.report(j.limit/2, nil) },
+		notes:   func() string { return p.background.report(j.Limit/2, nil) },
 	})
 }

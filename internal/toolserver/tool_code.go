@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -22,9 +23,9 @@ const (
 )
 
 // code runs a program. Its result is what it printed and the value of its last expression, apart.
-func (p *processes) code(ctx context.Context, j job) toolapi.Result {
+func (p *processes) code(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.CodeArgs
-	if bad := decodeArgs(j.args, &args, codeUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, codeUsage); bad != nil {
 		return *bad
 	}
 	timeout, bad := timeoutOf(args.TimeoutSeconds, codeTimeout)
@@ -45,12 +46,12 @@ func (p *processes) code(ctx context.Context, j job) toolapi.Result {
 // JavaScript comes to Node.js (20.19 or newer) on standard input: it then is CommonJS, or an ES module if it uses
 // import, export or await at the top level, and both import and require look from its folder. Python runs from a file,
 // because its error messages quote lines of files only; PYTHONPATH makes imports look in the workspace.
-func (p *processes) sourceProgram(j job, language, source string) (prog program, clear func(), bad *toolapi.Result) {
+func (p *processes) sourceProgram(j tool.Job, language, source string) (prog program, clear func(), bad *toolapi.Result) {
 	refuse := func(r toolapi.Result) (program, func(), *toolapi.Result) { return program{}, nil, &r }
 	if strings.TrimSpace(source) == "" {
-		return refuse(failure(toolapi.CodeInvalidArguments, "The source is empty. Give the whole program."))
+		return refuse(tool.Failure(toolapi.CodeInvalidArguments, "The source is empty. Give the whole program."))
 	}
-	base := codeDir + "/" + j.id
+	base := codeDir + "/" + j.ID
 	inDir := func(local string) string { return filepath.Join(p.workspace.dir, local) }
 	switch language {
 	case toolapi.LanguageJavaScript:
@@ -70,7 +71,7 @@ func (p *processes) sourceProgram(j job, language, source string) (prog program,
 		_, clear, bad := p.scratch(base+".py", source)
 		return program{name: "python3", args: []string{"-c", pythonHarness, inDir(base + ".py")}, tells: true}, clear, bad
 	default:
-		return refuse(failure(toolapi.CodeInvalidArguments, "The language %q is not known. It is javascript or python.",
+		return refuse(tool.Failure(toolapi.CodeInvalidArguments, "The language %q is not known. It is javascript or python.",
 			plaintext.Bound(language, 64)))
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -28,18 +29,18 @@ const (
 )
 
 // editTool replaces one piece of text in a file, or every occurrence of it.
-func (w *workspace) editTool(_ context.Context, j job) toolapi.Result {
+func (w *workspace) editTool(_ context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.EditArgs
-	if bad := decodeArgs(j.args, &args, editUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, editUsage); bad != nil {
 		return *bad
 	}
 	switch {
 	case args.OldText == "":
-		return failure(toolapi.CodeInvalidArguments, "oldText is empty. Give the text to replace: an empty one is at every place.")
+		return tool.Failure(toolapi.CodeInvalidArguments, "oldText is empty. Give the text to replace: an empty one is at every place.")
 	case args.OldText == args.NewText:
-		return failure(toolapi.CodeInvalidArguments, "oldText and newText are the same, so there is nothing to change.")
+		return tool.Failure(toolapi.CodeInvalidArguments, "oldText and newText are the same, so there is nothing to change.")
 	case strings.ContainsRune(args.NewText, 0):
-		return failure(toolapi.CodeInvalidArguments, "newText contains a NUL character, which no text file has. Remove it.")
+		return tool.Failure(toolapi.CodeInvalidArguments, "newText contains a NUL character, which no text file has. Remove it.")
 	}
 	local, err := w.resolve(args.Path)
 	if err == nil && strings.HasSuffix(args.Path, "/") {
@@ -59,7 +60,7 @@ func (w *workspace) editTool(_ context.Context, j job) toolapi.Result {
 	if err := w.replace(local, strings.NewReader(e.apply())); err != nil {
 		return w.fileFailure("edit", args.Path, err)
 	}
-	return success(e.report())
+	return tool.Success(e.report())
 }
 
 // edit is a replacement in the content of a file.
@@ -105,12 +106,12 @@ func (e *edit) find() *toolapi.Result {
 	switch size := len(e.content) + len(e.at)*(len(e.args.NewText)-len(e.args.OldText)); {
 	case len(e.at) == 0:
 		// What it says quotes the file.
-		bad = foreignFailure(toolapi.CodeNoMatch, "oldText is not in %s, and nothing was changed. %s", e.name, missingText(e.content, e.args.OldText))
+		bad = tool.ForeignFailure(toolapi.CodeNoMatch, "oldText is not in %s, and nothing was changed. %s", e.name, missingText(e.content, e.args.OldText))
 	case len(e.at) > 1 && !e.args.ReplaceAll:
-		bad = failure(toolapi.CodeNotUnique, "oldText is in %s %d times, at the lines %s, and nothing was changed. "+
+		bad = tool.Failure(toolapi.CodeNotUnique, "oldText is in %s %d times, at the lines %s, and nothing was changed. "+
 			"Give more of the text around the one that you mean, or replaceAll to replace every one.", e.name, len(e.at), textlines.List(e.lines()))
 	case size > toolapi.MaxFileBytes:
-		bad = failure(toolapi.CodeTooLarge, "%s would have %d bytes and may have %d. Nothing was changed.", e.name, size, toolapi.MaxFileBytes)
+		bad = tool.Failure(toolapi.CodeTooLarge, "%s would have %d bytes and may have %d. Nothing was changed.", e.name, size, toolapi.MaxFileBytes)
 	default:
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -41,29 +42,29 @@ type fetcher struct {
 }
 
 // fetch makes a request through the egress proxy and shows the answer.
-func (f *fetcher) fetch(ctx context.Context, j job) toolapi.Result {
+func (f *fetcher) fetch(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.FetchArgs
-	if bad := decodeArgs(j.args, &args, fetchUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, fetchUsage); bad != nil {
 		return *bad
 	}
-	out, bad := f.workspace.newOutgoing(args, j.key)
+	out, bad := f.workspace.newOutgoing(args, j.Key)
 	if bad != nil {
 		return *bad
 	}
 	client, err := f.egress.wayOutClient()
 	if errors.Is(err, errNoWayOut) {
-		return failure(toolapi.CodeEgressDenied, "This sandbox has no way out: no host can be reached. "+
+		return tool.Failure(toolapi.CodeEgressDenied, "This sandbox has no way out: no host can be reached. "+
 			"If the task needs %s and you can ask for domains, ask for it.", display(out.url.Hostname()))
 	}
 	if err != nil {
-		return failure(toolapi.CodeInternal, "The way out of the sandbox cannot be used.")
+		return tool.Failure(toolapi.CodeInternal, "The way out of the sandbox cannot be used.")
 	}
 	defer client.CloseIdleConnections()
 	if bad := out.secret(args.BodyFile); bad != nil {
 		return *bad
 	}
 	if err := f.taint.mark(); err != nil {
-		return failure(toolapi.CodeInternal, "The tool server cannot keep its records: nothing was sent.")
+		return tool.Failure(toolapi.CodeInternal, "The tool server cannot keep its records: nothing was sent.")
 	}
 	timed, cancel := context.WithTimeout(ctx, out.timeout)
 	defer cancel()
@@ -75,14 +76,14 @@ func (f *fetcher) fetch(ctx context.Context, j job) toolapi.Result {
 }
 
 // show makes the result of an answer.
-func (f *fetcher) show(ctx context.Context, j job, args toolapi.FetchArgs, got *reply) toolapi.Result {
+func (f *fetcher) show(ctx context.Context, j tool.Job, args toolapi.FetchArgs, got *reply) toolapi.Result {
 	result := toolapi.Result{OK: got.status < http.StatusBadRequest && got.stuck == "", Provenance: toolapi.ProvenanceWeb}
 	if !result.OK {
 		result.ErrorCode = fmt.Sprintf("http_%d", got.status)
 		// With some, the server says that it has done nothing.
 		result.Retryable = slices.Contains([]int{408, 425, 429, 503}, got.status) || got.onlyReads && slices.Contains([]int{500, 502, 504}, got.status)
 	}
-	s := shown{fetcher: f, id: j.id, limit: j.limit, result: &result, got: got, media: mediaOf(got.header.Get("Content-Type"))}
+	s := shown{fetcher: f, id: j.ID, limit: j.Limit, result: &result, got: got, media: mediaOf(got.header.Get("Content-Type"))}
 	switch {
 	case args.Method == http.MethodHead || args.Method == http.MethodOptions && len(got.body) == 0:
 		result.Output = s.head("") + s.headers(slices.Sorted(maps.Keys(got.header)))

@@ -18,6 +18,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -41,9 +42,9 @@ const (
 var errWalkFull = errors.New("more entries than are looked at")
 
 // globTool finds paths by a pattern, the ones changed last first.
-func (w *workspace) globTool(ctx context.Context, j job) toolapi.Result {
+func (w *workspace) globTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.GlobArgs
-	if bad := decodeArgs(j.args, &args, globUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, globUsage); bad != nil {
 		return *bad
 	}
 	g, err := w.newGlobber(args)
@@ -54,9 +55,9 @@ func (w *workspace) globTool(ctx context.Context, j job) toolapi.Result {
 	defer cancel()
 	err = g.folder(ctx, g.base, "")
 	if err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return interrupted(ctx, "while it looked for files")
+		return tool.Interrupted(ctx, "while it looked for files")
 	}
-	return noted(g.result(j.limit-noteReserve, err == nil))
+	return tool.Noted(g.result(j.Limit-noteReserve, err == nil))
 }
 
 // globber walks the folders in which paths can match. It follows no symbolic links below base.

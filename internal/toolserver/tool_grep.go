@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -30,9 +31,9 @@ const (
 )
 
 // grep searches the contents of files with ripgrep.
-func (p *processes) grep(ctx context.Context, j job) toolapi.Result {
+func (p *processes) grep(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.GrepArgs
-	if bad := decodeArgs(j.args, &args, grepUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, grepUsage); bad != nil {
 		return *bad
 	}
 	options, bad := grepOptions(args)
@@ -44,7 +45,7 @@ func (p *processes) grep(ctx context.Context, j job) toolapi.Result {
 		return p.workspace.fileFailure("search", args.Path, err)
 	}
 	if _, err := p.find(grepProgram); err != nil {
-		return failure(toolapi.CodeNotFound, "The program rg (ripgrep) is not in this sandbox's image, so nothing can be searched for like this.")
+		return tool.Failure(toolapi.CodeNotFound, "The program rg (ripgrep) is not in this sandbox's image, so nothing can be searched for like this.")
 	}
 	if local != "." { // Without a path, paths are shown without "./" before them.
 		options = append(options, "--", local)
@@ -58,11 +59,11 @@ func grepOptions(args toolapi.GrepArgs) ([]string, *toolapi.Result) {
 	var bad toolapi.Result
 	switch {
 	case args.Pattern == "":
-		bad = failure(toolapi.CodeInvalidArguments, "The pattern is empty. Give what to search for.")
+		bad = tool.Failure(toolapi.CodeInvalidArguments, "The pattern is empty. Give what to search for.")
 	case strings.ContainsRune(args.Pattern+args.Glob, 0):
-		bad = failure(toolapi.CodeInvalidArguments, invalidNULInArg, "The pattern")
+		bad = tool.Failure(toolapi.CodeInvalidArguments, invalidNULInArg, "The pattern")
 	case args.Context < 0 || args.Context > maxGrepContext:
-		bad = failure(toolapi.CodeInvalidArguments, "context is %d and may be 0 to %d.", args.Context, maxGrepContext)
+		bad = tool.Failure(toolapi.CodeInvalidArguments, "context is %d and may be 0 to %d.", args.Context, maxGrepContext)
 	}
 	options := []string{
 		"--no-config", "--color=never", "--no-heading", "--with-filename", "--sort=path",
@@ -77,7 +78,7 @@ func grepOptions(args toolapi.GrepArgs) ([]string, *toolapi.Result) {
 	case toolapi.GrepCount:
 		options = append(options, "--count")
 	default:
-		bad = failure(toolapi.CodeInvalidArguments, "The output %q is not known. It is %s, %s or %s.",
+		bad = tool.Failure(toolapi.CodeInvalidArguments, "The output %q is not known. It is %s, %s or %s.",
 			plaintext.Bound(args.Output, 64), toolapi.GrepContent, toolapi.GrepFiles, toolapi.GrepCount)
 	}
 	if bad.ErrorCode != "" {
@@ -121,11 +122,11 @@ func badPattern(said string) (message string, ok bool) {
 func grepResult(r toolapi.Result) toolapi.Result {
 	switch r.ErrorCode {
 	case "exit_1":
-		return noted("", grepNothing)
+		return tool.Noted("", grepNothing)
 	case "exit_2":
 		found, notes := r.Parts()
 		if message, ok := badPattern(found); ok {
-			return failure(toolapi.CodeInvalidArguments, "ripgrep cannot search for this: %s", message)
+			return tool.Failure(toolapi.CodeInvalidArguments, "ripgrep cannot search for this: %s", message)
 		}
 		r.OK, r.ErrorCode = true, ""
 		if found == "" {

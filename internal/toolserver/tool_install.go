@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -39,7 +40,7 @@ var errInstallTime = errors.New("it was not done within 10 minutes")
 // only, and packages of the distribution are unpacked.
 type installer struct {
 	p    *processes
-	job  job
+	job  tool.Job
 	args toolapi.InstallArgs
 	// dir is installDir, absolute.
 	dir string
@@ -59,13 +60,13 @@ func notInstalled(format string, args ...any) error {
 
 // install installs packages and packs them into toolapi.InstallArchive. Whatever was there goes, so that a call that is made
 // again does the same again.
-func (p *processes) install(ctx context.Context, j job) toolapi.Result {
+func (p *processes) install(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.InstallArgs
-	if bad := decodeArgs(j.args, &args, installUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, installUsage); bad != nil {
 		return *bad
 	}
 	if wrong := checkInstall(args); wrong != "" {
-		return failure(toolapi.CodeInvalidArguments, "%s", wrong)
+		return tool.Failure(toolapi.CodeInvalidArguments, "%s", wrong)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, installTimeout, errInstallTime)
 	defer cancel()
@@ -75,21 +76,21 @@ func (p *processes) install(ctx context.Context, j job) toolapi.Result {
 	if err != nil {
 		return i.failed(ctx, err)
 	}
-	return success(text.JSON(toolapi.InstallResult{SHA256: archive.sha256, Size: archive.size, Packages: i.names}))
+	return tool.Success(text.JSON(toolapi.InstallResult{SHA256: archive.sha256, Size: archive.size, Packages: i.names}))
 }
 
 // failed is the envelope of an installation that came to nothing.
 func (i *installer) failed(ctx context.Context, err error) toolapi.Result {
 	var why *installFailure
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errCancelled), errors.Is(cause, errStopped):
-		return interrupted(ctx, "while it installed the packages")
+	case errors.Is(cause, tool.ErrCancelled), errors.Is(cause, tool.ErrStopped):
+		return tool.Interrupted(ctx, "while it installed the packages")
 	case cause != nil:
-		return failure(toolapi.CodeInstallFailed, "%v", errInstallTime)
+		return tool.Failure(toolapi.CodeInstallFailed, "%v", errInstallTime)
 	case errors.As(err, &why):
-		return foreignFailure(why.code, "%s", why.message)
+		return tool.ForeignFailure(why.code, "%s", why.message)
 	case errors.Is(err, errPackagesTooLarge):
-		return failure(toolapi.CodeInstallTooLarge, "%v", err)
+		return tool.Failure(toolapi.CodeInstallTooLarge, "%v", err)
 	}
 	return i.p.workspace.fileFailure("install packages in", installDir, err)
 }

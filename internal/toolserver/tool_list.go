@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -35,9 +36,9 @@ const (
 var errListFull = errors.New("more entries than are listed")
 
 // listTool returns the entries of a folder, sorted.
-func (w *workspace) listTool(ctx context.Context, j job) toolapi.Result {
+func (w *workspace) listTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.ListArgs
-	if bad := decodeArgs(j.args, &args, listUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, listUsage); bad != nil {
 		return *bad
 	}
 	if args.Path == "" {
@@ -49,18 +50,18 @@ func (w *workspace) listTool(ctx context.Context, j job) toolapi.Result {
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
 	defer cancel()
-	l := lister{w: w, room: j.limit - noteReserve, recursive: args.Recursive}
+	l := lister{w: w, room: j.Limit - noteReserve, recursive: args.Recursive}
 	switch err := l.folder(ctx, local, ""); {
 	case ctx.Err() != nil:
-		return interrupted(ctx, "while it listed the folder")
+		return tool.Interrupted(ctx, "while it listed the folder")
 	case errors.Is(err, errListFull):
-		return noted(l.text.String(), fmt.Sprintf("[there is more: only the first %d entries are listed; list a folder below]", l.entries))
+		return tool.Noted(l.text.String(), fmt.Sprintf("[there is more: only the first %d entries are listed; list a folder below]", l.entries))
 	case err != nil:
 		return w.fileFailure("list", args.Path, err)
 	case l.entries == 0:
-		return noted("", "[the folder is empty]")
+		return tool.Noted("", "[the folder is empty]")
 	}
-	return success(l.text.String())
+	return tool.Success(l.text.String())
 }
 
 type lister struct {

@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -33,15 +34,15 @@ const (
 )
 
 // oneshot runs the code of a Oneshot run. Whatever happens, its output is a OneshotResult.
-func (p *processes) oneshot(ctx context.Context, j job) toolapi.Result {
+func (p *processes) oneshot(ctx context.Context, j tool.Job) toolapi.Result {
 	return p.oneshotWithin(ctx, j, maxOneshot, nil)
 }
 
 // oneshotNetwork is oneshot for code that may use the way out.
-func (p *processes) oneshotNetwork(ctx context.Context, j job) toolapi.Result {
+func (p *processes) oneshotNetwork(ctx context.Context, j tool.Job) toolapi.Result {
 	way, err := p.egress.variables()
 	if err != nil {
-		p.log.Error("the certificates for the program cannot be written", "id", j.id, "error", err)
+		p.log.Error("the certificates for the program cannot be written", "id", j.ID, "error", err)
 	}
 	r := p.oneshotWithin(ctx, j, maxOneshotNetwork, way)
 	r.Provenance = toolapi.ProvenanceWeb
@@ -49,27 +50,27 @@ func (p *processes) oneshotNetwork(ctx context.Context, j job) toolapi.Result {
 }
 
 // oneshotWithin runs the code with these variables beside its own.
-func (p *processes) oneshotWithin(ctx context.Context, j job, most time.Duration, env []string) toolapi.Result {
+func (p *processes) oneshotWithin(ctx context.Context, j tool.Job, most time.Duration, env []string) toolapi.Result {
 	began := time.Now()
 	end, console, timeout, bad := p.runOneshot(ctx, j, most, env)
 	if bad == nil {
-		return oneshotResult(end, timeout, time.Since(began), console, j.limit)
+		return oneshotResult(end, timeout, time.Since(began), console, j.Limit)
 	}
-	bad.SetParts(fitOneshot(toolapi.OneshotResult{Error: &toolapi.OneshotError{Code: toolapi.ExecutionError, Message: bad.Output}}, j.limit), "")
+	bad.SetParts(fitOneshot(toolapi.OneshotResult{Error: &toolapi.OneshotError{Code: toolapi.ExecutionError, Message: bad.Output}}, j.Limit), "")
 	return *bad
 }
 
 // runOneshot runs a program that has nothing but itself: its folder is empty and is removed with it, and it knows of no way
 // out but by env.
-func (p *processes) runOneshot(ctx context.Context, j job, most time.Duration, env []string) (end ending, console *boundedText, timeout time.Duration, bad *toolapi.Result) {
+func (p *processes) runOneshot(ctx context.Context, j tool.Job, most time.Duration, env []string) (end ending, console *boundedText, timeout time.Duration, bad *toolapi.Result) {
 	var args toolapi.OneshotArgs
-	if bad = decodeArgs(j.args, &args, oneshotUsage); bad != nil {
+	if bad = tool.Decode(j.Args, &args, oneshotUsage); bad != nil {
 		return end, nil, 0, bad
 	}
 	refuse := func(r toolapi.Result) (ending, *boundedText, time.Duration, *toolapi.Result) { return end, nil, 0, &r }
 	timeout = time.Duration(args.TimeoutMs) * time.Millisecond
 	if timeout < minOneshot || timeout > most {
-		return refuse(failure(toolapi.CodeInvalidArguments, "timeoutMs is %d and may be %d to %d.",
+		return refuse(tool.Failure(toolapi.CodeInvalidArguments, "timeoutMs is %d and may be %d to %d.",
 			args.TimeoutMs, minOneshot.Milliseconds(), most.Milliseconds()))
 	}
 	prog, clear, bad := p.sourceProgram(j, args.Language, args.Source)
@@ -82,7 +83,7 @@ func (p *processes) runOneshot(ctx context.Context, j job, most time.Duration, e
 		return refuse(missing(prog.name))
 	}
 	temp := p.egress.temp
-	local := path.Join(ownDir, "oneshot-"+j.id)
+	local := path.Join(ownDir, "oneshot-"+j.ID)
 	if err := temp.root.MkdirAll(local, 0o700); err != nil {
 		return refuse(temp.fileFailure("make the folder", local, err))
 	}
@@ -109,9 +110,9 @@ func oneshotResult(end ending, timeout, took time.Duration, console *boundedText
 		shown.Error = &toolapi.OneshotError{Code: kind, Message: plaintext.Bound(fmt.Sprintf(format, args...), maxOneshotMessage)}
 	}
 	switch status := end.status; {
-	case errors.Is(end.cause, errCancelled):
+	case errors.Is(end.cause, tool.ErrCancelled):
 		fail(toolapi.CodeCancelled, toolapi.ExecutionError, "the call was cancelled")
-	case errors.Is(end.cause, errStopped):
+	case errors.Is(end.cause, tool.ErrStopped):
 		fail(toolapi.CodeKilled, toolapi.ExecutionError, "the tool server was stopped")
 	case end.cause != nil && !status.Exited():
 		fail(toolapi.CodeExecutionTimeout, toolapi.ExecutionTimeout, "the program was killed after %d ms", timeout.Milliseconds())

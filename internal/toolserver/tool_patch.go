@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/patch"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -33,24 +34,24 @@ const (
 // patchTool applies a patch. Each file is changed as the whole patch says, or not at all; a file that the patch does not fit
 // to does not keep the others from being changed, so that a model has to write only that one again. Everything is worked
 // out in memory before the first file changes.
-func (w *workspace) patchTool(ctx context.Context, j job) toolapi.Result {
+func (w *workspace) patchTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.PatchArgs
-	if bad := decodeArgs(j.args, &args, patchUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, patchUsage); bad != nil {
 		return *bad
 	}
 	if strings.ContainsRune(args.Patch, 0) {
-		return failure(toolapi.CodeInvalidArguments, "The patch contains a NUL character, which no text file has, and nothing was changed. Binary files cannot be patched.")
+		return tool.Failure(toolapi.CodeInvalidArguments, "The patch contains a NUL character, which no text file has, and nothing was changed. Binary files cannot be patched.")
 	}
 	parts, err := patch.Parse(args.Patch)
 	if err != nil {
-		return failure(toolapi.CodeInvalidArguments, "The patch cannot be applied, and nothing was changed. %v", err)
+		return tool.Failure(toolapi.CodeInvalidArguments, "The patch cannot be applied, and nothing was changed. %v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
 	defer cancel()
 	p := patching{w: w}
 	changes, err := p.plan(ctx, parts)
 	if ctx.Err() != nil {
-		return interrupted(ctx, "while it looked for the places of the hunks; nothing was changed")
+		return tool.Interrupted(ctx, "while it looked for the places of the hunks; nothing was changed")
 	}
 	if err != nil {
 		return w.fileFailure("patch", "the files", err)
@@ -145,16 +146,16 @@ func patchResult(changes []*patchChange) toolapi.Result {
 		}
 		spoilt = spoilt || c.spoilt
 	}
-	refused := failure
+	refused := tool.Failure
 	if first != nil && slices.ContainsFunc(changes, func(c *patchChange) bool { return c.failed != nil && c.failed.code == toolapi.CodeNoMatch }) {
-		refused = foreignFailure // It quotes what the file has instead.
+		refused = tool.ForeignFailure // It quotes what the file has instead.
 	}
 	if len(untold) > 0 {
 		fmt.Fprintf(&failed, "Nor does it fit to: %s\n", strings.Join(untold, ", "))
 	}
 	switch {
 	case first == nil:
-		return success("The patch is applied:\n" + done.String())
+		return tool.Success("The patch is applied:\n" + done.String())
 	case done.Len() > 0:
 		return refused(first.code, "A part of the patch is applied:\n%sNot changed, and to be sent again alone:\n%s", done.String(), failed.String())
 	}

@@ -23,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -40,13 +41,13 @@ const (
 var errBinary = errors.New("not text")
 
 // readTool returns lines of a text file with their numbers.
-func (w *workspace) readTool(ctx context.Context, j job) toolapi.Result {
+func (w *workspace) readTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.ReadArgs
-	if bad := decodeArgs(j.args, &args, readUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, readUsage); bad != nil {
 		return *bad
 	}
 	if args.Offset < 0 || args.Limit < 0 {
-		return failure(toolapi.CodeInvalidArguments, "offset and limit count lines from 1 and cannot be negative.")
+		return tool.Failure(toolapi.CodeInvalidArguments, "offset and limit count lines from 1 and cannot be negative.")
 	}
 	local, err := w.resolve(args.Path)
 	if err != nil {
@@ -61,15 +62,15 @@ func (w *workspace) readTool(ctx context.Context, j job) toolapi.Result {
 		return w.fileFailure("read", args.Path, syscall.EISDIR)
 	}
 	if info.Size() > maxReadBytes {
-		return failure(toolapi.CodeTooLarge, "%s has %d bytes, and read takes files of up to %d MiB. A program can show a part of it (head, tail, sed -n).",
+		return tool.Failure(toolapi.CodeTooLarge, "%s has %d bytes, and read takes files of up to %d MiB. A program can show a part of it (head, tail, sed -n).",
 			display(args.Path), info.Size(), maxReadBytes>>20)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
 	defer cancel()
-	p := newPage(args, j.limit)
+	p := newPage(args, j.Limit)
 	switch err := scanLines(ctx, io.LimitReader(file, maxReadBytes), p); {
 	case ctx.Err() != nil:
-		return interrupted(ctx, "while it read the file")
+		return tool.Interrupted(ctx, "while it read the file")
 	case errors.Is(err, errBinary):
 		return w.notText(args.Path, file)
 	case err != nil:
@@ -92,7 +93,7 @@ func (w *workspace) notText(name string, file io.ReadSeeker) toolapi.Result {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return w.fileFailure("read", name, err)
 	}
-	return failure(toolapi.CodeNotText, "%s is not UTF-8 text: %s. Only a program can look into it (od -c, iconv, unzip -l).",
+	return tool.Failure(toolapi.CodeNotText, "%s is not UTF-8 text: %s. Only a program can look into it (od -c, iconv, unzip -l).",
 		display(name), plaintext.Describe(head.Bytes(), int64(head.Len())+size, hex.EncodeToString(hash.Sum(nil))))
 }
 
@@ -140,9 +141,9 @@ func (p *page) result(name string) toolapi.Result {
 	text, note := p.text.String(), ""
 	switch {
 	case p.total == 0:
-		return noted("", "[the file is empty]")
+		return tool.Noted("", "[the file is empty]")
 	case p.lines == 0 && p.first > p.total:
-		return failure(toolapi.CodeInvalidArguments, "The offset %d is behind the end of %s, which has %d lines.", p.first, name, p.total)
+		return tool.Failure(toolapi.CodeInvalidArguments, "The offset %d is behind the end of %s, which has %d lines.", p.first, name, p.total)
 	case p.cutLine > 0:
 		note = fmt.Sprintf("[line %d of %d is cut: it has %d bytes; the lines after it begin at offset %d]", last, p.total, p.cutLine, last+1)
 	case last < p.total:
@@ -150,7 +151,7 @@ func (p *page) result(name string) toolapi.Result {
 	case p.first > 1:
 		note = fmt.Sprintf("[lines %d-%d of %d; this is the end]", p.first, last, p.total)
 	}
-	return noted(text, note)
+	return tool.Noted(text, note)
 }
 
 // lineRoom is how much of a line is enough to fill the page and to know that there is more.

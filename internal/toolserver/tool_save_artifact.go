@@ -9,14 +9,15 @@ import (
 	"errors"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const saveArtifactUsage = `"path"`
 
 // saveTool notes that a file belongs to the result. It keeps nothing of it: what it holds at the end counts.
-func (a *artifacts) saveTool(ctx context.Context, j job) toolapi.Result {
+func (a *artifacts) saveTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.SaveArtifactArgs
-	if bad := decodeArgs(j.args, &args, saveArtifactUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, saveArtifactUsage); bad != nil {
 		return *bad
 	}
 	local, err := a.w.resolve(args.Path)
@@ -24,12 +25,12 @@ func (a *artifacts) saveTool(ctx context.Context, j job) toolapi.Result {
 		return a.w.fileFailure("save", args.Path, err)
 	}
 	if !plainPath(local, toolapi.MaxArtifactPath) {
-		return failure(toolapi.CodeInvalidArguments,
+		return tool.Failure(toolapi.CodeInvalidArguments,
 			"Cannot save %s: its path has invisible characters or more than %d bytes, so nobody could ask for it by its name. Rename it first.",
 			display(args.Path), toolapi.MaxArtifactPath)
 	}
 	if local == toolapi.DiffName {
-		return failure(toolapi.CodeInvalidArguments,
+		return tool.Failure(toolapi.CodeInvalidArguments,
 			"Cannot save %s: under that name the changes in the workspace are kept. Rename the file, or copy it into %s/.", display(args.Path), toolapi.ArtifactDir)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
@@ -40,17 +41,17 @@ func (a *artifacts) saveTool(ctx context.Context, j job) toolapi.Result {
 	}
 	switch {
 	case err == nil:
-		return successf("%s belongs to the result. It has %d bytes now, media type %s, sha256 %s. What it holds at the end counts.",
+		return tool.Successf("%s belongs to the result. It has %d bytes now, media type %s, sha256 %s. What it holds at the end counts.",
 			display(local), f.Size, f.MediaType, f.SHA256)
 	case ctx.Err() != nil:
-		return interrupted(ctx, "while it read the file")
+		return tool.Interrupted(ctx, "while it read the file")
 	case errors.Is(err, errLinked):
-		return failure(toolapi.CodeInvalidArguments, "Cannot save %s: there is a symbolic link in its path. Give the path of the file itself.", display(args.Path))
+		return tool.Failure(toolapi.CodeInvalidArguments, "Cannot save %s: there is a symbolic link in its path. Give the path of the file itself.", display(args.Path))
 	case errors.Is(err, errArtifactTooLarge):
-		return failure(toolapi.CodeTooLarge, "Cannot save %s: it has %d bytes, and a file of the result may have %d MiB. Make it smaller, or split it.",
+		return tool.Failure(toolapi.CodeTooLarge, "Cannot save %s: it has %d bytes, and a file of the result may have %d MiB. Make it smaller, or split it.",
 			display(args.Path), f.Size, toolapi.MaxArtifactBytes>>20)
 	case errors.Is(err, errSavedFull):
-		return failure(toolapi.CodeTooLarge, "Cannot save %s: %d files are saved, which is the most. Put what belongs together into one file.", display(args.Path), maxSaved)
+		return tool.Failure(toolapi.CodeTooLarge, "Cannot save %s: %d files are saved, which is the most. Put what belongs together into one file.", display(args.Path), maxSaved)
 	}
 	return a.w.fileFailure("save", args.Path, err)
 }

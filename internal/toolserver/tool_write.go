@@ -14,18 +14,19 @@ import (
 	"syscall"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const writeUsage = `"path" and "content", and optionally "append"`
 
 // writeTool replaces a file or adds to its end.
-func (w *workspace) writeTool(_ context.Context, j job) toolapi.Result {
+func (w *workspace) writeTool(_ context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.WriteArgs
-	if bad := decodeArgs(j.args, &args, writeUsage); bad != nil {
+	if bad := tool.Decode(j.Args, &args, writeUsage); bad != nil {
 		return *bad
 	}
 	if len(args.Content) > toolapi.MaxFileBytes {
-		return failure(toolapi.CodeTooLarge, "The content has %d bytes and one write may have %d. Write it in parts with append.",
+		return tool.Failure(toolapi.CodeTooLarge, "The content has %d bytes and one write may have %d. Write it in parts with append.",
 			len(args.Content), toolapi.MaxFileBytes)
 	}
 	local, err := w.resolve(args.Path)
@@ -46,7 +47,7 @@ func (w *workspace) writeTool(_ context.Context, j job) toolapi.Result {
 	if args.Append {
 		verb = "appended"
 	}
-	return successf("%s %d bytes to %s", verb, len(args.Content), display(local))
+	return tool.Successf("%s %d bytes to %s", verb, len(args.Content), display(local))
 }
 
 // appendTo adds content to the end of a file, all of it or nothing.

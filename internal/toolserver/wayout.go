@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -36,7 +37,7 @@ func (s *Server) putEgress(r *request) (any, error) {
 		return nil, err
 	}
 	var req toolapi.EgressRequest
-	if err := decode(content, &req); isUnknownField(err) {
+	if err := tool.DecodeStrictly(content, &req); isUnknownField(err) {
 		return nil, unreadable("the way out", err)
 	} else if err != nil {
 		return nil, badRequest("the way out cannot be read") // The error could quote a value.
@@ -63,7 +64,7 @@ func (s *Server) putEgress(r *request) (any, error) {
 func (s *Server) checkWayOut(r *request, req toolapi.EgressRequest) (any, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(s.base, func() { cancel(errStopped) })()
+	defer context.AfterFunc(s.base, func() { cancel(tool.ErrStopped) })()
 	ctx, stop := context.WithTimeoutCause(ctx, time.Duration(req.TimeoutMs)*time.Millisecond, errClosed)
 	defer stop()
 	client := &http.Client{

@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 const (
@@ -257,31 +258,31 @@ func (w *workspace) fileFailure(doing, name string, err error) toolapi.Result {
 	var bad *pathError
 	switch {
 	case errors.As(err, &bad):
-		return failure(bad.code, "%s", bad.message)
+		return tool.Failure(bad.code, "%s", bad.message)
 	case errors.Is(err, fs.ErrNotExist):
-		return failure(toolapi.CodeNotFound, "Cannot %s %s: there is no such file or folder. Look first at what is in the folder above it.", doing, name)
+		return tool.Failure(toolapi.CodeNotFound, "Cannot %s %s: there is no such file or folder. Look first at what is in the folder above it.", doing, name)
 	case escapes(err):
-		return failure(toolapi.CodeOutsideWorkspace,
+		return tool.Failure(toolapi.CodeOutsideWorkspace,
 			"Cannot %s %s: a symbolic link on the way leads out of the workspace or is absolute. Use a path without that link.", doing, name)
 	case errors.Is(err, syscall.EISDIR):
-		return failure(toolapi.CodeIsDirectory, "Cannot %s %s: it is a folder. Give the path of a file.", doing, name)
+		return tool.Failure(toolapi.CodeIsDirectory, "Cannot %s %s: it is a folder. Give the path of a file.", doing, name)
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
-		return failure(toolapi.CodeNotDirectory, "Cannot %s %s: a part of the path is not a folder.", doing, name)
+		return tool.Failure(toolapi.CodeNotDirectory, "Cannot %s %s: a part of the path is not a folder.", doing, name)
 	case errors.Is(err, errNotRegular):
-		return failure(toolapi.CodeInvalidArguments, "Cannot %s %s: it is not a regular file but a pipe, socket or device. Use a file.", doing, name)
+		return tool.Failure(toolapi.CodeInvalidArguments, "Cannot %s %s: it is not a regular file but a pipe, socket or device. Use a file.", doing, name)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return failure(toolapi.CodePermission, "Cannot %s %s: its permissions forbid it. Change them (chmod), or use another path.", doing, name)
+		return tool.Failure(toolapi.CodePermission, "Cannot %s %s: its permissions forbid it. Change them (chmod), or use another path.", doing, name)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		return failure(toolapi.CodeDiskFull, "Cannot %s %s: the workspace is full. Remove files that are no longer needed and try again.", doing, name)
+		return tool.Failure(toolapi.CodeDiskFull, "Cannot %s %s: the workspace is full. Remove files that are no longer needed and try again.", doing, name)
 	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EINVAL):
-		return failure(toolapi.CodeInvalidArguments,
+		return tool.Failure(toolapi.CodeInvalidArguments,
 			"Cannot %s %s: the path has a name of more than 255 bytes or too many symbolic links. Use another path.", doing, name)
 	}
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
-		return failure(toolapi.CodeInternal, "Cannot %s %s: the file could not be used. Try again.", doing, name)
+		return tool.Failure(toolapi.CodeInternal, "Cannot %s %s: the file could not be used. Try again.", doing, name)
 	}
-	r := failure(toolapi.CodeInternal, "Cannot %s %s: %v. Try again.", doing, name, errno)
+	r := tool.Failure(toolapi.CodeInternal, "Cannot %s %s: %v. Try again.", doing, name, errno)
 	r.Retryable = errno.Temporary() || errno == syscall.ENOMEM
 	return r
 }
