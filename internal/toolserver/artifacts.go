@@ -31,7 +31,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 )
 
 const (
@@ -98,7 +100,7 @@ func (a *artifacts) save(local string) error {
 	saved := slices.Insert(slices.Clone(a.saved), at, local)
 	content, err := json.Marshal(saved)
 	if err == nil {
-		err = writeDurably(a.file, content)
+		err = durable.Write(a.file, content)
 	}
 	if err != nil {
 		return fmt.Errorf("note that the file is saved: %w", err)
@@ -338,22 +340,22 @@ func cleanPath(local string, most int) string {
 }
 
 // getArtifact reads a part of a file that belongs to the result.
-func (s *Server) getArtifact(r *request, name string) (any, error) {
+func (s *Server) getArtifact(r *request.Request, name string) (any, error) {
 	return s.getPart(r, name, s.artifacts.has, toolapi.MaxArtifactBytes)
 }
 
 // getPart reads a part of a file that may be asked for, if it has no more bytes than most. It never waits.
-func (s *Server) getPart(r *request, name string, has func(local string) bool, most int64) (any, error) {
+func (s *Server) getPart(r *request.Request, name string, has func(local string) bool, most int64) (any, error) {
 	offset, err := strconv.ParseInt(cmp.Or(r.URL.Query().Get("offset"), "0"), 10, 64)
 	if err != nil || offset < 0 {
-		return nil, badRequest("the offset must be a decimal number from 0")
+		return nil, request.Bad("the offset must be a decimal number from 0")
 	}
 	local, err := s.workspace.resolve(name)
 	if err != nil {
-		return nil, badRequest("%v", err)
+		return nil, request.Bad("%v", err)
 	}
 	if !has(local) {
-		return nil, &refusal{http.StatusNotFound, toolapi.ErrNotFound, display(name) + " does not belong to the result"}
+		return nil, request.Refuse(http.StatusNotFound, toolapi.ErrNotFound, display(name)+" does not belong to the result")
 	}
 	file, info, err := s.artifacts.open(local)
 	if err != nil {
@@ -361,7 +363,7 @@ func (s *Server) getPart(r *request, name string, has func(local string) bool, m
 	}
 	defer file.Close()
 	if info.Size() > most {
-		return nil, &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge, fmt.Sprintf("a file of the result may have %d bytes", most)}
+		return nil, request.Refuse(http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge, fmt.Sprintf("a file of the result may have %d bytes", most))
 	}
 	content, err := io.ReadAll(io.NewSectionReader(file, offset, toolapi.MaxChunkBytes))
 	if err != nil {

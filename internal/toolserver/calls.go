@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -33,7 +34,7 @@ const (
 	cancelWait = 5 * time.Second
 )
 
-func (s *Server) hello(*request) (any, error) {
+func (s *Server) hello(*request.Request) (any, error) {
 	return toolapi.Hello{
 		PodUID: s.podUID, Epoch: s.ledger.highest(), Used: s.ledger.busy() || s.mcp.ran(), Egress: s.egress.isSet(), MCP: s.mcp.isSet(),
 		APIVersion: toolapi.APIVersion, Features: toolapi.Features(), Tools: s.toolNames(), Environment: s.environment(),
@@ -48,23 +49,23 @@ func (s *Server) offered() string {
 }
 
 // putCall runs a call, or attaches to the execution that there is, and gives its result.
-func (s *Server) putCall(r *request, id string) (any, error) {
+func (s *Server) putCall(r *request.Request, id string) (any, error) {
 	req, digest, err := readCall(r, id)
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.start(r.epoch, req, digest)
+	c, err := s.start(r.Epoch, req, digest)
 	if err != nil {
 		return nil, err
 	}
 	select {
 	case <-c.done:
-	case <-r.fenced:
+	case <-r.Fenced:
 		return nil, errStale // A loop that lost the run learns it now, and not when the call ends.
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	state, err := s.ledger.state(r.epoch, id, c)
+	state, err := s.ledger.state(r.Epoch, id, c)
 	if err != nil {
 		return nil, err
 	}
@@ -72,30 +73,30 @@ func (s *Server) putCall(r *request, id string) (any, error) {
 	return state.Result, nil
 }
 
-func readCall(r *request, id string) (req toolapi.Call, digest string, err error) {
-	content, err := r.body(toolapi.MaxArgumentsBytes + callOverhead)
+func readCall(r *request.Request, id string) (req toolapi.Call, digest string, err error) {
+	content, err := r.Content(toolapi.MaxArgumentsBytes + callOverhead)
 	if err != nil {
 		return req, "", err
 	}
 	if err := tool.DecodeStrictly(content, &req); err != nil {
-		return req, "", unreadable("the call", err)
+		return req, "", request.Unreadable("the call", err)
 	}
 	if len(req.Arguments) > toolapi.MaxArgumentsBytes {
-		return req, "", &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge,
-			fmt.Sprintf("the arguments of a call may have %d bytes", toolapi.MaxArgumentsBytes)}
+		return req, "", request.Refuse(http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge,
+			fmt.Sprintf("the arguments of a call may have %d bytes", toolapi.MaxArgumentsBytes))
 	}
 	if req.ID != id {
-		return req, "", badRequest("the call's id is %q in the body and %q in the path", req.ID, id)
+		return req, "", request.Bad("the call's id is %q in the body and %q in the path", req.ID, id)
 	}
 	if req.MaxOutputBytes < 0 {
-		return req, "", badRequest("maxOutputBytes must not be negative")
+		return req, "", request.Bad("maxOutputBytes must not be negative")
 	}
 	if !isKey(req.IdempotencyKey) {
-		return req, "", badRequest("idempotencyKey may have %d printable ASCII characters", toolapi.MaxIdempotencyKey)
+		return req, "", request.Bad("idempotencyKey may have %d printable ASCII characters", toolapi.MaxIdempotencyKey)
 	}
 	digest, err = digestOf(req.Tool, req.Arguments)
 	if err != nil {
-		return req, "", badRequest("the call's arguments cannot be read: %v", err)
+		return req, "", request.Bad("the call's arguments cannot be read: %v", err)
 	}
 	return req, digest, nil
 }
@@ -240,23 +241,23 @@ func outputLimit(t tool.Tool, req toolapi.Call) int {
 }
 
 // getCall looks at a call.
-func (s *Server) getCall(r *request, id string) (any, error) {
-	return s.ledger.state(r.epoch, id, s.ledger.find(id))
+func (s *Server) getCall(r *request.Request, id string) (any, error) {
+	return s.ledger.state(r.Epoch, id, s.ledger.find(id))
 }
 
 // cancelCall ends a running call and says what became of it.
-func (s *Server) cancelCall(r *request, id string) (any, error) {
+func (s *Server) cancelCall(r *request.Request, id string) (any, error) {
 	c := s.ledger.find(id)
 	if c != nil && c.cancel != nil {
 		c.cancel(tool.ErrCancelled)
 		select {
 		case <-c.done:
-		case <-r.fenced:
+		case <-r.Fenced:
 		case <-r.Context().Done():
 		case <-time.After(cancelWait):
 		}
 	}
-	return s.ledger.state(r.epoch, id, c)
+	return s.ledger.state(r.Epoch, id, c)
 }
 
 // bounded is what a result gave, and its notes, both cleaned, in at most limit bytes.

@@ -17,6 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/changes"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -29,17 +30,17 @@ const (
 
 // getChanges makes a diff of the workspace against what was given. It does not wait for calls: what is in a file is what is there when
 // it is read. One is made at a time, so that the memory for it is taken once.
-func (s *Server) getChanges(r *request) (any, error) {
-	content, err := r.body(maxChangesBytes)
+func (s *Server) getChanges(r *request.Request) (any, error) {
+	content, err := r.Content(maxChangesBytes)
 	if err != nil {
 		return nil, err
 	}
 	var asked toolapi.ChangesRequest
 	if err := tool.DecodeStrictly(content, &asked); err != nil {
-		return nil, unreadable("what is asked about changes", err)
+		return nil, request.Unreadable("what is asked about changes", err)
 	}
 	if asked.TimeoutMs < 1 || asked.TimeoutMs > toolapi.MaxChangesTimeoutMs || len(asked.Files) > toolapi.MaxFinishFiles {
-		return nil, badRequest("timeoutMs may be 1 to %d, and files may be %d", toolapi.MaxChangesTimeoutMs, toolapi.MaxFinishFiles)
+		return nil, request.Bad("timeoutMs may be 1 to %d, and files may be %d", toolapi.MaxChangesTimeoutMs, toolapi.MaxFinishFiles)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(asked.TimeoutMs)*time.Millisecond)
 	defer cancel()

@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 )
 
 const (
@@ -204,32 +205,32 @@ func checkEgress(req toolapi.EgressRequest) error {
 	}
 	if req.Proxy == "" {
 		if req.Token != "" || req.CA != "" {
-			return badRequest("without a proxy there is no token and no ca")
+			return request.Bad("without a proxy there is no token and no ca")
 		}
 		return nil
 	}
 	if proxy, err := netip.ParseAddrPort(req.Proxy); err != nil || proxy.Port() == 0 || proxy.Addr().Zone() != "" || proxy.String() != req.Proxy {
-		return badRequest("proxy must be of the form IP:port")
+		return request.Bad("proxy must be of the form IP:port")
 	}
 	if len(req.Token) == 0 || len(req.Token) > toolapi.MaxEgressToken || strings.ContainsFunc(req.Token, notInToken) {
-		return badRequest("token must have 1 to %d characters, letters, digits and -._~ only", toolapi.MaxEgressToken)
+		return request.Bad("token must have 1 to %d characters, letters, digits and -._~ only", toolapi.MaxEgressToken)
 	}
 	if req.TimeoutMs < 1 || req.TimeoutMs > toolapi.MaxEgressTimeoutMs {
-		return badRequest("timeoutMs may be 1 to %d", toolapi.MaxEgressTimeoutMs)
+		return request.Bad("timeoutMs may be 1 to %d", toolapi.MaxEgressTimeoutMs)
 	}
 	return checkCA(req.CA)
 }
 
 func checkEnvironment(env map[string]string) error {
 	if len(env) > toolapi.MaxEnvironment {
-		return badRequest("environment may have %d variables", toolapi.MaxEnvironment)
+		return request.Bad("environment may have %d variables", toolapi.MaxEnvironment)
 	}
 	for name, value := range env {
 		if !toolapi.Variable(name) {
-			return badRequest("environment must not set %q: a name has upper-case letters, digits and _, and some are reserved", plaintext.Bound(name, 128))
+			return request.Bad("environment must not set %q: a name has upper-case letters, digits and _, and some are reserved", plaintext.Bound(name, 128))
 		}
 		if len(value) > toolapi.MaxEnvironmentValue || strings.ContainsRune(value, 0) {
-			return badRequest("the value of %s in environment may have %d bytes, and no NUL", name, toolapi.MaxEnvironmentValue)
+			return request.Bad("the value of %s in environment may have %d bytes, and no NUL", name, toolapi.MaxEnvironmentValue)
 		}
 	}
 	return nil
@@ -245,19 +246,19 @@ func notInToken(c rune) bool {
 // program.
 func checkCA(text string) error {
 	if len(text) > toolapi.MaxEgressCA {
-		return badRequest("ca may have %d bytes", toolapi.MaxEgressCA)
+		return request.Bad("ca may have %d bytes", toolapi.MaxEgressCA)
 	}
 	rest := []byte(strings.TrimSpace(text))
 	for n := 1; len(rest) > 0; n++ {
 		if !strings.HasPrefix(string(rest), "-----BEGIN CERTIFICATE-----") {
-			return badRequest("ca must be certificates in PEM and nothing else; see block %d", n)
+			return request.Bad("ca must be certificates in PEM and nothing else; see block %d", n)
 		}
 		block, after := pem.Decode(rest)
 		if block == nil || len(block.Headers) > 0 {
-			return badRequest("block %d of ca is no PEM", n)
+			return request.Bad("block %d of ca is no PEM", n)
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return badRequest("block %d of ca is no certificate: %v", n, err)
+			return request.Bad("block %d of ca is no certificate: %v", n, err)
 		}
 		rest = []byte(strings.TrimSpace(string(after)))
 	}

@@ -16,21 +16,21 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 )
 
 // partsPrefix begins the name of the file in tempDir that the parts of an input file are put into. There is one at a time.
 const partsPrefix = "input-"
 
 // errPartMissing says that a part comes whose predecessors are not there. A server that starts removes them.
-var errPartMissing = &refusal{
-	http.StatusConflict, toolapi.ErrPartMissing, "the parts of the file before this one are not there; put it from its beginning",
-}
+var errPartMissing = request.Refuse(
+	http.StatusConflict, toolapi.ErrPartMissing, "the parts of the file before this one are not there; put it from its beginning")
 
 // putPart puts a part of an input file where the whole is collected, and with the last part the whole into the workspace.
 // Repeating the part that came last is harmless.
-func (s *Server) putPart(r *request, local string, part toolapi.Part, content []byte, also fs.FileMode) (toolapi.File, error) {
+func (s *Server) putPart(r *request.Request, local string, part toolapi.Part, content []byte, also fs.FileMode) (toolapi.File, error) {
 	if int64(len(content)) != part.Length() {
-		return toolapi.File{}, badRequest("the part at %d of %d bytes must have %d", part.Offset, part.Size, part.Length())
+		return toolapi.File{}, request.Bad("the part at %d of %d bytes must have %d", part.Offset, part.Size, part.Length())
 	}
 	whole := toolapi.File{Path: local, Size: part.Size, SHA256: part.SHA256}
 	if part.Offset == 0 || part.Last() {
@@ -128,7 +128,7 @@ func (w *workspace) beginParts(temp string) error {
 func (w *workspace) finishParts(temp, local string, part toolapi.Part, also fs.FileMode) error {
 	same, err := w.holdsSum(temp, part.Size, part.SHA256)
 	if err == nil && !same {
-		err = badRequest("the parts of %s are not the file of that digest", display(local))
+		err = request.Bad("the parts of %s are not the file of that digest", display(local))
 	}
 	if err != nil {
 		return err

@@ -19,22 +19,23 @@ import (
 	"syscall"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 )
 
 // putFile puts one input file into the workspace. Once a call has started, the workspace belongs to the run: a file
 // that is not there with exactly these bytes is then refused, because the loop that goes on after a restart would
 // otherwise undo what the calls did to their input.
-func (s *Server) putFile(r *request, name string) (any, error) {
-	content, err := r.body(toolapi.MaxFileBytes)
+func (s *Server) putFile(r *request.Request, name string) (any, error) {
+	content, err := r.Content(toolapi.MaxFileBytes)
 	if err != nil {
 		return nil, err
 	}
 	local, err := s.workspace.resolve(name)
 	if err != nil {
-		return nil, badRequest("%v", err)
+		return nil, request.Bad("%v", err)
 	}
 	if local == "." || strings.HasSuffix(name, "/") || local == ownDir || strings.HasPrefix(local, ownDir+"/") {
-		return nil, badRequest("%s cannot be an input file: it is a folder, or in the tool server's own folder %s", display(name), ownDir)
+		return nil, request.Bad("%s cannot be an input file: it is a folder, or in the tool server's own folder %s", display(name), ownDir)
 	}
 	also, err := permissions(r)
 	if err != nil {
@@ -42,7 +43,7 @@ func (s *Server) putFile(r *request, name string) (any, error) {
 	}
 	part, err := toolapi.PartOf(r.URL.Query())
 	if err != nil {
-		return nil, badRequest("%v", err)
+		return nil, request.Bad("%v", err)
 	}
 	if err := s.takeProvenance(r); err != nil {
 		return nil, err
@@ -65,14 +66,14 @@ func (s *Server) putFile(r *request, name string) (any, error) {
 }
 
 // permissions are those that an input file gets beside those of every file.
-func permissions(r *request) (fs.FileMode, error) {
+func permissions(r *request.Request) (fs.FileMode, error) {
 	switch r.Header.Get(toolapi.HeaderExecutable) {
 	case "":
 		return 0, nil
 	case strconv.FormatBool(true):
 		return 0o111, nil
 	default:
-		return 0, badRequest("the header %s may only be true", toolapi.HeaderExecutable)
+		return 0, request.Bad("the header %s may only be true", toolapi.HeaderExecutable)
 	}
 }
 
@@ -81,7 +82,7 @@ func permissions(r *request) (fs.FileMode, error) {
 func (s *Server) getFile(name string) (any, error) {
 	local, err := s.workspace.resolve(name)
 	if err != nil {
-		return nil, badRequest("%v", err)
+		return nil, request.Bad("%v", err)
 	}
 	content, err := s.workspace.readSmall(local)
 	if err != nil {
@@ -92,14 +93,14 @@ func (s *Server) getFile(name string) (any, error) {
 
 // readError tells what is wrong with a file from the faults of the sandbox.
 func readError(name string, err error) error {
-	var wrong *refusal
+	var wrong *request.Refusal
 	switch {
 	case errors.As(err, &wrong):
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, errNotRegular), errors.Is(err, errLinked):
-		return &refusal{http.StatusNotFound, toolapi.ErrNotFound, fmt.Sprintf("there is no regular file %s in the workspace", display(name))}
+		return request.Refuse(http.StatusNotFound, toolapi.ErrNotFound, fmt.Sprintf("there is no regular file %s in the workspace", display(name)))
 	case escapes(err), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.EINVAL):
-		return badRequest("%s cannot be read: %v", display(name), err)
+		return request.Bad("%s cannot be read: %v", display(name), err)
 	}
 	return fmt.Errorf("read %s from the workspace: %w", display(name), err)
 }
@@ -117,12 +118,12 @@ func (w *workspace) readSmall(local string) ([]byte, error) {
 	// The size that a file says it has, and what can be read of it, are two things: it may grow meanwhile.
 	content, err := io.ReadAll(io.LimitReader(file, toolapi.MaxReadBytes+1))
 	if err == nil && len(content) > toolapi.MaxReadBytes {
-		err = &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge, fmt.Sprintf("a file that is read may have %d bytes", toolapi.MaxReadBytes)}
+		err = request.Refuse(http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge, fmt.Sprintf("a file that is read may have %d bytes", toolapi.MaxReadBytes))
 	}
 	return content, err
 }
 
-func (s *Server) place(r *request, local string, content []byte, also fs.FileMode) error {
+func (s *Server) place(r *request.Request, local string, content []byte, also fs.FileMode) error {
 	same, err := s.workspace.holds(local, content)
 	if err == nil && same && s.workspace.permits(local, also) {
 		return nil
@@ -140,7 +141,7 @@ func (s *Server) place(r *request, local string, content []byte, also fs.FileMod
 
 // enterForInput takes the lane for an input file that is not in the workspace as it is to be; done gives it back. It fails once a
 // call has started.
-func (s *Server) enterForInput(r *request, local string) (done func(), err error) {
+func (s *Server) enterForInput(r *request.Request, local string) (done func(), err error) {
 	done = func() {}
 	if !s.ledger.used() {
 		select {
@@ -152,16 +153,16 @@ func (s *Server) enterForInput(r *request, local string) (done func(), err error
 	}
 	if full := s.processes.disk.full(); full != nil {
 		done()
-		return nil, &refusal{http.StatusInsufficientStorage, toolapi.ErrDiskFull, display(local) + " was not put into the workspace: " + full.Error()}
+		return nil, request.Refuse(http.StatusInsufficientStorage, toolapi.ErrDiskFull, display(local)+" was not put into the workspace: "+full.Error())
 	}
 	leave, unlock := s.processes.disk.watch.Enter(), done
 	done = func() { leave(); unlock() }
 	// In the lane no call that changes files runs, so what is true here stays true until the file is there.
 	switch {
 	case s.ledger.used():
-		err = &refusal{http.StatusConflict, toolapi.ErrFileConflict, fmt.Sprintf(
-			"a call has started, and %s is not in the workspace with these bytes any more; nothing was changed", display(local))}
-	case s.ledger.highest() != r.epoch:
+		err = request.Refuse(http.StatusConflict, toolapi.ErrFileConflict, fmt.Sprintf(
+			"a call has started, and %s is not in the workspace with these bytes any more; nothing was changed", display(local)))
+	case s.ledger.highest() != r.Epoch:
 		err = errStale
 	case !s.mcp.ran():
 		err = s.first.again(s.workspace)
@@ -178,7 +179,7 @@ func inputError(local string, err error) error {
 	wrong := errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist) ||
 		errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EINVAL) || errors.Is(err, errNotRegular) || escapes(err)
 	if wrong {
-		return badRequest("%s cannot be an input file: %v", display(local), err)
+		return request.Bad("%s cannot be an input file: %v", display(local), err)
 	}
 	return fmt.Errorf("put %s into the workspace: %w", display(local), err)
 }

@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 )
 
 func TestWrite(t *testing.T) {
@@ -283,7 +284,7 @@ func TestPutProgram(t *testing.T) {
 	for value, ok := range map[string]bool{"": true, "true": true, "false": false, "True": false, "0755": false} {
 		r := httptest.NewRequest(http.MethodPut, toolapi.PathFiles+"a", nil)
 		r.Header.Set(toolapi.HeaderExecutable, value)
-		if _, err := permissions(&request{Request: r}); (err == nil) != ok {
+		if _, err := permissions(&request.Request{Request: r}); (err == nil) != ok {
 			t.Errorf("%q: %v", value, err)
 		}
 	}

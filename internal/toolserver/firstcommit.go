@@ -21,6 +21,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/changes"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+	"motorcortex.dev/motorcortex/internal/toolserver/durable"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -99,7 +101,7 @@ func openFirstCommit(log *slog.Logger, state string, w *workspace, used bool) (*
 }
 
 func (f *firstCommit) set(state firstCommitState) error {
-	if err := writeDurably(f.file, []byte(state)); err != nil {
+	if err := durable.Write(f.file, []byte(state)); err != nil {
 		return fmt.Errorf("note how far the repository got: %w", err)
 	}
 	f.state = state
@@ -165,7 +167,7 @@ func (f *firstCommit) commit(ctx context.Context, p *processes) error {
 
 // makeRepository makes the repository for a manager that knows of a tool that can use it. It goes on when its request ends: who asks
 // again must find it whole.
-func (s *Server) makeRepository(r *request) (any, error) {
+func (s *Server) makeRepository(r *request.Request) (any, error) {
 	if !s.enlist() {
 		return nil, tool.ErrStopped
 	}
@@ -173,12 +175,12 @@ func (s *Server) makeRepository(r *request) (any, error) {
 	select {
 	case s.lane <- struct{}{}:
 		defer func() { <-s.lane }()
-	case <-r.fenced:
+	case <-r.Fenced:
 		return nil, errStale
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	if s.ledger.highest() != r.epoch {
+	if s.ledger.highest() != r.Epoch {
 		return nil, errStale
 	}
 	if s.ledger.used() || s.mcp.ran() {

@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/connections"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -25,7 +26,7 @@ const (
 )
 
 // halt ends all that runs in the sandbox, and says which connections are left of it.
-func (s *Server) halt(r *request) (any, error) {
+func (s *Server) halt(r *request.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), haltTimeout)
 	defer cancel()
 	// What waits for the lane must not begin when the call before it has ended.
@@ -34,12 +35,12 @@ func (s *Server) halt(r *request) (any, error) {
 	select {
 	case s.lane <- struct{}{}:
 		defer func() { <-s.lane }()
-	case <-r.fenced:
+	case <-r.Fenced:
 		return nil, errStale
 	case <-ctx.Done():
 		return nil, fmt.Errorf("halt the sandbox: a call still runs: %w", ctx.Err())
 	}
-	if s.ledger.highest() != r.epoch {
+	if s.ledger.highest() != r.Epoch {
 		return nil, errStale
 	}
 	if err := s.freeze(toolapi.StoppedIsolationLost); err != nil {

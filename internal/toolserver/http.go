@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -17,31 +16,9 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
-
-// refusal is an error that is told to the client with its own status and code. Any other error is ErrInternal.
-type refusal struct {
-	status  int
-	code    string
-	message string
-}
-
-func (r *refusal) Error() string { return r.message }
-
-func badRequest(format string, args ...any) error {
-	return &refusal{http.StatusBadRequest, toolapi.ErrBadRequest, fmt.Sprintf(format, args...)}
-}
-
-// request is an HTTP request whose epoch was let in.
-type request struct {
-	*http.Request
-	epoch int64
-	// fenced is closed when a newer epoch comes.
-	fenced <-chan struct{}
-	// control is of the connection, for deadlines.
-	control *http.ResponseController
-}
 
 // handler serves the API: route, epoch, answer, and whatever goes wrong as an Error.
 func (s *Server) handler() http.Handler {
@@ -65,7 +42,7 @@ func (s *Server) handler() http.Handler {
 			s.respond(w, nil, err)
 			return
 		}
-		answer, err := serve(&request{Request: r, epoch: epoch, fenced: fenced, control: http.NewResponseController(w)})
+		answer, err := serve(&request.Request{Request: r, Epoch: epoch, Fenced: fenced, Control: http.NewResponseController(w)})
 		if r.Context().Err() != nil && !errors.Is(err, errStale) {
 			return // The client is gone.
 		}
@@ -75,42 +52,44 @@ func (s *Server) handler() http.Handler {
 
 // route finds what serves the request. It works on the path as it was sent: a multiplexer would answer "a//b" or
 // "a/../b" with a redirect to another file.
-func (s *Server) route(r *http.Request) (func(*request) (any, error), error) {
+func (s *Server) route(r *http.Request) (func(*request.Request) (any, error), error) {
 	path := r.URL.Path
 	if serve, method := s.service(r); serve != nil {
 		return serve, checkMethod(r, method)
 	}
 	if file, ok := strings.CutPrefix(path, toolapi.PathArtifacts+"/"); ok {
-		return func(r *request) (any, error) { return s.getArtifact(r, file) }, checkMethod(r, http.MethodGet)
+		return func(r *request.Request) (any, error) { return s.getArtifact(r, file) }, checkMethod(r, http.MethodGet)
 	}
 	if file, ok := strings.CutPrefix(path, toolapi.PathSkills+"/"); ok {
-		return func(r *request) (any, error) { return s.getPart(r, file, isSkillFile, toolapi.MaxSkillFileBytes) }, checkMethod(r, http.MethodGet)
+		return func(r *request.Request) (any, error) {
+			return s.getPart(r, file, isSkillFile, toolapi.MaxSkillFileBytes)
+		}, checkMethod(r, http.MethodGet)
 	}
 	if file, ok := strings.CutPrefix(path, toolapi.PathFiles); ok && r.Method == http.MethodGet {
-		return func(*request) (any, error) { return s.getFile(file) }, nil
+		return func(*request.Request) (any, error) { return s.getFile(file) }, nil
 	} else if ok {
-		return func(r *request) (any, error) { return s.putFile(r, file) }, checkMethod(r, http.MethodPut)
+		return func(r *request.Request) (any, error) { return s.putFile(r, file) }, checkMethod(r, http.MethodPut)
 	}
 	call, ok := strings.CutPrefix(path, toolapi.PathCalls)
 	if !ok {
-		return nil, &refusal{http.StatusNotFound, toolapi.ErrUnknownField, "this tool server knows nothing at this path"}
+		return nil, request.Refuse(http.StatusNotFound, toolapi.ErrUnknownField, "this tool server knows nothing at this path")
 	}
 	id, isCancel := strings.CutSuffix(call, "/cancel")
 	if !callID.MatchString(id) {
-		return nil, badRequest("a call's id has 1 to 128 letters, digits, dots, dashes and underscores, and starts with a letter or digit")
+		return nil, request.Bad("a call's id has 1 to 128 letters, digits, dots, dashes and underscores, and starts with a letter or digit")
 	}
 	switch {
 	case isCancel:
-		return func(r *request) (any, error) { return s.cancelCall(r, id) }, checkMethod(r, http.MethodPost)
+		return func(r *request.Request) (any, error) { return s.cancelCall(r, id) }, checkMethod(r, http.MethodPost)
 	case r.Method == http.MethodGet:
-		return func(r *request) (any, error) { return s.getCall(r, id) }, nil
+		return func(r *request.Request) (any, error) { return s.getCall(r, id) }, nil
 	default:
-		return func(r *request) (any, error) { return s.putCall(r, id) }, checkMethod(r, http.MethodPut)
+		return func(r *request.Request) (any, error) { return s.putCall(r, id) }, checkMethod(r, http.MethodPut)
 	}
 }
 
 // service gives what serves a path that names nothing else, and its method. It gives nil for the others.
-func (s *Server) service(r *http.Request) (serve func(*request) (any, error), method string) {
+func (s *Server) service(r *http.Request) (serve func(*request.Request) (any, error), method string) {
 	switch r.URL.Path {
 	case toolapi.PathHello:
 		return s.hello, http.MethodGet
@@ -128,7 +107,7 @@ func (s *Server) service(r *http.Request) (serve func(*request) (any, error), me
 	case toolapi.PathMCP:
 		return s.putMCP, http.MethodPut
 	case toolapi.PathArtifacts:
-		return func(r *request) (any, error) { return s.artifacts.list(r.Context()), nil }, http.MethodGet
+		return func(r *request.Request) (any, error) { return s.artifacts.list(r.Context()), nil }, http.MethodGet
 	case toolapi.PathChanges:
 		return s.getChanges, http.MethodPost
 	case toolapi.PathRepository:
@@ -143,14 +122,14 @@ func checkMethod(r *http.Request, method string) error {
 	if r.Method == method {
 		return nil
 	}
-	return &refusal{http.StatusMethodNotAllowed, toolapi.ErrBadRequest, "the method here is " + method}
+	return request.Refuse(http.StatusMethodNotAllowed, toolapi.ErrBadRequest, "the method here is "+method)
 }
 
 // admit checks the request's epoch. It stands before everything else that a request can do.
 func (s *Server) admit(r *http.Request) (int64, <-chan struct{}, error) {
 	epoch, err := strconv.ParseInt(r.Header.Get(toolapi.HeaderEpoch), 10, 64)
 	if err != nil || epoch < 0 {
-		return 0, nil, badRequest("the header %s must be a decimal number from 0", toolapi.HeaderEpoch)
+		return 0, nil, request.Bad("the header %s must be a decimal number from 0", toolapi.HeaderEpoch)
 	}
 	fenced, err := s.ledger.enter(epoch)
 	return epoch, fenced, err
@@ -164,20 +143,20 @@ func (s *Server) respond(w http.ResponseWriter, answer any, err error) {
 	}
 	status := http.StatusOK
 	if err != nil {
-		var r *refusal
+		var r *request.Refusal
 		switch {
 		case errors.As(err, &r):
 		case errors.Is(err, errStale):
-			r = &refusal{http.StatusConflict, toolapi.ErrStaleEpoch, err.Error()}
+			r = request.Refuse(http.StatusConflict, toolapi.ErrStaleEpoch, err.Error())
 		case errors.Is(err, errMismatch):
-			r = &refusal{http.StatusConflict, toolapi.ErrCallMismatch, err.Error()}
+			r = request.Refuse(http.StatusConflict, toolapi.ErrCallMismatch, err.Error())
 		case errors.Is(err, errFull):
-			r = &refusal{http.StatusInsufficientStorage, toolapi.ErrLedgerFull, err.Error()}
+			r = request.Refuse(http.StatusInsufficientStorage, toolapi.ErrLedgerFull, err.Error())
 		default:
 			s.log.Error("a request failed", "error", err)
-			r = &refusal{http.StatusInternalServerError, toolapi.ErrInternal, err.Error()}
+			r = request.Refuse(http.StatusInternalServerError, toolapi.ErrInternal, err.Error())
 		}
-		status, answer = r.status, toolapi.Error{Code: r.code, Message: r.message}
+		status, answer = r.Status, toolapi.Error{Code: r.Code, Message: r.Message}
 	}
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
@@ -197,39 +176,4 @@ func (s *Server) respond(w http.ResponseWriter, answer any, err error) {
 	if _, err := w.Write(body.Bytes()); err != nil {
 		s.log.Debug("an answer was not read", "error", err)
 	}
-}
-
-// body reads the request's body, at most limit bytes of it.
-func (r *request) body(limit int64) ([]byte, error) {
-	if err := r.control.SetReadDeadline(time.Now().Add(readBodyTimeout)); err != nil {
-		return nil, fmt.Errorf("limit the time to read a request: %w", err)
-	}
-	content, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
-	if err != nil {
-		return nil, badRequest("the request's body cannot be read: %v", err)
-	}
-	if int64(len(content)) > limit {
-		return nil, &refusal{http.StatusRequestEntityTooLarge, toolapi.ErrTooLarge,
-			fmt.Sprintf("the request's body may have %d bytes", limit)}
-	}
-	// The deadline would otherwise end the connection of a client that waits long for its call.
-	if err := r.control.SetReadDeadline(time.Time{}); err != nil {
-		return nil, fmt.Errorf("lift the limit of the time to read a request: %w", err)
-	}
-	return content, nil
-}
-
-// unreadable is a request that decode did not read. A field that is not known has a code of its own: the request may be a good
-// one of another release.
-func unreadable(what string, err error) error {
-	if isUnknownField(err) {
-		return &refusal{http.StatusUnprocessableEntity, toolapi.ErrUnknownField,
-			fmt.Sprintf("%s has what this tool server does not know: %s", what, strings.TrimPrefix(err.Error(), "json: "))}
-	}
-	return badRequest("%s cannot be read: %v", what, err)
-}
-
-// isUnknownField recognises an error of encoding/json that has no type. It quotes the name of the field and no value.
-func isUnknownField(err error) bool {
-	return err != nil && strings.HasPrefix(err.Error(), "json: unknown field ")
 }

@@ -6,16 +6,12 @@ package toolserver
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
-
-// madeAgain finds the ids of calls that somebody has had made again, knowing that nobody saw the first one end.
-var madeAgain = regexp.MustCompile(`-r[1-9][0-9]*$`)
 
 // isKey says whether the text may be an idempotency key. It becomes the value of a variable and of a header.
 func isKey(key string) bool {
@@ -61,35 +57,4 @@ func alreadyDone(before string, result toolapi.Result, limit int) toolapi.Result
 	result.SetParts(plaintext.Bound(toolapi.AlreadyDoneText(before)+data, limit-len(notes)-1), notes)
 	result.OK, result.ErrorCode, result.DurationMs = false, toolapi.CodeAlreadyDone, 0
 	return result
-}
-
-// before finds the call that decides about the call c: of those of the same tool and key that began before it, the first one
-// that succeeded; otherwise one that still runs; otherwise one whose outcome nobody knows, unless c is such a call made
-// again. There is none if the phase is CallAbsent, and Result is set if it is CallFinished. What a call left in the background
-// belongs to its effect: as long as that runs, the outcome is not known.
-func (l *ledger) before(c *call) (id string, state toolapi.CallState, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	found := map[toolapi.CallPhase]*call{}
-	for _, other := range l.calls {
-		phase, fails := other.effect()
-		fails = fails || phase == toolapi.CallUnknown && !other.isRunning() && madeAgain.MatchString(c.id)
-		if other.order >= c.order || other.tool != c.tool || other.key != c.key || fails {
-			continue
-		}
-		if first := found[phase]; first == nil || other.order < first.order {
-			found[phase] = other
-		}
-	}
-	for _, phase := range []toolapi.CallPhase{toolapi.CallFinished, toolapi.CallRunning, toolapi.CallUnknown} {
-		if other := found[phase]; other != nil {
-			state.Phase = phase
-			if phase == toolapi.CallFinished {
-				state.Result, err = l.resultOf(other)
-			}
-			return other.id, state, err
-		}
-	}
-	state.Phase = toolapi.CallAbsent
-	return "", state, nil
 }

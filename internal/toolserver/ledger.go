@@ -274,6 +274,13 @@ func (l *ledger) resultOf(c *call) (*toolapi.Result, error) {
 	return l.log.result(c.at)
 }
 
+// wrap puts something before the file. It is for tests of what becomes of a server whose disk fails.
+func (l *ledger) wrap(with func(ledgerFile) ledgerFile) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.log.file = with(l.log.file)
+}
+
 // used says whether any call was ever started in this sandbox.
 func (l *ledger) used() bool {
 	l.mu.Lock()

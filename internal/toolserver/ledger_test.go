@@ -20,7 +20,7 @@ import (
 
 func mustOpen(t *testing.T, path string) *ledger {
 	t.Helper()
-	l, err := openLedger(path, DefaultMaxCalls, DefaultMaxLedgerBytes)
+	l, err := openLedger(path, 4096, 64<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestLedgerIsHeldByOneServer(t *testing.T) {
 
 func TestLedgerIsBounded(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
-		l, err := openLedger(filepath.Join(t.TempDir(), "ledger"), 2, DefaultMaxLedgerBytes)
+		l, err := openLedger(filepath.Join(t.TempDir(), "ledger"), 2, 64<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,11 +368,40 @@ func TestLedgerLeave(t *testing.T) {
 		t.Fatalf("beside a call that runs: %v", err)
 	}
 	l.leave(c)
-	if !isClosed(c.done) {
+	select {
+	case <-c.done:
+	default:
 		t.Error("who waits for the call waits on")
 	}
 	if state := stateOf(t, l, "a"); state.Phase != toolapi.CallUnknown || state.Result == nil || state.Result.ErrorCode != toolapi.CodeOutcomeUnknown {
 		t.Errorf("%+v", state)
 	}
 	mustBegin(t, l, 0, "b")
+}
+
+// Results do not add up in memory, or a small sandbox would die of its own ledger, again at every start.
+func TestLedgerKeepsResultsOnDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger")
+	l := mustOpen(t, path)
+	for _, id := range []string{"a", "b"} {
+		if err := l.finish(mustBegin(t, l, 0, id), toolapi.Result{OK: true, Output: strings.Repeat(id, 100)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(l *ledger) {
+		t.Helper()
+		for _, id := range []string{"a", "b"} {
+			if l.find(id).result != nil {
+				t.Errorf("the result of %s is in memory", id)
+			}
+			if state := stateOf(t, l, id); state.Result.Output != strings.Repeat(id, 100) {
+				t.Errorf("%s: %+v", id, state.Result)
+			}
+		}
+	}
+	check(l)
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	check(mustOpen(t, path))
 }

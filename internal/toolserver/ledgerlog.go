@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 )
 
 // Kinds of a record.
@@ -79,7 +80,7 @@ func openLedgerLog(path string, replay func(record, span) error) (*ledgerLog, er
 		err = file.Truncate(size)
 	}
 	if err == nil {
-		err = errors.Join(file.Sync(), syncDir(filepath.Dir(path)))
+		err = errors.Join(file.Sync(), durable.SyncDir(filepath.Dir(path)))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the ledger: %w", err), file.Close())

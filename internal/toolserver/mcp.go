@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -63,14 +64,14 @@ func newMCPServers(log *slog.Logger, p *processes, t *taint) *mcpServers {
 }
 
 // putMCP says which servers there are from now on, and what they offer.
-func (s *Server) putMCP(r *request) (any, error) {
-	content, err := r.body(maxMCPBytes)
+func (s *Server) putMCP(r *request.Request) (any, error) {
+	content, err := r.Content(maxMCPBytes)
 	if err != nil {
 		return nil, err
 	}
 	var req toolapi.MCPRequest
 	if err := tool.DecodeStrictly(content, &req); err != nil {
-		return nil, unreadable("the list of MCP servers", err)
+		return nil, request.Unreadable("the list of MCP servers", err)
 	}
 	if err := checkMCP(req); err != nil {
 		return nil, err
@@ -80,13 +81,13 @@ func (s *Server) putMCP(r *request) (any, error) {
 	defer context.AfterFunc(s.base, func() { cancel(tool.ErrStopped) })()
 	go func() {
 		select {
-		case <-r.fenced:
+		case <-r.Fenced:
 			cancel(errStale)
 		case <-ctx.Done():
 		}
 	}()
 	resp, err := s.mcp.set(ctx, req, func() error {
-		if !s.thaw(r.epoch) {
+		if !s.thaw(r.Epoch) {
 			return errStale
 		}
 		return nil
@@ -202,19 +203,19 @@ const maxMCPServerName = 24
 // checkMCP says what is wrong with a request. No error repeats what Authorization has.
 func checkMCP(req toolapi.MCPRequest) error {
 	if len(req.Servers) > toolapi.MaxMCPServers {
-		return badRequest("there may be %d MCP servers", toolapi.MaxMCPServers)
+		return request.Bad("there may be %d MCP servers", toolapi.MaxMCPServers)
 	}
 	if req.TimeoutMs < 1 || req.TimeoutMs > toolapi.MaxEgressTimeoutMs {
-		return badRequest("timeoutMs may be 1 to %d", toolapi.MaxEgressTimeoutMs)
+		return request.Bad("timeoutMs may be 1 to %d", toolapi.MaxEgressTimeoutMs)
 	}
 	names := map[string]bool{}
 	for _, srv := range req.Servers {
 		if len(srv.Name) > maxMCPServerName || !mcpServerName.MatchString(srv.Name) || names[srv.Name] {
-			return badRequest("the name %q of an MCP server is malformed or is there twice", plaintext.Bound(srv.Name, 64))
+			return request.Bad("the name %q of an MCP server is malformed or is there twice", plaintext.Bound(srv.Name, 64))
 		}
 		names[srv.Name] = true
 		if err := checkMCPServer(srv); err != nil {
-			return badRequest("MCP server %s: %v", srv.Name, err)
+			return request.Bad("MCP server %s: %v", srv.Name, err)
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/nearby"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -30,26 +31,26 @@ var dnsQuery = []byte("\x4d\x43\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00" +
 
 // probe tries connections that must not succeed. It runs in the server itself, before any tool: network policies hold
 // for the whole Pod.
-func (s *Server) probe(r *request) (any, error) {
-	content, err := r.body(maxProbeBytes)
+func (s *Server) probe(r *request.Request) (any, error) {
+	content, err := r.Content(maxProbeBytes)
 	if err != nil {
 		return nil, err
 	}
 	var req toolapi.ProbeRequest
 	if err := tool.DecodeStrictly(content, &req); err != nil {
-		return nil, unreadable("the probe", err)
+		return nil, request.Unreadable("the probe", err)
 	}
 	timeout := time.Duration(req.TimeoutMs) * time.Millisecond
 	if timeout <= 0 || timeout > maxProbeTimeout {
-		return nil, badRequest("timeoutMs may be 1 to %d", maxProbeTimeout.Milliseconds())
+		return nil, request.Bad("timeoutMs may be 1 to %d", maxProbeTimeout.Milliseconds())
 	}
 	if len(req.Targets) == 0 || len(req.Targets) > toolapi.MaxProbeTargets {
-		return nil, badRequest("a probe has 1 to %d targets", toolapi.MaxProbeTargets)
+		return nil, request.Bad("a probe has 1 to %d targets", toolapi.MaxProbeTargets)
 	}
 	for i, t := range req.Targets {
 		// With a name instead of an address, what is tried would depend on the resolver, which the sandbox may not have.
 		if _, err := netip.ParseAddrPort(t.Address); err != nil || t.Network != "tcp" && t.Network != "udp" {
-			return nil, badRequest("target %d must have the network tcp or udp and an address of the form IP:port", i)
+			return nil, request.Bad("target %d must have the network tcp or udp and an address of the form IP:port", i)
 		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)

@@ -7,7 +7,6 @@ package toolserver
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -155,33 +154,6 @@ func TestHaltedProgramSaysWhy(t *testing.T) {
 	}
 }
 
-// However many there were, the answer is bounded, and names all that run.
-func TestProgramsAreBounded(t *testing.T) {
-	l := mustOpen(t, filepath.Join(t.TempDir(), "ledger"))
-	for i := range toolapi.MaxPrograms + 20 {
-		id := string(rune('a'+i/26)) + string(rune('a'+i%26))
-		if _, _, err := l.begin(0, work{id: id, digest: id}, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.leaveProgram(id, time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		if i%20 == 3 {
-			continue
-		}
-		if err := l.endProgram(id, toolapi.Program{State: toolapi.ProgramSucceeded}, time.Now()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	all := l.programs()
-	if len(all) != toolapi.MaxPrograms || all[0].Call != "ad" {
-		t.Errorf("%d programs, the first one is %+v", len(all), all[0])
-	}
-	if !slices.IsSortedFunc(all, func(a, b toolapi.Program) int { return strings.Compare(a.Call, b.Call) }) {
-		t.Errorf("not in their order: %+v", all)
-	}
-}
-
 // recordHook is the file of a ledger that asks before it writes a record.
 type recordHook struct {
 	ledgerFile
@@ -197,17 +169,14 @@ func (f *recordHook) Write(p []byte) (int, error) {
 
 // hookRecords has the ledger of a sandbox in which no call runs ask before it writes a record.
 func (s *sandbox) hookRecords(before func(record string) error) {
-	l := s.server.ledger
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.log.file = &recordHook{l.log.file, before}
+	s.server.ledger.wrap(func(f ledgerFile) ledgerFile { return &recordHook{f, before} })
 }
 
 // A program of which nothing would be known after a restart does not run on.
 func TestProgramThatCannotBeRecordedIsEnded(t *testing.T) {
 	s := newSandbox(t)
 	s.hookRecords(func(record string) error {
-		if strings.Contains(record, `"kind":"`+recordLeft+`"`) {
+		if strings.Contains(record, `"kind":"left"`) {
 			return syscall.ENOSPC
 		}
 		return nil
@@ -226,7 +195,7 @@ func TestEndOfAProgramIsRecordedBeforeItIsNoted(t *testing.T) {
 	s := newSandbox(t)
 	noted := make(chan bool, 1)
 	s.hookRecords(func(record string) error {
-		if strings.Contains(record, `"kind":"`+recordEnded+`"`) {
+		if strings.Contains(record, `"kind":"ended"`) {
 			b := &s.server.processes.background
 			b.mu.Lock()
 			defer b.mu.Unlock()

@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/durable"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 )
 
 // taintFile in the state folder says that there may be something in the sandbox that came in from the web.
@@ -46,7 +48,7 @@ func (t *taint) mark() error {
 	if t.set {
 		return nil
 	}
-	if err := writeDurably(t.file, nil); err != nil {
+	if err := durable.Write(t.file, nil); err != nil {
 		return fmt.Errorf("record that something comes in from the web: %w", err)
 	}
 	t.set = true
@@ -72,13 +74,13 @@ func (s *Server) provenanceOf(tool string, r toolapi.Result) toolapi.Provenance 
 }
 
 // takeProvenance notes where an input file came from, before it is put into the workspace.
-func (s *Server) takeProvenance(r *request) error {
+func (s *Server) takeProvenance(r *request.Request) error {
 	switch from := toolapi.Provenance(r.Header.Get(toolapi.HeaderProvenance)); from {
 	case "":
 		return nil
 	case toolapi.ProvenanceWeb:
 		return s.taint.mark()
 	default:
-		return badRequest("the header %s may only be %s", toolapi.HeaderProvenance, toolapi.ProvenanceWeb)
+		return request.Bad("the header %s may only be %s", toolapi.HeaderProvenance, toolapi.ProvenanceWeb)
 	}
 }

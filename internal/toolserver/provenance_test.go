@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 )
 
 // provenances are those of a result of each tool that only looks, and of two that run programs.
@@ -111,7 +112,7 @@ func TestProvenanceOfAnInputIsChecked(t *testing.T) {
 	for value, ok := range map[string]bool{"user": false, "Web": false, "internal": false, "": true, "web": true} {
 		r := httptest.NewRequest(http.MethodPut, toolapi.PathFiles+"a", nil)
 		r.Header.Set(toolapi.HeaderProvenance, value)
-		err := s.server.takeProvenance(&request{Request: r})
+		err := s.server.takeProvenance(&request.Request{Request: r})
 		if (err == nil) != ok || s.server.taint.marked() != (value == "web") {
 			t.Errorf("%q: %v, marked %t", value, err, s.server.taint.marked())
 		}

@@ -10,12 +10,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 )
 
 // A server that was killed leaves parts of files. The next one removes its own, and touches nothing else.
@@ -31,7 +31,7 @@ func TestRestartClearsUp(t *testing.T) {
 	if err := os.Symlink("../../kept", s.workspace+"/"+tempDir+"/link"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.state+"/"+tempPrefix+"1", nil, 0o600); err != nil {
+	if err := os.WriteFile(s.state+"/"+durable.TempPrefix+"1", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(s.temp+"/scratch", nil, 0o600); err != nil {
@@ -39,7 +39,7 @@ func TestRestartClearsUp(t *testing.T) {
 	}
 	s.start()
 	for file, want := range map[string]bool{
-		s.workspace + "/" + codeDir + "/a.py": false, s.workspace + "/" + tempDir + "/XYZ": false, s.state + "/" + tempPrefix + "1": false,
+		s.workspace + "/" + codeDir + "/a.py": false, s.workspace + "/" + tempDir + "/XYZ": false, s.state + "/" + durable.TempPrefix + "1": false,
 		s.workspace + "/kept": true, s.workspace + "/own.tmp": true, s.temp + "/scratch": true,
 		s.workspace + "/" + tempDir + "/folder/file": true, s.workspace + "/" + tempDir + "/link": true,
 	} {
@@ -102,6 +102,11 @@ func TestHelloSaysWhetherACallRan(t *testing.T) {
 	want("after another call", true)
 }
 
+// brokenFile is a file whose disk fails.
+type brokenFile struct{ ledgerFile }
+
+func (brokenFile) Sync() error { return syscall.EIO }
+
 // A server whose ledger cannot be kept any more ends, so that another start reads what is there. Nobody is told that a
 // call failed: it may have been started.
 func TestServerEndsWithItsLedger(t *testing.T) {
@@ -110,7 +115,7 @@ func TestServerEndsWithItsLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.ledger.log.file = &faultyFile{File: server.ledger.log.file.(*os.File), sync: syscall.EIO}
+	server.ledger.wrap(func(f ledgerFile) ledgerFile { return brokenFile{f} })
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -137,31 +142,4 @@ func TestServerEndsWithItsLedger(t *testing.T) {
 		t.Errorf("%+v %v", state, err)
 	}
 	s.wantRuns(0)
-}
-
-// Results do not add up in memory, or a small sandbox would die of its own ledger, again at every start.
-func TestLedgerKeepsResultsOnDisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger")
-	l := mustOpen(t, path)
-	for _, id := range []string{"a", "b"} {
-		if err := l.finish(mustBegin(t, l, 0, id), toolapi.Result{OK: true, Output: strings.Repeat(id, 100)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	check := func(l *ledger) {
-		t.Helper()
-		for _, id := range []string{"a", "b"} {
-			if l.find(id).result != nil {
-				t.Errorf("the result of %s is in memory", id)
-			}
-			if state := stateOf(t, l, id); state.Result.Output != strings.Repeat(id, 100) {
-				t.Errorf("%s: %+v", id, state.Result)
-			}
-		}
-	}
-	check(l)
-	if err := l.close(); err != nil {
-		t.Fatal(err)
-	}
-	check(mustOpen(t, path))
 }

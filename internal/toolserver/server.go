@@ -40,6 +40,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/changes"
 	"motorcortex.dev/motorcortex/internal/toolserver/connections"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
@@ -55,7 +56,6 @@ const (
 	DefaultAptKeyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 	readHeaderTimeout = 5 * time.Second
-	readBodyTimeout   = 30 * time.Second
 	writeTimeout      = 30 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
@@ -188,7 +188,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, way.close(), led.close(), ws.close())
 	}
-	given, err := changes.OpenBaseline(filepath.Join(cfg.State, givenFolder), writeDurably)
+	given, err := changes.OpenBaseline(filepath.Join(cfg.State, givenFolder), durable.Write)
 	if err != nil {
 		return nil, errors.Join(err, way.close(), led.close(), ws.close())
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -28,7 +29,7 @@ const skillsTimeout = 20 * time.Second
 
 // listSkills ends all that runs, and says which folders of the workspace may be skills. Nothing starts afterwards until the next
 // call: what is in the files is read when it is asked for, and must be what was listed. A look ends nothing.
-func (s *Server) listSkills(r *request) (any, error) {
+func (s *Server) listSkills(r *request.Request) (any, error) {
 	asked, err := askedSkills(r)
 	if err != nil {
 		return nil, err
@@ -38,12 +39,12 @@ func (s *Server) listSkills(r *request) (any, error) {
 	select {
 	case s.lane <- struct{}{}:
 		defer func() { <-s.lane }()
-	case <-r.fenced:
+	case <-r.Fenced:
 		return nil, errStale
 	case <-ctx.Done():
 		return nil, fmt.Errorf("list the skills: a call still runs: %w", ctx.Err())
 	}
-	if s.ledger.highest() != r.epoch {
+	if s.ledger.highest() != r.Epoch {
 		return nil, errStale
 	}
 	if !asked.Look {
@@ -62,16 +63,16 @@ func (s *Server) listSkills(r *request) (any, error) {
 // maxAskedBytes holds the names of as many places as a skill has files.
 const maxAskedBytes = 256 << 10
 
-func askedSkills(r *request) (asked toolapi.ListSkills, err error) {
-	content, err := r.body(maxAskedBytes)
+func askedSkills(r *request.Request) (asked toolapi.ListSkills, err error) {
+	content, err := r.Content(maxAskedBytes)
 	if err != nil || len(content) == 0 {
 		return asked, err
 	}
 	if err := tool.DecodeStrictly(content, &asked); err != nil {
-		return asked, unreadable("what is asked about skills", err)
+		return asked, request.Unreadable("what is asked about skills", err)
 	}
 	if len(asked.Own) > toolapi.MaxSkillFiles {
-		return asked, badRequest("a skill has at most %d places of its own", toolapi.MaxSkillFiles)
+		return asked, request.Bad("a skill has at most %d places of its own", toolapi.MaxSkillFiles)
 	}
 	return asked, nil
 }

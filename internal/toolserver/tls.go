@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/big"
+	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,7 +57,7 @@ func ParseManagerKeys(list string) ([][]byte, error) {
 // There is no CA on either side: each end knows the other's key, so names and dates of certificates mean nothing.
 func serverTLS(state string, clients [][]byte) (*tls.Config, error) {
 	// A server that was killed while it wrote its key has left a part of it.
-	stale, err := filepath.Glob(filepath.Join(state, tempPrefix+"*"))
+	stale, err := filepath.Glob(filepath.Join(state, durable.TempPrefix+"*"))
 	for _, file := range stale {
 		err = errors.Join(err, os.Remove(file))
 	}
@@ -87,9 +88,6 @@ func serverTLS(state string, clients [][]byte) (*tls.Config, error) {
 		},
 	}, nil
 }
-
-// tempPrefix begins the names of files in the state folder that are not whole yet.
-const tempPrefix = "new-"
 
 // serverKey reads the server's key, or makes and keeps one. A key that cannot be read is an error and is not replaced:
 // clients have pinned it, and a new one would look to them like another server.
@@ -126,38 +124,10 @@ func makeServerKey(path string) (*ecdsa.PrivateKey, error) {
 		return nil, fmt.Errorf("encode the server's key: %w", err)
 	}
 	content := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	if err := writeDurably(path, content); err != nil {
+	if err := durable.Write(path, content); err != nil {
 		return nil, fmt.Errorf("keep the server's key: %w", err)
 	}
 	return key, nil
-}
-
-// writeDurably writes a file that is there whole after a crash, or not at all.
-func writeDurably(path string, content []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), tempPrefix+"*") // Mode 0600.
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(content)
-	if err == nil {
-		err = temp.Sync()
-	}
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 func selfSigned(key *ecdsa.PrivateKey) (tls.Certificate, error) {

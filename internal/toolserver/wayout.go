@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -31,22 +32,22 @@ var errClosed = errors.New("the time to check the way out is over")
 
 // putEgress takes the way out in, and then waits until it is open: a program that needs it must not be the first to find
 // that it is not yet.
-func (s *Server) putEgress(r *request) (any, error) {
-	content, err := r.body(maxEgressBytes)
+func (s *Server) putEgress(r *request.Request) (any, error) {
+	content, err := r.Content(maxEgressBytes)
 	if err != nil {
 		return nil, err
 	}
 	var req toolapi.EgressRequest
-	if err := tool.DecodeStrictly(content, &req); isUnknownField(err) {
-		return nil, unreadable("the way out", err)
+	if err := tool.DecodeStrictly(content, &req); request.IsUnknownField(err) {
+		return nil, request.Unreadable("the way out", err)
 	} else if err != nil {
-		return nil, badRequest("the way out cannot be read") // The error could quote a value.
+		return nil, request.Bad("the way out cannot be read") // The error could quote a value.
 	}
 	if err := checkEgress(req); err != nil {
 		return nil, err
 	}
 	err = s.egress.set(req, func() error {
-		if s.ledger.highest() != r.epoch {
+		if s.ledger.highest() != r.Epoch {
 			return errStale
 		}
 		return nil
@@ -61,7 +62,7 @@ func (s *Server) putEgress(r *request) (any, error) {
 }
 
 // checkWayOut tries the way until it is open or the request's time is over.
-func (s *Server) checkWayOut(r *request, req toolapi.EgressRequest) (any, error) {
+func (s *Server) checkWayOut(r *request.Request, req toolapi.EgressRequest) (any, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(s.base, func() { cancel(tool.ErrStopped) })()
@@ -83,7 +84,7 @@ func (s *Server) checkWayOut(r *request, req toolapi.EgressRequest) (any, error)
 		select {
 		case <-time.After(checkPause):
 			continue
-		case <-r.fenced:
+		case <-r.Fenced:
 			return nil, errStale
 		case <-ctx.Done():
 		}
