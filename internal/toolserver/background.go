@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
@@ -38,7 +39,7 @@ type background struct {
 	// held is why no call may leave a program behind now, "" if it may.
 	held string
 	// ledger has the beginnings and the ends of the programs.
-	ledger *ledger
+	ledger *ledger.Ledger
 	// pumps counts the jobs whose output is still read, or whose end is not recorded yet.
 	pumps sync.WaitGroup
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
@@ -36,7 +37,7 @@ const (
 
 func (s *Server) hello(*request.Request) (any, error) {
 	return toolapi.Hello{
-		PodUID: s.podUID, Epoch: s.ledger.highest(), Used: s.ledger.busy() || s.mcp.ran(), Egress: s.egress.isSet(), MCP: s.mcp.isSet(),
+		PodUID: s.podUID, Epoch: s.ledger.Highest(), Used: s.ledger.Busy() || s.mcp.ran(), Egress: s.egress.isSet(), MCP: s.mcp.isSet(),
 		APIVersion: toolapi.APIVersion, Features: toolapi.Features(), Tools: s.toolNames(), Environment: s.environment(),
 	}, nil
 }
@@ -59,13 +60,13 @@ func (s *Server) putCall(r *request.Request, id string) (any, error) {
 		return nil, err
 	}
 	select {
-	case <-c.done:
+	case <-c.Done:
 	case <-r.Fenced:
-		return nil, errStale // A loop that lost the run learns it now, and not when the call ends.
+		return nil, ledger.ErrStale // A loop that lost the run learns it now, and not when the call ends.
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	state, err := s.ledger.state(r.Epoch, id, c)
+	state, err := s.ledger.State(r.Epoch, id, c)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func readCall(r *request.Request, id string) (req toolapi.Call, digest string, e
 	if !isKey(req.IdempotencyKey) {
 		return req, "", request.Bad("idempotencyKey may have %d printable ASCII characters", toolapi.MaxIdempotencyKey)
 	}
-	digest, err = digestOf(req.Tool, req.Arguments)
+	digest, err = ledger.DigestOf(req.Tool, req.Arguments)
 	if err != nil {
 		return req, "", request.Bad("the call's arguments cannot be read: %v", err)
 	}
@@ -103,13 +104,13 @@ func readCall(r *request.Request, id string) (req toolapi.Call, digest string, e
 
 // start finds the call in the ledger, or records its start and runs it. The execution belongs to the server and not to
 // the request: a manager that is replaced while the call runs must find the call where it is, and not dead half-way.
-func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, error) {
+func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*ledger.Call, error) {
 	if !s.enlist() {
 		return nil, tool.ErrStopped
 	}
 	s.fault(FaultBeforeStart, req.ID)
 	ctx, cancel := context.WithCancelCause(s.base)
-	c, fresh, err := s.ledger.begin(epoch, work{id: req.ID, digest: digest, key: req.IdempotencyKey, tool: req.Tool}, cancel)
+	c, fresh, err := s.ledger.Begin(epoch, ledger.Work{ID: req.ID, Digest: digest, Key: req.IdempotencyKey, Tool: req.Tool}, cancel)
 	if err != nil || !fresh {
 		cancel(nil)
 		s.running.Done()
@@ -122,12 +123,12 @@ func (s *Server) start(epoch int64, req toolapi.Call, digest string) (*call, err
 		s.fault(FaultAfterStart, req.ID)
 		result := s.once(ctx, c, req)
 		if cutOff(ctx, result) {
-			s.ledger.leave(c)
+			s.ledger.Leave(c)
 			s.log.Warn("a call was cut off by the end of the tool server; its outcome is unknown", "id", req.ID, "tool", plaintext.Bound(req.Tool, 32))
 			return
 		}
 		s.fault(FaultBeforeFinish, req.ID)
-		if err := s.ledger.finish(c, result); err != nil {
+		if err := s.ledger.Finish(c, result); err != nil {
 			s.log.Error("a result could not be stored", "id", req.ID, "error", err)
 		}
 		s.log.Info("call", "id", req.ID, "tool", plaintext.Bound(req.Tool, 32), "ok", result.OK, "code", result.ErrorCode, "ms", result.DurationMs)
@@ -146,7 +147,7 @@ func cutOff(ctx context.Context, result toolapi.Result) bool {
 func (s *Server) thaw(epoch int64) bool {
 	s.thawing.Lock()
 	defer s.thawing.Unlock()
-	if s.ledger.highest() != epoch {
+	if s.ledger.Highest() != epoch {
 		return false
 	}
 	s.processes.supervisors.thaw()
@@ -242,22 +243,22 @@ func outputLimit(t tool.Tool, req toolapi.Call) int {
 
 // getCall looks at a call.
 func (s *Server) getCall(r *request.Request, id string) (any, error) {
-	return s.ledger.state(r.Epoch, id, s.ledger.find(id))
+	return s.ledger.State(r.Epoch, id, s.ledger.Find(id))
 }
 
 // cancelCall ends a running call and says what became of it.
 func (s *Server) cancelCall(r *request.Request, id string) (any, error) {
-	c := s.ledger.find(id)
-	if c != nil && c.cancel != nil {
-		c.cancel(tool.ErrCancelled)
+	c := s.ledger.Find(id)
+	if c != nil && c.Cancel != nil {
+		c.Cancel(tool.ErrCancelled)
 		select {
-		case <-c.done:
+		case <-c.Done:
 		case <-r.Fenced:
 		case <-r.Context().Done():
 		case <-time.After(cancelWait):
 		}
 	}
-	return s.ledger.state(r.Epoch, id, c)
+	return s.ledger.State(r.Epoch, id, c)
 }
 
 // bounded is what a result gave, and its notes, both cleaned, in at most limit bytes.

@@ -29,6 +29,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 )
 
 const testToken = "abcDEF-._~0123"
@@ -294,8 +295,8 @@ func TestEgressOfAnOlderEpoch(t *testing.T) {
 		t.Errorf("afterwards: %v", err)
 	}
 	// An epoch that came between the arrival of a request and its effect.
-	err := s.server.egress.set(closed, func() error { return errStale })
-	if !errors.Is(err, errStale) || s.server.egress.isSet() {
+	err := s.server.egress.set(closed, func() error { return ledger.ErrStale })
+	if !errors.Is(err, ledger.ErrStale) || s.server.egress.isSet() {
 		t.Error(err)
 	}
 }

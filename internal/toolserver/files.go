@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 )
 
@@ -143,7 +144,7 @@ func (s *Server) place(r *request.Request, local string, content []byte, also fs
 // call has started.
 func (s *Server) enterForInput(r *request.Request, local string) (done func(), err error) {
 	done = func() {}
-	if !s.ledger.used() {
+	if !s.ledger.Used() {
 		select {
 		case s.lane <- struct{}{}:
 			done = func() { <-s.lane }
@@ -159,11 +160,11 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 	done = func() { leave(); unlock() }
 	// In the lane no call that changes files runs, so what is true here stays true until the file is there.
 	switch {
-	case s.ledger.used():
+	case s.ledger.Used():
 		err = request.Refuse(http.StatusConflict, toolapi.ErrFileConflict, fmt.Sprintf(
 			"a call has started, and %s is not in the workspace with these bytes any more; nothing was changed", display(local)))
-	case s.ledger.highest() != r.Epoch:
-		err = errStale
+	case s.ledger.Highest() != r.Epoch:
+		err = ledger.ErrStale
 	case !s.mcp.ran():
 		err = s.first.again(s.workspace)
 	}

@@ -320,7 +320,7 @@ func TestGetFile(t *testing.T) {
 		_, err := c.GetFile(ctx, path)
 		wantRemote(t, "path "+display(path), err, want.status, want.code)
 	}
-	if s.server.ledger.used() {
+	if s.server.ledger.Used() {
 		t.Error("reading a file counts as a call")
 	}
 	if _, err := s.client(2).GetFile(ctx, "empty"); err != nil {

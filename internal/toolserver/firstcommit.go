@@ -22,6 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/changes"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
@@ -176,14 +177,14 @@ func (s *Server) makeRepository(r *request.Request) (any, error) {
 	case s.lane <- struct{}{}:
 		defer func() { <-s.lane }()
 	case <-r.Fenced:
-		return nil, errStale
+		return nil, ledger.ErrStale
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	if s.ledger.highest() != r.Epoch {
-		return nil, errStale
+	if s.ledger.Highest() != r.Epoch {
+		return nil, ledger.ErrStale
 	}
-	if s.ledger.used() || s.mcp.ran() {
+	if s.ledger.Used() || s.mcp.ran() {
 		// What is in the workspace by now is not only what was given.
 		return toolapi.Repository{Made: s.first.state == firstCommitDone}, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/connections"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
@@ -31,17 +32,17 @@ func (s *Server) halt(r *request.Request) (any, error) {
 	defer cancel()
 	// What waits for the lane must not begin when the call before it has ended.
 	s.processes.supervisors.freeze()
-	s.ledger.cancelAll(tool.ErrHalted)
+	s.ledger.CancelAll(tool.ErrHalted)
 	select {
 	case s.lane <- struct{}{}:
 		defer func() { <-s.lane }()
 	case <-r.Fenced:
-		return nil, errStale
+		return nil, ledger.ErrStale
 	case <-ctx.Done():
 		return nil, fmt.Errorf("halt the sandbox: a call still runs: %w", ctx.Err())
 	}
-	if s.ledger.highest() != r.Epoch {
-		return nil, errStale
+	if s.ledger.Highest() != r.Epoch {
+		return nil, ledger.ErrStale
 	}
 	if err := s.freeze(toolapi.StoppedIsolationLost); err != nil {
 		return nil, fmt.Errorf("halt the sandbox: %w", err)

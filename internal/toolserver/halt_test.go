@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 )
 
 const tableHeader = "  sl  local_address rem_address   st\n"
@@ -167,7 +168,7 @@ func TestHaltFreezesBeforeItCancels(t *testing.T) {
 		t.Fatal(err)
 	}
 	frozen := make(chan bool, 1)
-	c, _, err := s.server.ledger.begin(1, work{id: "a", digest: "d"}, func(error) { frozen <- s.server.processes.supervisors.isFrozen() })
+	c, _, err := s.server.ledger.Begin(1, ledger.Work{ID: "a", Digest: "d"}, func(error) { frozen <- s.server.processes.supervisors.isFrozen() })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,5 +183,5 @@ func TestHaltFreezesBeforeItCancels(t *testing.T) {
 	default:
 		t.Error("the call was not cancelled")
 	}
-	s.server.ledger.leave(c)
+	s.server.ledger.Leave(c)
 }

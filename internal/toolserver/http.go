@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
@@ -43,7 +44,7 @@ func (s *Server) handler() http.Handler {
 			return
 		}
 		answer, err := serve(&request.Request{Request: r, Epoch: epoch, Fenced: fenced, Control: http.NewResponseController(w)})
-		if r.Context().Err() != nil && !errors.Is(err, errStale) {
+		if r.Context().Err() != nil && !errors.Is(err, ledger.ErrStale) {
 			return // The client is gone.
 		}
 		s.respond(w, answer, err)
@@ -131,13 +132,13 @@ func (s *Server) admit(r *http.Request) (int64, <-chan struct{}, error) {
 	if err != nil || epoch < 0 {
 		return 0, nil, request.Bad("the header %s must be a decimal number from 0", toolapi.HeaderEpoch)
 	}
-	fenced, err := s.ledger.enter(epoch)
+	fenced, err := s.ledger.Enter(epoch)
 	return epoch, fenced, err
 }
 
 // respond writes an answer, or the Error that err is.
 func (s *Server) respond(w http.ResponseWriter, answer any, err error) {
-	if errors.Is(err, tool.ErrStopped) || errors.Is(err, errDamaged) {
+	if errors.Is(err, tool.ErrStopped) || errors.Is(err, ledger.ErrDamaged) {
 		// The broken connection makes the client ask again, and perhaps find this server restarted. An Error would be final.
 		panic(http.ErrAbortHandler)
 	}
@@ -146,11 +147,11 @@ func (s *Server) respond(w http.ResponseWriter, answer any, err error) {
 		var r *request.Refusal
 		switch {
 		case errors.As(err, &r):
-		case errors.Is(err, errStale):
+		case errors.Is(err, ledger.ErrStale):
 			r = request.Refuse(http.StatusConflict, toolapi.ErrStaleEpoch, err.Error())
-		case errors.Is(err, errMismatch):
+		case errors.Is(err, ledger.ErrMismatch):
 			r = request.Refuse(http.StatusConflict, toolapi.ErrCallMismatch, err.Error())
-		case errors.Is(err, errFull):
+		case errors.Is(err, ledger.ErrFull):
 			r = request.Refuse(http.StatusInsufficientStorage, toolapi.ErrLedgerFull, err.Error())
 		default:
 			s.log.Error("a request failed", "error", err)

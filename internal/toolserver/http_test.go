@@ -130,7 +130,7 @@ func TestRequestsAreStrict(t *testing.T) {
 			}
 		})
 	}
-	if s.server.ledger.used() {
+	if s.server.ledger.Used() {
 		t.Error("a refused request is in the ledger")
 	}
 }

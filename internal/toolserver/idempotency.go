@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
@@ -20,9 +21,9 @@ func isKey(key string) bool {
 
 // once runs a call whose effect has a name at most once: it looks first whether the same tool has brought that effect
 // about already.
-func (s *Server) once(ctx context.Context, c *call, req toolapi.Call) toolapi.Result {
-	for c.key != "" {
-		before, state, err := s.ledger.before(c)
+func (s *Server) once(ctx context.Context, c *ledger.Call, req toolapi.Call) toolapi.Result {
+	for c.Key != "" {
+		before, state, err := s.ledger.Before(c)
 		if err != nil {
 			return tool.Failure(toolapi.CodeInternal, "What the tool server knows of the call %s before it cannot be read.", before)
 		}
@@ -30,7 +31,7 @@ func (s *Server) once(ctx context.Context, c *call, req toolapi.Call) toolapi.Re
 		case toolapi.CallAbsent:
 			return s.execute(ctx, req)
 		case toolapi.CallUnknown:
-			if s.ledger.leftRunning(before) {
+			if s.ledger.LeftRunning(before) {
 				return tool.Failure(toolapi.CodeStillRunning, "The call %s has the same idempotencyKey, and what it started in the background still runs. "+
 					"So this one was not made. Wait for its end; for another effect give another idempotencyKey.", before)
 			}
@@ -43,7 +44,7 @@ func (s *Server) once(ctx context.Context, c *call, req toolapi.Call) toolapi.Re
 		case toolapi.CallRunning:
 		}
 		select {
-		case <-s.ledger.find(before).done:
+		case <-s.ledger.Find(before).Done:
 		case <-ctx.Done():
 			return tool.Interrupted(ctx, "before it started")
 		}

@@ -94,7 +94,7 @@ func TestIdempotencyKeyOfARunningCall(t *testing.T) {
 				call := newCallOf(t, id, toolapi.ToolBash, effect)
 				call.IdempotencyKey = "k"
 				go func() { r, _ := s.client(1).Call(testContext(t), call); results <- r }()
-				await(t, "the start", func() bool { return s.server.ledger.find(id) != nil })
+				await(t, "the start", func() bool { return s.server.ledger.Find(id) != nil })
 			}
 			start("a")
 			await(t, "the effect", func() bool { return s.content("runs") != "" })
@@ -124,7 +124,7 @@ func TestIdempotencyKeyWaiterIsCancelled(t *testing.T) {
 		call.IdempotencyKey = "k"
 		result := make(chan toolapi.Result, 1)
 		go func() { r, _ := s.client(1).Call(testContext(t), call); result <- r }()
-		await(t, "the start", func() bool { return s.server.ledger.find(id) != nil })
+		await(t, "the start", func() bool { return s.server.ledger.Find(id) != nil })
 		return result
 	}
 	a := start("a")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
@@ -82,13 +83,13 @@ func (s *Server) putMCP(r *request.Request) (any, error) {
 	go func() {
 		select {
 		case <-r.Fenced:
-			cancel(errStale)
+			cancel(ledger.ErrStale)
 		case <-ctx.Done():
 		}
 	}()
 	resp, err := s.mcp.set(ctx, req, func() error {
 		if !s.thaw(r.Epoch) {
-			return errStale
+			return ledger.ErrStale
 		}
 		return nil
 	})

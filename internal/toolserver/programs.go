@@ -21,7 +21,7 @@ const stopProgramsTimeout = 10 * time.Second
 
 // getBackground lists the programs that calls left in the background.
 func (s *Server) getBackground(*request.Request) (any, error) {
-	return toolapi.BackgroundResponse{Programs: s.ledger.programs()}, nil
+	return toolapi.BackgroundResponse{Programs: s.ledger.Programs()}, nil
 }
 
 // endBackground ends them, and returns when their ends are recorded.
@@ -103,7 +103,7 @@ func (p *processes) leave(id string, job *backgroundJob) (held string, err error
 	if b.held != "" {
 		return b.held, nil
 	}
-	if err := b.ledger.leaveProgram(id, time.Now()); err != nil {
+	if err := b.ledger.LeaveProgram(id, time.Now()); err != nil {
 		return "", err
 	}
 	job.noted = make(chan struct{})
@@ -121,7 +121,7 @@ func (p *processes) noteEnd(id string, job *backgroundJob) {
 		return
 	}
 	how := p.background.howEnded(job)
-	if err := p.background.ledger.endProgram(id, how, time.Now()); err != nil {
+	if err := p.background.ledger.EndProgram(id, how, time.Now()); err != nil {
 		p.log.Error("the end of a program in the background could not be stored", "id", id, "error", err)
 	}
 	p.log.Info("a program in the background ended", "id", id, "state", string(how.State), "exit", how.ExitCode)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 )
 
 // programOf gives the one program that calls left in the background.
@@ -156,7 +157,7 @@ func TestHaltedProgramSaysWhy(t *testing.T) {
 
 // recordHook is the file of a ledger that asks before it writes a record.
 type recordHook struct {
-	ledgerFile
+	ledger.File
 	before func(record string) error
 }
 
@@ -164,12 +165,12 @@ func (f *recordHook) Write(p []byte) (int, error) {
 	if err := f.before(string(p)); err != nil {
 		return 0, err
 	}
-	return f.ledgerFile.Write(p)
+	return f.File.Write(p)
 }
 
 // hookRecords has the ledger of a sandbox in which no call runs ask before it writes a record.
 func (s *sandbox) hookRecords(before func(record string) error) {
-	s.server.ledger.wrap(func(f ledgerFile) ledgerFile { return &recordHook{f, before} })
+	s.server.ledger.Wrap(func(f ledger.File) ledger.File { return &recordHook{f, before} })
 }
 
 // A program of which nothing would be known after a restart does not run on.

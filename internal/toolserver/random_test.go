@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -175,7 +176,7 @@ func TestRandomCallsLeaveNothing(t *testing.T) {
 
 // call makes a call without a connection, and perhaps cancels it.
 func (s *sandbox) call(call toolapi.Call, cancel bool) toolapi.Result {
-	digest, err := digestOf(call.Tool, call.Arguments)
+	digest, err := ledger.DigestOf(call.Tool, call.Arguments)
 	if err != nil {
 		s.t.Errorf("%s: %v", call.Arguments, err)
 		return toolapi.Result{}
@@ -186,17 +187,17 @@ func (s *sandbox) call(call toolapi.Call, cancel bool) toolapi.Result {
 		return toolapi.Result{}
 	}
 	if cancel {
-		c.cancel(tool.ErrCancelled)
+		c.Cancel(tool.ErrCancelled)
 	}
 	ctx, giveUp := context.WithTimeout(context.Background(), maxTimeout)
 	defer giveUp()
 	select {
-	case <-c.done:
+	case <-c.Done:
 	case <-ctx.Done():
 		s.t.Errorf("%s %s does not end", call.Tool, call.Arguments)
 		return toolapi.Result{}
 	}
-	state, err := s.server.ledger.state(1, call.ID, c)
+	state, err := s.server.ledger.State(1, call.ID, c)
 	if err != nil || state.Result == nil {
 		s.t.Errorf("%s: %v", call.Arguments, err)
 		return toolapi.Result{}

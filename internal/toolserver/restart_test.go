@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 )
 
 // A server that was killed leaves parts of files. The next one removes its own, and touches nothing else.
@@ -103,7 +104,7 @@ func TestHelloSaysWhetherACallRan(t *testing.T) {
 }
 
 // brokenFile is a file whose disk fails.
-type brokenFile struct{ ledgerFile }
+type brokenFile struct{ ledger.File }
 
 func (brokenFile) Sync() error { return syscall.EIO }
 
@@ -115,7 +116,7 @@ func TestServerEndsWithItsLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.ledger.wrap(func(f ledgerFile) ledgerFile { return brokenFile{f} })
+	server.ledger.Wrap(func(f ledger.File) ledger.File { return brokenFile{f} })
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +128,7 @@ func TestServerEndsWithItsLedger(t *testing.T) {
 	ctx, giveUp := context.WithCancel(testContext(t))
 	answer := make(chan error, 1)
 	go func() { _, err := s.client(0).Call(ctx, call); answer <- err }()
-	if err := <-ended; !errors.Is(err, errDamaged) {
+	if err := <-ended; !errors.Is(err, ledger.ErrDamaged) {
 		t.Errorf("Serve ended with %v", err)
 	}
 	giveUp()

@@ -42,6 +42,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -119,7 +120,7 @@ type Server struct {
 	podUID    string
 	log       *slog.Logger
 	workspace *workspace
-	ledger    *ledger
+	ledger    *ledger.Ledger
 	processes *processes
 	egress    *egress
 	taint     *taint
@@ -168,37 +169,37 @@ func New(cfg Config) (*Server, error) {
 	if err := ws.removeLeftovers(); err != nil {
 		cfg.Logger.Warn("what a former process of the tool server left in the workspace stays there", "error", err)
 	}
-	led, err := openLedger(filepath.Join(cfg.State, "ledger"), cfg.MaxCalls, cfg.MaxLedgerBytes)
+	led, err := ledger.Open(filepath.Join(cfg.State, "ledger"), cfg.MaxCalls, cfg.MaxLedgerBytes)
 	if err != nil {
 		return nil, errors.Join(err, ws.close())
 	}
 	tlsConfig, err := serverTLS(cfg.State, cfg.ManagerKeys)
 	if err != nil {
-		return nil, errors.Join(err, led.close(), ws.close())
+		return nil, errors.Join(err, led.Close(), ws.close())
 	}
 	marks, err := openTaint(cfg.State)
 	if err != nil {
-		return nil, errors.Join(err, led.close(), ws.close())
+		return nil, errors.Join(err, led.Close(), ws.close())
 	}
 	way, err := newEgress(cfg, marks)
 	if err != nil {
-		return nil, errors.Join(err, led.close(), ws.close())
+		return nil, errors.Join(err, led.Close(), ws.close())
 	}
 	kept, err := openArtifacts(ws, cfg.State, marks.marked)
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.close(), ws.close())
+		return nil, errors.Join(err, way.close(), led.Close(), ws.close())
 	}
 	given, err := changes.OpenBaseline(filepath.Join(cfg.State, givenFolder), durable.Write)
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.close(), ws.close())
+		return nil, errors.Join(err, way.close(), led.Close(), ws.close())
 	}
-	first, err := openFirstCommit(cfg.Logger, cfg.State, ws, led.used())
+	first, err := openFirstCommit(cfg.Logger, cfg.State, ws, led.Used())
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.close(), ws.close())
+		return nil, errors.Join(err, way.close(), led.Close(), ws.close())
 	}
 	procs, err := newProcesses(cfg, ws, way)
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.close(), ws.close())
+		return nil, errors.Join(err, way.close(), led.Close(), ws.close())
 	}
 	s := &Server{
 		podUID:    cfg.PodUID,
@@ -311,8 +312,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
-	case <-s.ledger.damaged():
-		err = errDamaged // Only another start can read what the file holds.
+	case <-s.ledger.Damaged():
+		err = ledger.ErrDamaged // Only another start can read what the file holds.
 	}
 	s.stopCalls()
 	s.waitForCalls(stopCallsTimeout)
@@ -349,7 +350,7 @@ func (s *Server) Close() error {
 	s.running.Wait()
 	s.mcp.close()
 	s.processes.close()
-	return errors.Join(s.ledger.close(), s.egress.close(), s.workspace.close())
+	return errors.Join(s.ledger.Close(), s.egress.close(), s.workspace.close())
 }
 
 func (s *Server) allTools() map[string]tool.Tool {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
@@ -40,12 +41,12 @@ func (s *Server) listSkills(r *request.Request) (any, error) {
 	case s.lane <- struct{}{}:
 		defer func() { <-s.lane }()
 	case <-r.Fenced:
-		return nil, errStale
+		return nil, ledger.ErrStale
 	case <-ctx.Done():
 		return nil, fmt.Errorf("list the skills: a call still runs: %w", ctx.Err())
 	}
-	if s.ledger.highest() != r.Epoch {
-		return nil, errStale
+	if s.ledger.Highest() != r.Epoch {
+		return nil, ledger.ErrStale
 	}
 	if !asked.Look {
 		if err := s.freeze(toolapi.StoppedFinished); err != nil {

@@ -306,13 +306,13 @@ func TestACallThatWaitedDoesNotRunOnceSkillsAreListed(t *testing.T) {
 		_, err := old.Call(testContext(t), call)
 		called <- err
 	}()
-	await(t, "the call", func() bool { return s.server.ledger.find("waits") != nil })
+	await(t, "the call", func() bool { return s.server.ledger.Find("waits") != nil })
 	newer := s.client(2)
 	go func() {
 		_, err := newer.Skills(testContext(t), nil)
 		listed <- err
 	}()
-	await(t, "the newer claim", func() bool { return s.server.ledger.highest() == 2 })
+	await(t, "the newer claim", func() bool { return s.server.ledger.Highest() == 2 })
 	// As the list does when it has the lane.
 	ok(t, s.server.freeze(toolapi.StoppedFinished))
 	if s.server.thaw(1) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
@@ -47,8 +48,8 @@ func (s *Server) putEgress(r *request.Request) (any, error) {
 		return nil, err
 	}
 	err = s.egress.set(req, func() error {
-		if s.ledger.highest() != r.Epoch {
-			return errStale
+		if s.ledger.Highest() != r.Epoch {
+			return ledger.ErrStale
 		}
 		return nil
 	})
@@ -85,7 +86,7 @@ func (s *Server) checkWayOut(r *request.Request, req toolapi.EgressRequest) (any
 		case <-time.After(checkPause):
 			continue
 		case <-r.Fenced:
-			return nil, errStale
+			return nil, ledger.ErrStale
 		case <-ctx.Done():
 		}
 		if cause := context.Cause(ctx); !errors.Is(cause, errClosed) {

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package ledger
 
 import (
 	"bytes"
@@ -18,28 +18,28 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-func mustOpen(t *testing.T, path string) *ledger {
+func mustOpen(t *testing.T, path string) *Ledger {
 	t.Helper()
-	l, err := openLedger(path, 4096, 64<<20)
+	l, err := Open(path, 4096, 64<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.close() })
+	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 
-func mustBegin(t *testing.T, l *ledger, epoch int64, id string) *call {
+func mustBegin(t *testing.T, l *Ledger, epoch int64, id string) *Call {
 	t.Helper()
-	c, fresh, err := l.begin(epoch, work{id: id, digest: "digest of " + id}, nil)
+	c, fresh, err := l.Begin(epoch, Work{ID: id, Digest: "digest of " + id}, nil)
 	if err != nil || !fresh {
 		t.Fatalf("begin %s: fresh %v, %v", id, fresh, err)
 	}
 	return c
 }
 
-func stateOf(t *testing.T, l *ledger, id string) toolapi.CallState {
+func stateOf(t *testing.T, l *Ledger, id string) toolapi.CallState {
 	t.Helper()
-	state, err := l.state(l.highest(), id, l.find(id))
+	state, err := l.State(l.Highest(), id, l.Find(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,17 +52,17 @@ func TestLedgerSurvivesATornRecordAtEveryByte(t *testing.T) {
 	result := toolapi.Result{OK: true, Output: "line 1\n\"é\" \u2028", Provenance: toolapi.ProvenanceInternal, DurationMs: 7}
 	path := filepath.Join(t.TempDir(), "ledger")
 	l := mustOpen(t, path)
-	if _, err := l.enter(3); err != nil {
+	if _, err := l.Enter(3); err != nil {
 		t.Fatal(err)
 	}
 	a := mustBegin(t, l, 3, "a")
-	if err := l.finish(a, result); err != nil {
+	if err := l.Finish(a, result); err != nil {
 		t.Fatal(err)
 	}
 	beforeStart := l.log.size
 	b := mustBegin(t, l, 3, "b")
 	beforeFinish := l.log.size
-	if err := l.finish(b, result); err != nil {
+	if err := l.Finish(b, result); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(path)
@@ -75,8 +75,8 @@ func TestLedgerSurvivesATornRecordAtEveryByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := mustOpen(t, torn)
-		if l.highest() != 3 {
-			t.Fatalf("cut at %d: epoch %d", size, l.highest())
+		if l.Highest() != 3 {
+			t.Fatalf("cut at %d: epoch %d", size, l.Highest())
 		}
 		if diff := cmp.Diff(&result, stateOf(t, l, "a").Result); diff != "" {
 			t.Fatalf("cut at %d: result of a:\n%s", size, diff)
@@ -99,10 +99,10 @@ func TestLedgerSurvivesATornRecordAtEveryByte(t *testing.T) {
 			continue // The rest syncs to the disk, which takes its time.
 		}
 		// What is written next must not run into the rest of the torn record.
-		if err := l.finish(mustBegin(t, l, 3, "c"), result); err != nil {
+		if err := l.Finish(mustBegin(t, l, 3, "c"), result); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.close(); err != nil {
+		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if again := stateOf(t, mustOpen(t, torn), "c"); again.Phase != toolapi.CallFinished {
@@ -129,8 +129,8 @@ func TestLedgerRefusesDamage(t *testing.T) {
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if l, err := openLedger(path, 10, 1<<20); err == nil {
-				_ = l.close()
+			if l, err := Open(path, 10, 1<<20); err == nil {
+				_ = l.Close()
 				t.Error("the ledger was opened")
 			}
 		})
@@ -140,11 +140,11 @@ func TestLedgerRefusesDamage(t *testing.T) {
 func TestLedgerIsHeldByOneServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	l := mustOpen(t, path)
-	if second, err := openLedger(path, 10, 1<<20); err == nil {
-		_ = second.close()
+	if second, err := Open(path, 10, 1<<20); err == nil {
+		_ = second.Close()
 		t.Error("a second server has the ledger")
 	}
-	if err := l.close(); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	mustOpen(t, path)
@@ -152,39 +152,39 @@ func TestLedgerIsHeldByOneServer(t *testing.T) {
 
 func TestLedgerIsBounded(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
-		l, err := openLedger(filepath.Join(t.TempDir(), "ledger"), 2, 64<<20)
+		l, err := Open(filepath.Join(t.TempDir(), "ledger"), 2, 64<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.close()
+		defer l.Close()
 		mustBegin(t, l, 0, "a")
 		mustBegin(t, l, 0, "b")
-		if _, _, err := l.begin(0, work{id: "c", digest: "d"}, nil); !errors.Is(err, errFull) {
+		if _, _, err := l.Begin(0, Work{ID: "c", Digest: "d"}, nil); !errors.Is(err, ErrFull) {
 			t.Errorf("third call: %v", err)
 		}
-		if _, fresh, err := l.begin(0, work{id: "a", digest: "digest of a"}, nil); fresh || err != nil {
+		if _, fresh, err := l.Begin(0, Work{ID: "a", Digest: "digest of a"}, nil); fresh || err != nil {
 			t.Errorf("a known call of a full ledger: fresh %v, %v", fresh, err)
 		}
-		if _, err := l.enter(9); err != nil {
+		if _, err := l.Enter(9); err != nil {
 			t.Errorf("a new epoch of a full ledger: %v", err)
 		}
 	})
 	t.Run("bytes", func(t *testing.T) {
 		const most = 3 * finishReserve
-		l, err := openLedger(filepath.Join(t.TempDir(), "ledger"), 1000, most)
+		l, err := Open(filepath.Join(t.TempDir(), "ledger"), 1000, most)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.close()
+		defer l.Close()
 		worst := toolapi.Result{Output: strings.Repeat("\n", toolapi.MaxOutputBytes)}
 		n := 0
 		for ; ; n++ {
-			c, _, err := l.begin(0, work{id: string(rune('a' + n)), digest: "d"}, nil)
-			if errors.Is(err, errFull) {
+			c, _, err := l.Begin(0, Work{ID: string(rune('a' + n)), Digest: "d"}, nil)
+			if errors.Is(err, ErrFull) {
 				break
 			}
 			if err == nil {
-				err = l.finish(c, worst)
+				err = l.Finish(c, worst)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -224,7 +224,7 @@ func (f *faultyFile) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
-func faultyLedger(t *testing.T) (*ledger, *faultyFile, string) {
+func faultyLedger(t *testing.T) (*Ledger, *faultyFile, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger")
 	l := mustOpen(t, path)
@@ -239,16 +239,16 @@ func TestLedgerOnAFullDisk(t *testing.T) {
 	a := mustBegin(t, l, 0, "a")
 
 	f.write = syscall.ENOSPC
-	if _, fresh, err := l.begin(0, work{id: "b", digest: "digest of b"}, nil); fresh || !errors.Is(err, syscall.ENOSPC) {
+	if _, fresh, err := l.Begin(0, Work{ID: "b", Digest: "digest of b"}, nil); fresh || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("begin: fresh %v, %v", fresh, err)
 	}
-	if _, err := l.enter(5); !errors.Is(err, syscall.ENOSPC) || l.highest() != 0 {
-		t.Errorf("enter: %v, epoch %d", err, l.highest())
+	if _, err := l.Enter(5); !errors.Is(err, syscall.ENOSPC) || l.Highest() != 0 {
+		t.Errorf("enter: %v, epoch %d", err, l.Highest())
 	}
-	if err := l.finish(a, result); !errors.Is(err, syscall.ENOSPC) {
+	if err := l.Finish(a, result); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("finish: %v", err)
 	}
-	if state, err := l.state(0, "a", a); err == nil {
+	if state, err := l.State(0, "a", a); err == nil {
 		t.Errorf("a result that is not on disk was given out: %+v", state)
 	}
 
@@ -257,7 +257,7 @@ func TestLedgerOnAFullDisk(t *testing.T) {
 		t.Errorf("with room again: %+v", state)
 	}
 	mustBegin(t, l, 0, "b")
-	if err := l.close(); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if state := stateOf(t, mustOpen(t, path), "a"); state.Phase != toolapi.CallFinished {
@@ -274,7 +274,7 @@ func TestLedgerOnABrokenDisk(t *testing.T) {
 			l, f, _ := faultyLedger(t)
 			f.write, f.sync, f.truncate = fault.write, fault.sync, fault.truncate
 			for range 2 {
-				if _, fresh, err := l.begin(0, work{id: "a", digest: "digest of a"}, nil); fresh || err == nil {
+				if _, fresh, err := l.Begin(0, Work{ID: "a", Digest: "digest of a"}, nil); fresh || err == nil {
 					t.Fatalf("begin: fresh %v, %v", fresh, err)
 				}
 				// The disk works again, but nobody knows what it holds.
@@ -286,7 +286,7 @@ func TestLedgerOnABrokenDisk(t *testing.T) {
 
 func TestDigest(t *testing.T) {
 	digest := func(tool, args string) string {
-		d, err := digestOf(tool, []byte(args))
+		d, err := DigestOf(tool, []byte(args))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,12 +316,12 @@ func FuzzReadLedger(f *testing.F) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := openLedger(path, 100, 1<<20)
+		l, err := Open(path, 100, 1<<20)
 		if err != nil {
 			return
 		}
 		size, calls := l.log.size, len(l.calls)
-		if err := l.close(); err != nil {
+		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 		kept, err := os.ReadFile(path)
@@ -338,18 +338,18 @@ func FuzzReadLedger(f *testing.F) {
 // found absent, nor learn anything.
 func TestLedgerOfAClaimThatWasOvertaken(t *testing.T) {
 	l := mustOpen(t, filepath.Join(t.TempDir(), "ledger"))
-	if _, err := l.enter(1); err != nil {
+	if _, err := l.Enter(1); err != nil {
 		t.Fatal(err)
 	}
 	mustBegin(t, l, 1, "before")
-	if _, err := l.enter(2); err != nil {
+	if _, err := l.Enter(2); err != nil {
 		t.Fatal(err)
 	}
-	if c, fresh, err := l.begin(1, work{id: "late", digest: "digest"}, nil); !errors.Is(err, errStale) || c != nil || fresh || l.find("late") != nil {
-		t.Errorf("a call of the older claim: fresh %t, %v, and the ledger has %+v", fresh, err, l.find("late"))
+	if c, fresh, err := l.Begin(1, Work{ID: "late", Digest: "digest"}, nil); !errors.Is(err, ErrStale) || c != nil || fresh || l.Find("late") != nil {
+		t.Errorf("a call of the older claim: fresh %t, %v, and the ledger has %+v", fresh, err, l.Find("late"))
 	}
 	for _, id := range []string{"before", "late"} {
-		if state, err := l.state(1, id, l.find(id)); !errors.Is(err, errStale) || state != (toolapi.CallState{}) {
+		if state, err := l.State(1, id, l.Find(id)); !errors.Is(err, ErrStale) || state != (toolapi.CallState{}) {
 			t.Errorf("the older claim is told of %s: %+v, %v", id, state, err)
 		}
 	}
@@ -358,18 +358,18 @@ func TestLedgerOfAClaimThatWasOvertaken(t *testing.T) {
 
 // A call that the end of the process cuts off ends for who waits for it, its outcome is unknown, and no room is kept for its result.
 func TestLedgerLeave(t *testing.T) {
-	l, err := openLedger(filepath.Join(t.TempDir(), "ledger"), 10, finishReserve+1<<10)
+	l, err := Open(filepath.Join(t.TempDir(), "ledger"), 10, finishReserve+1<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer l.Close()
 	c := mustBegin(t, l, 0, "a")
-	if _, _, err := l.begin(0, work{id: "b", digest: "digest of b"}, nil); !errors.Is(err, errFull) {
+	if _, _, err := l.Begin(0, Work{ID: "b", Digest: "digest of b"}, nil); !errors.Is(err, ErrFull) {
 		t.Fatalf("beside a call that runs: %v", err)
 	}
-	l.leave(c)
+	l.Leave(c)
 	select {
-	case <-c.done:
+	case <-c.Done:
 	default:
 		t.Error("who waits for the call waits on")
 	}
@@ -384,14 +384,14 @@ func TestLedgerKeepsResultsOnDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	l := mustOpen(t, path)
 	for _, id := range []string{"a", "b"} {
-		if err := l.finish(mustBegin(t, l, 0, id), toolapi.Result{OK: true, Output: strings.Repeat(id, 100)}); err != nil {
+		if err := l.Finish(mustBegin(t, l, 0, id), toolapi.Result{OK: true, Output: strings.Repeat(id, 100)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	check := func(l *ledger) {
+	check := func(l *Ledger) {
 		t.Helper()
 		for _, id := range []string{"a", "b"} {
-			if l.find(id).result != nil {
+			if l.Find(id).result != nil {
 				t.Errorf("the result of %s is in memory", id)
 			}
 			if state := stateOf(t, l, id); state.Result.Output != strings.Repeat(id, 100) {
@@ -400,7 +400,7 @@ func TestLedgerKeepsResultsOnDisk(t *testing.T) {
 		}
 	}
 	check(l)
-	if err := l.close(); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	check(mustOpen(t, path))

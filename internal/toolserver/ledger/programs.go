@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package ledger
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ import (
 //
 // The beginning is on disk before the call has its result, so no program runs of which nothing is known after a restart.
 
-// leaveProgram records that a call leaves a program in the background.
-func (l *ledger) leaveProgram(id string, now time.Time) error {
+// LeaveProgram records that a call leaves a program in the background.
+func (l *Ledger) LeaveProgram(id string, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.calls[id]
@@ -37,9 +37,9 @@ func (l *ledger) leaveProgram(id string, now time.Time) error {
 	return nil
 }
 
-// endProgram records how a program ended. It is known to this process also if it cannot be put on disk; after a restart it is Lost
+// EndProgram records how a program ended. It is known to this process also if it cannot be put on disk; after a restart it is Lost
 // then.
-func (l *ledger) endProgram(id string, how toolapi.Program, now time.Time) error {
+func (l *Ledger) EndProgram(id string, how toolapi.Program, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.calls[id]
@@ -53,7 +53,7 @@ func (l *ledger) endProgram(id string, how toolapi.Program, now time.Time) error
 }
 
 // replayProgram takes in a record of a program, and reports whether it follows from those before it.
-func (c *call) replayProgram(r record) bool {
+func (c *Call) replayProgram(r record) bool {
 	if r.Program == nil {
 		return false
 	}
@@ -66,10 +66,10 @@ func (c *call) replayProgram(r record) bool {
 }
 
 // isRunning reports whether what the call left in the background runs.
-func (c *call) isRunning() bool { return c.program != nil && c.program.State == toolapi.ProgramRunning }
+func (c *Call) isRunning() bool { return c.program != nil && c.program.State == toolapi.ProgramRunning }
 
 // effect is how far a call got together with what it left in the background, and whether that failed.
-func (c *call) effect() (phase toolapi.CallPhase, fails bool) {
+func (c *Call) effect() (phase toolapi.CallPhase, fails bool) {
 	if c.phase != toolapi.CallFinished || !c.ok {
 		return c.phase, c.phase == toolapi.CallFinished
 	}
@@ -86,30 +86,30 @@ func (c *call) effect() (phase toolapi.CallPhase, fails bool) {
 	}
 }
 
-// leftRunning reports whether what a call left in the background runs.
-func (l *ledger) leftRunning(id string) bool {
+// LeftRunning reports whether what a call left in the background runs.
+func (l *Ledger) LeftRunning(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.calls[id]
 	return c != nil && c.isRunning()
 }
 
-// programs are those that run, and of the others those that ended last, the oldest first.
-func (l *ledger) programs() []toolapi.Program {
+// Programs are those that run, and of the others those that ended last, the oldest first.
+func (l *Ledger) Programs() []toolapi.Program {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var left []*call
+	var left []*Call
 	for _, c := range l.calls {
 		if c.program != nil {
 			left = append(left, c)
 		}
 	}
 	// Those that run come last, so that they are not the ones to be left out.
-	slices.SortFunc(left, func(a, b *call) int {
+	slices.SortFunc(left, func(a, b *Call) int {
 		return cmp.Or(cmp.Compare(running(a), running(b)), cmp.Compare(a.order, b.order))
 	})
 	left = left[max(0, len(left)-toolapi.MaxPrograms):]
-	slices.SortFunc(left, func(a, b *call) int { return cmp.Compare(a.order, b.order) })
+	slices.SortFunc(left, func(a, b *Call) int { return cmp.Compare(a.order, b.order) })
 	all := make([]toolapi.Program, 0, len(left))
 	for _, c := range left {
 		all = append(all, *c.program)
@@ -117,7 +117,7 @@ func (l *ledger) programs() []toolapi.Program {
 	return all
 }
 
-func running(c *call) int {
+func running(c *Call) int {
 	if c.isRunning() {
 		return 1
 	}

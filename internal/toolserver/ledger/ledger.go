@@ -2,7 +2,8 @@
 
 //go:build linux
 
-package toolserver
+// Package ledger records the calls of a sandbox before and after they are made.
+package ledger
 
 import (
 	"bytes"
@@ -24,14 +25,14 @@ import (
 //	                       │                          └── what it left in the background: see programs.go
 //	                       └── the process ends before finish, or ends the call ──► Unknown
 //
-// begin and finish return after their record is on disk. So a call whose start is not recorded had no effect, a result
+// Begin and finish return after their record is on disk. So a call whose start is not recorded had no effect, a result
 // that was given out is given out again after a restart, and a call without an end is never run a second time.
 //
 // Results are kept in the file only: a sandbox that has just died for want of memory must come up with all of them.
-type ledger struct {
+type Ledger struct {
 	mu    sync.Mutex
-	log   *ledgerLog
-	calls map[string]*call
+	log   *log
+	calls map[string]*Call
 	epoch int64
 	// fence is closed, and replaced, when the epoch rises.
 	fence   chan struct{}
@@ -42,9 +43,9 @@ type ledger struct {
 	maxBytes int64
 }
 
-// call is one entry of the ledger. All but done and cancel is guarded by the ledger's mutex.
-type call struct {
-	work
+// Call is one entry of the ledger. All but done and cancel is guarded by the ledger's mutex.
+type Call struct {
+	Work
 	// order is the number of calls before it.
 	order int
 	phase toolapi.CallPhase
@@ -56,35 +57,39 @@ type call struct {
 	at span
 	// program is what it left in the background, nil for nothing.
 	program *toolapi.Program
-	// done is closed when the call has a result.
-	done chan struct{}
-	// cancel ends a running call.
-	cancel context.CancelCauseFunc
+	// Done is closed when the call has a result.
+	Done chan struct{}
+	// Cancel ends a running call.
+	Cancel context.CancelCauseFunc
 }
 
-// work is what a call does.
-type work struct {
-	id     string
-	digest string
-	// key names its effect, "" if that has no name, and then tool is its tool.
-	key, tool string
+// Work is what a call does.
+type Work struct {
+	ID string
+	// Digest is of the tool and the arguments; see DigestOf.
+	Digest string
+	// Key names its effect, "" if that has no name, and then Tool is its tool.
+	Key, Tool string
 }
 
 // Errors of the ledger.
 var (
-	errStale    = errors.New("a newer claim on the run exists")
-	errMismatch = errors.New("the call's id was used before for another tool or other arguments")
-	errFull     = errors.New("the ledger is full: this sandbox takes no more calls")
+	// ErrStale refuses a client whose claim on the run is not the newest one.
+	ErrStale = errors.New("a newer claim on the run exists")
+	// ErrMismatch refuses a call that has the id of another one.
+	ErrMismatch = errors.New("the call's id was used before for another tool or other arguments")
+	// ErrFull refuses a call of a sandbox that had as many as it may have.
+	ErrFull = errors.New("the ledger is full: this sandbox takes no more calls")
 )
 
 // finishReserve is room for the record of one result: the longest output, escaped as JSON, and the rest of the record.
 // Text without control characters grows to twice its size at most.
 const finishReserve = 2*toolapi.MaxOutputBytes + 8<<10
 
-// openLedger reads the ledger at path, or starts one.
-func openLedger(path string, maxCalls int, maxBytes int64) (*ledger, error) {
-	l := &ledger{
-		calls:    make(map[string]*call),
+// Open reads the ledger at path, or starts one.
+func Open(path string, maxCalls int, maxBytes int64) (*Ledger, error) {
+	l := &Ledger{
+		calls:    make(map[string]*Call),
 		fence:    make(chan struct{}),
 		maxCalls: maxCalls,
 		maxBytes: maxBytes,
@@ -97,7 +102,7 @@ func openLedger(path string, maxCalls int, maxBytes int64) (*ledger, error) {
 	for _, c := range l.calls {
 		if c.phase == toolapi.CallRunning {
 			c.phase = toolapi.CallUnknown
-			close(c.done)
+			close(c.Done)
 		}
 		if c.program != nil && c.program.State == toolapi.ProgramRunning {
 			c.program.State = toolapi.ProgramLost
@@ -117,16 +122,16 @@ func outcomeUnknown() *toolapi.Result {
 }
 
 // replay takes in one record of the file.
-func (l *ledger) replay(r record, at span) error {
+func (l *Ledger) replay(r record, at span) error {
 	c := l.calls[r.ID]
 	switch {
 	case r.Kind == recordEpoch && r.Epoch > l.epoch:
 		l.epoch = r.Epoch
 	case r.Kind == recordStarted && c == nil:
-		l.calls[r.ID] = l.newCall(work{id: r.ID, digest: r.Digest, key: r.Key, tool: r.Tool})
+		l.calls[r.ID] = l.newCall(Work{ID: r.ID, Digest: r.Digest, Key: r.Key, Tool: r.Tool})
 	case r.Kind == recordFinished && c != nil && c.phase == toolapi.CallRunning && r.Result != nil:
 		c.phase, c.ok, c.at = toolapi.CallFinished, r.Result.OK, at
-		close(c.done)
+		close(c.Done)
 	case c != nil && c.replayProgram(r):
 	default:
 		return errors.New("the record does not follow from those before it")
@@ -134,17 +139,17 @@ func (l *ledger) replay(r record, at span) error {
 	return nil
 }
 
-func (l *ledger) newCall(w work) *call {
-	return &call{work: w, order: len(l.calls), phase: toolapi.CallRunning, done: make(chan struct{})}
+func (l *Ledger) newCall(w Work) *Call {
+	return &Call{Work: w, order: len(l.calls), phase: toolapi.CallRunning, Done: make(chan struct{})}
 }
 
-// enter lets a request of the given epoch in. A new epoch is on disk before the request is served, so that no restart
+// Enter lets a request of the given epoch in. A new epoch is on disk before the request is served, so that no restart
 // lets the former one back in. The channel is closed when the epoch is no longer the highest.
-func (l *ledger) enter(epoch int64) (<-chan struct{}, error) {
+func (l *Ledger) Enter(epoch int64) (<-chan struct{}, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if epoch < l.epoch {
-		return nil, errStale
+		return nil, ErrStale
 	}
 	if epoch > l.epoch {
 		if _, err := l.log.append(record{Kind: recordEpoch, Epoch: epoch, Time: time.Now()}); err != nil {
@@ -157,94 +162,94 @@ func (l *ledger) enter(epoch int64) (<-chan struct{}, error) {
 	return l.fence, nil
 }
 
-// begin finds the call or records its start; fresh says that the caller must run it and then finish it. The epoch is
+// Begin finds the call or records its start; fresh says that the caller must run it and then finish it. The epoch is
 // compared again here: since enter, a newer claim may have looked the call up and found it absent.
-func (l *ledger) begin(epoch int64, w work, cancel context.CancelCauseFunc) (c *call, fresh bool, err error) {
+func (l *Ledger) Begin(epoch int64, w Work, cancel context.CancelCauseFunc) (c *Call, fresh bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if epoch < l.epoch {
-		return nil, false, errStale
+		return nil, false, ErrStale
 	}
-	if c := l.calls[w.id]; c != nil {
-		if c.digest != w.digest {
-			return nil, false, errMismatch
+	if c := l.calls[w.ID]; c != nil {
+		if c.Digest != w.Digest {
+			return nil, false, ErrMismatch
 		}
 		return c, false, nil
 	}
 	if len(l.calls) >= l.maxCalls || l.log.size+int64(l.running+1)*finishReserve > l.maxBytes {
-		return nil, false, errFull
+		return nil, false, ErrFull
 	}
-	started := record{Kind: recordStarted, ID: w.id, Digest: w.digest, Key: w.key, Epoch: epoch, Time: time.Now()}
-	if w.key != "" {
-		started.Tool = w.tool
+	started := record{Kind: recordStarted, ID: w.ID, Digest: w.Digest, Key: w.Key, Epoch: epoch, Time: time.Now()}
+	if w.Key != "" {
+		started.Tool = w.Tool
 	}
 	if _, err := l.log.append(started); err != nil {
 		return nil, false, err
 	}
 	c = l.newCall(w)
-	c.cancel = cancel
-	l.calls[w.id] = c
+	c.Cancel = cancel
+	l.calls[w.ID] = c
 	l.running++
 	l.begun = true
 	return c, true, nil
 }
 
-// finish stores the result of a call that begin returned as fresh. If it cannot be put on disk now, state tries again.
-func (l *ledger) finish(c *call, result toolapi.Result) error {
+// Finish stores the result of a call that begin returned as fresh. If it cannot be put on disk now, state tries again.
+func (l *Ledger) Finish(c *Call, result toolapi.Result) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.phase, c.ok, c.result = toolapi.CallFinished, result.OK, &result
 	l.running--
-	close(c.done)
+	close(c.Done)
 	return l.save(c)
 }
 
-// leave ends a call that begin returned as fresh without a record, as the end of the process would.
-func (l *ledger) leave(c *call) {
+// Leave ends a call that begin returned as fresh without a record, as the end of the process would.
+func (l *Ledger) Leave(c *Call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.phase = toolapi.CallUnknown
 	l.running--
-	close(c.done)
+	close(c.Done)
 }
 
 // save puts a result on disk.
-func (l *ledger) save(c *call) error {
+func (l *Ledger) save(c *Call) error {
 	if c.result == nil {
 		return nil
 	}
-	at, err := l.log.append(record{Kind: recordFinished, ID: c.id, Time: time.Now(), Result: c.result})
+	at, err := l.log.append(record{Kind: recordFinished, ID: c.ID, Time: time.Now(), Result: c.result})
 	if err == nil {
 		c.at, c.result = at, nil
 	}
 	return err
 }
 
-// cancelAll ends every call that runs.
-func (l *ledger) cancelAll(cause error) {
+// CancelAll ends every call that runs.
+func (l *Ledger) CancelAll(cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.calls {
-		if c.phase == toolapi.CallRunning && c.cancel != nil {
-			c.cancel(cause)
+		if c.phase == toolapi.CallRunning && c.Cancel != nil {
+			c.Cancel(cause)
 		}
 	}
 }
 
-// find gives a call, or nil.
-func (l *ledger) find(id string) *call {
+// Find gives a call, or nil.
+func (l *Ledger) Find(id string) *Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls[id]
 }
 
-// state says how far a call got; c may be nil. A result that is not on disk is an error and not given out: after a
+// State says how far a call got; c may be nil. A result that is not on disk is an error and not given out: after a
 // restart, the same question would have another answer.
-func (l *ledger) state(epoch int64, id string, c *call) (toolapi.CallState, error) {
+func (l *Ledger) State(epoch int64, id string, c *Call) (toolapi.CallState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if epoch < l.epoch {
-		return toolapi.CallState{}, errStale
+		return toolapi.CallState{}, ErrStale
 	}
 	state := toolapi.CallState{ID: id, Phase: toolapi.CallAbsent}
 	if c == nil {
@@ -267,53 +272,54 @@ func (l *ledger) state(epoch int64, id string, c *call) (toolapi.CallState, erro
 }
 
 // resultOf gives the result of a finished call as it is on disk.
-func (l *ledger) resultOf(c *call) (*toolapi.Result, error) {
+func (l *Ledger) resultOf(c *Call) (*toolapi.Result, error) {
 	if err := l.save(c); err != nil {
 		return nil, err
 	}
 	return l.log.result(c.at)
 }
 
-// wrap puts something before the file. It is for tests of what becomes of a server whose disk fails.
-func (l *ledger) wrap(with func(ledgerFile) ledgerFile) {
+// Wrap puts something before the file. It is for tests of what becomes of a server whose disk fails.
+func (l *Ledger) Wrap(with func(File) File) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.log.file = with(l.log.file)
 }
 
-// used says whether any call was ever started in this sandbox.
-func (l *ledger) used() bool {
+// Used says whether any call was ever started in this sandbox.
+func (l *Ledger) Used() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.calls) > 0
 }
 
-// busy says whether this process has started a call.
-func (l *ledger) busy() bool {
+// Busy says whether this process has started a call.
+func (l *Ledger) Busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.begun
 }
 
-// highest is the highest epoch seen, 0 if none.
-func (l *ledger) highest() int64 {
+// Highest is the highest epoch seen, 0 if none.
+func (l *Ledger) Highest() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.epoch
 }
 
-// damaged is closed when nobody can say any more what the file holds. Another start finds out.
-func (l *ledger) damaged() <-chan struct{} { return l.log.damaged }
+// Damaged is closed when nobody can say any more what the file holds. Another start finds out.
+func (l *Ledger) Damaged() <-chan struct{} { return l.log.damaged }
 
-func (l *ledger) close() error {
+// Close closes the file.
+func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.log.close()
 }
 
-// digestOf identifies what a call does. Arguments are compared as JSON values: a client that has read its record
+// DigestOf identifies what a call does. Arguments are compared as JSON values: a client that has read its record
 // back from storage may give them with other spaces or another order of keys.
-func digestOf(tool string, args []byte) (string, error) {
+func DigestOf(tool string, args []byte) (string, error) {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber() // A float64 would make different large numbers equal.
 	var value any

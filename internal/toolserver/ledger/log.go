@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package ledger
 
 import (
 	"bufio"
@@ -47,13 +47,13 @@ type record struct {
 // span is a part of the ledger's file.
 type span struct{ offset, length int64 }
 
-// errDamaged says that the file may hold something else than what was written to it.
-var errDamaged = errors.New("the ledger is damaged")
+// ErrDamaged says that the file may hold something else than what was written to it.
+var ErrDamaged = errors.New("the ledger is damaged")
 
-// ledgerLog is the file of a ledger: JSON lines that are only ever added. A record counts once its line is complete
+// log is the file of a ledger: JSON lines that are only ever added. A record counts once its line is complete
 // and synced, and each is synced before the next is written, so only the last line can be torn.
-type ledgerLog struct {
-	file ledgerFile
+type log struct {
+	file File
 	// size is the end of the last record that counts.
 	size int64
 	// broken is set, and damaged closed, when nobody can say any more what the file holds.
@@ -61,8 +61,8 @@ type ledgerLog struct {
 	damaged chan struct{}
 }
 
-// ledgerFile is what the log needs of its file, which is opened for appending.
-type ledgerFile interface {
+// File is what the log needs of its file, which is opened for appending.
+type File interface {
 	io.WriteCloser
 	io.ReaderAt
 	Sync() error
@@ -70,7 +70,7 @@ type ledgerFile interface {
 }
 
 // openLedgerLog opens the file at path, gives each of its records to replay, and cuts a torn last line off.
-func openLedgerLog(path string, replay func(record, span) error) (*ledgerLog, error) {
+func openLedgerLog(path string, replay func(record, span) error) (*log, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
@@ -85,7 +85,7 @@ func openLedgerLog(path string, replay func(record, span) error) (*ledgerLog, er
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the ledger: %w", err), file.Close())
 	}
-	return &ledgerLog{file: file, size: size, damaged: make(chan struct{})}, nil
+	return &log{file: file, size: size, damaged: make(chan struct{})}, nil
 }
 
 // readLedger gives the end of the last good record. A bad record that is not the last line is an error: records
@@ -120,7 +120,7 @@ func readLedger(file *os.File, replay func(record, span) error) (int64, error) {
 }
 
 // append writes one record, returns when it is on disk, and says where it is.
-func (l *ledgerLog) append(r record) (span, error) {
+func (l *log) append(r record) (span, error) {
 	if l.broken != nil {
 		return span{}, l.broken
 	}
@@ -146,14 +146,14 @@ func (l *ledgerLog) append(r record) (span, error) {
 	return at, nil
 }
 
-func (l *ledgerLog) fail(err error) error {
-	l.broken = fmt.Errorf("%w: %w", errDamaged, err)
+func (l *log) fail(err error) error {
+	l.broken = fmt.Errorf("%w: %w", ErrDamaged, err)
 	close(l.damaged)
 	return l.broken
 }
 
 // result reads the record of a result again.
-func (l *ledgerLog) result(at span) (*toolapi.Result, error) {
+func (l *log) result(at span) (*toolapi.Result, error) {
 	line := make([]byte, at.length)
 	if _, err := l.file.ReadAt(line, at.offset); err != nil {
 		return nil, fmt.Errorf("read the ledger: %w", err)
@@ -168,4 +168,4 @@ func (l *ledgerLog) result(at span) (*toolapi.Result, error) {
 	return r.Result, nil
 }
 
-func (l *ledgerLog) close() error { return l.file.Close() }
+func (l *log) close() error { return l.file.Close() }

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package ledger
 
 import (
 	"path/filepath"
@@ -19,20 +19,20 @@ func TestProgramsAreBounded(t *testing.T) {
 	l := mustOpen(t, filepath.Join(t.TempDir(), "ledger"))
 	for i := range toolapi.MaxPrograms + 20 {
 		id := string(rune('a'+i/26)) + string(rune('a'+i%26))
-		if _, _, err := l.begin(0, work{id: id, digest: id}, nil); err != nil {
+		if _, _, err := l.Begin(0, Work{ID: id, Digest: id}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.leaveProgram(id, time.Now()); err != nil {
+		if err := l.LeaveProgram(id, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if i%20 == 3 {
 			continue
 		}
-		if err := l.endProgram(id, toolapi.Program{State: toolapi.ProgramSucceeded}, time.Now()); err != nil {
+		if err := l.EndProgram(id, toolapi.Program{State: toolapi.ProgramSucceeded}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all := l.programs()
+	all := l.Programs()
 	if len(all) != toolapi.MaxPrograms || all[0].Call != "ad" {
 		t.Errorf("%d programs, the first one is %+v", len(all), all[0])
 	}

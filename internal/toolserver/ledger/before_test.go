@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package ledger
 
 import (
 	"errors"
@@ -26,11 +26,11 @@ func TestLedgerWithoutKeys(t *testing.T) {
 	if state := stateOf(t, l, "a"); state.Result.Output != "x" {
 		t.Errorf("%+v", state)
 	}
-	c, _, err := l.begin(0, work{id: "b", digest: "d", key: "k", tool: "bash"}, nil)
+	c, _, err := l.Begin(0, Work{ID: "b", Digest: "d", Key: "k", Tool: "bash"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id, state, err := l.before(c); id != "" || state.Phase != toolapi.CallAbsent || err != nil {
+	if id, state, err := l.Before(c); id != "" || state.Phase != toolapi.CallAbsent || err != nil {
 		t.Errorf("%s %+v %v", id, state, err)
 	}
 }
@@ -38,17 +38,17 @@ func TestLedgerWithoutKeys(t *testing.T) {
 // The order of calls is that of their starts, also when they began in the same moment.
 func TestLedgerBefore(t *testing.T) {
 	l := mustOpen(t, filepath.Join(t.TempDir(), "ledger"))
-	begin := func(id, key string) *call {
-		c, _, err := l.begin(0, work{id: id, digest: id, key: key, tool: "bash"}, nil)
+	begin := func(id, key string) *Call {
+		c, _, err := l.Begin(0, Work{ID: id, Digest: id, Key: key, Tool: "bash"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	want := func(c *call, id string, phase toolapi.CallPhase) {
+	want := func(c *Call, id string, phase toolapi.CallPhase) {
 		t.Helper()
-		if got, state, err := l.before(c); got != id || state.Phase != phase || err != nil {
-			t.Errorf("before %s: %s %s %v, want %s %s", c.id, got, state.Phase, err, id, phase)
+		if got, state, err := l.Before(c); got != id || state.Phase != phase || err != nil {
+			t.Errorf("before %s: %s %s %v, want %s %s", c.ID, got, state.Phase, err, id, phase)
 		}
 	}
 	a, b, other, c := begin("a", "k"), begin("b", "k"), begin("other", "l"), begin("c", "k")
@@ -56,10 +56,10 @@ func TestLedgerBefore(t *testing.T) {
 	want(b, "a", toolapi.CallRunning)
 	want(other, "", toolapi.CallAbsent)
 	for _, end := range []struct {
-		c  *call
+		c  *Call
 		ok bool
 	}{{a, false}, {c, true}} {
-		if err := l.finish(end.c, toolapi.Result{OK: end.ok}); err != nil {
+		if err := l.Finish(end.c, toolapi.Result{OK: end.ok}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,19 +74,19 @@ func TestLedgerBeforeIsTheFirst(t *testing.T) {
 	for name, tt := range map[string]struct {
 		id    string
 		phase toolapi.CallPhase
-		end   func(*ledger, *call) error
+		end   func(*Ledger, *Call) error
 	}{
-		"run":      {"last", toolapi.CallRunning, func(*ledger, *call) error { return nil }},
-		"are lost": {"last", toolapi.CallUnknown, func(l *ledger, c *call) error { l.leave(c); return nil }},
-		"succeed":  {"last", toolapi.CallFinished, func(l *ledger, c *call) error { return l.finish(c, toolapi.Result{OK: true}) }},
-		"have programs that run, of a call made again": {"a-r1", toolapi.CallUnknown, func(l *ledger, c *call) error {
-			return errors.Join(l.leaveProgram(c.id, time.Now()), l.finish(c, toolapi.Result{OK: true}))
+		"run":      {"last", toolapi.CallRunning, func(*Ledger, *Call) error { return nil }},
+		"are lost": {"last", toolapi.CallUnknown, func(l *Ledger, c *Call) error { l.Leave(c); return nil }},
+		"succeed":  {"last", toolapi.CallFinished, func(l *Ledger, c *Call) error { return l.Finish(c, toolapi.Result{OK: true}) }},
+		"have programs that run, of a call made again": {"a-r1", toolapi.CallUnknown, func(l *Ledger, c *Call) error {
+			return errors.Join(l.LeaveProgram(c.ID, time.Now()), l.Finish(c, toolapi.Result{OK: true}))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := mustOpen(t, filepath.Join(t.TempDir(), "ledger"))
-			begin := func(id string) *call {
-				c, _, err := l.begin(0, work{id: id, digest: id, key: "k", tool: "bash"}, nil)
+			begin := func(id string) *Call {
+				c, _, err := l.Begin(0, Work{ID: id, Digest: id, Key: "k", Tool: "bash"}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -97,7 +97,7 @@ func TestLedgerBeforeIsTheFirst(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if id, state, err := l.before(begin(tt.id)); id != "a" || state.Phase != tt.phase || err != nil {
+			if id, state, err := l.Before(begin(tt.id)); id != "a" || state.Phase != tt.phase || err != nil {
 				t.Errorf("%s %s %v", id, state.Phase, err)
 			}
 		})

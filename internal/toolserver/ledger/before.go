@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package ledger
 
 import (
 	"regexp"
@@ -13,18 +13,18 @@ import (
 // madeAgain finds the ids of calls that somebody has had made again, knowing that nobody saw the first one end.
 var madeAgain = regexp.MustCompile(`-r[1-9][0-9]*$`)
 
-// before finds the call that decides about the call c: of those of the same tool and key that began before it, the first one
+// Before finds the call that decides about the call c: of those of the same tool and key that began before it, the first one
 // that succeeded; otherwise one that still runs; otherwise one whose outcome nobody knows, unless c is such a call made
 // again. There is none if the phase is CallAbsent, and Result is set if it is CallFinished. What a call left in the background
 // belongs to its effect: as long as that runs, the outcome is not known.
-func (l *ledger) before(c *call) (id string, state toolapi.CallState, err error) {
+func (l *Ledger) Before(c *Call) (id string, state toolapi.CallState, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	found := map[toolapi.CallPhase]*call{}
+	found := map[toolapi.CallPhase]*Call{}
 	for _, other := range l.calls {
 		phase, fails := other.effect()
-		fails = fails || phase == toolapi.CallUnknown && !other.isRunning() && madeAgain.MatchString(c.id)
-		if other.order >= c.order || other.tool != c.tool || other.key != c.key || fails {
+		fails = fails || phase == toolapi.CallUnknown && !other.isRunning() && madeAgain.MatchString(c.ID)
+		if other.order >= c.order || other.Tool != c.Tool || other.Key != c.Key || fails {
 			continue
 		}
 		if first := found[phase]; first == nil || other.order < first.order {
@@ -37,7 +37,7 @@ func (l *ledger) before(c *call) (id string, state toolapi.CallState, err error)
 			if phase == toolapi.CallFinished {
 				state.Result, err = l.resultOf(other)
 			}
-			return other.id, state, err
+			return other.ID, state, err
 		}
 	}
 	state.Phase = toolapi.CallAbsent
