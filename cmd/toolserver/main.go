@@ -40,13 +40,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 func main() {
-	if toolserver.IsChild() {
-		os.Exit(toolserver.RunChild())
+	if proc.IsChild() {
+		os.Exit(proc.RunChild())
 	}
 	if len(os.Args) == 2 && os.Args[1] == toolserver.ScanStagedVerb {
 		os.Exit(toolserver.ScanStaged(context.Background(), os.Stderr))
@@ -85,14 +86,14 @@ func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, stri
 	if err != nil {
 		return err
 	}
-	if err := toolserver.Prepare(sizes); err != nil {
+	if err := proc.Prepare(sizes); err != nil {
 		return err
 	}
 	keys, err := toolserver.ParseManagerKeys(os.Getenv("MOTOR_MANAGER_KEY"))
 	if err != nil {
 		return fmt.Errorf("MOTOR_MANAGER_KEY: %w", err)
 	}
-	address, err := toolserver.PodAddress(os.Getenv("MOTOR_POD_IP"))
+	address, err := proc.PodAddress(os.Getenv("MOTOR_POD_IP"))
 	if err != nil {
 		return fmt.Errorf("find the Pod's own address (MOTOR_POD_IP): %w", err)
 	}

@@ -23,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
 // userID is of nobody else on the machine, so that a limit of processes counts those of one test only.
@@ -31,8 +32,8 @@ const userID = 61234
 // TestMain lets the test binary be a Pod, and the tool server's first program of every tool process.
 func TestMain(m *testing.M) {
 	switch {
-	case toolserver.IsChild():
-		os.Exit(toolserver.RunChild())
+	case proc.IsChild():
+		os.Exit(proc.RunChild())
 	case os.Getenv("TEST_POD") != "":
 		if err := becomePod(); err != nil {
 			fmt.Fprintln(os.Stderr, "make a Pod (these tests need root and the right to make namespaces):", err)

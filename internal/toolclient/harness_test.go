@@ -22,13 +22,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
 const podUID = "pod-uid"
 
 func TestMain(m *testing.M) {
-	if toolserver.IsChild() {
-		os.Exit(toolserver.RunChild())
+	if proc.IsChild() {
+		os.Exit(proc.RunChild())
 	}
 	os.Exit(m.Run())
 }

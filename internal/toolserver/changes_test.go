@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
 func (s *sandbox) changes(files ...string) toolapi.Changes {
@@ -98,7 +99,7 @@ func TestChanges(t *testing.T) {
 	if again := s.changes("dist/app.js"); !bytes.Equal(again.Diff, first.Diff) {
 		t.Errorf("after a restart it is\n%s", again.Diff)
 	}
-	if r := s.bash("cat " + s.state + "/given/* || echo x > " + s.state + "/given/x"); r.OK && landlockABI() >= minLandlock {
+	if r := s.bash("cat " + s.state + "/given/* || echo x > " + s.state + "/given/x"); r.OK && proc.LandlockABI() >= proc.MinLandlock {
 		t.Errorf("a program reaches what was given: %+v", r)
 	}
 	s.bash("echo more >> large.csv")

@@ -8,9 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"strings"
 	"syscall"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 // maxSpillBytes is the most of one call's output that is kept in the workspace.

@@ -9,12 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"strings"
 	"syscall"
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 // memoryFile is a spill file in memory.

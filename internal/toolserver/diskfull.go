@@ -48,7 +48,7 @@ func newDiskGuard(log *slog.Logger, cfg Config, p *processes) *diskGuard {
 	volume := func(name, dir string, size int64) disk.Volume {
 		return disk.Volume{Name: name, Dir: dir, Bytes: size, Inodes: disk.Inodes(size)}
 	}
-	g.watch = disk.New(log, disk.Hooks{Pause: p.reaper.pause, Full: g.filled, Spare: p.reaper.spares, End: g.endProcess},
+	g.watch = disk.New(log, disk.Hooks{Pause: p.reaper.Pause, Full: g.filled, Spare: p.reaper.Spares, End: g.endProcess},
 		volume(workspaceVolume, cfg.Workspace, cfg.Disk.Workspace),
 		volume(tempVolume, cfg.TempDir, cfg.Disk.Temp),
 		volume(tool.StateVolume, cfg.State, cfg.Disk.State))

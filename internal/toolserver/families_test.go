@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
 )
 
@@ -22,11 +23,11 @@ func TestProgramFamilies(t *testing.T) {
 		"10.0.0.1": {IPv4: true}, "::ffff:10.0.0.1": {IPv4: true}, "fd00::1": {IPv6: true}, "": {},
 	} {
 		ip, _ := netip.ParseAddr(address)
-		got := programFamilies(ip)
+		got := proc.ProgramFamilies(ip)
 		if got != want {
 			t.Errorf("%q: %+v, want %+v", address, got, want)
 		}
-		if again := familiesOf([]string{nameOf(got)}); again != want {
+		if again := proc.FamiliesOf([]string{proc.NameOf(got)}); again != want {
 			t.Errorf("%q: the launcher understands %+v, want %+v", address, again, want)
 		}
 	}
@@ -48,7 +49,7 @@ func TestFirstGlobal(t *testing.T) {
 			}
 			addresses = append(addresses, &net.IPNet{IP: ip, Mask: network.Mask})
 		}
-		if got := firstGlobal(addresses); got.String() != test.want {
+		if got := proc.FirstGlobal(addresses); got.String() != test.want {
 			t.Errorf("%s: %s, want %s", test.have, got, test.want)
 		}
 	}

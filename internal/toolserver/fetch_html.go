@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 

@@ -20,6 +20,7 @@ import (
 	tables "github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 

@@ -8,11 +8,13 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"os"
 	"strings"
 	"syscall"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
 // program is a program to run for a call.
@@ -60,26 +62,26 @@ func (p *processes) execute(ctx context.Context, exe string, prog program, out i
 	text := &plaintext.Writer{To: out}
 	path, args := exe, append([]string{exe}, prog.args...)
 	if p.disk.full() != nil {
-		path, args = p.self, append([]string{cleanerName}, args...)
+		path, args = p.self, append([]string{proc.CleanerName}, args...)
 	}
-	pid, err := p.reaper.start(start{
-		path: path, args: args, env: lastOfEach(prog.env), dir: cmp.Or(prog.dir, p.workspace.dir),
-		files: append([]*os.File{prog.stdin, console.write, console.write}, values.files()...),
-	}, foreground)
+	pid, err := p.reaper.Start(proc.Start{
+		Path: path, Args: args, Env: lastOfEach(prog.env), Dir: cmp.Or(prog.dir, p.workspace.dir),
+		Files: append([]*os.File{prog.stdin, console.write, console.write}, values.files()...),
+	}, proc.Foreground)
 	console.begin(text)
 	values.begin(&end.told)
 	if err != nil {
-		p.reaper.killAll() // Nobody may know whether it was started.
+		p.reaper.KillAll() // Nobody may know whether it was started.
 		console.end(drainTimeout)
 		values.end(drainTimeout)
 		return end, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, prog.timeout)
 	defer cancel()
-	p.reaper.awaitExit(ctx, pid)
+	p.reaper.AwaitExit(ctx, pid)
 	end.cause = context.Cause(ctx)
-	end.left = p.reaper.killAll()
-	end.status = p.reaper.wait(pid)
+	end.left = p.reaper.KillAll()
+	end.status = p.reaper.Wait(pid)
 	console.end(drainTimeout)
 	values.end(drainTimeout)
 	_ = text.Close()
@@ -154,19 +156,4 @@ func (d *drain) end(limit time.Duration) {
 		_ = d.read.Close()
 		<-d.done
 	}
-}
-
-// awaitExit returns when the process has ended, and kills its group when ctx ends. The process stays a zombie: as long
-// as it is one, its number cannot become that of another process or group, so kills by number meet only what is meant.
-func (r *reaper) awaitExit(ctx context.Context, pid int) {
-	killed := make(chan struct{})
-	end := context.AfterFunc(ctx, func() {
-		defer close(killed)
-		_ = syscall.Kill(-pid, syscall.SIGKILL) // It fails only if the group is gone already.
-	})
-	r.awaitZombie(pid, ctx.Done())
-	if !end() {
-		<-killed
-	}
-	_ = syscall.Kill(-pid, syscall.SIGKILL)
 }

@@ -21,14 +21,15 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
 const podUID = "11111111-2222-3333-4444-555555555555"
 
 // TestMain makes the test binary what the tool server's own binary is: the first program of every tool process.
 func TestMain(m *testing.M) {
-	if IsChild() {
-		os.Exit(RunChild())
+	if proc.IsChild() {
+		os.Exit(proc.RunChild())
 	}
 	if len(os.Args) == 2 && os.Args[1] == ScanStagedVerb {
 		os.Exit(ScanStaged(context.Background(), os.Stderr))
@@ -77,10 +78,10 @@ func newSandbox(t *testing.T) *sandbox {
 // program runs a program of the test itself beside the server, and returns all that it printed. The server collects every child of this
 // process that has ended and is not its own: without the lock a test would not learn how its program ended.
 func (s *sandbox) program(cmd *exec.Cmd) ([]byte, error) {
-	reaper := s.server.processes.reaper
-	reaper.mu.Lock()
-	defer reaper.mu.Unlock()
-	return cmd.CombinedOutput()
+	var out []byte
+	var err error
+	s.server.processes.reaper.WhileHeld(func() { out, err = cmd.CombinedOutput() })
+	return out, err
 }
 
 func stoppedSandbox(t *testing.T) *sandbox {

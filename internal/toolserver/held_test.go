@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
 // holder takes hold of the process whose command line begins with the mark, or whose number is in the file "target", by
@@ -107,9 +108,7 @@ func TestThreadThatIsTracedByTheServer(t *testing.T) {
 	if r := s.bash("true"); !r.OK {
 		t.Fatalf("%+v", r)
 	}
-	s.server.processes.reaper.mu.Lock()
-	launcher := s.server.processes.reaper.launch.pid()
-	s.server.processes.reaper.mu.Unlock()
+	launcher := s.server.processes.reaper.LauncherPID()
 	endsSoon(t, "the call", func() {
 		s.run(toolapi.ToolBash, toolapi.BashArgs{Command: fmt.Sprintf("exec python3 traced.py %d", launcher), TimeoutSeconds: 2})
 	})
@@ -176,7 +175,7 @@ func TestTracedSupervisorIsStopped(t *testing.T) {
 	s.holds()
 	endsSoon(t, "stop", victim.stop)
 	endsSoon(t, "the supervisor", func() { <-victim.done() })
-	if n := s.server.processes.reaper.supervised(); n > 1 {
+	if n := s.server.processes.reaper.CountSupervised(); n > 1 {
 		t.Errorf("%d supervisors are counted", n)
 	}
 }
@@ -186,15 +185,15 @@ func TestLinkThatIsKeptOpen(t *testing.T) {
 	s := newSandbox(t)
 	v := &supervised{processes: s.server.processes, ended: make(chan struct{})}
 	v.end = func() { close(v.ended) }
-	link, theirs, err := newLink()
+	link, theirs, err := proc.NewLink()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer theirs.Close()
 	v.link = link
-	if v.number, err = s.server.processes.reaper.start(start{
-		path: "/bin/true", args: []string{"true"}, dir: "/", files: []*os.File{nil, nil, nil},
-	}, supervisor); err != nil {
+	if v.number, err = s.server.processes.reaper.Start(proc.Start{
+		Path: "/bin/true", Args: []string{"true"}, Dir: "/", Files: []*os.File{nil, nil, nil},
+	}, proc.Supervisor); err != nil {
 		t.Fatal(err)
 	}
 	s.server.processes.supervisors.running.Add(1)
@@ -212,13 +211,13 @@ func lostLauncher(t *testing.T, link net.Conn, started chan<- int) {
 	if err := syscall.SetNonblock(int(file.Fd()), false); err != nil {
 		t.Error(err)
 	}
-	s, fds, err := receiveStart(int(file.Fd()))
+	s, fds, err := proc.ReceiveStart(int(file.Fd()))
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	pid, err := syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{
-		Dir: s.dir, Env: s.env, Files: fds, Sys: &syscall.SysProcAttr{Setsid: true},
+	pid, err := syscall.ForkExec(s.Path, s.Args, &syscall.ProcAttr{
+		Dir: s.Dir, Env: s.Env, Files: fds, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	for _, fd := range fds {
 		_ = syscall.Close(int(fd))
@@ -236,7 +235,7 @@ func lostLauncher(t *testing.T, link net.Conn, started chan<- int) {
 func TestSupervisorOfALostLauncherIsEnded(t *testing.T) {
 	s := newSandbox(t)
 	p := s.server.processes
-	ours, theirs, err := newLink()
+	ours, theirs, err := proc.NewLink()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,28 +244,23 @@ func TestSupervisorOfALostLauncherIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = theirs.Close()
-	p.reaper.mu.Lock()
-	p.reaper.launch.end()
-	stand := exec.Command("sleep", "1000") // In the place of the launcher's process.
-	if err := stand.Start(); err != nil {
+	if err := p.reaper.ReplaceLauncher(exec.Command("sleep", "1000"), ours); err != nil {
 		t.Fatal(err)
 	}
-	p.reaper.launch.process, p.reaper.launch.link = stand, ours
-	p.reaper.mu.Unlock()
 	started := make(chan int, 1)
 	go func() {
 		lostLauncher(t, conn, started)
 		_ = conn.Close()
 	}()
 	v, err := p.startSupervised([]string{"bash", "-c", "sleep 1000"}, p.env, nil, nil, nil)
-	if !errors.Is(err, errLauncher) {
+	if !errors.Is(err, proc.ErrLauncher) {
 		t.Fatalf("%v %v", v, err)
 	}
 	pid := <-started
-	if isChild(pid) {
+	if proc.IsOwnChild(pid) {
 		t.Errorf("process %d is left behind", pid)
 	}
-	if n := p.reaper.supervised(); n != 0 {
+	if n := p.reaper.CountSupervised(); n != 0 {
 		t.Errorf("%d supervisors are counted", n)
 	}
 	if r := s.bash("echo well"); r.Output != "well\n" {

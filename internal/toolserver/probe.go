@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/nearby"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
@@ -89,12 +90,12 @@ func lookAround(ctx context.Context) []toolapi.NearbyResult {
 
 // confinement says what holds the programs of this sandbox.
 func (s *Server) confinement() *toolapi.Confinement {
-	c := &toolapi.Confinement{Landlock: landlockABI() >= minLandlock, ProcessLimit: processesLimited()}
-	if err := s.processes.reaper.ready(); err != nil {
+	c := &toolapi.Confinement{Landlock: proc.LandlockABI() >= proc.MinLandlock, ProcessLimit: proc.ProcessesLimited()}
+	if err := s.processes.reaper.Ready(); err != nil {
 		c.Refused = plaintext.Bound(err.Error(), 500)
 	}
-	families := programFamilies(s.address)
-	if name := nameOf(families); name != "" {
+	families := proc.ProgramFamilies(s.address)
+	if name := proc.NameOf(families); name != "" {
 		c.Families = []string{name}
 	}
 	if !families.IPv6 && nearby.HasIPv6() {

@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
 func TestBash(t *testing.T) {
@@ -115,7 +116,7 @@ func TestEnvironmentIsMinimal(t *testing.T) {
 }
 
 func TestStateIsClosedToTools(t *testing.T) {
-	if landlockABI() < minLandlock {
+	if proc.LandlockABI() < proc.MinLandlock {
 		t.Fatal("this test needs a kernel with Landlock")
 	}
 	s := newSandbox(t)

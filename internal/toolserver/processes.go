@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -39,7 +40,7 @@ type processes struct {
 	// aptKeyring is the path of a file.
 	aptKeyring string
 	path       []string // folders of the search path
-	reaper     *reaper
+	reaper     *proc.Reaper
 	sizes      disk.Sizes
 	disk       *diskGuard
 	// lane is held by the one call at a time that may start processes or change files.
@@ -58,13 +59,8 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	launch, err := newLauncher(cfg, self)
+	r, err := proc.NewReaper(cfg.Logger, self, proc.Confinement{State: cfg.State, Address: cfg.Address, FileSize: cfg.Disk.File()})
 	if err != nil {
-		return nil, err
-	}
-	r, err := newReaper(cfg.Logger, launch)
-	if err != nil {
-		launch.close()
 		return nil, err
 	}
 	p := &processes{
@@ -105,7 +101,7 @@ func (p *processes) close() {
 	p.supervisors.close()
 	p.background.pumps.Wait()
 	p.disk.watch.Close()
-	p.reaper.close()
+	p.reaper.Close()
 }
 
 // freeze ends everything that was started, and lets nothing start until the next call.
@@ -113,7 +109,7 @@ func (p *processes) freeze(reason string) error {
 	p.supervisors.freeze()
 	p.background.hold(reason)
 	p.supervisors.stop()
-	left := p.reaper.killAll() + p.reaper.supervised()
+	left := p.reaper.KillAll() + p.reaper.CountSupervised()
 	// What a program printed at last may still be on its way into a file.
 	p.background.pumps.Wait()
 	if left > 0 {
@@ -126,7 +122,7 @@ func (p *processes) freeze(reason string) error {
 func (p *processes) killStrays() {
 	p.lane <- struct{}{}
 	defer func() { <-p.lane }()
-	if left := p.reaper.killAll(); left > 0 {
+	if left := p.reaper.KillAll(); left > 0 {
 		p.log.Error("processes that lost their supervisor could not be killed", "count", left)
 	}
 }
@@ -268,7 +264,7 @@ func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
 
 // startFailure is the envelope for a program that could not be started.
 func startFailure(name string, err error) toolapi.Result {
-	if errors.Is(err, errLauncher) {
+	if errors.Is(err, proc.ErrLauncher) {
 		return tool.Failure(toolapi.CodeKilled, "What starts programs was killed while it started %s. The program may have run for a moment. "+
 			"Look at the workspace before you try again.", name)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -107,12 +108,12 @@ func leftovers(t *testing.T) map[string]int {
 			found["file "+kind]++
 		}
 	}
-	table, _, err := processTable()
+	table, _, err := proc.ProcessTable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for pid := range table {
-		if table.below(pid, os.Getpid()) {
+		if table.Below(pid, os.Getpid()) {
 			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 			found["process "+strings.ReplaceAll(string(line), "\x00", " ")]++
 		}

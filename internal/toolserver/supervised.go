@@ -7,9 +7,7 @@ package toolserver
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
-	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +15,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // supervised is a program that outlives the call that started it, with everything that it starts; see supervisor.go.
@@ -34,14 +35,6 @@ type supervised struct {
 	end func()
 }
 
-const (
-	// linkTimeout is what may pass between the end of a supervisor and that of its link. Another process of the sandbox may
-	// have taken a copy of the supervisor's end of it, and keep it.
-	linkTimeout = time.Second
-	// stopTimeout is how long stop waits for a supervisor that was killed.
-	stopTimeout = 2*heldTimeout + linkTimeout
-)
-
 // startSupervised starts argv, in the workspace, under a supervisor of its own; stop kills everything below it and waits.
 // A name without a slash is looked for on the search path. env is the whole environment; a nil file is /dev/null. The
 // caller closes its files when this has returned.
@@ -56,7 +49,7 @@ func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *o
 	if err := p.disk.full(); err != nil {
 		return nil, err
 	}
-	link, theirs, err := newLink()
+	link, theirs, err := proc.NewLink()
 	if err != nil {
 		return nil, err
 	}
@@ -67,19 +60,19 @@ func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *o
 		close(s.ended)
 		s.leave()
 	})
-	launch := start{
-		path: p.self, args: append([]string{supervisorName, exe}, argv[1:]...), env: lastOfEach(env), dir: p.workspace.dir,
-		files: []*os.File{stdin, stdout, stderr, theirs},
+	launch := proc.Start{
+		Path: p.self, Args: append([]string{proc.SupervisorName, exe}, argv[1:]...), Env: lastOfEach(env), Dir: p.workspace.dir,
+		Files: []*os.File{stdin, stdout, stderr, theirs},
 	}
 	s.leave = p.disk.watch.Enter()
 	if err := p.supervisors.add(s, func() error {
-		s.number, err = p.reaper.start(launch, supervisor)
+		s.number, err = p.reaper.Start(launch, proc.Supervisor)
 		return err
 	}); err != nil {
 		s.leave()
 		err = errors.Join(err, link.Close())
-		if errors.Is(err, errLauncher) {
-			p.reaper.killLost() // Nobody may know whether it was started.
+		if errors.Is(err, proc.ErrLauncher) {
+			p.reaper.KillLost() // Nobody may know whether it was started.
 		}
 		return nil, err
 	}
@@ -101,25 +94,13 @@ func (p *processes) lookUp(name string) (string, error) {
 	return name, nil
 }
 
-// newLink makes the link between the server and a supervisor.
-func newLink() (ours, theirs *os.File, err error) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a link to a supervisor: %w", err)
-	}
-	if err := syscall.SetNonblock(fds[0], true); err != nil {
-		return nil, nil, errors.Join(err, syscall.Close(fds[0]), syscall.Close(fds[1]))
-	}
-	return os.NewFile(uintptr(fds[0]), "link"), os.NewFile(uintptr(fds[1]), "link"), nil
-}
-
 // watch waits for the end and collects it.
 func (s *supervised) watch() {
 	defer s.processes.supervisors.running.Done()
 	zombie := make(chan struct{})
 	go func() {
-		s.processes.reaper.awaitZombie(s.number, nil)
-		_ = s.link.SetReadDeadline(time.Now().Add(linkTimeout)) // What it has said is there.
+		s.processes.reaper.AwaitZombie(s.number, nil)
+		_ = s.link.SetReadDeadline(time.Now().Add(proc.LinkTimeout)) // What it has said is there.
 		close(zombie)
 	}()
 	var said [5]byte
@@ -131,7 +112,7 @@ func (s *supervised) watch() {
 	}
 	<-zombie
 	_ = s.link.Close()
-	s.processes.reaper.wait(s.number)
+	s.processes.reaper.Wait(s.number)
 	s.end()
 	if n < len(said) {
 		// It was killed, and what was below it is below the server now, where it looks like a part of a call.
@@ -141,10 +122,10 @@ func (s *supervised) watch() {
 
 // stop kills everything below the supervisor and waits. What the kernel does not let end is given up. It is idempotent.
 func (s *supervised) stop() {
-	s.processes.reaper.killTree(s.number)
+	s.processes.reaper.KillTree(s.number)
 	select {
 	case <-s.ended:
-	case <-time.After(stopTimeout):
+	case <-time.After(proc.StopTimeout):
 		s.processes.log.Error("a supervisor could not be killed", "pid", s.number)
 		s.end()
 	}

@@ -20,11 +20,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math/big"
-	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 )
 
 const keyFile = "server.key"

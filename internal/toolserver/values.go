@@ -9,8 +9,9 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"strings"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
 // A program of the code tool tells the value of its last expression on a pipe of its own, file 3, so that it is not mixed

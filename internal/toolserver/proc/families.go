@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"net"
@@ -13,14 +13,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
 )
 
-// programFamilies are the families of which programs get sockets: that of the Pod's address, by which the manager and the egress
+// ProgramFamilies are the families of which programs get sockets: that of the Pod's address, by which the manager and the egress
 // proxy know it. A second one would be a second set of walls to prove, and no program needs it.
-func programFamilies(pod netip.Addr) seccomp.Families {
+func ProgramFamilies(pod netip.Addr) seccomp.Families {
 	return seccomp.Families{IPv4: pod.Unmap().Is4(), IPv6: pod.Unmap().Is6()}
 }
 
-// nameOf and familiesOf carry the families to the launcher.
-func nameOf(f seccomp.Families) string {
+// NameOf and familiesOf carry the families to the launcher.
+func NameOf(f seccomp.Families) string {
 	switch {
 	case f.IPv4:
 		return toolapi.FamilyIPv4
@@ -31,7 +31,7 @@ func nameOf(f seccomp.Families) string {
 	}
 }
 
-func familiesOf(args []string) seccomp.Families {
+func FamiliesOf(args []string) seccomp.Families {
 	return seccomp.Families{IPv4: slices.Contains(args, toolapi.FamilyIPv4), IPv6: slices.Contains(args, toolapi.FamilyIPv6)}
 }
 
@@ -46,10 +46,10 @@ func PodAddress(named string) (netip.Addr, error) {
 	if err != nil {
 		return netip.Addr{}, err
 	}
-	return firstGlobal(addresses), nil
+	return FirstGlobal(addresses), nil
 }
 
-func firstGlobal(addresses []net.Addr) netip.Addr {
+func FirstGlobal(addresses []net.Addr) netip.Addr {
 	var found netip.Addr
 	for _, a := range addresses {
 		prefix, err := netip.ParsePrefix(a.String())

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"errors"
@@ -31,10 +31,10 @@ import (
 // Without Landlock (gVisor, kernels before 5.19) the server works all the same, and says so to the manager: what a hostile
 // program gains is to lie about its own sandbox. Without the filter no program is started: it is a wall to the network.
 
-// IsChild says whether this process was started by a server to be a part of it: a launcher, a supervisor, or a cleaner. The main
+// IsChild reports whether this process was started by a server to be a part of it: a launcher, a supervisor, or a cleaner. The main
 // function calls RunChild then, and nothing else.
 func IsChild() bool {
-	return len(os.Args) > 1 && (os.Args[0] == launcherName || os.Args[0] == supervisorName || os.Args[0] == cleanerName)
+	return len(os.Args) > 1 && (os.Args[0] == launcherName || os.Args[0] == SupervisorName || os.Args[0] == CleanerName)
 }
 
 // RunChild is such a part, and gives its exit status.
@@ -43,7 +43,7 @@ func RunChild() int {
 	if os.Args[0] == launcherName {
 		return launch(launcherArgs(os.Args[1:]))
 	}
-	if os.Args[0] == cleanerName {
+	if os.Args[0] == CleanerName {
 		return clean(os.Args[1:])
 	}
 	return supervise(os.Args[1:])
@@ -53,7 +53,7 @@ func RunChild() int {
 const programNice = 5
 
 // modest sets what tools are not to have, in this process and what it starts.
-// fileSize bounds each of their files, 0 does not.
+// FileSize bounds each of their files, 0 does not.
 func modest(fileSize int64) error {
 	// A core dump would fill the workspace with the memory of a program.
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
@@ -111,11 +111,11 @@ func spareThreads(n int) {
 	done.Wait()
 }
 
-// minLandlock is the first version of Landlock that lets files be moved between folders.
-const minLandlock = 2
+// MinLandlock is the first version of Landlock that lets files be moved between folders.
+const MinLandlock = 2
 
-// landlockABI is the version of Landlock that the kernel has, 0 if none. Below 2, tool processes are not confined.
-func landlockABI() int {
+// LandlockABI is the version of Landlock that the kernel has, 0 if none. Below 2, tool processes are not confined.
+func LandlockABI() int {
 	const version = 1
 	abi, _, errno := syscall.RawSyscall(sysLandlockCreateRuleset, 0, 0, version)
 	if errno != 0 {

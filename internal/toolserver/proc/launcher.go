@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strconv"
@@ -36,7 +37,7 @@ type launcher struct {
 	closed string
 	// families are those of which programs get sockets.
 	families seccomp.Families
-	// fileSize is the most that a file of theirs may have, 0 if there is no bound.
+	// FileSize is the most that a file of theirs may have, 0 if there is no bound.
 	fileSize int64
 	// self is this program.
 	self string
@@ -55,19 +56,29 @@ const (
 	launchTimeout = 5 * time.Second
 )
 
-// errLauncher says that a program may have been started or not.
-var errLauncher = errors.New("the launcher ended while it started a program")
+// ErrLauncher says that a program may have been started or not.
+var ErrLauncher = errors.New("the launcher ended while it started a program")
+
+// Confinement is what holds programs.
+type Confinement struct {
+	// State is the folder that is closed to them.
+	State string
+	// Address is the Pod's own. Programs get sockets of its family; without an address they get none of IP.
+	Address netip.Addr
+	// FileSize is the most bytes of a file, 0 if there is no bound.
+	FileSize int64
+}
 
 // newLauncher starts a launcher. One that cannot be started is tried again for each program: the server lives, and says why.
-func newLauncher(cfg Config, self string) (*launcher, error) {
+func newLauncher(log *slog.Logger, self string, hold Confinement) (*launcher, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
 	l := &launcher{
-		log: cfg.Logger, closed: cfg.State, self: self, null: null, families: programFamilies(cfg.Address), fileSize: cfg.Disk.File(),
+		log: log, closed: hold.State, self: self, null: null, families: ProgramFamilies(hold.Address), fileSize: hold.FileSize,
 	}
-	if landlockABI() < minLandlock {
+	if LandlockABI() < MinLandlock {
 		l.log.Warn("this kernel has no Landlock that is new enough: tools can reach the tool server's state")
 	}
 	if err := l.renew(); err != nil {
@@ -84,15 +95,15 @@ func (l *launcher) pid() int {
 	return l.process.Process.Pid
 }
 
-// start starts a program as a child of this process and gives its number. errLauncher says that nobody knows whether it was
+// Start starts a program as a child of this process and gives its number. errLauncher says that nobody knows whether it was
 // started.
-func (l *launcher) start(s start) (int, error) {
+func (l *launcher) start(s Start) (int, error) {
 	content, err := s.encode()
 	if err != nil {
 		return 0, err
 	}
-	fds := make([]int, 0, len(s.files))
-	for _, f := range s.files {
+	fds := make([]int, 0, len(s.Files))
+	for _, f := range s.Files {
 		if f == nil {
 			f = l.null
 		}
@@ -102,14 +113,14 @@ func (l *launcher) start(s start) (int, error) {
 		return 0, err
 	}
 	pid, err := l.order(content, fds)
-	if errors.Is(err, errLauncher) {
+	if errors.Is(err, ErrLauncher) {
 		l.log.Error("the launcher of tools was ended", "error", err)
 		l.end()
 	}
 	return pid, err
 }
 
-// ready makes sure that there is a launcher. The error says why none can be, for example because the kernel has no filter.
+// Ready makes sure that there is a launcher. The error says why none can be, for example because the kernel has no filter.
 func (l *launcher) ready() error {
 	if l.alive() {
 		return nil
@@ -145,18 +156,18 @@ func (l *launcher) control(do func(fd int)) error {
 // order tells the launcher what to start.
 func (l *launcher) order(content []byte, fds []int) (int, error) {
 	if err := l.tell(append(binary.NativeEndian.AppendUint32(nil, uint32(len(content))), content...), fds); err != nil {
-		return 0, fmt.Errorf("%w: %w", errLauncher, err)
+		return 0, fmt.Errorf("%w: %w", ErrLauncher, err)
 	}
 	answer, err := l.answer()
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errLauncher, err)
+		return 0, fmt.Errorf("%w: %w", ErrLauncher, err)
 	}
 	pid := int(binary.NativeEndian.Uint32(answer))
 	if errno := syscall.Errno(binary.NativeEndian.Uint32(answer[4:])); errno != 0 {
 		return 0, errno
 	}
-	if !isChild(pid) {
-		return 0, fmt.Errorf("%w: it has another parent", errLauncher)
+	if !IsOwnChild(pid) {
+		return 0, fmt.Errorf("%w: it has another parent", ErrLauncher)
 	}
 	return pid, nil
 }
@@ -205,13 +216,13 @@ func (l *launcher) answer() ([]byte, error) {
 // renew starts a launcher in place of one that has ended, or must.
 func (l *launcher) renew() error {
 	l.end()
-	link, theirs, err := newLink()
+	link, theirs, err := NewLink()
 	if err != nil {
 		return err
 	}
 	defer theirs.Close()
 	cmd := &exec.Cmd{
-		Path: l.self, Args: []string{launcherName, l.closed, strconv.FormatInt(l.fileSize, 10), nameOf(l.families)}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs},
+		Path: l.self, Args: []string{launcherName, l.closed, strconv.FormatInt(l.fileSize, 10), NameOf(l.families)}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := cmd.Start(); err != nil {

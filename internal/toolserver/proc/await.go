@@ -2,10 +2,11 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,7 +58,7 @@ func waitID(kind, id, flags int) (info childInfo, errno syscall.Errno) {
 }
 
 // isChild says whether the process is a child of this one.
-func isChild(pid int) bool {
+func IsOwnChild(pid int) bool {
 	_, errno := waitID(oneChild, pid, syscall.WEXITED|syscall.WNOHANG)
 	return errno == 0
 }
@@ -74,18 +75,28 @@ func isZombie(pid int) bool {
 	return errno != 0 || info.ended() // It is a child, so nothing can fail.
 }
 
-// awaitZombie returns when the child has ended, without taking its status.
+// AwaitZombie returns when the child has ended, without taking its status.
 //
 // A process that traces the child, or one of its threads, is told of its end first, and the child is no zombie of ours until that
 // process takes notice, or ends. It can also stop the child on its way to the end. One that does so when the child has ended, or was
 // killed because its time is over, is killed if it belongs to a tool: the call would never end otherwise.
-func (r *reaper) awaitZombie(pid int, over <-chan struct{}) {
+func (r *Reaper) AwaitZombie(pid int, over <-chan struct{}) {
 	end := openEnd(pid)
 	defer end.close()
 	for !isZombie(pid) {
-		if !end.wait(pid, heldTimeout) && (isClosed(over) || isState(pid, 'Z')) {
+		if !end.wait(pid, heldTimeout) && (isOver(over) || isState(pid, 'Z')) {
 			r.killTracers(pid, maxTracers)
 		}
+	}
+}
+
+// isOver reports whether a channel is closed. A nil channel never is.
+func isOver(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -121,7 +132,7 @@ func (e *endFile) close() {
 	}
 }
 
-// wait waits until something is told of the child, and gives false at the limit. It waits in the way of a network connection and
+// Wait waits until something is told of the child, and gives false at the limit. It waits in the way of a network connection and
 // so holds no thread: as long as one is held, the runtime looks at it some thousand times a second and takes the processor from the
 // program that is waited for.
 func (e *endFile) wait(pid int, limit time.Duration) bool {
@@ -162,7 +173,7 @@ func isState(pid int, state byte) bool {
 
 // killTracers kills the processes that trace another one, or one of its threads, and are below this process; and those that
 // trace them in turn. Which of them keeps what to itself cannot be told.
-func (r *reaper) killTracers(pid, most int) {
+func (r *Reaper) killTracers(pid, most int) {
 	if most == 0 {
 		return
 	}
@@ -186,10 +197,10 @@ func (r *reaper) killTracers(pid, most int) {
 }
 
 // killTracer kills a process if it belongs to a tool.
-func (r *reaper) killTracer(pid int) bool {
+func (r *Reaper) killTracer(pid int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if table, _ := r.table(); !table.below(pid, os.Getpid()) || pid == r.launch.pid() {
+	if table, _ := r.table(); !table.Below(pid, os.Getpid()) || pid == r.launch.pid() {
 		return false
 	}
 	r.log.Warn("a process that traces another one keeps its end to itself, and is killed", "pid", pid)
@@ -208,4 +219,19 @@ func statusField(file, name string) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s has no %s", file, name)
+}
+
+// AwaitExit returns when the process has ended, and kills its group when ctx ends. The process stays a zombie: as long
+// as it is one, its number cannot become that of another process or group, so kills by number meet only what is meant.
+func (r *Reaper) AwaitExit(ctx context.Context, pid int) {
+	killed := make(chan struct{})
+	end := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		_ = syscall.Kill(-pid, syscall.SIGKILL) // It fails only if the group is gone already.
+	})
+	r.AwaitZombie(pid, ctx.Done())
+	if !end() {
+		<-killed
+	}
+	_ = syscall.Kill(-pid, syscall.SIGKILL)
 }

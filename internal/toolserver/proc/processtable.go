@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 // table has the parent of every process.
 type table map[int]int
 
-// below says whether root is an ancestor of pid.
-func (t table) below(pid, root int) bool {
+// Below says whether root is an ancestor of pid.
+func (t table) Below(pid, root int) bool {
 	for hops := 0; hops <= len(t); hops++ { // The table is no snapshot, so it may hold a ring.
 		parent, ok := t[pid]
 		if !ok {
@@ -32,8 +32,8 @@ func (t table) below(pid, root int) bool {
 	return false
 }
 
-// processTable reads /proc; complete says that no process went away during that.
-func processTable() (t table, complete bool, err error) {
+// ProcessTable reads /proc; complete says that no process went away during that.
+func ProcessTable() (t table, complete bool, err error) {
 	folder, err := os.Open("/proc")
 	if err != nil {
 		return nil, false, err

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"os"
@@ -31,8 +31,8 @@ func limitProcesses() error {
 	return syscall.Setrlimit(rlimitNproc, &syscall.Rlimit{Cur: limit, Max: limit})
 }
 
-// processesLimited says whether the kernel bounds the processes of programs, as far as it can be seen from here.
-func processesLimited() bool {
+// ProcessesLimited says whether the kernel bounds the processes of programs, as far as it can be seen from here.
+func ProcessesLimited() bool {
 	if ownUsers() {
 		return true
 	}

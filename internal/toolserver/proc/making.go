@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"os"
@@ -37,13 +37,13 @@ func nameThread(name string) error {
 // supervisor, which is closed, and runs nothing but the supervisor's code. No program can pass for it: as long as the supervisor has
 // its name for this, it has collected no child, so that an only child is the one that it made itself. An orphan that became its
 // child is beside the program that the orphan comes from.
-func (r *reaper) isMade(pid int) bool {
+func (r *Reaper) isMade(pid int) bool {
 	stat, err := readStat(strconv.Itoa(pid))
 	if err != nil {
 		return false
 	}
 	parent, err := parentOf(stat)
-	if err != nil || r.own[parent] != supervisor || !hasNotExecuted(stat) {
+	if err != nil || r.own[parent] != Supervisor || !hasNotExecuted(stat) {
 		return false
 	}
 	t, _ := r.table()

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"encoding/binary"
@@ -18,13 +18,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/seccomp"
 )
 
-// start is a program that is to be started in a session of its own.
-type start struct {
-	path      string
-	args, env []string
-	dir       string
-	// files become its files from 0 on; nil is /dev/null.
-	files []*os.File
+// Start is a program that is to be started in a session of its own.
+type Start struct {
+	Path      string
+	Args, Env []string
+	Dir       string
+	// Files become its files from 0 on; nil is /dev/null.
+	Files []*os.File
 }
 
 // The launcher is told of a start by a message of two parts: launchHead, to which the files belong, and as many bytes as
@@ -36,9 +36,9 @@ const (
 )
 
 // encode puts texts that have no NUL behind each other. A text that has one cannot be given to any program.
-func (s start) encode() ([]byte, error) {
-	parts := append([]string{s.path, s.dir, strconv.Itoa(len(s.args))}, s.args...)
-	parts = append(parts, s.env...)
+func (s Start) encode() ([]byte, error) {
+	parts := append([]string{s.Path, s.Dir, strconv.Itoa(len(s.Args))}, s.Args...)
+	parts = append(parts, s.Env...)
 	for _, p := range parts {
 		if strings.ContainsRune(p, 0) {
 			return nil, syscall.EINVAL
@@ -47,22 +47,22 @@ func (s start) encode() ([]byte, error) {
 	return []byte(strings.Join(parts, "\x00")), nil
 }
 
-func decodeStart(content []byte) (start, error) {
+func decodeStart(content []byte) (Start, error) {
 	parts := strings.Split(string(content), "\x00")
 	if len(parts) < 3 {
-		return start{}, errors.New("there is too little to start")
+		return Start{}, errors.New("there is too little to start")
 	}
 	n, err := strconv.Atoi(parts[2])
 	if err != nil || n < 0 || n > len(parts)-3 {
-		return start{}, errors.New("the number of arguments is wrong")
+		return Start{}, errors.New("the number of arguments is wrong")
 	}
-	return start{path: parts[0], dir: parts[1], args: parts[3 : 3+n], env: parts[3+n:]}, nil
+	return Start{Path: parts[0], Dir: parts[1], Args: parts[3 : 3+n], Env: parts[3+n:]}, nil
 }
 
 // launcherArgs reads the arguments that follow a launcher's name. A size that cannot be read is none: the server wrote it.
 func launcherArgs(args []string) (closed string, fileSize int64, families seccomp.Families) {
 	fileSize, _ = strconv.ParseInt(args[1], 10, 64)
-	return args[0], fileSize, familiesOf(args[2:])
+	return args[0], fileSize, FamiliesOf(args[2:])
 }
 
 // launch is the launcher: it closes the state folder to itself, puts the filter of system calls on, and with that does both to all
@@ -83,12 +83,12 @@ func launch(closed string, fileSize int64, families seccomp.Families) int {
 		if _, err := syscall.Write(linkFile, answer); err != nil {
 			return 0
 		}
-		s, fds, err := receiveStart(linkFile)
+		s, fds, err := ReceiveStart(linkFile)
 		if err != nil {
 			return 0 // The server is gone, or it has given up on this process.
 		}
-		pid, err := syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{
-			Dir: s.dir, Env: s.env, Files: fds,
+		pid, err := syscall.ForkExec(s.Path, s.Args, &syscall.ProcAttr{
+			Dir: s.Dir, Env: s.Env, Files: fds,
 			Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_PARENT},
 		})
 		for _, fd := range fds {
@@ -112,7 +112,7 @@ func becomeLauncher(closed string, fileSize int64, families seccomp.Families) er
 	if err := closeMemory(); err != nil { // What is closed cannot be written by this process either.
 		return fmt.Errorf("close the launcher's memory: %w", err)
 	}
-	if abi := landlockABI(); abi >= minLandlock {
+	if abi := LandlockABI(); abi >= MinLandlock {
 		if err := confine(abi, closed); err != nil {
 			return fmt.Errorf("close the tool server's state: %w", err)
 		}
@@ -137,8 +137,8 @@ func closeTerminationLog(abi int, file string) error {
 	return nil
 }
 
-// receiveStart reads one start, and the files that come with it.
-func receiveStart(link int) (s start, fds []uintptr, err error) {
+// ReceiveStart reads one start, and the files that come with it.
+func ReceiveStart(link int) (s Start, fds []uintptr, err error) {
 	head := make([]byte, launchHead)
 	rights := make([]byte, syscall.CmsgSpace(maxFiles*4))
 	n, nRights, _, _, err := recvmsg(link, head, rights)

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"bufio"
@@ -18,22 +18,22 @@ import (
 )
 
 // makingReaper has the launcher and one supervisor.
-func makingReaper(pid int) *reaper {
+func makingReaper(pid int) *Reaper {
 	log := slog.New(slog.DiscardHandler)
-	return &reaper{log: log, own: map[int]kind{pid: supervisor}, launch: &launcher{log: log}}
+	return &Reaper{log: log, own: map[int]Kind{pid: Supervisor}, launch: &launcher{log: log}}
 }
 
 // A supervisor is stopped between the fork and the exec of its program. The child has closed memory then, and is no program that hides.
 func TestASupervisorsChildThatRunsNothingYetIsSpared(t *testing.T) {
 	runtime.LockOSThread() // Only the thread that traces may go on with it.
 	defer runtime.UnlockOSThread()
-	link, theirs, err := newLink()
+	link, theirs, err := NewLink()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer link.Close()
 	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{supervisorName, "/bin/sleep", "1000"}, ExtraFiles: []*os.File{theirs},
+		Path: "/proc/self/exe", Args: []string{SupervisorName, "/bin/sleep", "1000"}, ExtraFiles: []*os.File{theirs},
 		SysProcAttr: &syscall.SysProcAttr{Ptrace: true},
 	}
 	if err := errors.Join(cmd.Start(), theirs.Close()); err != nil {
@@ -53,11 +53,11 @@ func TestASupervisorsChildThatRunsNothingYetIsSpared(t *testing.T) {
 	}()
 	r := makingReaper(parent)
 	for range 3 { // However often it is seen.
-		if !r.spares(child) {
+		if !r.Spares(child) {
 			t.Fatal("a process that runs nothing but the supervisor's code is taken for a program")
 		}
 	}
-	if !makingReaper(child).spares(child) || r.spares(os.Getpid()) {
+	if !makingReaper(child).Spares(child) || r.Spares(os.Getpid()) {
 		t.Error("the server's own processes are mistaken")
 	}
 }
@@ -134,7 +134,7 @@ func TestNoProgramPassesForASupervisorsChild(t *testing.T) {
 			if c.other {
 				supervisor = os.Getpid()
 			}
-			if got := makingReaper(supervisor).spares(pid); got != c.want {
+			if got := makingReaper(supervisor).Spares(pid); got != c.want {
 				t.Errorf("spared: %v", got)
 			}
 		})

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"os"
@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// pause stops every program of the sandbox, so that nothing changes while look looks. If that reports so, they are killed, but for
+// Pause stops every program of the sandbox, so that nothing changes while look looks. If that reports so, they are killed, but for
 // supervisors, which end by themselves when nothing is below them; else they go on.
-func (r *reaper) pause(look func(still bool) (kill bool)) {
+func (r *Reaper) Pause(look func(still bool) (kill bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.paused = true
@@ -29,7 +29,7 @@ func (r *reaper) pause(look func(still bool) (kill bool)) {
 }
 
 // signalBelow sends a signal to all that is below the server. As process 1 that is everything, which no fork escapes.
-func (r *reaper) signalBelow(sig syscall.Signal) {
+func (r *Reaper) signalBelow(sig syscall.Signal) {
 	if os.Getpid() == 1 {
 		_ = syscall.Kill(-1, sig) // It fails only if there is nothing.
 		return
@@ -37,7 +37,7 @@ func (r *reaper) signalBelow(sig syscall.Signal) {
 	for range 2 { // As in pause.
 		t, _ := r.table()
 		for pid := range t {
-			if t.below(pid, os.Getpid()) {
+			if t.Below(pid, os.Getpid()) {
 				_ = syscall.Kill(pid, sig) // It fails only for what has just ended.
 			}
 		}
@@ -46,7 +46,7 @@ func (r *reaper) signalBelow(sig syscall.Signal) {
 
 // awaitStand waits for what was told to stop, for a short time, and reports whether it stands. A program that waits for a processor
 // stops when it has one.
-func (r *reaper) awaitStand() bool {
+func (r *Reaper) awaitStand() bool {
 	for range 10 {
 		if r.stand() {
 			return true
@@ -61,10 +61,10 @@ const stoodStates = "TtZX"
 
 // stand reports whether each thread of what is below the server is stopped, or has ended. One in a system call is not, until that ends:
 // a large write takes a second.
-func (r *reaper) stand() bool {
+func (r *Reaper) stand() bool {
 	t, complete := r.table()
 	for pid := range t {
-		if !t.below(pid, os.Getpid()) {
+		if !t.Below(pid, os.Getpid()) {
 			continue
 		}
 		tasks := strconv.Itoa(pid) + "/task"
@@ -88,19 +88,19 @@ func (r *reaper) stand() bool {
 }
 
 // programs are the processes below this one, but for the launcher and the supervisors.
-func (r *reaper) programs() (pids []int) {
+func (r *Reaper) programs() (pids []int) {
 	t, _ := r.table()
 	for pid := range t {
-		if !r.isServer(pid) && t.below(pid, os.Getpid()) {
+		if !r.isServer(pid) && t.Below(pid, os.Getpid()) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
 }
 
-// spares reports whether a process is the server's own, or is about to run a program in the server's name. It is called by what calls
+// Spares reports whether a process is the server's own, or is about to run a program in the server's name. It is called by what calls
 // pause, within that and without.
-func (r *reaper) spares(pid int) bool {
+func (r *Reaper) Spares(pid int) bool {
 	if !r.paused {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -108,4 +108,4 @@ func (r *reaper) spares(pid int) bool {
 	return r.isServer(pid) || r.isMade(pid)
 }
 
-func (r *reaper) isServer(pid int) bool { return pid == r.launch.pid() || r.own[pid] == supervisor }
+func (r *Reaper) isServer(pid int) bool { return pid == r.launch.pid() || r.own[pid] == Supervisor }

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"bytes"
@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// killLost ends the supervisors that a launcher started and did not tell of before its end, with everything below them. Else
+// KillLost ends the supervisors that a launcher started and did not tell of before its end, with everything below them. Else
 // they would live on, as nobody's, until the next call ends.
-func (r *reaper) killLost() {
+func (r *Reaper) KillLost() {
 	for _, pid := range r.adoptLost() {
-		r.killTree(pid)
+		r.KillTree(pid)
 		collected := make(chan struct{})
 		go func() {
 			defer close(collected)
-			r.awaitZombie(pid, nil)
-			r.wait(pid)
+			r.AwaitZombie(pid, nil)
+			r.Wait(pid)
 		}()
 		select {
 		case <-collected:
-		case <-time.After(stopTimeout):
+		case <-time.After(StopTimeout):
 			r.log.Error("a process that a launcher has left could not be killed", "pid", pid)
 		}
 	}
 }
 
 // adoptLost puts the children that a launcher has left on the list, as supervisors.
-func (r *reaper) adoptLost() (lost []int) {
+func (r *Reaper) adoptLost() (lost []int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	table, _ := r.table()
@@ -39,7 +39,7 @@ func (r *reaper) adoptLost() (lost []int) {
 		if _, own := r.own[pid]; own || parent != os.Getpid() || pid == r.launch.pid() || !isPart(pid) {
 			continue
 		}
-		r.own[pid] = supervisor
+		r.own[pid] = Supervisor
 		lost = append(lost, pid)
 	}
 	return lost
@@ -50,5 +50,5 @@ func (r *reaper) adoptLost() (lost []int) {
 func isPart(pid int) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	name, _, _ := bytes.Cut(line, []byte{0})
-	return err == nil && (string(name) == supervisorName || string(name) == launcherName)
+	return err == nil && (string(name) == SupervisorName || string(name) == launcherName)
 }

@@ -2,12 +2,15 @@
 
 //go:build linux
 
-package toolserver
+// Package proc starts the processes of tools, holds them, and ends them: each in a sandbox of the kernel's within the Pod's, and none of them
+// is lost from sight.
+package proc
 
 import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"sync"
 	"syscall"
@@ -28,17 +31,17 @@ const (
 	prSetChildSubreaper = 36
 )
 
-// reaper owns the processes below this one.
+// Reaper owns the processes below this one.
 //
 // Orphans, the processes whose parent ended first, become our children: as process 1 of the container by themselves,
 // otherwise because we ask for it. Nobody else collects them, and as zombies they would use up the container's limit
 // of processes. But the exit status of our own child must be left to its Wait: whoever collects a process takes its
 // status away. So an orphan is told from a child by the list of children in flight, and the list is changed under
 // the lock under which it is read: a child cannot end between its start and its entry and be taken for an orphan.
-type reaper struct {
+type Reaper struct {
 	log     *slog.Logger
 	mu      sync.Mutex
-	own     map[int]kind
+	own     map[int]Kind
 	launch  *launcher
 	signals chan os.Signal
 	// paused says that pause holds the lock; only who calls pause reads it.
@@ -49,23 +52,29 @@ type reaper struct {
 	stop, stopped chan struct{}
 }
 
-// kind is what a child in flight is.
-type kind int
+// Kind is what a child in flight is.
+type Kind int
 
 const (
 	// foreground: it is waited for, and everything below the server that is not below a supervisor is its work.
-	foreground kind = iota
+	Foreground Kind = iota
 	// supervisor: what is below it lives on between calls.
-	supervisor
+	Supervisor
 )
 
-func newReaper(log *slog.Logger, launch *launcher) (*reaper, error) {
+// NewReaper starts a launcher, and becomes the parent of what is orphaned below this process.
+func NewReaper(log *slog.Logger, self string, hold Confinement) (*Reaper, error) {
+	launch, err := newLauncher(log, self, hold)
+	if err != nil {
+		return nil, err
+	}
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
+		launch.close()
 		return nil, fmt.Errorf("become the parent of orphans: %w", errno)
 	}
-	r := &reaper{
+	r := &Reaper{
 		log:     log,
-		own:     make(map[int]kind),
+		own:     make(map[int]Kind),
 		launch:  launch,
 		signals: make(chan os.Signal, 1),
 		now:     time.Now,
@@ -77,15 +86,41 @@ func newReaper(log *slog.Logger, launch *launcher) (*reaper, error) {
 	return r, nil
 }
 
-func (r *reaper) close() {
+func (r *Reaper) Close() {
 	signal.Stop(r.signals)
 	close(r.stop)
 	<-r.stopped
 	r.launch.close()
 }
 
+// WhileHeld does something that starts and collects children of its own. The reaper looks at none meanwhile, and starts none.
+func (r *Reaper) WhileHeld(do func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	do()
+}
+
+// LauncherPID returns the number of the launcher, 0 if there is none.
+func (r *Reaper) LauncherPID() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.launch.pid()
+}
+
+// ReplaceLauncher ends the launcher and puts another process in its place. It is for tests of launchers that do not do as they must.
+func (r *Reaper) ReplaceLauncher(process *exec.Cmd, link *os.File) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.launch.end()
+	if err := process.Start(); err != nil {
+		return err
+	}
+	r.launch.process, r.launch.link = process, link
+	return nil
+}
+
 // collect collects orphans whenever a child has ended.
-func (r *reaper) collect() {
+func (r *Reaper) collect() {
 	defer close(r.stopped)
 	for {
 		select {
@@ -102,7 +137,7 @@ func (r *reaper) collect() {
 
 // collectOrphans collects the orphans that have ended. The kernel shows the first child that has; if that one is in flight,
 // the orphans behind it are for the next look, which is when it has been waited for.
-func (r *reaper) collectOrphans() {
+func (r *Reaper) collectOrphans() {
 	for range maxOrphans {
 		info, errno := waitID(anyChild, 0, syscall.WEXITED|syscall.WNOHANG)
 		pid := int(info.pid)
@@ -126,9 +161,9 @@ func (r *reaper) collectOrphans() {
 	}
 }
 
-// start starts a child. What is below a supervisor is left alone by killAll. As long as a child is in flight, its number is
+// Start starts a child. What is below a supervisor is left alone by killAll. As long as a child is in flight, its number is
 // nobody else's.
-func (r *reaper) start(s start, as kind) (int, error) {
+func (r *Reaper) Start(s Start, as Kind) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pid, err := r.launch.start(s)
@@ -138,16 +173,16 @@ func (r *reaper) start(s start, as kind) (int, error) {
 	return pid, err
 }
 
-// ready says why no program can be started, nil if one can.
-func (r *reaper) ready() error {
+// Ready says why no program can be started, nil if one can.
+func (r *Reaper) Ready() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.launch.ready()
 }
 
-// wait collects a child that has ended. The lock is held, so that its number is off the list before an orphan can get
+// Wait collects a child that has ended. The lock is held, so that its number is off the list before an orphan can get
 // the same number and be left alone for it.
-func (r *reaper) wait(pid int) (status syscall.WaitStatus) {
+func (r *Reaper) Wait(pid int) (status syscall.WaitStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
@@ -160,12 +195,12 @@ func (r *reaper) wait(pid int) (status syscall.WaitStatus) {
 	return status
 }
 
-// killAll kills every process below this one but for the children in flight, of which all but supervisors have ended
+// KillAll kills every process below this one but for the children in flight, of which all but supervisors have ended
 // already, and what is below supervisors. It returns how many are left after killTimeout.
-func (r *reaper) killAll() int { return r.kill(r.scan) }
+func (r *Reaper) KillAll() int { return r.kill(r.scan) }
 
-// killTree kills everything below a supervisor, and then the supervisor if that is what it takes.
-func (r *reaper) killTree(root int) {
+// KillTree kills everything below a supervisor, and then the supervisor if that is what it takes.
+func (r *Reaper) KillTree(root int) {
 	signal := func(sig syscall.Signal) bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -181,7 +216,7 @@ func (r *reaper) killTree(root int) {
 		}
 		table, complete := r.table()
 		for pid := range table {
-			if table.below(pid, root) {
+			if table.Below(pid, root) {
 				left = append(left, pid)
 			}
 		}
@@ -195,7 +230,7 @@ func (r *reaper) killTree(root int) {
 //
 // The time that kill waits for the lock does not count: pause holds it for as long as a count of the disk takes. And kill
 // gives up only after a second look, so that a slow first one does not leave everything alive.
-func (r *reaper) kill(find func() (left []int, complete bool)) int {
+func (r *Reaper) kill(find func() (left []int, complete bool)) int {
 	var waited time.Duration
 	began := r.now()
 	for round := 0; ; round++ {
@@ -227,7 +262,7 @@ func (r *reaper) kill(find func() (left []int, complete bool)) int {
 //
 // Where there is something to spare, everything is stopped in one go instead. What does not run does not fork, and can be
 // found at leisure. A program that gets around that costs the others their lives in the end.
-func (r *reaper) killInOneGo(find func() (left []int, complete bool), unsparing bool) {
+func (r *Reaper) killInOneGo(find func() (left []int, complete bool), unsparing bool) {
 	sparing := r.supervisors() > 0
 	if sparing && unsparing {
 		r.log.Warn("processes could not be killed by themselves: everything is killed, also what runs in the background")
@@ -250,16 +285,16 @@ func signalEach(pids []int, sig syscall.Signal) {
 	}
 }
 
-// supervised counts the supervisors.
-func (r *reaper) supervised() (n int) {
+// CountSupervised counts the supervisors.
+func (r *Reaper) CountSupervised() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.supervisors()
 }
 
-func (r *reaper) supervisors() (n int) {
+func (r *Reaper) supervisors() (n int) {
 	for _, kind := range r.own {
-		if kind == supervisor {
+		if kind == Supervisor {
 			n++
 		}
 	}
@@ -271,11 +306,11 @@ func (r *reaper) supervisors() (n int) {
 // its children may be missing.
 //
 // Zombies count as processes: one whose first thread has ended shows as a zombie while its other threads run.
-func (r *reaper) scan() (left []int, complete bool) {
+func (r *Reaper) scan() (left []int, complete bool) {
 	table, complete := r.table()
 	self := os.Getpid()
 	for pid, parent := range table {
-		if _, own := r.own[pid]; own || pid == r.launch.pid() || !table.below(pid, self) || r.spared(table, pid) {
+		if _, own := r.own[pid]; own || pid == r.launch.pid() || !table.Below(pid, self) || r.spared(table, pid) {
 			continue
 		}
 		left = append(left, pid)
@@ -286,17 +321,17 @@ func (r *reaper) scan() (left []int, complete bool) {
 	return left, complete
 }
 
-func (r *reaper) spared(t table, pid int) bool {
+func (r *Reaper) spared(t table, pid int) bool {
 	for root, kind := range r.own {
-		if kind == supervisor && t.below(pid, root) {
+		if kind == Supervisor && t.Below(pid, root) {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *reaper) table() (t table, complete bool) {
-	t, complete, err := processTable()
+func (r *Reaper) table() (t table, complete bool) {
+	t, complete, err := ProcessTable()
 	if err != nil {
 		r.log.Error("the list of processes cannot be read", "error", err)
 		return nil, false

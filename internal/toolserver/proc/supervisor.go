@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"encoding/binary"
@@ -22,8 +22,8 @@ import (
 // by a signal, after stopGrace.
 
 const (
-	// supervisorName is argument 0 of a supervisor; the program and its arguments follow.
-	supervisorName = "motor-supervisor"
+	// SupervisorName is argument 0 of a supervisor; the program and its arguments follow.
+	SupervisorName = "motor-supervisor"
 	// linkFile is the supervisor's end of the link to the server. The server writes nothing to it; its end is the
 	// server's. The supervisor writes the wait status of its program when that ends, 4 bytes, and linkOrderly when
 	// nothing is left.
@@ -85,7 +85,7 @@ func startBelow(program []string) (pid int, err error) {
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
-	if err := errors.Join(err, nameThread(supervisorName)); err != nil {
+	if err := errors.Join(err, nameThread(SupervisorName)); err != nil {
 		return 0, err
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -124,13 +124,13 @@ func killBelow() {
 }
 
 func signalBelow(sig syscall.Signal) {
-	table, _, err := processTable()
+	table, _, err := ProcessTable()
 	if err != nil {
 		return // The next look may be luckier, and the server kills by itself.
 	}
 	self := os.Getpid()
 	for pid := range table {
-		if table.below(pid, self) {
+		if table.Below(pid, self) {
 			_ = syscall.Kill(pid, sig) // It fails only for what has just ended.
 		}
 	}

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"os/exec"
@@ -44,7 +44,7 @@ func finds(cmd *exec.Cmd, times int, found func()) func() ([]int, bool) {
 func TestKillWaitsForTheLock(t *testing.T) {
 	var c clock
 	asked := make(chan struct{}, 1000)
-	r := &reaper{now: func() time.Time {
+	r := &Reaper{now: func() time.Time {
 		defer func() { asked <- struct{}{} }()
 		return c.now()
 	}}
@@ -63,7 +63,7 @@ func TestKillWaitsForTheLock(t *testing.T) {
 
 func TestKillOutlastsASlowLook(t *testing.T) {
 	var c clock
-	r := &reaper{now: c.now}
+	r := &Reaper{now: c.now}
 	if n := r.kill(finds(mortal(t), 1, func() { c.advance(2 * killTimeout) })); n != 0 {
 		t.Errorf("%d were left", n)
 	}
@@ -73,7 +73,7 @@ func TestKillOutlastsASlowLook(t *testing.T) {
 func TestKillGivesUp(t *testing.T) {
 	const nonexistent = 1 << 30
 	var c clock
-	r := &reaper{now: c.now}
+	r := &Reaper{now: c.now}
 	looks := 0
 	n := r.kill(func() ([]int, bool) {
 		looks++

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 // A cleaner is this program on its way to become one that can read and delete, and not write: what runs while the disk is full. A
 // limit of files alone would let it make files without end, and fill holes by way of memory.
 
-// cleanerName is argument 0 of a cleaner; the program and its arguments follow.
-const cleanerName = "motor-cleaner"
+// CleanerName is argument 0 of a cleaner; the program and its arguments follow.
+const CleanerName = "motor-cleaner"
 
 // clean becomes the program.
 func clean(program []string) int {
@@ -33,8 +33,8 @@ func forbidWriting() error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("limit files: %w", err)
 	}
-	abi := landlockABI()
-	if abi < minLandlock {
+	abi := LandlockABI()
+	if abi < MinLandlock {
 		return nil
 	}
 	rights := uint64(accessWriteFile | accessMakeAny)

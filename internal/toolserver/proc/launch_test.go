@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package proc
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 )
 
 func TestTerminationLogIsClosed(t *testing.T) {
-	abi := landlockABI()
-	if abi < minLandlock {
+	abi := LandlockABI()
+	if abi < MinLandlock {
 		t.Skip("this kernel has no Landlock that is new enough")
 	}
 	dir := t.TempDir()
