@@ -34,6 +34,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -60,7 +61,7 @@ var (
 // artifacts knows which files of the workspace belong to the run's result. What is in them is read when it is asked for:
 // programs may change it at any time.
 type artifacts struct {
-	w *workspace
+	w *workspace.Workspace
 	// file is the path of savedFile.
 	file string
 	// web says whether what lies in the workspace may have come in from the web.
@@ -71,7 +72,7 @@ type artifacts struct {
 	saved []string
 }
 
-func openArtifacts(w *workspace, state string, web func() bool) (*artifacts, error) {
+func openArtifacts(w *workspace.Workspace, state string, web func() bool) (*artifacts, error) {
 	a := &artifacts{w: w, file: filepath.Join(state, savedFile), web: web}
 	content, err := os.ReadFile(a.file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -146,7 +147,7 @@ func (a *artifacts) describe(ctx context.Context, local, problem string) toolapi
 	f, err := a.examine(ctx, local)
 	switch {
 	case err == nil:
-	case errors.Is(err, errLinked), errors.Is(err, errNotRegular), errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, errLinked), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, syscall.EISDIR):
 		f.Problem = toolapi.ProblemNotRegular
 	case errors.Is(err, errArtifactTooLarge):
 		f.Problem = toolapi.ProblemTooLarge
@@ -213,25 +214,25 @@ func (a *artifacts) open(local string) (*os.File, fs.FileInfo, error) {
 		if local[i] != '/' {
 			continue
 		}
-		switch info, err := a.w.root.Lstat(local[:i]); {
+		switch info, err := a.w.Root.Lstat(local[:i]); {
 		case err != nil:
 			return nil, nil, err
 		case info.Mode().Type() == fs.ModeSymlink:
 			return nil, nil, errLinked
 		}
 	}
-	named, err := a.w.root.Lstat(local)
+	named, err := a.w.Root.Lstat(local)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case named.Mode().Type() == fs.ModeSymlink:
 		return nil, nil, errLinked
 	}
-	file, info, err := a.w.openFile(local, os.O_RDONLY)
+	file, info, err := a.w.OpenFile(local, os.O_RDONLY)
 	if err != nil {
 		return nil, nil, err
 	}
-	switch named, err = a.w.root.Lstat(local); {
+	switch named, err = a.w.Root.Lstat(local); {
 	case err != nil:
 	case info.IsDir():
 		err = syscall.EISDIR
@@ -261,7 +262,7 @@ type candidate struct {
 }
 
 func (s *survey) walk(ctx context.Context) {
-	switch info, err := s.a.w.root.Lstat(toolapi.ArtifactDir); {
+	switch info, err := s.a.w.Root.Lstat(toolapi.ArtifactDir); {
 	case err != nil:
 	case info.IsDir():
 		s.folder(ctx, toolapi.ArtifactDir, 1)
@@ -271,7 +272,7 @@ func (s *survey) walk(ctx context.Context) {
 }
 
 func (s *survey) folder(ctx context.Context, local string, depth int) {
-	entries, more, err := s.a.w.readFolder(local)
+	entries, more, err := s.a.w.ReadFolder(local)
 	if err != nil || depth > maxDepth {
 		s.add(local, toolapi.ProblemUnreadable)
 		return
@@ -350,12 +351,12 @@ func (s *Server) getPart(r *request.Request, name string, has func(local string)
 	if err != nil || offset < 0 {
 		return nil, request.Bad("the offset must be a decimal number from 0")
 	}
-	local, err := s.workspace.resolve(name)
+	local, err := s.workspace.Resolve(name)
 	if err != nil {
 		return nil, request.Bad("%v", err)
 	}
 	if !has(local) {
-		return nil, request.Refuse(http.StatusNotFound, toolapi.ErrNotFound, display(name)+" does not belong to the result")
+		return nil, request.Refuse(http.StatusNotFound, toolapi.ErrNotFound, workspace.Display(name)+" does not belong to the result")
 	}
 	file, info, err := s.artifacts.open(local)
 	if err != nil {

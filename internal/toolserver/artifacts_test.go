@@ -23,6 +23,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 func sumOf(content string) string {
@@ -233,7 +234,7 @@ func TestSaveArtifact(t *testing.T) {
 
 func TestNoMoreThanSoManyFilesAreSaved(t *testing.T) {
 	t.Parallel()
-	w, err := openWorkspace(t.TempDir())
+	w, err := workspace.Open(t.TempDir())
 	ok(t, err)
 	state := t.TempDir()
 	for range 2 {
@@ -254,10 +255,10 @@ func TestNoMoreThanSoManyFilesAreSaved(t *testing.T) {
 
 func TestArtifactsSayThatTheyMayComeFromTheWeb(t *testing.T) {
 	t.Parallel()
-	w, err := openWorkspace(t.TempDir())
+	w, err := workspace.Open(t.TempDir())
 	ok(t, err)
-	ok(t, os.Mkdir(w.dir+"/artifacts", 0o755))
-	ok(t, os.WriteFile(w.dir+"/artifacts/a", nil, 0o600))
+	ok(t, os.Mkdir(w.Dir+"/artifacts", 0o755))
+	ok(t, os.WriteFile(w.Dir+"/artifacts/a", nil, 0o600))
 	a, err := openArtifacts(w, t.TempDir(), func() bool { return true })
 	ok(t, err)
 	if got := a.list(t.Context()); len(got.Files) != 1 || got.Files[0].Provenance != toolapi.ProvenanceWeb {
@@ -269,15 +270,15 @@ func TestArtifactsSayThatTheyMayComeFromTheWeb(t *testing.T) {
 func TestArtifactsWhileTheWorkspaceChanges(t *testing.T) {
 	t.Parallel()
 	const inside, beyond = "inside", "this is outside"
-	w, err := openWorkspace(t.TempDir())
+	w, err := workspace.Open(t.TempDir())
 	ok(t, err)
 	outside := t.TempDir()
 	ok(t, os.WriteFile(outside+"/f", []byte(beyond), 0o600))
-	ok(t, os.MkdirAll(w.dir+"/artifacts", 0o755))
-	ok(t, os.MkdirAll(w.dir+"/store/dir", 0o755))
-	ok(t, os.WriteFile(w.dir+"/store/dir/f", []byte(inside), 0o600))
-	ok(t, os.Symlink(outside, w.dir+"/store/link"))
-	ok(t, syscall.Mkfifo(w.dir+"/store/pipe", 0o600))
+	ok(t, os.MkdirAll(w.Dir+"/artifacts", 0o755))
+	ok(t, os.MkdirAll(w.Dir+"/store/dir", 0o755))
+	ok(t, os.WriteFile(w.Dir+"/store/dir/f", []byte(inside), 0o600))
+	ok(t, os.Symlink(outside, w.Dir+"/store/link"))
+	ok(t, syscall.Mkfifo(w.Dir+"/store/pipe", 0o600))
 	a, err := openArtifacts(w, t.TempDir(), func() bool { return false })
 	ok(t, err)
 	ctx := testContext(t)
@@ -285,14 +286,14 @@ func TestArtifactsWhileTheWorkspaceChanges(t *testing.T) {
 	done := make(chan struct{})
 	var swapping sync.WaitGroup
 	swapping.Go(func() {
-		place := w.dir + "/artifacts/x"
+		place := w.Dir + "/artifacts/x"
 		for n := 0; ; n++ {
 			select {
 			case <-done:
 				return
 			default:
 			}
-			kind := w.dir + "/store/" + []string{"dir", "link", "pipe"}[n%3]
+			kind := w.Dir + "/store/" + []string{"dir", "link", "pipe"}[n%3]
 			_ = os.Rename(kind, place)
 			_ = os.Rename(place, kind)
 		}

@@ -110,7 +110,7 @@ func (p *processes) backgroundFailure(err error) toolapi.Result {
 	var place *outputError
 	switch {
 	case errors.As(err, &place):
-		return p.workspace.fileFailure("keep the output in", place.file, place.err)
+		return p.workspace.Failure("keep the output in", place.file, place.err)
 	case errors.Is(err, errNoProgram):
 		return missing("bash")
 	}
@@ -142,7 +142,7 @@ func (p *processes) startBackground(j tool.Job, command string, env []string, li
 	}
 	if err != nil {
 		job.out.closeSpill()
-		_ = p.workspace.root.Remove(job.file) // There is nothing in it.
+		_ = p.workspace.Root.Remove(job.file) // There is nothing in it.
 		return nil, err
 	}
 	job.overdue = func() bool { return false }
@@ -172,7 +172,7 @@ func (p *processes) endedAtOnce(j tool.Job, job *backgroundJob, note string) too
 	p.background.forget(job)
 	result, notes := verdict(ending{status: job.waitStatus()}, 0)
 	notes = p.fileLimit(&result, job.waitStatus()) + notes
-	p.workspace.finishOutput(&result, job.out, &job.seen, job.file, "", notes+"[the command has ended already, nothing of it runs in the background]\n"+note+
+	finishOutput(p.workspace, &result, job.out, &job.seen, job.file, "", notes+"[the command has ended already, nothing of it runs in the background]\n"+note+
 		p.background.report(j.Limit/2, nil))
 	return result
 }

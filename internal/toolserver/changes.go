@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/changes"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -52,10 +53,10 @@ func (s *Server) getChanges(r *request.Request) (any, error) {
 	}
 	req := changes.Request{
 		Workspace: diffedFolder{s.artifacts}, Given: s.given, Holds: s.egress.holds,
-		Own: slices.Concat([]string{ownDir, toolapi.ArtifactDir}, s.artifacts.savedPaths()),
+		Own: slices.Concat([]string{workspace.OwnDir, toolapi.ArtifactDir}, s.artifacts.savedPaths()),
 	}
 	for _, name := range asked.Files {
-		if local, err := s.workspace.resolve(name); err == nil {
+		if local, err := s.workspace.Resolve(name); err == nil {
 			req.Named = append(req.Named, local)
 		}
 	}
@@ -93,11 +94,11 @@ func (e *egress) holds(text []byte) bool {
 type diffedFolder struct{ a *artifacts }
 
 // Lstat implements changes.Workspace.
-func (d diffedFolder) Lstat(path string) (fs.FileInfo, error) { return d.a.w.root.Lstat(path) }
+func (d diffedFolder) Lstat(path string) (fs.FileInfo, error) { return d.a.w.Root.Lstat(path) }
 
 // ReadFolder implements changes.Workspace.
 func (d diffedFolder) ReadFolder(path string) ([]fs.DirEntry, bool, error) {
-	return d.a.w.readFolder(path)
+	return d.a.w.ReadFolder(path)
 }
 
 // Open implements changes.Workspace. Where a folder is, or the way to the path ends, there is no such file.
@@ -108,7 +109,7 @@ func (d diffedFolder) Open(path string) (io.ReadCloser, fs.FileInfo, error) {
 		return file, info, nil
 	case errors.Is(err, errLinked):
 		err = changes.ErrLink
-	case errors.Is(err, errNotRegular):
+	case errors.Is(err, workspace.ErrNotRegular):
 		err = changes.ErrNotRegular
 	case errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR):
 		err = fs.ErrNotExist

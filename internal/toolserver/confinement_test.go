@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const secret = "the secret outside of the workspace"
@@ -55,18 +56,18 @@ func withTraps(t testing.TB, workspace string) string {
 }
 
 // openTrapped opens a workspace with traps in it, for a fuzz target.
-func openTrapped(f *testing.F) (w *workspace, outside string) {
+func openTrapped(f *testing.F) (w *workspace.Workspace, outside string) {
 	f.Helper()
 	dir := f.TempDir() + "/workspace"
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		f.Fatal(err)
 	}
 	outside = withTraps(f, dir)
-	w, err := openWorkspace(dir)
+	w, err := workspace.Open(dir)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(func() { _ = w.close() })
+	f.Cleanup(func() { _ = w.Close() })
 	return w, outside
 }
 
@@ -107,7 +108,7 @@ func TestPathsAreConfined(t *testing.T) {
 			want := func(doing, code string, r toolapi.Result) {
 				t.Helper()
 				if r.ErrorCode != code || r.OK != (code == "") || r.Output == "" {
-					t.Errorf("%s %q: code %q, want %q: %s", doing, display(test.path), r.ErrorCode, code, r.Output)
+					t.Errorf("%s %q: code %q, want %q: %s", doing, workspace.Display(test.path), r.ErrorCode, code, r.Output)
 				}
 				if strings.Contains(r.Output, secret) {
 					t.Errorf("%s %q gives the secret", doing, test.path)
@@ -180,7 +181,7 @@ func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
 	outside, stop := s.swapLinks()
 	w := s.server.workspace
 	for i := range 3000 {
-		if file, _, err := w.openFile("d/file", os.O_RDONLY); err == nil {
+		if file, _, err := w.OpenFile("d/file", os.O_RDONLY); err == nil {
 			content := make([]byte, len(secret))
 			n, _ := file.Read(content)
 			_ = file.Close()
@@ -190,10 +191,10 @@ func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
 		}
 		// The folders above a new file are made too. The way may lead out as soon as it is known that there is no such file.
 		for j := range 10 {
-			_, _ = w.prepare(fmt.Sprintf("d/new/%d-%d/file", i, j))
+			_, _ = w.Prepare(fmt.Sprintf("d/new/%d-%d/file", i, j))
 		}
 		if i%20 == 0 { // Each is synced to the disk.
-			_ = w.replace("d/file", strings.NewReader("inside"))
+			_ = w.Replace("d/file", strings.NewReader("inside"))
 		}
 	}
 	stop()
@@ -212,24 +213,24 @@ func FuzzPathIsConfined(f *testing.F) {
 	}
 	w, outside := openTrapped(f)
 	f.Fuzz(func(t *testing.T, name string) {
-		for _, name := range []string{name, w.dir + "/" + name, "good/" + name} {
-			local, err := w.resolve(name)
+		for _, name := range []string{name, w.Dir + "/" + name, "good/" + name} {
+			local, err := w.Resolve(name)
 			if err != nil {
 				continue
 			}
 			if !filepath.IsLocal(local) {
 				t.Fatalf("%q became %q", name, local)
 			}
-			file, info, err := w.openFile(local, os.O_RDONLY)
+			file, info, err := w.OpenFile(local, os.O_RDONLY)
 			if err != nil {
-				if r := w.fileFailure("read", name, err); r.ErrorCode == toolapi.CodeInternal {
+				if r := w.Failure("read", name, err); r.ErrorCode == toolapi.CodeInternal {
 					t.Fatalf("%q: %v has no code of its own", name, err)
 				}
 				continue
 			}
 			real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
 			_ = file.Close()
-			if err != nil || !within(w.dir, real) || real == outside {
+			if err != nil || !workspace.Within(w.Dir, real) || real == outside {
 				t.Fatalf("%q led to %q (%v): %v", name, real, info.Mode(), err)
 			}
 		}
@@ -240,7 +241,7 @@ func FuzzPathIsConfined(f *testing.F) {
 // whether a test sees that is a matter of luck.
 func TestWorkspaceGoesThroughItsRoot(t *testing.T) {
 	allowed := []string{"OpenRoot", "SameFile"}
-	for _, file := range []string{"workspace.go", "files.go", "fileparts.go", "patchwrite.go", "tool_edit.go", "tool_glob.go", "tool_list.go", "tool_patch.go", "tool_read.go", "tool_write.go"} {
+	for _, file := range []string{"workspace/workspace.go", "workspace/parts.go", "workspace/textfile.go", "files.go", "fileparts.go", "patchwrite.go", "tool_edit.go", "tool_glob.go", "tool_list.go", "tool_patch.go", "tool_read.go", "tool_write.go"} {
 		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

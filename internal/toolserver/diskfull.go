@@ -168,5 +168,5 @@ func (p *processes) fileLimit(result *toolapi.Result, status syscall.WaitStatus)
 		return "[" + full.Error() + "]\n"
 	}
 	return fmt.Sprintf("[a file would have grown past %d bytes, the size of the workspace %s, so the program that wrote it was ended; "+
-		"write less, and remove with rm what is no longer needed]\n", p.sizes.File(), p.workspace.dir)
+		"write less, and remove with rm what is no longer needed]\n", p.sizes.File(), p.workspace.Dir)
 }

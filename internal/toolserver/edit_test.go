@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const goSource = `package main
@@ -131,7 +132,7 @@ func TestEdit(t *testing.T) {
 			}
 		})
 	}
-	if left, err := filepath.Glob(s.workspace + "/" + tempDir + "/*"); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(s.workspace + "/" + workspace.TempDir + "/*"); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
 }

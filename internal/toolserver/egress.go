@@ -22,6 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 	// maxSystemCAs is the most that the system's certificates may have.
 	maxSystemCAs = 8 << 20
 	// bundleFile is where programs find the certificates that they trust, in the folder for temporary files.
-	bundleFile = ownDir + "/ca-bundle.pem"
+	bundleFile = workspace.OwnDir + "/ca-bundle.pem"
 	// notProxied are the hosts that programs reach without the proxy: themselves.
 	notProxied = "localhost,127.0.0.1,::1"
 )
@@ -41,7 +42,7 @@ type egress struct {
 	log *slog.Logger
 	// temp is the folder for temporary files. Access to it is as careful as to the workspace: programs can put anything
 	// there, such as a link to the state folder where a file is to be written.
-	temp *workspace
+	temp *workspace.Workspace
 	// systemCAs is the path of a file.
 	systemCAs string
 	// taint is set with the first way out.
@@ -59,14 +60,14 @@ type egress struct {
 }
 
 func newEgress(cfg Config, t *taint) (*egress, error) {
-	temp, err := openWorkspace(cfg.TempDir)
+	temp, err := workspace.Open(cfg.TempDir)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder for temporary files: %w", err)
 	}
 	return &egress{log: cfg.Logger, temp: temp, systemCAs: cfg.SystemCAs, taint: t}, nil
 }
 
-func (e *egress) close() error { return e.temp.close() }
+func (e *egress) close() error { return e.temp.Close() }
 
 // isSet says whether programs have anything of the manager's request.
 func (e *egress) isSet() bool {
@@ -96,12 +97,12 @@ func (e *egress) set(req toolapi.EgressRequest, valid func() error) error {
 	}
 	e.hidden = hide(req)
 	e.way = toolapi.EgressRequest{Proxy: req.Proxy, Token: req.Token, CA: req.CA}
-	e.env, e.bundle = environment(req, filepath.Join(e.temp.dir, bundleFile)), nil
+	e.env, e.bundle = environment(req, filepath.Join(e.temp.Dir, bundleFile)), nil
 	if req.CA != "" {
 		e.bundle = append(e.readSystemCAs(), req.CA...)
 		return nil
 	}
-	_ = e.temp.root.Remove(bundleFile) // Nothing names it any more.
+	_ = e.temp.Root.Remove(bundleFile) // Nothing names it any more.
 	return nil
 }
 
@@ -171,8 +172,8 @@ func (e *egress) variables() ([]string, error) {
 	err := e.writeBundle()
 	if err != nil {
 		// Perhaps a program put something else where the folder belongs, or closed it.
-		_ = e.temp.root.Chmod(ownDir, 0o700)
-		if err = e.temp.root.RemoveAll(ownDir); err == nil {
+		_ = e.temp.Root.Chmod(workspace.OwnDir, 0o700)
+		if err = e.temp.Root.RemoveAll(workspace.OwnDir); err == nil {
 			err = e.writeBundle()
 		}
 	}
@@ -183,19 +184,19 @@ func (e *egress) variables() ([]string, error) {
 const bundleMode = 0o444
 
 func (e *egress) intact() bool {
-	info, err := e.temp.root.Lstat(bundleFile)
+	info, err := e.temp.Root.Lstat(bundleFile)
 	if err != nil || info.Mode() != bundleMode {
 		return false
 	}
-	same, err := e.temp.holds(bundleFile, e.bundle)
+	same, err := e.temp.Holds(bundleFile, e.bundle)
 	return err == nil && same
 }
 
 func (e *egress) writeBundle() error {
-	if err := e.temp.replace(bundleFile, bytes.NewReader(e.bundle)); err != nil {
+	if err := e.temp.Replace(bundleFile, bytes.NewReader(e.bundle)); err != nil {
 		return err
 	}
-	return e.temp.root.Chmod(bundleFile, bundleMode)
+	return e.temp.Root.Chmod(bundleFile, bundleMode)
 }
 
 // checkEgress says what is wrong with a request. No error repeats a token or a value.

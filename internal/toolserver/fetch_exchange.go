@@ -24,6 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -110,15 +111,15 @@ func (o *outgoing) finish(ctx context.Context, got *reply, resp *http.Response) 
 		return o.unanswered(ctx, err)
 	case errors.Is(err, errBodyTooLarge):
 		r := o.failure(toolapi.CodeTooLarge, "%s answered %d, and its body has more than %d MiB, the most that fetch takes. Nothing of it was kept. "+
-			"Ask for a part of it with the header Range.", display(o.url.Redacted()), got.status, maxResponseBytes>>20)
+			"Ask for a part of it with the header Range.", workspace.Display(o.url.Redacted()), got.status, maxResponseBytes>>20)
 		return &r
 	case errors.Is(err, errBodyPacked):
 		r := o.failure(toolapi.CodeNetwork, "%s answered %d, and its body is not what its Content-Encoding says: it cannot be unpacked. "+
-			"Give the header Accept-Encoding: identity.", display(o.url.Redacted()), got.status)
+			"Give the header Accept-Encoding: identity.", workspace.Display(o.url.Redacted()), got.status)
 		return &r
 	}
 	r := tool.ForeignFailure(toolapi.CodeNetwork, "%s answered %d, and the connection broke while the body was read: %s.",
-		display(o.url.Redacted()), got.status, o.plainError(err))
+		workspace.Display(o.url.Redacted()), got.status, o.plainError(err))
 	r.Retryable = o.onlyReads()
 	return &r
 }
@@ -171,7 +172,7 @@ func readAtMost(r io.Reader, most int64) ([]byte, error) {
 func (o *outgoing) unanswered(ctx context.Context, err error) *toolapi.Result {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		r := o.failure(toolapi.CodeTimeout, "%s did not answer in full within %d seconds. Give it more time with timeoutSeconds (at most %d), "+
-			"or ask for less.%s", display(o.url.Redacted()), int(o.timeout.Seconds()), int(maxFetchTimeout.Seconds()), o.mayHaveHappened())
+			"or ask for less.%s", workspace.Display(o.url.Redacted()), int(o.timeout.Seconds()), int(maxFetchTimeout.Seconds()), o.mayHaveHappened())
 		r.Retryable = o.onlyReads()
 		return &r
 	}
@@ -190,7 +191,7 @@ func (o *outgoing) unanswered(ctx context.Context, err error) *toolapi.Result {
 	if !unsent {
 		warning = o.mayHaveHappened()
 	}
-	r := failure(toolapi.CodeNetwork, "%s gave no answer: %s.%s", display(o.url.Redacted()), o.plainError(err), warning)
+	r := failure(toolapi.CodeNetwork, "%s gave no answer: %s.%s", workspace.Display(o.url.Redacted()), o.plainError(err), warning)
 	// A host that cannot show who it is will not be able to in a moment.
 	r.Retryable = warning == "" && !isCertificateError(err)
 	return &r
@@ -222,7 +223,7 @@ func (o *outgoing) plainError(err error) string {
 	if inner, ok := errors.AsType[*url.Error](err); ok {
 		err = inner.Err
 	}
-	return strings.TrimSuffix(display(err.Error()), ".")
+	return strings.TrimSuffix(workspace.Display(err.Error()), ".")
 }
 
 func isCertificateError(err error) bool {
@@ -239,7 +240,7 @@ func (o *outgoing) denied(failure func(code, format string, args ...any) toolapi
 		code = toolapi.CodeNetwork // The host could not be reached, or the proxy is not ready.
 	}
 	r := failure(code, "The egress proxy answered %d (%s) to the request for %s.\n%s", status, plaintext.Bound(why, 64),
-		display(o.url.Redacted()), strings.TrimSpace(plaintext.Bound(said, maxDenialBytes)))
+		workspace.Display(o.url.Redacted()), strings.TrimSpace(plaintext.Bound(said, maxDenialBytes)))
 	r.Retryable = status == http.StatusTooManyRequests || code == toolapi.CodeNetwork
 	return &r
 }

@@ -25,6 +25,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -69,7 +70,7 @@ type outgoing struct {
 }
 
 // newOutgoing checks the arguments of a fetch, and reads the file that is to be sent.
-func (w *workspace) newOutgoing(args toolapi.FetchArgs, key string) (*outgoing, *toolapi.Result) {
+func newOutgoing(w *workspace.Workspace, args toolapi.FetchArgs, key string) (*outgoing, *toolapi.Result) {
 	out := &outgoing{method: args.Method, timeout: time.Duration(args.TimeoutSeconds) * time.Second, body: []byte(args.Body), bodyName: "the body"}
 	if out.method == "" {
 		out.method = http.MethodGet
@@ -94,11 +95,11 @@ func (w *workspace) newOutgoing(args toolapi.FetchArgs, key string) (*outgoing, 
 		return nil, invalid("%v", err)
 	}
 	if args.BodyFile != "" {
-		if out.body, err = w.readBodyFile(args.BodyFile); err != nil {
-			bad := w.fileFailure("send", args.BodyFile, err)
+		if out.body, err = readBodyFile(w, args.BodyFile); err != nil {
+			bad := w.Failure("send", args.BodyFile, err)
 			return nil, &bad
 		}
-		out.bodyName = display(args.BodyFile)
+		out.bodyName = workspace.Display(args.BodyFile)
 	}
 	out.complete(args, key)
 	return out, nil
@@ -190,12 +191,12 @@ func isOwnHeader(name string) bool {
 	return slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Proxy-")
 }
 
-func (w *workspace) readBodyFile(name string) ([]byte, error) {
-	local, err := w.resolve(name)
+func readBodyFile(w *workspace.Workspace, name string) ([]byte, error) {
+	local, err := w.Resolve(name)
 	if err != nil {
 		return nil, err
 	}
-	file, info, err := w.openFile(local, os.O_RDONLY)
+	file, info, err := w.OpenFile(local, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +207,8 @@ func (w *workspace) readBodyFile(name string) ([]byte, error) {
 	// What is read counts, and not the size that the file says it has: it may grow meanwhile.
 	content, err := io.ReadAll(io.LimitReader(file, maxBodyFileBytes+1))
 	if err == nil && len(content) > maxBodyFileBytes {
-		err = &pathError{toolapi.CodeTooLarge, fmt.Sprintf(
-			"%s has more than %d MiB, the most that one request sends. Send it in parts.", display(name), maxBodyFileBytes>>20)}
+		err = workspace.BadPath(toolapi.CodeTooLarge, fmt.Sprintf(
+			"%s has more than %d MiB, the most that one request sends. Send it in parts.", workspace.Display(name), maxBodyFileBytes>>20))
 	}
 	return content, err
 }
@@ -291,7 +292,7 @@ func (o *outgoing) redirected(resp *http.Response) (*outgoing, error) {
 		to, err = parseURL(to.String())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the address %s of the redirect cannot be used", display(location))
+		return nil, fmt.Errorf("the address %s of the redirect cannot be used", workspace.Display(location))
 	}
 	next.url, next.header = to, o.header.Clone()
 	if len(next.body) == 0 {

@@ -20,6 +20,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // large is a content of some parts and a bit, and its digest.
@@ -52,7 +53,7 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 
 func (s *sandbox) leftParts() int {
 	s.t.Helper()
-	left, err := filepath.Glob(filepath.Join(s.workspace, tempDir, "*"))
+	left, err := filepath.Glob(filepath.Join(s.workspace, workspace.TempDir, "*"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestPutFilePartsThatDoNotFit(t *testing.T) {
 	}
 	for _, path := range []string{"", ".", "..", "../x", "dir", "up/x", "pipe", "dir/file/x", ".motor/x"} {
 		_, err := putParts(ctx, c, path, content, sum, nil)
-		wantRemote(t, "path "+display(path), err, 400, toolapi.ErrBadRequest)
+		wantRemote(t, "path "+workspace.Display(path), err, 400, toolapi.ErrBadRequest)
 	}
 }
 
@@ -154,7 +155,7 @@ func TestPutFilePartsOverARestart(t *testing.T) {
 		if read > toolapi.MaxChunkBytes && !restarted {
 			restarted = true
 			// As a server does that starts.
-			if err := s.server.workspace.removeLeftovers(); err != nil {
+			if err := s.server.workspace.RemoveLeftovers(); err != nil {
 				t.Error(err)
 			}
 		}

@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // putFile puts one input file into the workspace. Once a call has started, the workspace belongs to the run: a file
@@ -31,12 +32,12 @@ func (s *Server) putFile(r *request.Request, name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	local, err := s.workspace.resolve(name)
+	local, err := s.workspace.Resolve(name)
 	if err != nil {
 		return nil, request.Bad("%v", err)
 	}
-	if local == "." || strings.HasSuffix(name, "/") || local == ownDir || strings.HasPrefix(local, ownDir+"/") {
-		return nil, request.Bad("%s cannot be an input file: it is a folder, or in the tool server's own folder %s", display(name), ownDir)
+	if local == "." || strings.HasSuffix(name, "/") || local == workspace.OwnDir || strings.HasPrefix(local, workspace.OwnDir+"/") {
+		return nil, request.Bad("%s cannot be an input file: it is a folder, or in the tool server's own folder %s", workspace.Display(name), workspace.OwnDir)
 	}
 	also, err := permissions(r)
 	if err != nil {
@@ -81,11 +82,11 @@ func permissions(r *request.Request) (fs.FileMode, error) {
 // getFile reads one small file of the workspace. It never waits, and reads what is there now: a call that runs may be
 // writing it.
 func (s *Server) getFile(name string) (any, error) {
-	local, err := s.workspace.resolve(name)
+	local, err := s.workspace.Resolve(name)
 	if err != nil {
 		return nil, request.Bad("%v", err)
 	}
-	content, err := s.workspace.readSmall(local)
+	content, err := readSmall(s.workspace, local)
 	if err != nil {
 		return nil, readError(name, err)
 	}
@@ -98,23 +99,23 @@ func readError(name string, err error) error {
 	switch {
 	case errors.As(err, &wrong):
 		return err
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, errNotRegular), errors.Is(err, errLinked):
-		return request.Refuse(http.StatusNotFound, toolapi.ErrNotFound, fmt.Sprintf("there is no regular file %s in the workspace", display(name)))
-	case escapes(err), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.EINVAL):
-		return request.Bad("%s cannot be read: %v", display(name), err)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, errLinked):
+		return request.Refuse(http.StatusNotFound, toolapi.ErrNotFound, fmt.Sprintf("there is no regular file %s in the workspace", workspace.Display(name)))
+	case workspace.Escapes(err), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.EINVAL):
+		return request.Bad("%s cannot be read: %v", workspace.Display(name), err)
 	}
-	return fmt.Errorf("read %s from the workspace: %w", display(name), err)
+	return fmt.Errorf("read %s from the workspace: %w", workspace.Display(name), err)
 }
 
 // readSmall reads a regular file of at most toolapi.MaxReadBytes.
-func (w *workspace) readSmall(local string) ([]byte, error) {
-	file, info, err := w.openFile(local, os.O_RDONLY)
+func readSmall(w *workspace.Workspace, local string) ([]byte, error) {
+	file, info, err := w.OpenFile(local, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	if info.IsDir() {
-		return nil, errNotRegular
+		return nil, workspace.ErrNotRegular
 	}
 	// The size that a file says it has, and what can be read of it, are two things: it may grow meanwhile.
 	content, err := io.ReadAll(io.LimitReader(file, toolapi.MaxReadBytes+1))
@@ -125,8 +126,8 @@ func (w *workspace) readSmall(local string) ([]byte, error) {
 }
 
 func (s *Server) place(r *request.Request, local string, content []byte, also fs.FileMode) error {
-	same, err := s.workspace.holds(local, content)
-	if err == nil && same && s.workspace.permits(local, also) {
+	same, err := s.workspace.Holds(local, content)
+	if err == nil && same && s.workspace.Permits(local, also) {
 		return nil
 	}
 	done, err := s.enterForInput(r, local)
@@ -134,7 +135,7 @@ func (s *Server) place(r *request.Request, local string, content []byte, also fs
 		return err
 	}
 	defer done()
-	if err := s.workspace.replaceAs(local, bytes.NewReader(content), also); err != nil {
+	if err := s.workspace.ReplaceAs(local, bytes.NewReader(content), also); err != nil {
 		return inputError(local, err)
 	}
 	return nil
@@ -154,7 +155,7 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 	}
 	if full := s.processes.disk.full(); full != nil {
 		done()
-		return nil, request.Refuse(http.StatusInsufficientStorage, toolapi.ErrDiskFull, display(local)+" was not put into the workspace: "+full.Error())
+		return nil, request.Refuse(http.StatusInsufficientStorage, toolapi.ErrDiskFull, workspace.Display(local)+" was not put into the workspace: "+full.Error())
 	}
 	leave, unlock := s.processes.disk.watch.Enter(), done
 	done = func() { leave(); unlock() }
@@ -162,7 +163,7 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 	switch {
 	case s.ledger.Used():
 		err = request.Refuse(http.StatusConflict, toolapi.ErrFileConflict, fmt.Sprintf(
-			"a call has started, and %s is not in the workspace with these bytes any more; nothing was changed", display(local)))
+			"a call has started, and %s is not in the workspace with these bytes any more; nothing was changed", workspace.Display(local)))
 	case s.ledger.Highest() != r.Epoch:
 		err = ledger.ErrStale
 	case !s.mcp.ran():
@@ -177,10 +178,16 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 
 // inputError tells the faults of the request from those of the sandbox.
 func inputError(local string, err error) error {
-	wrong := errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist) ||
-		errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EINVAL) || errors.Is(err, errNotRegular) || escapes(err)
-	if wrong {
-		return request.Bad("%s cannot be an input file: %v", display(local), err)
+	switch {
+	case errors.Is(err, workspace.ErrPartMissing):
+		return request.Refuse(http.StatusConflict, toolapi.ErrPartMissing, err.Error())
+	case errors.Is(err, workspace.ErrOtherFile):
+		return request.Bad("the parts of %s are not the file of that digest", workspace.Display(local))
 	}
-	return fmt.Errorf("put %s into the workspace: %w", display(local), err)
+	wrong := errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist) ||
+		errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EINVAL) || errors.Is(err, workspace.ErrNotRegular) || workspace.Escapes(err)
+	if wrong {
+		return request.Bad("%s cannot be an input file: %v", workspace.Display(local), err)
+	}
+	return fmt.Errorf("put %s into the workspace: %w", workspace.Display(local), err)
 }

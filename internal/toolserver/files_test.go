@@ -20,6 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 func TestWrite(t *testing.T) {
@@ -57,7 +58,7 @@ func TestWrite(t *testing.T) {
 	if r.ErrorCode != toolapi.CodeIsDirectory {
 		t.Errorf("a path with a slash at its end: %+v", r)
 	}
-	if left, err := filepath.Glob(s.workspace + "/" + tempDir + "/*"); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(s.workspace + "/" + workspace.TempDir + "/*"); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
 }
@@ -234,7 +235,7 @@ func TestPutFile(t *testing.T) {
 	for _, path := range []string{"", ".", "..", "../x", "/etc/x", "dir", "dir/", "up/x", "rootlink/x", "pipe", "dir/file/x", "a\x00b",
 		".motor/x", ".motor", strings.Repeat("x", 300), strings.Repeat("x/", 3000)} {
 		_, err := c.PutFile(ctx, path, []byte("x"))
-		wantRemote(t, "path "+display(path), err, 400, toolapi.ErrBadRequest)
+		wantRemote(t, "path "+workspace.Display(path), err, 400, toolapi.ErrBadRequest)
 	}
 
 	s.bash("rm largest")
@@ -318,7 +319,7 @@ func TestGetFile(t *testing.T) {
 		"a\x00b": {400, toolapi.ErrBadRequest}, strings.Repeat("x", 300): {400, toolapi.ErrBadRequest},
 	} {
 		_, err := c.GetFile(ctx, path)
-		wantRemote(t, "path "+display(path), err, want.status, want.code)
+		wantRemote(t, "path "+workspace.Display(path), err, want.status, want.code)
 	}
 	if s.server.ledger.Used() {
 		t.Error("reading a file counts as a call")

@@ -25,6 +25,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -42,7 +43,7 @@ const (
 // firstCommitSteps are the calls of git that make the workspace a repository with everything in it, also what a .gitignore names.
 var firstCommitSteps = [][]string{
 	{"init", "-q", "-b", "main", "--template="},
-	{"add", "-A", "-f", "--", ".", ":(exclude)" + ownDir, ":(exclude)" + lostAndFound},
+	{"add", "-A", "-f", "--", ".", ":(exclude)" + workspace.OwnDir, ":(exclude)" + lostAndFound},
 	{"commit", "-q", "-m", toolapi.FirstCommit},
 }
 
@@ -86,7 +87,7 @@ const (
 
 // openFirstCommit reads what a former process did. The part of a repository that it left behind is removed, unless a call was made
 // since then, which may have made it another one.
-func openFirstCommit(log *slog.Logger, state string, w *workspace, used bool) (*firstCommit, error) {
+func openFirstCommit(log *slog.Logger, state string, w *workspace.Workspace, used bool) (*firstCommit, error) {
 	f := &firstCommit{log: log, file: filepath.Join(state, firstCommitFile)}
 	content, err := os.ReadFile(f.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -110,8 +111,8 @@ func (f *firstCommit) set(state firstCommitState) error {
 }
 
 // remove removes what there is of the repository, and then the note of it.
-func (f *firstCommit) remove(w *workspace) error {
-	err := w.root.RemoveAll(gitDir)
+func (f *firstCommit) remove(w *workspace.Workspace) error {
+	err := w.Root.RemoveAll(gitDir)
 	if err == nil {
 		err = os.Remove(f.file)
 	}
@@ -122,7 +123,7 @@ func (f *firstCommit) remove(w *workspace) error {
 }
 
 // again lets the repository be made again, because another file is about to be given. No call was made.
-func (f *firstCommit) again(w *workspace) error {
+func (f *firstCommit) again(w *workspace.Workspace) error {
 	if f.state == "" {
 		return nil
 	}
@@ -249,10 +250,10 @@ func (p *processes) firstCommitEnv() ([]string, error) {
 	}
 	const who, mail, date, nothing = "motor", "motor@sandbox.invalid", "2000-01-01T00:00:00Z", "/dev/null"
 	env := []string{
-		"PATH=" + strings.Join(p.path, string(filepath.ListSeparator)), "TMPDIR=" + p.egress.temp.dir, "LANG=C.UTF-8",
+		"PATH=" + strings.Join(p.path, string(filepath.ListSeparator)), "TMPDIR=" + p.egress.temp.Dir, "LANG=C.UTF-8",
 		"HOME=" + nothing, "XDG_CONFIG_HOME=" + nothing, "GIT_CONFIG_GLOBAL=" + nothing, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1",
 		// Said so, a repository is trusted whoever owns the folder that a volume gives.
-		"GIT_DIR=" + filepath.Join(p.workspace.dir, gitDir),
+		"GIT_DIR=" + filepath.Join(p.workspace.Dir, gitDir),
 		"GIT_AUTHOR_NAME=" + who, "GIT_COMMITTER_NAME=" + who, "GIT_AUTHOR_EMAIL=" + mail, "GIT_COMMITTER_EMAIL=" + mail,
 		"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date,
 	}
@@ -274,7 +275,7 @@ func (p *processes) firstCommitStep(ctx context.Context, exe string, args, env [
 
 // committable is what a commit may still take.
 type committable struct {
-	w     *workspace
+	w     *workspace.Workspace
 	given map[string]bool
 	files int
 	size  int64
@@ -283,16 +284,16 @@ type committable struct {
 // take takes the files below a folder. The error is errNotCommitted if there is not enough, or if there is a repository already, and
 // errNotGiven if there is another file.
 func (c *committable) take(ctx context.Context, local string) error {
-	entries, more, err := c.w.readFolder(local)
+	entries, more, err := c.w.ReadFolder(local)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		name := path.Join(local, e.Name())
-		if name == ownDir || name == lostAndFound {
+		if name == workspace.OwnDir || name == lostAndFound {
 			continue
 		}
-		if c.files--; more || c.files < 0 || e.Name() == gitDir || len(name) > maxPathBytes || ctx.Err() != nil {
+		if c.files--; more || c.files < 0 || e.Name() == gitDir || len(name) > workspace.MaxPathBytes || ctx.Err() != nil {
 			return errNotCommitted
 		}
 		if e.IsDir() {
@@ -311,7 +312,7 @@ func (c *committable) takeFile(name string) error {
 	if !c.given[name] {
 		return errNotGiven
 	}
-	info, err := c.w.root.Lstat(name)
+	info, err := c.w.Root.Lstat(name)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 func (s *sandbox) give(files map[string]string) {
@@ -70,7 +71,7 @@ func TestGivenFilesAreTheFirstCommit(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	s.must("seq 100000 && git add -A && git commit -qm own && git log --oneline | wc -l")
-	if got := s.must("git show --stat --format=%s"); !strings.HasPrefix(got, "own\n") || strings.Contains(got, ownDir) {
+	if got := s.must("git show --stat --format=%s"); !strings.HasPrefix(got, "own\n") || strings.Contains(got, workspace.OwnDir) {
 		t.Errorf("%q", got)
 	}
 	// Nothing of it is shown where files are looked for, unless it is asked for.

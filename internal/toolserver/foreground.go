@@ -65,7 +65,7 @@ func (p *processes) execute(ctx context.Context, exe string, prog program, out i
 		path, args = p.self, append([]string{proc.CleanerName}, args...)
 	}
 	pid, err := p.reaper.Start(proc.Start{
-		Path: path, Args: args, Env: lastOfEach(prog.env), Dir: cmp.Or(prog.dir, p.workspace.dir),
+		Path: path, Args: args, Env: lastOfEach(prog.env), Dir: cmp.Or(prog.dir, p.workspace.Dir),
 		Files: append([]*os.File{prog.stdin, console.write, console.write}, values.files()...),
 	}, proc.Foreground)
 	console.begin(text)

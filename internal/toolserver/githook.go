@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // git in the sandbox is set up from outside of every repository, so that git commit works at once and looks for secrets in
@@ -18,7 +20,7 @@ import (
 
 const (
 	// gitSetupDir in the folder for temporary files has what follows.
-	gitSetupDir   = ownDir + "/git"
+	gitSetupDir   = workspace.OwnDir + "/git"
 	gitConfigFile = gitSetupDir + "/config"
 	gitIgnoreFile = gitSetupDir + "/ignore"
 	gitHooksDir   = gitSetupDir + "/hooks"
@@ -65,7 +67,7 @@ var gitHookNames = []string{
 
 // gitSetup keeps the files that git is told of.
 type gitSetup struct {
-	temp *workspace
+	temp *workspace.Workspace
 	// self is this program.
 	self string
 
@@ -85,7 +87,7 @@ func (g *gitSetup) variables() ([]string, error) {
 		}
 	}
 	return []string{
-		"GIT_CONFIG_SYSTEM=" + filepath.Join(g.temp.dir, gitConfigFile),
+		"GIT_CONFIG_SYSTEM=" + filepath.Join(g.temp.Dir, gitConfigFile),
 		"GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=core.hooksPath",
 		"GIT_CONFIG_VALUE_0=" + g.hooksPath(),
@@ -93,35 +95,35 @@ func (g *gitSetup) variables() ([]string, error) {
 }
 
 // hooksPath is where git looks for hooks.
-func (g *gitSetup) hooksPath() string { return filepath.Join(g.temp.dir, gitHooksDir) }
+func (g *gitSetup) hooksPath() string { return filepath.Join(g.temp.Dir, gitHooksDir) }
 
 // intact looks at the folder of the hooks and not at each of them: it runs before every program.
 func (g *gitSetup) intact() bool {
-	return g.temp.stays(gitConfigFile, g.config) && g.temp.stays(gitIgnoreFile, g.ignore) && g.temp.stays(gitHooksDir, g.hooks)
+	return g.temp.Stays(gitConfigFile, g.config) && g.temp.Stays(gitIgnoreFile, g.ignore) && g.temp.Stays(gitHooksDir, g.hooks)
 }
 
 func (g *gitSetup) write() error {
-	if err := g.temp.root.RemoveAll(gitSetupDir); err != nil {
+	if err := g.temp.Root.RemoveAll(gitSetupDir); err != nil {
 		return err
 	}
 	script := fmt.Sprintf(gitHook, shellQuoted(g.self), ScanStagedVerb)
 	for _, name := range gitHookNames {
-		if err := g.temp.put(gitHooksDir+"/"+name, script, gitHookMode); err != nil {
+		if err := g.temp.Put(gitHooksDir+"/"+name, script, gitHookMode); err != nil {
 			return err
 		}
 	}
-	err := g.temp.put(gitIgnoreFile, gitIgnore, 0o444)
+	err := g.temp.Put(gitIgnoreFile, gitIgnore, 0o444)
 	if err == nil {
-		err = g.temp.put(gitConfigFile, fmt.Sprintf(gitConfig, filepath.Join(g.temp.dir, gitIgnoreFile)), 0o444)
+		err = g.temp.Put(gitConfigFile, fmt.Sprintf(gitConfig, filepath.Join(g.temp.Dir, gitIgnoreFile)), 0o444)
 	}
 	if err == nil {
-		g.config, err = g.temp.root.Lstat(gitConfigFile)
+		g.config, err = g.temp.Root.Lstat(gitConfigFile)
 	}
 	if err == nil {
-		g.ignore, err = g.temp.root.Lstat(gitIgnoreFile)
+		g.ignore, err = g.temp.Root.Lstat(gitIgnoreFile)
 	}
 	if err == nil {
-		g.hooks, err = g.temp.root.Lstat(gitHooksDir)
+		g.hooks, err = g.temp.Root.Lstat(gitHooksDir)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/secretscan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // gitSandbox is a sandbox with a repository in its workspace.
@@ -159,7 +160,7 @@ func TestGitSetupIsKept(t *testing.T) {
 	s.must("git add k")
 	hooks := filepath.Join(s.temp, gitHooksDir)
 	for name, damage := range map[string]string{
-		"gone":        "rm -rf " + filepath.Join(s.temp, ownDir),
+		"gone":        "rm -rf " + filepath.Join(s.temp, workspace.OwnDir),
 		"all gone":    "rm -rf $TMPDIR/* $TMPDIR/.[!.]*",
 		"one gone":    "rm -f " + hooks + "/pre-commit",
 		"a link":      "rm -rf " + hooks + " && ln -s /etc " + hooks,

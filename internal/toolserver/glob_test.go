@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 func TestGlob(t *testing.T) {
@@ -125,13 +126,13 @@ func TestGlobIsBounded(t *testing.T) {
 	if r := s.runCall(call); !r.OK || len(r.Output) > 500 || !strings.Contains(r.Output, "of 1005 are listed") {
 		t.Errorf("%d: %s", len(r.Output), r.Output)
 	}
-	for i := range maxFolderEntries + 1 {
+	for i := range workspace.MaxFolderEntries + 1 {
 		s.write(fmt.Sprintf("huge/%05d", i), "")
 	}
 	if r := s.run(toolapi.ToolGlob, toolapi.GlobArgs{Pattern: "huge/x*"}); !strings.HasPrefix(r.Output, "[nothing matches]\n[not everything was looked at") {
 		t.Errorf("%+v", r)
 	}
-	g, err := s.server.workspace.newGlobber(toolapi.GlobArgs{Pattern: "**"})
+	g, err := fileTools{s.server.workspace}.newGlobber(toolapi.GlobArgs{Pattern: "**"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func TestGlobIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := s.server.workspace.globTool(ended, tool.Job{Args: args, Limit: 1000}); r.ErrorCode != toolapi.CodeCancelled {
+	if r := (fileTools{s.server.workspace}).globTool(ended, tool.Job{Args: args, Limit: 1000}); r.ErrorCode != toolapi.CodeCancelled {
 		t.Errorf("%+v", r)
 	}
 }
@@ -159,9 +160,9 @@ func FuzzGlob(f *testing.F) {
 	}
 	w, _ := openTrapped(f)
 	f.Fuzz(func(t *testing.T, pattern, path string) {
-		g, err := w.newGlobber(toolapi.GlobArgs{Pattern: pattern, Path: path})
+		g, err := fileTools{w}.newGlobber(toolapi.GlobArgs{Pattern: pattern, Path: path})
 		if err != nil {
-			if r := w.fileFailure("search", path, err); r.ErrorCode == toolapi.CodeInternal {
+			if r := w.Failure("search", path, err); r.ErrorCode == toolapi.CodeInternal {
 				t.Fatalf("%q in %q: %v has no code of its own", pattern, path, err)
 			}
 			return
@@ -174,7 +175,7 @@ func FuzzGlob(f *testing.F) {
 			if !filepath.IsLocal(local) || strings.Contains(local, "secret") {
 				t.Fatalf("%q in %q gives %q", pattern, path, found.path)
 			}
-			if _, err := w.root.Lstat(local); err != nil {
+			if _, err := w.Root.Lstat(local); err != nil {
 				t.Fatalf("%q in %q gives %q: %v", pattern, path, found.path, err)
 			}
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 func TestConfigIsChecked(t *testing.T) {
@@ -147,8 +148,8 @@ func TestLargestArguments(t *testing.T) {
 
 func TestRequestThatPanicsIsAnError(t *testing.T) {
 	s := newSandbox(t)
-	s.server.workspace.root = nil // Whatever goes wrong inside.
-	defer func() { s.server.workspace.root, _ = os.OpenRoot(s.workspace) }()
+	s.server.workspace.Root = nil // Whatever goes wrong inside.
+	defer func() { s.server.workspace.Root, _ = os.OpenRoot(s.workspace) }()
 	status, e := s.raw("PUT", "/v1/files/x", "1", []byte("x"))
 	if status != 500 || e.Code != toolapi.ErrInternal {
 		t.Errorf("%d %+v", status, e)
@@ -171,7 +172,7 @@ func TestEscapeIsRecognised(t *testing.T) {
 	}
 	defer root.Close()
 	_, openErr := root.Open("../x")
-	if !escapes(openErr) || !escapes(root.Rename("a", "../x")) || !escapes(root.MkdirAll("../x", 0o755)) || escapes(errors.New("x")) || escapes(nil) {
+	if !workspace.Escapes(openErr) || !workspace.Escapes(root.Rename("a", "../x")) || !workspace.Escapes(root.MkdirAll("../x", 0o755)) || workspace.Escapes(errors.New("x")) || workspace.Escapes(nil) {
 		t.Errorf("%v", openErr)
 	}
 }

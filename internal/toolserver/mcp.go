@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -37,7 +38,7 @@ const (
 // belongs to a stranger, and one that is a program runs beside whatever a model had written.
 type mcpServers struct {
 	log       *slog.Logger
-	workspace *workspace
+	workspace *workspace.Workspace
 	processes *processes
 	egress    *egress
 	// taint is set with the first server.

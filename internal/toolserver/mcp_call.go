@@ -131,7 +131,7 @@ func (m *mcpServers) result(j tool.Job, res *mcp.CallToolResult) toolapi.Result 
 	writeContent(text, res)
 	_ = text.Close() // A collector does not fail.
 	var result toolapi.Result
-	m.processes.workspace.finishOutput(&result, out, &text.Seen, file, "", "")
+	finishOutput(m.processes.workspace, &result, out, &text.Seen, file, "", "")
 	result.OK = !res.IsError
 	if res.IsError {
 		result.ErrorCode = toolapi.CodeMCPError

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // What the program of an MCP server commits is looked through as what bash commits.
@@ -29,7 +31,7 @@ func TestMCPProgramCommits(t *testing.T) {
 	refused("at first")
 	before := marked(t, mcpMark)
 	// The program was started before the files went, and no call of bash puts them back.
-	if r := s.mcp("run", "rm -rf "+filepath.Join(s.temp, ownDir)); r.Output != "[<nil>]\n" {
+	if r := s.mcp("run", "rm -rf "+filepath.Join(s.temp, workspace.OwnDir)); r.Output != "[<nil>]\n" {
 		t.Fatalf("%+v", r)
 	}
 	refused("when the hooks were removed")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 func (s *sandbox) oneshot(language, source string, ms int32) (toolapi.Result, toolapi.OneshotResult) {
@@ -96,7 +97,7 @@ func TestOneshot(t *testing.T) {
 			}
 		})
 	}
-	for _, dir := range []string{s.temp + "/" + ownDir, s.workspace + "/" + codeDir} {
+	for _, dir := range []string{s.temp + "/" + workspace.OwnDir, s.workspace + "/" + workspace.CodeDir} {
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("left in %s: %v %v", dir, left, err)
 		}

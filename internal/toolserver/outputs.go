@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 // outputs is the folder with the outputs of calls. It lies in the workspace, and counts for its size. What is written there has no
 // value in it that the programs were given.
 type outputs struct {
-	*workspace
+	*workspace.Workspace
 	egress *egress
 	// full says why nothing may be written, nil if that is not so.
 	full func() error
@@ -108,7 +109,7 @@ func (o *outputs) create(local string, live bool) (*outputFile, error) {
 	if err := o.prune(maxOutputsBytes-maxSpillBytes, maxOutputs-1); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	file, err := o.createAs(local, outputMode)
+	file, err := o.CreateAs(local, outputMode)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +149,7 @@ func (f *outputFile) Close() error {
 
 // prune removes the oldest outputs until the rest has at most the given number of bytes in that many files. The mutex is held.
 func (o *outputs) prune(most int64, files int) error {
-	entries, _, err := o.readFolder(toolapi.OutputDir)
+	entries, _, err := o.ReadFolder(toolapi.OutputDir)
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func (o *outputs) prune(most int64, files int) error {
 	for _, e := range entries {
 		// What is not a file was put there by a program, and is its own affair. The entry's own Info would look it up by
 		// the folder's path, which may lead elsewhere by now.
-		if info, err := o.root.Lstat(path.Join(toolapi.OutputDir, e.Name())); err == nil && info.Mode().IsRegular() && !o.open[e.Name()] {
+		if info, err := o.Root.Lstat(path.Join(toolapi.OutputDir, e.Name())); err == nil && info.Mode().IsRegular() && !o.open[e.Name()] {
 			all = append(all, info)
 			total += info.Size()
 		}
@@ -167,7 +168,7 @@ func (o *outputs) prune(most int64, files int) error {
 		if total <= most && len(all)-i <= files {
 			break
 		}
-		if err := o.root.Remove(path.Join(toolapi.OutputDir, f.Name())); err != nil {
+		if err := o.Root.Remove(path.Join(toolapi.OutputDir, f.Name())); err != nil {
 			return err
 		}
 		total -= f.Size()
@@ -186,7 +187,7 @@ func (o *outputs) keep(id string, result *toolapi.Result, limit int) {
 	if err == nil {
 		_, err = io.WriteString(file, result.Output)
 		if err = errors.Join(err, file.Close()); err != nil {
-			_ = o.root.Remove(local) // A part of it only takes the space that is missing.
+			_ = o.Root.Remove(local) // A part of it only takes the space that is missing.
 		}
 	}
 	switch {

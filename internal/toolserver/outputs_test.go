@@ -185,7 +185,7 @@ func TestOldOutputsMakeRoomByNumber(t *testing.T) {
 
 func TestFullWorkspaceKeepsNoOutput(t *testing.T) {
 	s := newSandbox(t)
-	all := &outputs{workspace: s.server.workspace, egress: s.server.egress, full: func() error { return syscall.ENOSPC }}
+	all := &outputs{Workspace: s.server.workspace, egress: s.server.egress, full: func() error { return syscall.ENOSPC }}
 	long := toolapi.Result{OK: true, Output: strings.Repeat("x", 500)}
 	all.keep("full", &long, 1000)
 	if long.KeptFile != "" || !strings.HasSuffix(long.Output, "x\n"+notKept) || isFile(s.workspace+"/"+toolapi.OutputPath("full")) {

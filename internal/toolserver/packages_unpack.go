@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // UnpackVerb is the argument with which this program is to be Unpack.
@@ -235,7 +236,7 @@ func (u *unpacker) link() error {
 		}
 	}
 	for name, to := range u.links {
-		if _, err := u.to.Stat(name); err != nil && escapes(err) {
+		if _, err := u.to.Stat(name); err != nil && workspace.Escapes(err) {
 			return fmt.Errorf("the archive has a link %q to %q, which leads out of it", name, to)
 		}
 	}

@@ -310,7 +310,7 @@ func TestChangesAreUndone(t *testing.T) {
 	want := tree(t, s.workspace)
 	w := s.server.workspace
 	read := func(local string) fs.FileInfo {
-		_, info, err := w.readText(local, local)
+		_, info, err := w.ReadText(local, local)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +329,7 @@ func TestChangesAreUndone(t *testing.T) {
 		{local: "x/w", there: true, content: "new", mode: 0o644},
 		{local: "empty", before: gone, there: true, content: "changed", mode: 0o644},
 	}}
-	c.make(w)
+	c.make(fileTools{w})
 	r := patchResult([]*patchChange{c})
 	if r.OK || r.ErrorCode != toolapi.CodeNoMatch || !r.Retryable || !strings.Contains(r.Output, "empty was changed while the patch was applied") || !strings.Contains(r.Output, "nothing was changed") {
 		t.Errorf("%+v", r)

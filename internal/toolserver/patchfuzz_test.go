@@ -15,6 +15,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // FuzzPatch: whatever the patch, nothing outside of the workspace changes, and a patch that is refused as a whole changes
@@ -45,7 +46,7 @@ func FuzzPatch(f *testing.F) {
 	fresh := files{"f": "one\ntwo\nthree\n", "crlf": "a\r\nb\r\n", "dir/file": "inside\n"}
 	f.Fuzz(func(t *testing.T, patch string) {
 		for name, content := range fresh {
-			if err := w.replace(name, strings.NewReader(content)); err != nil {
+			if err := w.Replace(name, strings.NewReader(content)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -54,7 +55,7 @@ func FuzzPatch(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := w.patchTool(context.Background(), tool.Job{Args: args, Limit: toolapi.MaxOutputBytes})
+		r := fileTools{w}.patchTool(context.Background(), tool.Job{Args: args, Limit: toolapi.MaxOutputBytes})
 		after := tree(t, base)
 		inPart := strings.HasPrefix(r.Output, "A part of the patch is applied:\n")
 		if !r.OK && (r.ErrorCode == "" || r.ErrorCode == toolapi.CodeInternal || !inPart && !maps.Equal(before, after)) {
@@ -66,17 +67,17 @@ func FuzzPatch(f *testing.F) {
 		if !maps.Equal(before, after) {
 			t.Fatalf("%q: something outside of the workspace was changed: %q, %q", patch, before, after)
 		}
-		if left, err := os.ReadDir(filepath.Join(base, "workspace", tempDir)); err != nil || len(left) > 0 {
+		if left, err := os.ReadDir(filepath.Join(base, "workspace", workspace.TempDir)); err != nil || len(left) > 0 {
 			t.Fatalf("%q: temporary files are left: %v, %v", patch, left, err)
 		}
-		clearMade(t, w.dir)
+		clearMade(t, w.Dir)
 	})
 }
 
 // clearMade removes what patches made in the folder.
 func clearMade(t *testing.T, dir string) {
 	t.Helper()
-	keep := map[string]bool{"dir": true, "f": true, "crlf": true, ownDir: true}
+	keep := map[string]bool{"dir": true, "f": true, "crlf": true, workspace.OwnDir: true}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -107,12 +108,12 @@ func TestSwappedLinkDoesNotLeadChangesOut(t *testing.T) {
 		}
 	}
 	for range 100 {
-		do(w.editTool, toolapi.EditArgs{Path: "d/file", OldText: "s", NewText: "S"})
-		do(w.editTool, toolapi.EditArgs{Path: "d/file", OldText: "S", NewText: "s"})
-		do(w.patchTool, toolapi.PatchArgs{Patch: "--- a/d/file\n+++ b/d/file\n@@ -1 +1 @@\n-inside\n+changed\n"})
-		do(w.patchTool, toolapi.PatchArgs{Patch: "--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+new\n--- a/d/file\n+++ /dev/null\n@@ -1 +0,0 @@\n-changed\n"})
-		do(w.patchTool, toolapi.PatchArgs{Patch: "diff --git a/d/new b/d/file\nrename from d/new\nrename to d/file\n--- a/d/new\n+++ b/d/file\n@@ -1 +1 @@\n-new\n+inside\n"})
-		do(w.globTool, toolapi.GlobArgs{Pattern: "d/*"})
+		do(fileTools{w}.editTool, toolapi.EditArgs{Path: "d/file", OldText: "s", NewText: "S"})
+		do(fileTools{w}.editTool, toolapi.EditArgs{Path: "d/file", OldText: "S", NewText: "s"})
+		do(fileTools{w}.patchTool, toolapi.PatchArgs{Patch: "--- a/d/file\n+++ b/d/file\n@@ -1 +1 @@\n-inside\n+changed\n"})
+		do(fileTools{w}.patchTool, toolapi.PatchArgs{Patch: "--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+new\n--- a/d/file\n+++ /dev/null\n@@ -1 +0,0 @@\n-changed\n"})
+		do(fileTools{w}.patchTool, toolapi.PatchArgs{Patch: "diff --git a/d/new b/d/file\nrename from d/new\nrename to d/file\n--- a/d/new\n+++ b/d/file\n@@ -1 +1 @@\n-new\n+inside\n"})
+		do(fileTools{w}.globTool, toolapi.GlobArgs{Pattern: "d/*"})
 	}
 	stop()
 	if got := tree(t, outside); len(got) != 1 || got["file"] != secret {

@@ -15,11 +15,12 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/patch"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // patching is the work on one patch.
 type patching struct {
-	w     *workspace
+	w     fileTools
 	bytes int
 	// known are the files that fit so far: one file cannot be changed by two names.
 	known []*patchedFile
@@ -52,7 +53,7 @@ type patchedFile struct {
 func (p *patching) plan(ctx context.Context, parts []*patch.File) ([]*patchChange, error) {
 	changes, named := p.together(parts)
 	if named > maxPatchedFiles {
-		return nil, &pathError{toolapi.CodeTooLarge, fmt.Sprintf("A patch may change %d files, and this one names %d. Nothing was changed. Make several patches.", maxPatchedFiles, named)}
+		return nil, workspace.BadPath(toolapi.CodeTooLarge, fmt.Sprintf("A patch may change %d files, and this one names %d. Nothing was changed. Make several patches.", maxPatchedFiles, named))
 	}
 	for _, c := range changes {
 		before := p.bytes
@@ -89,7 +90,7 @@ func (p *patching) together(parts []*patch.File) (changes []*patchChange, named 
 	for i, part := range parts {
 		leader[i] = i
 		for _, name := range []string{part.From, part.To} {
-			local, err := p.w.resolve(name)
+			local, err := p.w.Resolve(name)
 			if err != nil {
 				continue
 			}
@@ -116,7 +117,7 @@ func (p *patching) together(parts []*patch.File) (changes []*patchChange, named 
 
 // file gives the file with the name of a patch.
 func (p *patching) file(c *patchChange, name string) (*patchedFile, error) {
-	local, err := p.w.resolve(name)
+	local, err := p.w.Resolve(name)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (p *patching) file(c *patchChange, name string) (*patchedFile, error) {
 		return nil, syscall.EISDIR
 	}
 	f := &patchedFile{local: local, mode: newFileMode}
-	f.old, f.before, err = p.w.readText(local, name)
+	f.old, f.before, err = p.w.ReadText(local, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -137,8 +138,8 @@ func (p *patching) file(c *patchChange, name string) (*patchedFile, error) {
 	for _, others := range [][]*patchedFile{p.known, c.order} {
 		for _, other := range others {
 			if f.there && other.before != nil && os.SameFile(f.before, other.before) {
-				return nil, &pathError{toolapi.CodeInvalidArguments, fmt.Sprintf(
-					"%s and %s are the same file by a link. Give it one name in the patch.", display(local), display(other.local))}
+				return nil, workspace.BadPath(toolapi.CodeInvalidArguments, fmt.Sprintf(
+					"%s and %s are the same file by a link. Give it one name in the patch.", workspace.Display(local), workspace.Display(other.local)))
 			}
 		}
 	}
@@ -172,7 +173,7 @@ func (p *patching) apply(ctx context.Context, c *patchChange, part *patch.File) 
 	case to == nil && content != "":
 		return unfit("it removes the file, but not all of the lines that the file has. Read it and give all of them, or remove the file in another way (rm).")
 	case len(content) > toolapi.MaxFileBytes:
-		return &pathError{toolapi.CodeTooLarge, fmt.Sprintf("%s would have %d bytes and may have %d.", display(part.Name()), len(content), toolapi.MaxFileBytes)}
+		return workspace.BadPath(toolapi.CodeTooLarge, fmt.Sprintf("%s would have %d bytes and may have %d.", workspace.Display(part.Name()), len(content), toolapi.MaxFileBytes))
 	}
 	c.tell(part, from, to, notes)
 	if from != nil && from != to && !part.Copied {
@@ -208,7 +209,7 @@ func (p *patching) sides(c *patchChange, part *patch.File) (from, to *patchedFil
 	case from != nil && !from.there:
 		return nil, nil, fs.ErrNotExist
 	case to != nil && to != from && to.there && !part.Replaces:
-		return nil, nil, unfit("it makes the file " + display(to.local) + ", which there is already. Change that file, or remove it before.")
+		return nil, nil, unfit("it makes the file " + workspace.Display(to.local) + ", which there is already. Change that file, or remove it before.")
 	}
 	return from, to, nil
 }
@@ -275,7 +276,7 @@ func (c *patchChange) names() []string {
 		for _, name := range []string{part.From, part.To} {
 			if name != "" && !seen[name] {
 				seen[name] = true
-				names = append(names, display(name))
+				names = append(names, workspace.Display(name))
 			}
 		}
 	}

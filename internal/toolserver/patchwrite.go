@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // fileChange is what becomes of one file.
@@ -42,9 +44,9 @@ func (e *changeError) Unwrap() error { return e.err }
 
 // changeAll makes all of the changes, in their order, or none. Everything that takes space is written before the first file
 // changes; what was there is kept until the last one did.
-func (w *workspace) changeAll(changes []fileChange) error {
-	if err := w.root.MkdirAll(tempDir, 0o755); err != nil {
-		return &changeError{local: tempDir, err: err}
+func (w fileTools) changeAll(changes []fileChange) error {
+	if err := w.Root.MkdirAll(workspace.TempDir, 0o755); err != nil {
+		return &changeError{local: workspace.TempDir, err: err}
 	}
 	c := changer{w: w}
 	defer c.clear()
@@ -53,7 +55,7 @@ func (w *workspace) changeAll(changes []fileChange) error {
 		if !change.there {
 			continue
 		}
-		temp, err := w.stage(strings.NewReader(change.content), change.mode)
+		temp, err := w.Stage(strings.NewReader(change.content), change.mode)
 		if err != nil {
 			return &changeError{local: change.local, err: err}
 		}
@@ -63,7 +65,7 @@ func (w *workspace) changeAll(changes []fileChange) error {
 	for i, change := range changes {
 		err := c.make(change, staged[i])
 		if err == nil {
-			err = w.syncFolder(path.Dir(change.local))
+			err = w.SyncFolder(path.Dir(change.local))
 		}
 		if err != nil {
 			return &changeError{local: change.local, err: err, notUndone: c.undoAll()}
@@ -74,7 +76,7 @@ func (w *workspace) changeAll(changes []fileChange) error {
 
 // changer makes changes and can undo them.
 type changer struct {
-	w     *workspace
+	w     fileTools
 	temps []string // files to remove in the end, if they are still there
 	undo  []undo
 }
@@ -88,7 +90,7 @@ type undo struct {
 // clear removes what is not needed any more. What cannot be removed goes at the next start of the server.
 func (c *changer) clear() {
 	for _, temp := range c.temps {
-		_ = c.w.root.Remove(temp)
+		_ = c.w.Root.Remove(temp)
 	}
 }
 
@@ -114,30 +116,30 @@ func (c *changer) make(change fileChange, staged string) error {
 		if err := c.folders(path.Dir(change.local)); err != nil {
 			return err
 		}
-		if err := c.w.root.Rename(staged, change.local); err != nil {
+		if err := c.w.Root.Rename(staged, change.local); err != nil {
 			return err
 		}
-		c.undo = append(c.undo, undo{change.local, func() error { return c.w.root.Remove(change.local) }})
+		c.undo = append(c.undo, undo{change.local, func() error { return c.w.Root.Remove(change.local) }})
 		return nil
 	}
-	kept := path.Join(tempDir, rand.Text())
+	kept := path.Join(workspace.TempDir, rand.Text())
 	// A second name for the old content lets the new one take its place in one step. There are file systems without.
-	if !change.there || c.w.root.Link(change.local, kept) != nil {
-		if err := c.w.root.Rename(change.local, kept); err != nil {
+	if !change.there || c.w.Root.Link(change.local, kept) != nil {
+		if err := c.w.Root.Rename(change.local, kept); err != nil {
 			return err
 		}
 	}
-	c.undo = append(c.undo, undo{change.local, func() error { return c.w.root.Rename(kept, change.local) }})
+	c.undo = append(c.undo, undo{change.local, func() error { return c.w.Root.Rename(kept, change.local) }})
 	c.temps = append(c.temps, kept)
 	if change.there {
-		return c.w.root.Rename(staged, change.local)
+		return c.w.Root.Rename(staged, change.local)
 	}
 	return nil
 }
 
 // unchanged says whether a file is still the one that was read.
-func (w *workspace) unchanged(change fileChange) error {
-	info, err := w.root.Lstat(change.local)
+func (w fileTools) unchanged(change fileChange) error {
+	info, err := w.Root.Lstat(change.local)
 	switch {
 	case change.before == nil && errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -153,17 +155,17 @@ func (w *workspace) unchanged(change fileChange) error {
 func (c *changer) folders(local string) error {
 	var missing []string
 	for dir := local; dir != "."; dir = path.Dir(dir) {
-		if _, err := c.w.root.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := c.w.Root.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 		missing = append(missing, dir)
 	}
 	for _, dir := range slices.Backward(missing) {
-		if err := c.w.root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := c.w.Root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 		c.undo = append(c.undo, undo{dir, func() error {
-			err := c.w.root.Remove(dir)
+			err := c.w.Root.Remove(dir)
 			if errors.Is(err, syscall.ENOTEMPTY) {
 				return nil // A program put something into it meanwhile.
 			}

@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 func TestBash(t *testing.T) {
@@ -99,7 +100,7 @@ func TestCode(t *testing.T) {
 			}
 		})
 	}
-	if left, err := os.ReadDir(s.workspace + "/" + codeDir); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(s.workspace + "/" + workspace.CodeDir); err != nil || len(left) > 0 {
 		t.Errorf("programs are left: %v %v", left, err)
 	}
 }

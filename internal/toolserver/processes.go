@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 
 // processes starts the programs of the process tools. One runs at a time, and nothing that it started outlives it.
 type processes struct {
-	workspace *workspace
+	workspace *workspace.Workspace
 	log       *slog.Logger
 	egress    *egress
 	outputs   *outputs
@@ -54,7 +55,7 @@ type processes struct {
 	python *pythonSetup
 }
 
-func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
+func newProcesses(cfg Config, ws *workspace.Workspace, way *egress) (*processes, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -73,14 +74,14 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 		sizes:       cfg.Disk,
 		self:        self,
 		git:         &gitSetup{temp: way.temp, self: self},
-		python:      &pythonSetup{temp: way.temp, packages: pythonPackages(cfg.Packages), workspace: ws.dir},
+		python:      &pythonSetup{temp: way.temp, packages: pythonPackages(cfg.Packages), workspace: ws.Dir},
 		lane:        make(chan struct{}, 1),
 		supervisors: supervisors{all: make(map[*supervised]bool)},
 		background:  background{look: backgroundLook},
 		// Nothing of the server's own environment: what the Pod is told is not for the programs in it.
 		env: withPackages([]string{
 			"PATH=" + cfg.SearchPath,
-			"HOME=" + ws.dir,
+			"HOME=" + ws.Dir,
 			"TMPDIR=" + cfg.TempDir,
 			"LANG=C.UTF-8",
 			"TERM=dumb",
@@ -88,11 +89,11 @@ func newProcesses(cfg Config, ws *workspace, way *egress) (*processes, error) {
 			"PYTHONUNBUFFERED=1",
 			"PYTHONDONTWRITEBYTECODE=1",
 			// Programs of the code tool import the modules that lie in the workspace.
-			"PYTHONPATH=" + ws.dir,
+			"PYTHONPATH=" + ws.Dir,
 		}, cfg.Packages, cfg.SearchPath),
 	}
 	p.disk = newDiskGuard(cfg.Logger, cfg, p)
-	p.outputs = &outputs{workspace: ws, egress: way, full: p.disk.full, open: map[string]bool{}}
+	p.outputs = &outputs{Workspace: ws, egress: way, full: p.disk.full, open: map[string]bool{}}
 	return p, nil
 }
 
@@ -133,7 +134,7 @@ func (p *processes) environment(j tool.Job) (env []string, note string) {
 	if err != nil {
 		p.log.Error("the certificates for the programs cannot be written", "id", j.ID, "error", err)
 		note = fmt.Sprintf("[https cannot work: the certificates could not be written to %s; make room in the folder for temporary files]\n",
-			filepath.Join(p.egress.temp.dir, bundleFile))
+			filepath.Join(p.egress.temp.Dir, bundleFile))
 	}
 	forGit, err := p.git.variables()
 	if err != nil {
@@ -143,7 +144,7 @@ func (p *processes) environment(j tool.Job) (env []string, note string) {
 	if err != nil {
 		p.log.Error("Python finds no packages", "id", j.ID, "error", err)
 		note += fmt.Sprintf("[python finds no packages: files could not be written to %s; make room in the folder for temporary files]\n",
-			filepath.Join(p.egress.temp.dir, pythonSetupDir))
+			filepath.Join(p.egress.temp.Dir, pythonSetupDir))
 	}
 	env = slices.Concat(p.env, forGit, forPython, more)
 	if j.Key != "" {
@@ -183,16 +184,16 @@ func (p *processes) run(ctx context.Context, j tool.Job, prog program) toolapi.R
 	}
 	last, _ := end.told.last()
 	value := valueBlock(last, max(j.Limit/2, j.Limit-int(min(out.total, int64(j.Limit)))-len(notes)-1))
-	p.workspace.finishOutput(&result, out, &end.seen, file, value, notes)
+	finishOutput(p.workspace, &result, out, &end.seen, file, value, notes)
 	return result
 }
 
 // finishOutput makes the output of a result of what was collected, of a value, and of notes.
-func (w *workspace) finishOutput(result *toolapi.Result, out *collector, seen *plaintext.Seen, file, value, notes string) {
+func finishOutput(w *workspace.Workspace, result *toolapi.Result, out *collector, seen *plaintext.Seen, file, value, notes string) {
 	if seen.IsBinary() {
 		out.closeSpill()
 		if out.spill != nil {
-			_ = w.root.Remove(file) // It is the output with everything replaced that is no text.
+			_ = w.Root.Remove(file) // It is the output with everything replaced that is no text.
 		}
 		result.SetParts(value, seen.Describe()+notes)
 		return
@@ -202,7 +203,7 @@ func (w *workspace) finishOutput(result *toolapi.Result, out *collector, seen *p
 	if kept {
 		result.OutputFile = file
 	} else if out.spill != nil {
-		_ = w.root.Remove(file) // A part of the output only takes the space that is missing.
+		_ = w.Root.Remove(file) // A part of the output only takes the space that is missing.
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // Python finds modules of packages behind its standard library, and before those of the image: a package must not bring a json or ssl
@@ -20,7 +22,7 @@ import (
 
 const (
 	// pythonSetupDir in the folder for temporary files has these modules.
-	pythonSetupDir = ownDir + "/python"
+	pythonSetupDir = workspace.OwnDir + "/python"
 	pythonFileMode = 0o444
 )
 
@@ -54,7 +56,7 @@ motor_setup()
 
 // pythonSetup keeps these modules.
 type pythonSetup struct {
-	temp *workspace
+	temp *workspace.Workspace
 	// packages are folders of modules, and workspace has those of the run itself.
 	packages  []string
 	workspace string
@@ -76,12 +78,12 @@ func (y *pythonSetup) variables() ([]string, error) {
 			return nil, fmt.Errorf("write what Python finds packages by: %w", err)
 		}
 	}
-	return []string{"PYTHONPATH=" + filepath.Join(y.temp.dir, pythonSetupDir) + ":" + y.workspace}, nil
+	return []string{"PYTHONPATH=" + filepath.Join(y.temp.Dir, pythonSetupDir) + ":" + y.workspace}, nil
 }
 
 func (y *pythonSetup) intact() bool {
 	for i, name := range pythonModules {
-		if i >= len(y.written) || !y.temp.stays(pythonFile(name), y.written[i]) {
+		if i >= len(y.written) || !y.temp.Stays(pythonFile(name), y.written[i]) {
 			return false
 		}
 	}
@@ -89,7 +91,7 @@ func (y *pythonSetup) intact() bool {
 }
 
 func (y *pythonSetup) write() error {
-	if err := y.temp.root.RemoveAll(pythonSetupDir); err != nil {
+	if err := y.temp.Root.RemoveAll(pythonSetupDir); err != nil {
 		return err
 	}
 	quoted := make([]string, len(y.packages))
@@ -98,10 +100,10 @@ func (y *pythonSetup) write() error {
 	}
 	y.written = nil
 	for _, name := range pythonModules {
-		if err := y.temp.put(pythonFile(name), fmt.Sprintf(pythonModule, strings.Join(quoted, ", ")), pythonFileMode); err != nil {
+		if err := y.temp.Put(pythonFile(name), fmt.Sprintf(pythonModule, strings.Join(quoted, ", ")), pythonFileMode); err != nil {
 			return err
 		}
-		info, err := y.temp.root.Lstat(pythonFile(name))
+		info, err := y.temp.Root.Lstat(pythonFile(name))
 		if err != nil {
 			return err
 		}

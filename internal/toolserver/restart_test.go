@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // A server that was killed leaves parts of files. The next one removes its own, and touches nothing else.
@@ -26,10 +27,10 @@ func TestRestartClearsUp(t *testing.T) {
 	s.bash("seq 100000")
 	key := s.server.ServerKey()
 	s.stop()
-	for _, file := range []string{codeDir + "/a.py", tempDir + "/XYZ", tempDir + "/folder/file", "own.tmp"} {
+	for _, file := range []string{workspace.CodeDir + "/a.py", workspace.TempDir + "/XYZ", workspace.TempDir + "/folder/file", "own.tmp"} {
 		s.write(file, "x")
 	}
-	if err := os.Symlink("../../kept", s.workspace+"/"+tempDir+"/link"); err != nil {
+	if err := os.Symlink("../../kept", s.workspace+"/"+workspace.TempDir+"/link"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(s.state+"/"+durable.TempPrefix+"1", nil, 0o600); err != nil {
@@ -40,9 +41,9 @@ func TestRestartClearsUp(t *testing.T) {
 	}
 	s.start()
 	for file, want := range map[string]bool{
-		s.workspace + "/" + codeDir + "/a.py": false, s.workspace + "/" + tempDir + "/XYZ": false, s.state + "/" + durable.TempPrefix + "1": false,
+		s.workspace + "/" + workspace.CodeDir + "/a.py": false, s.workspace + "/" + workspace.TempDir + "/XYZ": false, s.state + "/" + durable.TempPrefix + "1": false,
 		s.workspace + "/kept": true, s.workspace + "/own.tmp": true, s.temp + "/scratch": true,
-		s.workspace + "/" + tempDir + "/folder/file": true, s.workspace + "/" + tempDir + "/link": true,
+		s.workspace + "/" + workspace.TempDir + "/folder/file": true, s.workspace + "/" + workspace.TempDir + "/link": true,
 	} {
 		if _, err := os.Lstat(file); (err == nil) != want {
 			t.Errorf("%s: %v, want it there: %t", file, err, want)

@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/secretscan"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // ScanStagedVerb is the argument with which this program is to be ScanStaged.
@@ -84,22 +85,22 @@ type stagedReport struct {
 func (r *stagedReport) found(path string, f secretscan.Finding) {
 	if f.RuleID == secretscan.RuleUnfinished {
 		r.late = true
-		fmt.Fprintf(r.out, "%s was not looked through for secrets from line %d on: that takes too long\n", display(path), f.Line)
+		fmt.Fprintf(r.out, "%s was not looked through for secrets from line %d on: that takes too long\n", workspace.Display(path), f.Line)
 		return
 	}
 	if r.secrets++; r.secrets <= maxStagedShown {
-		fmt.Fprintf(r.out, "secret found: %s line %d, rule %s\n", display(path), f.Line, f.RuleID)
+		fmt.Fprintf(r.out, "secret found: %s line %d, rule %s\n", workspace.Display(path), f.Line, f.RuleID)
 	}
 }
 
 // unseen tells of a file that was not looked through.
 func (r *stagedReport) unseen(path, why string) {
-	r.tell("%s was not looked through for secrets: %s\n", display(path), why)
+	r.tell("%s was not looked through for secrets: %s\n", workspace.Display(path), why)
 }
 
 // cut tells of a file of which only the beginning was looked through.
 func (r *stagedReport) cut(path string, size int64) {
-	r.tell("%s was not looked through for secrets behind its first %d MiB: it has %d bytes\n", display(path), secretscan.MaxBytes>>20, size)
+	r.tell("%s was not looked through for secrets behind its first %d MiB: it has %d bytes\n", workspace.Display(path), secretscan.MaxBytes>>20, size)
 }
 
 func (r *stagedReport) tell(format string, args ...any) {

@@ -29,9 +29,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,6 +42,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -119,7 +118,7 @@ const (
 type Server struct {
 	podUID    string
 	log       *slog.Logger
-	workspace *workspace
+	workspace *workspace.Workspace
 	ledger    *ledger.Ledger
 	processes *processes
 	egress    *egress
@@ -162,44 +161,44 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ws, err := openWorkspace(cfg.Workspace)
+	ws, err := workspace.Open(cfg.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	if err := ws.removeLeftovers(); err != nil {
+	if err := ws.RemoveLeftovers(); err != nil {
 		cfg.Logger.Warn("what a former process of the tool server left in the workspace stays there", "error", err)
 	}
 	led, err := ledger.Open(filepath.Join(cfg.State, "ledger"), cfg.MaxCalls, cfg.MaxLedgerBytes)
 	if err != nil {
-		return nil, errors.Join(err, ws.close())
+		return nil, errors.Join(err, ws.Close())
 	}
 	tlsConfig, err := serverTLS(cfg.State, cfg.ManagerKeys)
 	if err != nil {
-		return nil, errors.Join(err, led.Close(), ws.close())
+		return nil, errors.Join(err, led.Close(), ws.Close())
 	}
 	marks, err := openTaint(cfg.State)
 	if err != nil {
-		return nil, errors.Join(err, led.Close(), ws.close())
+		return nil, errors.Join(err, led.Close(), ws.Close())
 	}
 	way, err := newEgress(cfg, marks)
 	if err != nil {
-		return nil, errors.Join(err, led.Close(), ws.close())
+		return nil, errors.Join(err, led.Close(), ws.Close())
 	}
 	kept, err := openArtifacts(ws, cfg.State, marks.marked)
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.Close(), ws.close())
+		return nil, errors.Join(err, way.close(), led.Close(), ws.Close())
 	}
 	given, err := changes.OpenBaseline(filepath.Join(cfg.State, givenFolder), durable.Write)
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.Close(), ws.close())
+		return nil, errors.Join(err, way.close(), led.Close(), ws.Close())
 	}
 	first, err := openFirstCommit(cfg.Logger, cfg.State, ws, led.Used())
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.Close(), ws.close())
+		return nil, errors.Join(err, way.close(), led.Close(), ws.Close())
 	}
 	procs, err := newProcesses(cfg, ws, way)
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.Close(), ws.close())
+		return nil, errors.Join(err, way.close(), led.Close(), ws.Close())
 	}
 	s := &Server{
 		podUID:    cfg.PodUID,
@@ -272,16 +271,11 @@ func (c Config) complete() (Config, error) {
 		*dir = resolved
 	}
 	for _, open := range []string{c.Workspace, c.TempDir} {
-		if within(open, c.State) || within(c.State, open) {
+		if workspace.Within(open, c.State) || workspace.Within(c.State, open) {
 			return c, fmt.Errorf("the state folder %s and %s must lie apart: tools may not reach the state", c.State, open)
 		}
 	}
 	return c, nil
-}
-
-// within says whether path is dir or below it. Both are absolute and clean.
-func within(dir, path string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+string(os.PathSeparator))
 }
 
 // ServerKey is the pin of the server's public key, as clients see it.
@@ -350,20 +344,21 @@ func (s *Server) Close() error {
 	s.running.Wait()
 	s.mcp.close()
 	s.processes.close()
-	return errors.Join(s.ledger.Close(), s.egress.close(), s.workspace.close())
+	return errors.Join(s.ledger.Close(), s.egress.close(), s.workspace.Close())
 }
 
 func (s *Server) allTools() map[string]tool.Tool {
+	files := fileTools{s.workspace}
 	return map[string]tool.Tool{
 		toolapi.ToolBash:           {Alone: true, Limit: toolapi.MaxBashOutputBytes, Run: s.processes.bash},
 		toolapi.ToolCode:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.code},
-		toolapi.ToolRead:           {Limit: toolapi.MaxOutputBytes, Run: s.workspace.readTool},
-		toolapi.ToolWrite:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.workspace.writeTool},
-		toolapi.ToolEdit:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.workspace.editTool},
-		toolapi.ToolPatch:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.workspace.patchTool},
+		toolapi.ToolRead:           {Limit: toolapi.MaxOutputBytes, Run: files.readTool},
+		toolapi.ToolWrite:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.writeTool},
+		toolapi.ToolEdit:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.editTool},
+		toolapi.ToolPatch:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.patchTool},
 		toolapi.ToolSaveArtifact:   {Limit: toolapi.MaxOutputBytes, Run: s.artifacts.saveTool},
-		toolapi.ToolList:           {Limit: toolapi.MaxOutputBytes, Run: s.workspace.listTool},
-		toolapi.ToolGlob:           {Limit: toolapi.MaxOutputBytes, Run: s.workspace.globTool},
+		toolapi.ToolList:           {Limit: toolapi.MaxOutputBytes, Run: files.listTool},
+		toolapi.ToolGlob:           {Limit: toolapi.MaxOutputBytes, Run: files.globTool},
 		toolapi.ToolFetch:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.fetcher.fetch},
 		toolapi.ToolGrep:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.grep},
 		toolapi.ToolOneshot:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.oneshot},

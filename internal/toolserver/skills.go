@@ -23,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // skillsTimeout bounds the making of the list, the end of what runs included. The client waits a little longer.
@@ -95,10 +96,10 @@ type skillSurvey struct {
 
 func (s *skillSurvey) all(ctx context.Context) {
 	s.list.Folders = []toolapi.SkillFolder{}
-	if _, err := s.a.w.root.Lstat(toolapi.SkillManifest); err == nil {
+	if _, err := s.a.w.Root.Lstat(toolapi.SkillManifest); err == nil {
 		s.folder(ctx, ".")
 	}
-	switch info, err := s.a.w.root.Lstat(toolapi.SkillsDir); {
+	switch info, err := s.a.w.Root.Lstat(toolapi.SkillsDir); {
 	case err != nil:
 	case info.IsDir():
 		s.children(ctx, toolapi.SkillsDir)
@@ -112,7 +113,7 @@ func (s *skillSurvey) all(ctx context.Context) {
 // one that cannot be looked into is told of.
 func (s *skillSurvey) children(ctx context.Context, parent string) {
 	meant := parent != "."
-	entries, more, err := s.a.w.readFolder(parent)
+	entries, more, err := s.a.w.ReadFolder(parent)
 	if err != nil && meant {
 		s.add(toolapi.SkillFolder{Path: parent, Problem: toolapi.ProblemUnreadable})
 	}
@@ -128,7 +129,7 @@ func (s *skillSurvey) children(ctx context.Context, parent string) {
 		switch {
 		case !meant && (isNoSkill(e.Name()) || slices.Contains(s.own, e.Name())):
 		case e.IsDir():
-			_, err := s.a.w.root.Lstat(path.Join(local, toolapi.SkillManifest))
+			_, err := s.a.w.Root.Lstat(path.Join(local, toolapi.SkillManifest))
 			if err == nil {
 				s.folder(ctx, local)
 			} else if meant && errors.Is(err, fs.ErrPermission) {
@@ -142,7 +143,7 @@ func (s *skillSurvey) children(ctx context.Context, parent string) {
 
 // isNoSkill says of the name of a folder of the workspace that it belongs to something else.
 func isNoSkill(name string) bool {
-	return name == toolapi.SkillsDir || name == ownDir || name == toolapi.ArtifactDir || slices.Contains(toolapi.SkillFolders(), name)
+	return name == toolapi.SkillsDir || name == workspace.OwnDir || name == toolapi.ArtifactDir || slices.Contains(toolapi.SkillFolders(), name)
 }
 
 // enough counts one more entry and says whether there may be no more.
@@ -197,7 +198,7 @@ type skillWalk struct {
 // workspace takes in what is where a skill has its files: in the workspace there is other work too.
 func (w *skillWalk) workspace(ctx context.Context) {
 	for _, name := range slices.Concat(toolapi.SkillRootFiles(), toolapi.SkillFolders(), w.own) {
-		switch info, err := w.a.w.root.Lstat(name); {
+		switch info, err := w.a.w.Root.Lstat(name); {
 		case err != nil || toolapi.LeftBehind(name) || strings.Contains(name, "/"):
 		case info.IsDir() && !slices.Contains(toolapi.SkillRootFiles(), name):
 			w.below(ctx, name, 1)
@@ -215,7 +216,7 @@ func (w *skillWalk) below(ctx context.Context, rel string, depth int) {
 		w.tooMuch = true
 		return
 	}
-	entries, more, err := w.a.w.readFolder(path.Join(w.dir, rel))
+	entries, more, err := w.a.w.ReadFolder(path.Join(w.dir, rel))
 	if err != nil {
 		w.take(toolapi.SkillFile{Path: rel, Problem: toolapi.ProblemUnreadable})
 		return
@@ -244,7 +245,7 @@ func (w *skillWalk) file(ctx context.Context, rel string) {
 	case err == nil:
 		w.size += f.Size
 		w.tooMuch = w.tooMuch || w.size > toolapi.MaxSkillBytes
-	case errors.Is(err, errLinked), errors.Is(err, errNotRegular), errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, errLinked), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, syscall.EISDIR):
 		f.Problem = toolapi.ProblemNotRegular
 	case errors.Is(err, errArtifactTooLarge):
 		f.Problem = toolapi.ProblemTooLarge

@@ -61,7 +61,7 @@ func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *o
 		s.leave()
 	})
 	launch := proc.Start{
-		Path: p.self, Args: append([]string{proc.SupervisorName, exe}, argv[1:]...), Env: lastOfEach(env), Dir: p.workspace.dir,
+		Path: p.self, Args: append([]string{proc.SupervisorName, exe}, argv[1:]...), Env: lastOfEach(env), Dir: p.workspace.Dir,
 		Files: []*os.File{stdin, stdout, stderr, theirs},
 	}
 	s.leave = p.disk.watch.Enter()
@@ -86,7 +86,7 @@ func (p *processes) lookUp(name string) (string, error) {
 		return p.find(name)
 	}
 	if !filepath.IsAbs(name) {
-		name = filepath.Join(p.workspace.dir, name)
+		name = filepath.Join(p.workspace.Dir, name)
 	}
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
 		return "", errNoProgram

@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -51,8 +52,8 @@ func (p *processes) sourceProgram(j tool.Job, language, source string) (prog pro
 	if strings.TrimSpace(source) == "" {
 		return refuse(tool.Failure(toolapi.CodeInvalidArguments, "The source is empty. Give the whole program."))
 	}
-	base := codeDir + "/" + j.ID
-	inDir := func(local string) string { return filepath.Join(p.workspace.dir, local) }
+	base := workspace.CodeDir + "/" + j.ID
+	inDir := func(local string) string { return filepath.Join(p.workspace.Dir, local) }
 	switch language {
 	case toolapi.LanguageJavaScript:
 		file, clear, bad := p.scratch(base+".js", source)
@@ -78,21 +79,21 @@ func (p *processes) sourceProgram(j tool.Job, language, source string) (prog pro
 
 // scratch makes a file in the workspace, at its beginning, that lasts as long as the call, and what removes it.
 func (p *processes) scratch(local, content string) (*os.File, func(), *toolapi.Result) {
-	file, err := p.workspace.create(local)
+	file, err := p.workspace.Create(local)
 	if err != nil {
-		bad := p.workspace.fileFailure("write the program to", local, err)
+		bad := p.workspace.Failure("write the program to", local, err)
 		return nil, nil, &bad
 	}
 	clear := func() {
 		_ = file.Close()
-		_ = p.workspace.root.Remove(local) // It may be gone: the program runs in the same folder.
+		_ = p.workspace.Root.Remove(local) // It may be gone: the program runs in the same folder.
 	}
 	if _, err = io.WriteString(file, content); err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
 		clear()
-		bad := p.workspace.fileFailure("write the program to", local, err)
+		bad := p.workspace.Failure("write the program to", local, err)
 		return nil, nil, &bad
 	}
 	return file, clear, nil

@@ -17,6 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 )
 
 // editTool replaces one piece of text in a file, or every occurrence of it.
-func (w *workspace) editTool(_ context.Context, j tool.Job) toolapi.Result {
+func (w fileTools) editTool(_ context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.EditArgs
 	if bad := tool.Decode(j.Args, &args, editUsage); bad != nil {
 		return *bad
@@ -42,23 +43,23 @@ func (w *workspace) editTool(_ context.Context, j tool.Job) toolapi.Result {
 	case strings.ContainsRune(args.NewText, 0):
 		return tool.Failure(toolapi.CodeInvalidArguments, "newText contains a NUL character, which no text file has. Remove it.")
 	}
-	local, err := w.resolve(args.Path)
+	local, err := w.Resolve(args.Path)
 	if err == nil && strings.HasSuffix(args.Path, "/") {
 		err = syscall.EISDIR
 	}
 	var content string
 	if err == nil {
-		content, _, err = w.readText(local, args.Path)
+		content, _, err = w.ReadText(local, args.Path)
 	}
 	if err != nil {
-		return w.fileFailure("edit", args.Path, err)
+		return w.Failure("edit", args.Path, err)
 	}
-	e := edit{args: withLineEnds(content, args), name: display(local), content: content}
+	e := edit{args: withLineEnds(content, args), name: workspace.Display(local), content: content}
 	if bad := e.find(); bad != nil {
 		return *bad
 	}
-	if err := w.replace(local, strings.NewReader(e.apply())); err != nil {
-		return w.fileFailure("edit", args.Path, err)
+	if err := w.Replace(local, strings.NewReader(e.apply())); err != nil {
+		return w.Failure("edit", args.Path, err)
 	}
 	return tool.Success(e.report())
 }

@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -34,7 +35,7 @@ var tellingHeaders = []string{
 
 // fetcher makes requests for the fetch tool.
 type fetcher struct {
-	workspace *workspace
+	workspace *workspace.Workspace
 	outputs   *outputs
 	egress    *egress
 	taint     *taint
@@ -47,14 +48,14 @@ func (f *fetcher) fetch(ctx context.Context, j tool.Job) toolapi.Result {
 	if bad := tool.Decode(j.Args, &args, fetchUsage); bad != nil {
 		return *bad
 	}
-	out, bad := f.workspace.newOutgoing(args, j.Key)
+	out, bad := newOutgoing(f.workspace, args, j.Key)
 	if bad != nil {
 		return *bad
 	}
 	client, err := f.egress.wayOutClient()
 	if errors.Is(err, errNoWayOut) {
 		return tool.Failure(toolapi.CodeEgressDenied, "This sandbox has no way out: no host can be reached. "+
-			"If the task needs %s and you can ask for domains, ask for it.", display(out.url.Hostname()))
+			"If the task needs %s and you can ask for domains, ask for it.", workspace.Display(out.url.Hostname()))
 	}
 	if err != nil {
 		return tool.Failure(toolapi.CodeInternal, "The way out of the sandbox cannot be used.")
@@ -92,7 +93,7 @@ func (f *fetcher) show(ctx context.Context, j tool.Job, args toolapi.FetchArgs, 
 	default:
 		s.body(ctx, args.Raw)
 		if args.SaveTo != "" {
-			result.Note("[nothing was saved to " + display(args.SaveTo) + "]\n")
+			result.Note("[nothing was saved to " + workspace.Display(args.SaveTo) + "]\n")
 		}
 	}
 	return result
@@ -217,7 +218,7 @@ func (s *shown) keep(content []byte, ending string) string {
 	}
 	_, err = file.Write(content)
 	if err = errors.Join(err, file.Close()); err != nil {
-		_ = s.workspace.root.Remove(local) // A part of it only takes the space that is missing.
+		_ = s.workspace.Root.Remove(local) // A part of it only takes the space that is missing.
 		return ""
 	}
 	s.result.OutputFile = local
@@ -226,12 +227,12 @@ func (s *shown) keep(content []byte, ending string) string {
 
 // saveTo puts the body into a file that the call names.
 func (s *shown) saveTo(name string) {
-	local, err := s.workspace.resolve(name)
+	local, err := s.workspace.Resolve(name)
 	if err == nil {
-		err = s.workspace.replace(local, bytes.NewReader(s.got.body))
+		err = s.workspace.Replace(local, bytes.NewReader(s.got.body))
 	}
 	if err != nil {
-		bad := s.workspace.fileFailure("save the body to", name, err)
+		bad := s.workspace.Failure("save the body to", name, err)
 		bad.SetParts(s.head(""), bad.Output+" The request itself was made and answered.")
 		*s.result = bad
 		return
@@ -240,7 +241,7 @@ func (s *shown) saveTo(name string) {
 	if s.got.encoding != "" {
 		note = "in the Content-Encoding " + plaintext.Bound(s.got.encoding, 64)
 	}
-	s.result.SetParts(s.head(note)+s.headers(tellingHeaders), fmt.Sprintf("[saved to %s: %s]\n", display(name), describe(s.got.body)))
+	s.result.SetParts(s.head(note)+s.headers(tellingHeaders), fmt.Sprintf("[saved to %s: %s]\n", workspace.Display(name), describe(s.got.body)))
 }
 
 // describe tells what a content is, in a few words. What the server calls it is not among them: this stands in notes.

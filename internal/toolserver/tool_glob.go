@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -42,14 +43,14 @@ const (
 var errWalkFull = errors.New("more entries than are looked at")
 
 // globTool finds paths by a pattern, the ones changed last first.
-func (w *workspace) globTool(ctx context.Context, j tool.Job) toolapi.Result {
+func (w fileTools) globTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.GlobArgs
 	if bad := tool.Decode(j.Args, &args, globUsage); bad != nil {
 		return *bad
 	}
 	g, err := w.newGlobber(args)
 	if err != nil {
-		return w.fileFailure("search", cmp.Or(args.Path, "."), err)
+		return w.Failure("search", cmp.Or(args.Path, "."), err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
 	defer cancel()
@@ -62,7 +63,7 @@ func (w *workspace) globTool(ctx context.Context, j tool.Job) toolapi.Result {
 
 // globber walks the folders in which paths can match. It follows no symbolic links below base.
 type globber struct {
-	w *workspace
+	w fileTools
 	// base is the folder that the pattern begins in, relative to the workspace.
 	base    string
 	pattern string
@@ -82,26 +83,26 @@ type globbed struct {
 	changed time.Time
 }
 
-func (w *workspace) newGlobber(args toolapi.GlobArgs) (*globber, error) {
-	local, err := w.resolve(cmp.Or(args.Path, "."))
+func (w fileTools) newGlobber(args toolapi.GlobArgs) (*globber, error) {
+	local, err := w.Resolve(cmp.Or(args.Path, "."))
 	if err != nil {
 		return nil, err
 	}
-	switch info, err := w.root.Stat(local); {
+	switch info, err := w.Root.Stat(local); {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
 		return nil, syscall.ENOTDIR
 	}
 	pattern := args.Pattern
-	if inside, ok := strings.CutPrefix(pattern, w.dir+"/"); ok {
+	if inside, ok := strings.CutPrefix(pattern, w.Dir+"/"); ok {
 		local, pattern = ".", inside
 	}
 	if err := w.checkPattern(pattern); err != nil {
 		return nil, err
 	}
 	g := &globber{w: w, foldersOnly: strings.HasSuffix(pattern, "/")}
-	for _, name := range []string{gitDir, ownDir} {
+	for _, name := range []string{gitDir, workspace.OwnDir} {
 		if !slices.Contains(patternNames(local+"/"+pattern), name) {
 			g.leaveOut = append(g.leaveOut, name)
 		}
@@ -117,19 +118,19 @@ func (w *workspace) newGlobber(args toolapi.GlobArgs) (*globber, error) {
 }
 
 // checkPattern says what is wrong with a pattern, nil if nothing is.
-func (w *workspace) checkPattern(pattern string) error {
+func (w fileTools) checkPattern(pattern string) error {
 	switch {
 	case pattern == "" || len(pattern) > maxPattern || strings.ContainsRune(pattern, 0):
-		return &pathError{toolapi.CodeInvalidArguments, fmt.Sprintf("A pattern has 1 to %d bytes and no NUL character.", maxPattern)}
+		return workspace.BadPath(toolapi.CodeInvalidArguments, fmt.Sprintf("A pattern has 1 to %d bytes and no NUL character.", maxPattern))
 	case strings.HasPrefix(pattern, "/") || slices.Contains(patternNames(pattern), ".."):
-		return &pathError{toolapi.CodeOutsideWorkspace, fmt.Sprintf(
-			`The pattern %s leads out of the workspace %s. Give one that is relative to it, without "..".`, display(pattern), w.dir)}
+		return workspace.BadPath(toolapi.CodeOutsideWorkspace, fmt.Sprintf(
+			`The pattern %s leads out of the workspace %s. Give one that is relative to it, without "..".`, workspace.Display(pattern), w.Dir))
 	case !doublestar.ValidatePattern(pattern):
-		return &pathError{toolapi.CodeInvalidArguments, fmt.Sprintf(
-			`The pattern %s is not complete: [ needs ], { needs }, and \ a character after it. Put \ before a character that means itself.`, display(pattern))}
+		return workspace.BadPath(toolapi.CodeInvalidArguments, fmt.Sprintf(
+			`The pattern %s is not complete: [ needs ], { needs }, and \ a character after it. Put \ before a character that means itself.`, workspace.Display(pattern)))
 	case alternatives(pattern) > maxAlternatives:
-		return &pathError{toolapi.CodeInvalidArguments, fmt.Sprintf(
-			"The braces of the pattern stand for more than %d patterns. Search several times, with fewer of them.", maxAlternatives)}
+		return workspace.BadPath(toolapi.CodeInvalidArguments, fmt.Sprintf(
+			"The braces of the pattern stand for more than %d patterns. Search several times, with fewer of them.", maxAlternatives))
 	}
 	return nil
 }
@@ -177,7 +178,7 @@ func classLength(pattern string) int {
 
 // folder looks at the entries of the folder local, which is rel to base, "" or with a slash at the end.
 func (g *globber) folder(ctx context.Context, local, rel string) error {
-	entries, more, err := g.w.readFolder(local)
+	entries, more, err := g.w.ReadFolder(local)
 	if err != nil {
 		return nil //nolint:nilerr // what is gone or closed to us has no matches
 	}
@@ -196,7 +197,7 @@ func (g *globber) folder(ctx context.Context, local, rel string) error {
 		if (e.IsDir() || !g.foldersOnly) && doublestar.MatchUnvalidated(g.pattern, name) {
 			g.add(full, e.IsDir())
 		}
-		if !e.IsDir() || len(full) > maxPathBytes || g.depth >= 0 && strings.Count(name, "/") >= g.depth {
+		if !e.IsDir() || len(full) > workspace.MaxPathBytes || g.depth >= 0 && strings.Count(name, "/") >= g.depth {
 			continue
 		}
 		if err := g.folder(ctx, full, name+"/"); err != nil {
@@ -207,7 +208,7 @@ func (g *globber) folder(ctx context.Context, local, rel string) error {
 }
 
 func (g *globber) add(local string, isFolder bool) {
-	info, err := g.w.root.Lstat(local)
+	info, err := g.w.Root.Lstat(local)
 	if err != nil {
 		return // Gone since the folder was read.
 	}

@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -40,9 +41,9 @@ func (p *processes) grep(ctx context.Context, j tool.Job) toolapi.Result {
 	if bad != nil {
 		return *bad
 	}
-	local, err := p.workspace.searchable(cmp.Or(args.Path, "."))
+	local, err := searchable(p.workspace, cmp.Or(args.Path, "."))
 	if err != nil {
-		return p.workspace.fileFailure("search", args.Path, err)
+		return p.workspace.Failure("search", args.Path, err)
 	}
 	if _, err := p.find(grepProgram); err != nil {
 		return tool.Failure(toolapi.CodeNotFound, "The program rg (ripgrep) is not in this sandbox's image, so nothing can be searched for like this.")
@@ -98,12 +99,12 @@ func grepOptions(args toolapi.GrepArgs) ([]string, *toolapi.Result) {
 
 // searchable is the name for os.Root of a file or folder of the workspace. What a program could read by itself is no secret
 // to it; the check is for clear answers, and because a pipe would keep it waiting.
-func (w *workspace) searchable(name string) (string, error) {
-	local, err := w.resolve(name)
+func searchable(w *workspace.Workspace, name string) (string, error) {
+	local, err := w.Resolve(name)
 	if err != nil {
 		return "", err
 	}
-	file, _, err := w.openFile(local, os.O_RDONLY)
+	file, _, err := w.OpenFile(local, os.O_RDONLY)
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -27,7 +28,7 @@ const (
 	// installTimeout is for everything together.
 	installTimeout = 10 * time.Minute
 	// installDir is the folder in the workspace for the time of the installation.
-	installDir = ownDir + "/install"
+	installDir = workspace.OwnDir + "/install"
 	// maxInstallLog is the most that is kept of what a program prints, maxInstallWhy what is told of it.
 	maxInstallLog = 64 << 10
 	maxInstallWhy = 1500
@@ -70,9 +71,9 @@ func (p *processes) install(ctx context.Context, j tool.Job) toolapi.Result {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, installTimeout, errInstallTime)
 	defer cancel()
-	i := &installer{p: p, job: j, args: args, dir: filepath.Join(p.workspace.dir, installDir)}
+	i := &installer{p: p, job: j, args: args, dir: filepath.Join(p.workspace.Dir, installDir)}
 	archive, err := i.install(ctx)
-	_ = p.workspace.root.RemoveAll(installDir) // What is left takes room, and no more.
+	_ = p.workspace.Root.RemoveAll(installDir) // What is left takes room, and no more.
 	if err != nil {
 		return i.failed(ctx, err)
 	}
@@ -92,7 +93,7 @@ func (i *installer) failed(ctx context.Context, err error) toolapi.Result {
 	case errors.Is(err, errPackagesTooLarge):
 		return tool.Failure(toolapi.CodeInstallTooLarge, "%v", err)
 	}
-	return i.p.workspace.fileFailure("install packages in", installDir, err)
+	return i.p.workspace.Failure("install packages in", installDir, err)
 }
 
 var installable = regexp.MustCompile(`^[A-Za-z0-9@][^\s\x00]*$`)
@@ -117,7 +118,7 @@ func checkInstall(args toolapi.InstallArgs) string {
 }
 
 func (i *installer) install(ctx context.Context) (packed, error) {
-	root := i.p.workspace.root
+	root := i.p.workspace.Root
 	if err := root.RemoveAll(installDir); err != nil {
 		return packed{}, err
 	}
@@ -181,8 +182,8 @@ func (i *installer) writeAuthorities() (string, error) {
 		}
 	}
 	local := path.Join(installDir, "home", "authorities.pem")
-	err := i.p.workspace.root.WriteFile(local, append(append(content, '\n'), i.args.CABundle...), 0o644)
-	return filepath.Join(i.p.workspace.dir, local), err
+	err := i.p.workspace.Root.WriteFile(local, append(append(content, '\n'), i.args.CABundle...), 0o644)
+	return filepath.Join(i.p.workspace.Dir, local), err
 }
 
 func isFile(name string) bool {
@@ -290,13 +291,13 @@ func whyFailed(log string) string {
 
 // pack makes the archive.
 func (i *installer) pack(ctx context.Context) (packed, error) {
-	root := i.p.workspace.root
+	root := i.p.workspace.Root
 	out, err := root.OpenRoot(path.Join(installDir, "out"))
 	if err != nil {
 		return packed{}, err
 	}
 	defer func() { _ = out.Close() }()
-	file, err := i.p.workspace.create(toolapi.InstallArchive)
+	file, err := i.p.workspace.Create(toolapi.InstallArchive)
 	if err != nil {
 		return packed{}, err
 	}

@@ -8,19 +8,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -28,15 +25,13 @@ const (
 
 	// maxListed is the most entries that one list returns.
 	maxListed = 1000
-	// maxFolderEntries is the most entries of one folder that are read: a folder of millions must not fill the memory.
-	maxFolderEntries = 10_000
 )
 
 // errListFull ends a walk that has found more than is shown.
 var errListFull = errors.New("more entries than are listed")
 
 // listTool returns the entries of a folder, sorted.
-func (w *workspace) listTool(ctx context.Context, j tool.Job) toolapi.Result {
+func (w fileTools) listTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.ListArgs
 	if bad := tool.Decode(j.Args, &args, listUsage); bad != nil {
 		return *bad
@@ -44,9 +39,9 @@ func (w *workspace) listTool(ctx context.Context, j tool.Job) toolapi.Result {
 	if args.Path == "" {
 		args.Path = "."
 	}
-	local, err := w.resolve(args.Path)
+	local, err := w.Resolve(args.Path)
 	if err != nil {
-		return w.fileFailure("list", args.Path, err)
+		return w.Failure("list", args.Path, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
 	defer cancel()
@@ -57,7 +52,7 @@ func (w *workspace) listTool(ctx context.Context, j tool.Job) toolapi.Result {
 	case errors.Is(err, errListFull):
 		return tool.Noted(l.text.String(), fmt.Sprintf("[there is more: only the first %d entries are listed; list a folder below]", l.entries))
 	case err != nil:
-		return w.fileFailure("list", args.Path, err)
+		return w.Failure("list", args.Path, err)
 	case l.entries == 0:
 		return tool.Noted("", "[the folder is empty]")
 	}
@@ -65,7 +60,7 @@ func (w *workspace) listTool(ctx context.Context, j tool.Job) toolapi.Result {
 }
 
 type lister struct {
-	w         *workspace
+	w         fileTools
 	room      int // bytes
 	recursive bool
 	text      strings.Builder
@@ -77,12 +72,12 @@ func (l *lister) folder(ctx context.Context, local, shown string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	entries, more, err := l.w.readFolder(local)
+	entries, more, err := l.w.ReadFolder(local)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if local == "." && (e.Name() == ownDir || e.Name() == gitDir) {
+		if local == "." && (e.Name() == workspace.OwnDir || e.Name() == gitDir) {
 			continue
 		}
 		line := l.line(local, shown, e)
@@ -99,31 +94,13 @@ func (l *lister) folder(ctx context.Context, local, shown string) error {
 			return err
 		case err != nil:
 			// One folder that was removed meanwhile or is closed to us must not hide the rest.
-			fmt.Fprintf(&l.text, "[%s/ cannot be listed]\n", display(shown+e.Name()))
+			fmt.Fprintf(&l.text, "[%s/ cannot be listed]\n", workspace.Display(shown+e.Name()))
 		}
 	}
 	if more {
 		return errListFull
 	}
 	return nil
-}
-
-// readFolder reads the entries of a folder, sorted by name; more says that it has more than are read.
-func (w *workspace) readFolder(local string) (entries []fs.DirEntry, more bool, err error) {
-	dir, err := w.root.OpenFile(local, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, false, err
-	}
-	defer dir.Close()
-	entries, err = dir.ReadDir(maxFolderEntries + 1)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, false, err
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	if len(entries) > maxFolderEntries {
-		return entries[:maxFolderEntries], true, nil
-	}
-	return entries, false, nil
 }
 
 // line shows one entry: "name/", "name  SIZE", or what else it is.
@@ -133,7 +110,7 @@ func (l *lister) line(local, shown string, e fs.DirEntry) string {
 	case e.IsDir():
 		return name + "/\n"
 	case e.Type() == fs.ModeSymlink:
-		target, err := l.w.root.Readlink(path.Join(local, e.Name()))
+		target, err := l.w.Root.Readlink(path.Join(local, e.Name()))
 		if err != nil {
 			return name + "  symbolic link\n"
 		}
@@ -141,7 +118,7 @@ func (l *lister) line(local, shown string, e fs.DirEntry) string {
 	case !e.Type().IsRegular():
 		return name + "  not a regular file\n"
 	}
-	info, err := l.w.root.Lstat(path.Join(local, e.Name()))
+	info, err := l.w.Root.Lstat(path.Join(local, e.Name()))
 	if err != nil {
 		return name + "\n" // Gone since the folder was read.
 	}

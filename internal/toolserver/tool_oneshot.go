@@ -20,6 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -83,12 +84,12 @@ func (p *processes) runOneshot(ctx context.Context, j tool.Job, most time.Durati
 		return refuse(missing(prog.name))
 	}
 	temp := p.egress.temp
-	local := path.Join(ownDir, "oneshot-"+j.ID)
-	if err := temp.root.MkdirAll(local, 0o700); err != nil {
-		return refuse(temp.fileFailure("make the folder", local, err))
+	local := path.Join(workspace.OwnDir, "oneshot-"+j.ID)
+	if err := temp.Root.MkdirAll(local, 0o700); err != nil {
+		return refuse(temp.Failure("make the folder", local, err))
 	}
-	defer func() { _ = temp.root.RemoveAll(local) }() // What is left takes room, and no more.
-	prog.dir, prog.timeout = filepath.Join(temp.dir, local), timeout
+	defer func() { _ = temp.Root.RemoveAll(local) }() // What is left takes room, and no more.
+	prog.dir, prog.timeout = filepath.Join(temp.Dir, local), timeout
 	prog.env = append([]string{"PATH=" + strings.Join(p.path, ":"), "HOME=" + prog.dir, "TMPDIR=" + prog.dir, "LANG=C.UTF-8"}, env...)
 	if args.Language == toolapi.LanguagePython { // What it printed before it was killed must not be lost in its buffer.
 		prog.args = slices.Concat([]string{"-u", "-B"}, prog.args)

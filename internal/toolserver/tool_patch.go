@@ -15,6 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/patch"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 // patchTool applies a patch. Each file is changed as the whole patch says, or not at all; a file that the patch does not fit
 // to does not keep the others from being changed, so that a model has to write only that one again. Everything is worked
 // out in memory before the first file changes.
-func (w *workspace) patchTool(ctx context.Context, j tool.Job) toolapi.Result {
+func (w fileTools) patchTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.PatchArgs
 	if bad := tool.Decode(j.Args, &args, patchUsage); bad != nil {
 		return *bad
@@ -54,7 +55,7 @@ func (w *workspace) patchTool(ctx context.Context, j tool.Job) toolapi.Result {
 		return tool.Interrupted(ctx, "while it looked for the places of the hunks; nothing was changed")
 	}
 	if err != nil {
-		return w.fileFailure("patch", "the files", err)
+		return w.Failure("patch", "the files", err)
 	}
 	for _, c := range changes {
 		if c.failed == nil {
@@ -80,27 +81,27 @@ type patchMisfit struct {
 }
 
 // misfitOf says why a part of a patch cannot be applied.
-func (w *workspace) misfitOf(part *patch.File, err error) *patchMisfit {
+func (w fileTools) misfitOf(part *patch.File, err error) *patchMisfit {
 	var place *patch.Misfit
 	var no unfit
 	switch {
 	case part.Problem != nil:
-		return &patchMisfit{code: toolapi.CodeInvalidArguments, text: fmt.Sprintf("%s: %v", display(part.Name()), err)}
+		return &patchMisfit{code: toolapi.CodeInvalidArguments, text: fmt.Sprintf("%s: %v", workspace.Display(part.Name()), err)}
 	case errors.Is(err, errPatchedBytes):
 		return &patchMisfit{code: toolapi.CodeTooLarge, text: fmt.Sprintf("%s: with it, the files of the patch have more than %d MiB together. Make several patches.",
-			display(part.Name()), maxPatchedBytes>>20)}
+			workspace.Display(part.Name()), maxPatchedBytes>>20)}
 	case errors.As(err, &place), errors.As(err, &no):
-		return &patchMisfit{code: toolapi.CodeNoMatch, text: fmt.Sprintf("%s: %v", display(part.Name()), err)}
+		return &patchMisfit{code: toolapi.CodeNoMatch, text: fmt.Sprintf("%s: %v", workspace.Display(part.Name()), err)}
 	case errors.Is(err, fs.ErrNotExist):
 		return &patchMisfit{code: toolapi.CodeNotFound, text: fmt.Sprintf("There is no file %s to change; paths are relative to the workspace. "+
-			"A new file has %s in its \"---\" line, or is in *** Add File.", display(part.From), patch.DevNull)}
+			"A new file has %s in its \"---\" line, or is in *** Add File.", workspace.Display(part.From), patch.DevNull)}
 	}
-	r := w.fileFailure("patch", part.Name(), err)
+	r := w.Failure("patch", part.Name(), err)
 	return &patchMisfit{code: r.ErrorCode, text: r.Output, retryable: r.Retryable}
 }
 
 // make changes the files, or says why it did not.
-func (c *patchChange) make(w *workspace) {
+func (c *patchChange) make(w fileTools) {
 	err := w.changeAll(c.changes())
 	var change *changeError
 	switch {
@@ -109,16 +110,16 @@ func (c *patchChange) make(w *workspace) {
 	case !errors.As(err, &change):
 		change = &changeError{local: "the files", err: err}
 	}
-	c.failed = &patchMisfit{code: toolapi.CodeNoMatch, retryable: true, text: display(change.local) +
+	c.failed = &patchMisfit{code: toolapi.CodeNoMatch, retryable: true, text: workspace.Display(change.local) +
 		" was changed while the patch was applied, by a program in the background."}
 	if !errors.Is(err, errMeanwhile) {
-		r := w.fileFailure("patch", change.local, change.err)
+		r := w.Failure("patch", change.local, change.err)
 		c.failed = &patchMisfit{code: r.ErrorCode, text: r.Output, retryable: r.Retryable}
 	}
 	if len(change.notUndone) > 0 {
 		names := make([]string, len(change.notUndone))
 		for i, local := range change.notUndone {
-			names[i] = display(local)
+			names[i] = workspace.Display(local)
 		}
 		c.failed.text += " The files before it were put back, except " + strings.Join(names, ", ") + ": look at them."
 		c.spoilt = true

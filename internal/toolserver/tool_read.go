@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -40,8 +40,11 @@ const (
 // errBinary is what scanLines gives for a file that is not text.
 var errBinary = errors.New("not text")
 
+// fileTools are the tools that read and change files of the workspace.
+type fileTools struct{ *workspace.Workspace }
+
 // readTool returns lines of a text file with their numbers.
-func (w *workspace) readTool(ctx context.Context, j tool.Job) toolapi.Result {
+func (w fileTools) readTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.ReadArgs
 	if bad := tool.Decode(j.Args, &args, readUsage); bad != nil {
 		return *bad
@@ -49,21 +52,21 @@ func (w *workspace) readTool(ctx context.Context, j tool.Job) toolapi.Result {
 	if args.Offset < 0 || args.Limit < 0 {
 		return tool.Failure(toolapi.CodeInvalidArguments, "offset and limit count lines from 1 and cannot be negative.")
 	}
-	local, err := w.resolve(args.Path)
+	local, err := w.Resolve(args.Path)
 	if err != nil {
-		return w.fileFailure("read", args.Path, err)
+		return w.Failure("read", args.Path, err)
 	}
-	file, info, err := w.openFile(local, os.O_RDONLY)
+	file, info, err := w.OpenFile(local, os.O_RDONLY)
 	if err != nil {
-		return w.fileFailure("read", args.Path, err)
+		return w.Failure("read", args.Path, err)
 	}
 	defer file.Close()
 	if info.IsDir() {
-		return w.fileFailure("read", args.Path, syscall.EISDIR)
+		return w.Failure("read", args.Path, syscall.EISDIR)
 	}
 	if info.Size() > maxReadBytes {
 		return tool.Failure(toolapi.CodeTooLarge, "%s has %d bytes, and read takes files of up to %d MiB. A program can show a part of it (head, tail, sed -n).",
-			display(args.Path), info.Size(), maxReadBytes>>20)
+			workspace.Display(args.Path), info.Size(), maxReadBytes>>20)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
 	defer cancel()
@@ -74,13 +77,13 @@ func (w *workspace) readTool(ctx context.Context, j tool.Job) toolapi.Result {
 	case errors.Is(err, errBinary):
 		return w.notText(args.Path, file)
 	case err != nil:
-		return w.fileFailure("read", args.Path, err)
+		return w.Failure("read", args.Path, err)
 	}
-	return p.result(display(args.Path))
+	return p.result(workspace.Display(args.Path))
 }
 
 // notText says what a file is that cannot be shown.
-func (w *workspace) notText(name string, file io.ReadSeeker) toolapi.Result {
+func (w fileTools) notText(name string, file io.ReadSeeker) toolapi.Result {
 	_, err := file.Seek(0, io.SeekStart)
 	var head bytes.Buffer
 	hash, size := sha256.New(), int64(0)
@@ -91,10 +94,10 @@ func (w *workspace) notText(name string, file io.ReadSeeker) toolapi.Result {
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return w.fileFailure("read", name, err)
+		return w.Failure("read", name, err)
 	}
 	return tool.Failure(toolapi.CodeNotText, "%s is not UTF-8 text: %s. Only a program can look into it (od -c, iconv, unzip -l).",
-		display(name), plaintext.Describe(head.Bytes(), int64(head.Len())+size, hex.EncodeToString(hash.Sum(nil))))
+		workspace.Display(name), plaintext.Describe(head.Bytes(), int64(head.Len())+size, hex.EncodeToString(hash.Sum(nil))))
 }
 
 // page is the part of a file that one read returns.
@@ -164,10 +167,10 @@ func scanLines(ctx context.Context, r io.Reader, p *page) error {
 	reader := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
 	var length int
-	var check textCheck
+	var check workspace.TextCheck
 	for ctx.Err() == nil {
 		part, err := reader.ReadSlice('\n')
-		if !check.text(part) {
+		if !check.Text(part) {
 			return errBinary
 		}
 		line = append(line, part[:min(len(part), max(0, p.lineRoom()-len(line)))]...)
@@ -181,7 +184,7 @@ func scanLines(ctx context.Context, r io.Reader, p *page) error {
 			p.line(string(line), length)
 		}
 		if errors.Is(err, io.EOF) {
-			if !check.ended() {
+			if !check.Ended() {
 				return errBinary
 			}
 			return nil
@@ -190,31 +193,3 @@ func scanLines(ctx context.Context, r io.Reader, p *page) error {
 	}
 	return ctx.Err()
 }
-
-// textCheck finds out in pieces whether something is UTF-8 text without NUL.
-type textCheck struct {
-	cut []byte // the beginning of a rune whose other bytes are in the next piece
-}
-
-func (c *textCheck) text(piece []byte) bool {
-	if bytes.IndexByte(piece, 0) >= 0 {
-		return false
-	}
-	all := piece
-	if len(c.cut) > 0 {
-		all = slices.Concat(c.cut, piece)
-	}
-	whole := len(all)
-	for i := len(all) - 1; i >= max(0, len(all)-utf8.UTFMax); i-- {
-		if utf8.RuneStart(all[i]) {
-			if !utf8.FullRune(all[i:]) {
-				whole = i
-			}
-			break
-		}
-	}
-	c.cut = append([]byte(nil), all[whole:]...)
-	return utf8.Valid(all[:whole])
-}
-
-func (c *textCheck) ended() bool { return len(c.cut) == 0 }

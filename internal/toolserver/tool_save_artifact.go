@@ -10,6 +10,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const saveArtifactUsage = `"path"`
@@ -20,18 +21,18 @@ func (a *artifacts) saveTool(ctx context.Context, j tool.Job) toolapi.Result {
 	if bad := tool.Decode(j.Args, &args, saveArtifactUsage); bad != nil {
 		return *bad
 	}
-	local, err := a.w.resolve(args.Path)
+	local, err := a.w.Resolve(args.Path)
 	if err != nil {
-		return a.w.fileFailure("save", args.Path, err)
+		return a.w.Failure("save", args.Path, err)
 	}
 	if !plainPath(local, toolapi.MaxArtifactPath) {
 		return tool.Failure(toolapi.CodeInvalidArguments,
 			"Cannot save %s: its path has invisible characters or more than %d bytes, so nobody could ask for it by its name. Rename it first.",
-			display(args.Path), toolapi.MaxArtifactPath)
+			workspace.Display(args.Path), toolapi.MaxArtifactPath)
 	}
 	if local == toolapi.DiffName {
 		return tool.Failure(toolapi.CodeInvalidArguments,
-			"Cannot save %s: under that name the changes in the workspace are kept. Rename the file, or copy it into %s/.", display(args.Path), toolapi.ArtifactDir)
+			"Cannot save %s: under that name the changes in the workspace are kept. Rename the file, or copy it into %s/.", workspace.Display(args.Path), toolapi.ArtifactDir)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
 	defer cancel()
@@ -42,16 +43,16 @@ func (a *artifacts) saveTool(ctx context.Context, j tool.Job) toolapi.Result {
 	switch {
 	case err == nil:
 		return tool.Successf("%s belongs to the result. It has %d bytes now, media type %s, sha256 %s. What it holds at the end counts.",
-			display(local), f.Size, f.MediaType, f.SHA256)
+			workspace.Display(local), f.Size, f.MediaType, f.SHA256)
 	case ctx.Err() != nil:
 		return tool.Interrupted(ctx, "while it read the file")
 	case errors.Is(err, errLinked):
-		return tool.Failure(toolapi.CodeInvalidArguments, "Cannot save %s: there is a symbolic link in its path. Give the path of the file itself.", display(args.Path))
+		return tool.Failure(toolapi.CodeInvalidArguments, "Cannot save %s: there is a symbolic link in its path. Give the path of the file itself.", workspace.Display(args.Path))
 	case errors.Is(err, errArtifactTooLarge):
 		return tool.Failure(toolapi.CodeTooLarge, "Cannot save %s: it has %d bytes, and a file of the result may have %d MiB. Make it smaller, or split it.",
-			display(args.Path), f.Size, toolapi.MaxArtifactBytes>>20)
+			workspace.Display(args.Path), f.Size, toolapi.MaxArtifactBytes>>20)
 	case errors.Is(err, errSavedFull):
-		return tool.Failure(toolapi.CodeTooLarge, "Cannot save %s: %d files are saved, which is the most. Put what belongs together into one file.", display(args.Path), maxSaved)
+		return tool.Failure(toolapi.CodeTooLarge, "Cannot save %s: %d files are saved, which is the most. Put what belongs together into one file.", workspace.Display(args.Path), maxSaved)
 	}
-	return a.w.fileFailure("save", args.Path, err)
+	return a.w.Failure("save", args.Path, err)
 }

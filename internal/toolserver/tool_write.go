@@ -15,12 +15,13 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const writeUsage = `"path" and "content", and optionally "append"`
 
 // writeTool replaces a file or adds to its end.
-func (w *workspace) writeTool(_ context.Context, j tool.Job) toolapi.Result {
+func (w fileTools) writeTool(_ context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.WriteArgs
 	if bad := tool.Decode(j.Args, &args, writeUsage); bad != nil {
 		return *bad
@@ -29,7 +30,7 @@ func (w *workspace) writeTool(_ context.Context, j tool.Job) toolapi.Result {
 		return tool.Failure(toolapi.CodeTooLarge, "The content has %d bytes and one write may have %d. Write it in parts with append.",
 			len(args.Content), toolapi.MaxFileBytes)
 	}
-	local, err := w.resolve(args.Path)
+	local, err := w.Resolve(args.Path)
 	if err == nil && (local == "." || strings.HasSuffix(args.Path, "/")) {
 		err = syscall.EISDIR
 	}
@@ -37,25 +38,25 @@ func (w *workspace) writeTool(_ context.Context, j tool.Job) toolapi.Result {
 		if args.Append {
 			err = w.appendTo(local, args.Content)
 		} else {
-			err = w.replace(local, strings.NewReader(args.Content))
+			err = w.Replace(local, strings.NewReader(args.Content))
 		}
 	}
 	if err != nil {
-		return w.fileFailure("write", args.Path, err)
+		return w.Failure("write", args.Path, err)
 	}
 	verb := "wrote"
 	if args.Append {
 		verb = "appended"
 	}
-	return tool.Successf("%s %d bytes to %s", verb, len(args.Content), display(local))
+	return tool.Successf("%s %d bytes to %s", verb, len(args.Content), workspace.Display(local))
 }
 
 // appendTo adds content to the end of a file, all of it or nothing.
-func (w *workspace) appendTo(local, content string) (err error) {
-	if err := w.root.MkdirAll(path.Dir(local), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+func (w fileTools) appendTo(local, content string) (err error) {
+	if err := w.Root.MkdirAll(path.Dir(local), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	file, info, err := w.openFile(local, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	file, info, err := w.OpenFile(local, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // files are the contents of a workspace by their paths; what is no file has what it is.
@@ -25,7 +27,7 @@ func tree(t testing.TB, dir string) files {
 		switch {
 		case err != nil:
 			return err
-		case local == ownDir:
+		case local == workspace.OwnDir:
 			return fs.SkipDir
 		case e.IsDir():
 			if local != "." {
@@ -88,7 +90,7 @@ func (s *sandbox) clear() {
 
 func (s *sandbox) wantNoTemporaries(t *testing.T) {
 	t.Helper()
-	if left, err := filepath.Glob(s.workspace + "/" + tempDir + "/*"); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(s.workspace + "/" + workspace.TempDir + "/*"); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v", left)
 	}
 }
