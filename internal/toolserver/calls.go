@@ -37,7 +37,7 @@ const (
 
 func (s *Server) hello(*request.Request) (any, error) {
 	return toolapi.Hello{
-		PodUID: s.podUID, Epoch: s.ledger.Highest(), Used: s.ledger.Busy() || s.mcp.ran(), Egress: s.egress.isSet(), MCP: s.mcp.isSet(),
+		PodUID: s.podUID, Epoch: s.ledger.Highest(), Used: s.ledger.Busy() || s.mcp.ran(), Egress: s.egress.IsSet(), MCP: s.mcp.isSet(),
 		APIVersion: toolapi.APIVersion, Features: toolapi.Features(), Tools: s.toolNames(), Environment: s.environment(),
 	}, nil
 }

@@ -5,7 +5,6 @@
 package toolserver
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +51,7 @@ func (s *Server) getChanges(r *request.Request) (any, error) {
 		return nil, fmt.Errorf("make the diff of the workspace: another one is being made: %w", ctx.Err())
 	}
 	req := changes.Request{
-		Workspace: diffedFolder{s.artifacts}, Given: s.given, Holds: s.egress.holds,
+		Workspace: diffedFolder{s.artifacts}, Given: s.given, Holds: s.egress.Holds,
 		Own: slices.Concat([]string{workspace.OwnDir, toolapi.ArtifactDir}, s.artifacts.savedPaths()),
 	}
 	for _, name := range asked.Files {
@@ -65,7 +64,7 @@ func (s *Server) getChanges(r *request.Request) (any, error) {
 
 func (s *Server) describeChanges(found changes.Result) toolapi.Changes {
 	answer := toolapi.Changes{Diff: found.Diff, Provenance: toolapi.ProvenanceInternal}
-	if s.taint.marked() {
+	if s.taint.Marked() {
 		answer.Provenance = toolapi.ProvenanceWeb
 	}
 	for _, left := range found.LeftOut[:min(len(found.LeftOut), toolapi.MaxLeftOut)] {
@@ -80,14 +79,6 @@ func (a *artifacts) savedPaths() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.saved)
-}
-
-// holds reports whether there is a value in a text that programs were given.
-func (e *egress) holds(text []byte) bool {
-	e.mu.Lock()
-	hidden := e.hidden
-	e.mu.Unlock()
-	return hidden != nil && !bytes.Equal(hidden.Bytes(text), text)
 }
 
 // diffedFolder is the workspace as its changes are looked for.

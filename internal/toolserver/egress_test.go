@@ -30,6 +30,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
 const testToken = "abcDEF-._~0123"
@@ -118,10 +119,10 @@ func TestEgress(t *testing.T) {
 	}); got != (toolapi.EgressResponse{Ready: true}) {
 		t.Fatalf("%+v", got)
 	}
-	url, bundle := "http://motor:"+testToken+"@"+proxy, s.temp+"/"+bundleFile
+	url, bundle := "http://motor:"+testToken+"@"+proxy, s.temp+"/"+wayout.BundleFile
 	want := map[string]string{
 		"HTTP_PROXY": url, "HTTPS_PROXY": url, "http_proxy": url, "https_proxy": url,
-		"NO_PROXY": notProxied, "no_proxy": notProxied, "NODE_USE_ENV_PROXY": "1", "GIT_HTTP_PROXY_AUTHMETHOD": "basic",
+		"NO_PROXY": wayout.NotProxied, "no_proxy": wayout.NotProxied, "NODE_USE_ENV_PROXY": "1", "GIT_HTTP_PROXY_AUTHMETHOD": "basic",
 		"SSL_CERT_FILE": bundle, "CURL_CA_BUNDLE": bundle, "REQUESTS_CA_BUNDLE": bundle, "GIT_SSL_CAINFO": bundle,
 		"PIP_CERT": bundle, "AWS_CA_BUNDLE": bundle, "NODE_EXTRA_CA_CERTS": bundle,
 		"API_KEY": "mch-x y\nz", "B": "",
@@ -251,7 +252,7 @@ func TestCertificatesAreRestored(t *testing.T) {
 				t.Fatalf("%+v", r)
 			}
 			r := s.bash("stat -c %a $CURL_CA_BUNDLE; head -c 5 $CURL_CA_BUNDLE")
-			if content, err := os.ReadFile(s.temp + "/" + bundleFile); err != nil || !strings.Contains(string(content), ca) {
+			if content, err := os.ReadFile(s.temp + "/" + wayout.BundleFile); err != nil || !strings.Contains(string(content), ca) {
 				t.Errorf("%.200q %v", content, err)
 			}
 			if r.Output != "444\n-----" || s.content("victim") != "mine" || s.content("ca-bundle.pem") != "" {
@@ -284,19 +285,19 @@ func TestEgressOfAnOlderEpoch(t *testing.T) {
 		_, err := old.SetEgress(testContext(t), closed)
 		ended <- err
 	}()
-	await(t, "the check of the way", s.server.egress.isSet)
+	await(t, "the check of the way", s.server.egress.IsSet)
 	if _, err := s.client(2).SetEgress(testContext(t), toolapi.EgressRequest{}); err != nil {
 		t.Error(err)
 	}
 	if err := <-ended; !errors.Is(err, toolclient.ErrStaleEpoch) {
 		t.Errorf("during the check: %v", err)
 	}
-	if _, err := old.SetEgress(testContext(t), closed); !errors.Is(err, toolclient.ErrStaleEpoch) || s.server.egress.isSet() {
+	if _, err := old.SetEgress(testContext(t), closed); !errors.Is(err, toolclient.ErrStaleEpoch) || s.server.egress.IsSet() {
 		t.Errorf("afterwards: %v", err)
 	}
 	// An epoch that came between the arrival of a request and its effect.
-	err := s.server.egress.set(closed, func() error { return ledger.ErrStale })
-	if !errors.Is(err, ledger.ErrStale) || s.server.egress.isSet() {
+	err := s.server.egress.Set(closed, func() error { return ledger.ErrStale })
+	if !errors.Is(err, ledger.ErrStale) || s.server.egress.IsSet() {
 		t.Error(err)
 	}
 }
@@ -369,13 +370,13 @@ func TestEgressRequestsAreStrict(t *testing.T) {
 			t.Errorf("%s: %d %+v", body, status, e)
 		}
 	}
-	if status, e := s.raw("PUT", toolapi.PathEgress, "1", make([]byte, maxEgressBytes+1)); status != 413 || e.Code != toolapi.ErrTooLarge {
+	if status, e := s.raw("PUT", toolapi.PathEgress, "1", make([]byte, wayout.MaxRequestBytes+1)); status != 413 || e.Code != toolapi.ErrTooLarge {
 		t.Errorf("%d %+v", status, e)
 	}
 	if status, _ := s.raw("POST", toolapi.PathEgress, "1", nil); status != 405 {
 		t.Error(status)
 	}
-	if s.hasEgress() || s.server.taint.marked() {
+	if s.hasEgress() || s.server.taint.Marked() {
 		t.Error("a refused request took effect")
 	}
 	largest := toolapi.EgressRequest{

@@ -24,6 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
@@ -31,10 +32,6 @@ const (
 	maxRedirects = 10
 	// maxResponseBytes is the most of a body, as it comes and unpacked.
 	maxResponseBytes = 16 << 20
-	// maxDenialBytes holds any answer of the proxy's own.
-	maxDenialBytes = 8 << 10
-	// deniedHeader is in the proxy's own answers, and says why.
-	deniedHeader = "Motor-Denied"
 )
 
 var (
@@ -92,8 +89,8 @@ func (o *outgoing) exchange(ctx context.Context, client *http.Client) (*reply, *
 // finish reads the body of the last answer.
 func (o *outgoing) finish(ctx context.Context, got *reply, resp *http.Response) *toolapi.Result {
 	defer resp.Body.Close()
-	if why := resp.Header.Get(deniedHeader); why != "" {
-		said, err := io.ReadAll(io.LimitReader(resp.Body, maxDenialBytes))
+	if why := resp.Header.Get(wayout.DeniedHeader); why != "" {
+		said, err := io.ReadAll(io.LimitReader(resp.Body, wayout.MaxDenialBytes))
 		if err != nil {
 			said = nil // The reason is in the header too.
 		}
@@ -180,8 +177,8 @@ func (o *outgoing) unanswered(ctx context.Context, err error) *toolapi.Result {
 		r := tool.Interrupted(ctx, "while it waited for the answer")
 		return &r
 	}
-	if refused, ok := errors.AsType[*proxyRefusal](err); ok {
-		return o.denied(o.failure, refused.status, refused.reason, refused.body)
+	if refused, ok := errors.AsType[*wayout.ProxyRefusal](err); ok {
+		return o.denied(o.failure, refused.Status, refused.Reason, refused.Body)
 	}
 	unsent, failure := isCertificateError(err), tool.ForeignFailure // A certificate can have any words in it.
 	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
@@ -240,7 +237,7 @@ func (o *outgoing) denied(failure func(code, format string, args ...any) toolapi
 		code = toolapi.CodeNetwork // The host could not be reached, or the proxy is not ready.
 	}
 	r := failure(code, "The egress proxy answered %d (%s) to the request for %s.\n%s", status, plaintext.Bound(why, 64),
-		workspace.Display(o.url.Redacted()), strings.TrimSpace(plaintext.Bound(said, maxDenialBytes)))
+		workspace.Display(o.url.Redacted()), strings.TrimSpace(plaintext.Bound(said, wayout.MaxDenialBytes)))
 	r.Retryable = status == http.StatusTooManyRequests || code == toolapi.CodeNetwork
 	return &r
 }

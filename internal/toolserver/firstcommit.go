@@ -250,7 +250,7 @@ func (p *processes) firstCommitEnv() ([]string, error) {
 	}
 	const who, mail, date, nothing = "motor", "motor@sandbox.invalid", "2000-01-01T00:00:00Z", "/dev/null"
 	env := []string{
-		"PATH=" + strings.Join(p.path, string(filepath.ListSeparator)), "TMPDIR=" + p.egress.temp.Dir, "LANG=C.UTF-8",
+		"PATH=" + strings.Join(p.path, string(filepath.ListSeparator)), "TMPDIR=" + p.egress.Temp.Dir, "LANG=C.UTF-8",
 		"HOME=" + nothing, "XDG_CONFIG_HOME=" + nothing, "GIT_CONFIG_GLOBAL=" + nothing, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1",
 		// Said so, a repository is trusted whoever owns the folder that a volume gives.
 		"GIT_DIR=" + filepath.Join(p.workspace.Dir, gitDir),

@@ -64,7 +64,7 @@ func (s *Server) halt(r *request.Request) (any, error) {
 // connectionsLeft gives the connections that are there after the time that they may take to end. No program runs.
 func (s *Server) connectionsLeft(ctx context.Context) ([]connections.Connection, int, error) {
 	own := connections.Own{Listen: s.listens()}
-	if proxy, err := netip.ParseAddrPort(s.egress.wayOut().Proxy); err == nil {
+	if proxy, err := netip.ParseAddrPort(s.egress.Current().Proxy); err == nil {
 		own.Proxy = proxy
 	}
 	for deadline := time.Now().Add(lingerTimeout); ; {

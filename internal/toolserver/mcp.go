@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
@@ -40,9 +41,9 @@ type mcpServers struct {
 	log       *slog.Logger
 	workspace *workspace.Workspace
 	processes *processes
-	egress    *egress
+	egress    *wayout.Egress
 	// taint is set with the first server.
-	taint *taint
+	taint *wayout.Taint
 
 	// setting is held by the one request at a time that says which servers there are.
 	setting chan struct{}
@@ -58,7 +59,7 @@ type mcpServers struct {
 	maxTraffic int64
 }
 
-func newMCPServers(log *slog.Logger, p *processes, t *taint) *mcpServers {
+func newMCPServers(log *slog.Logger, p *processes, t *wayout.Taint) *mcpServers {
 	return &mcpServers{
 		log: log, workspace: p.workspace, processes: p, egress: p.egress, taint: t,
 		setting: make(chan struct{}, 1), all: map[string]*mcpServer{}, callTimeout: mcpCallTimeout, writeTimeout: mcpWriteTimeout, maxTraffic: maxMCPTraffic,
@@ -113,7 +114,7 @@ func (m *mcpServers) set(ctx context.Context, req toolapi.MCPRequest, valid func
 		return resp, err
 	}
 	if len(req.Servers) > 0 {
-		if err := m.taint.mark(); err != nil {
+		if err := m.taint.Mark(); err != nil {
 			return resp, err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
 // mcpCallTimeout is callTimeout if nobody sets another.
@@ -98,7 +99,7 @@ func (s *mcpServer) failure(ctx context.Context, err error, sent bool) toolapi.R
 		open = " " + outcomeOpen
 	}
 	name, reason := s.words.Name, oneLine(s.reason(ctx, err))
-	refused, isRefused := errors.AsType[*proxyRefusal](err)
+	refused, isRefused := errors.AsType[*wayout.ProxyRefusal](err)
 	said, isSaid := errors.AsType[*jsonrpc.Error](err)
 	isSaid = isSaid && said.Code != mcpCodeRejected
 	switch {

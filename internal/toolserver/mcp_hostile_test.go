@@ -23,6 +23,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
 func hostileMCP(t *testing.T, behaviour string, tools ...string) toolapi.MCPServer {
@@ -305,7 +306,7 @@ func TestMCPHostileOverHTTP(t *testing.T) {
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, "Temporary Redirect"},
 		"large header": {func(w http.ResponseWriter, _ json.RawMessage) {
-			w.Header().Set("X", strings.Repeat("x", 2*maxWayHeaderBytes))
+			w.Header().Set("X", strings.Repeat("x", 2*wayout.MaxWayHeaderBytes))
 		}, "response headers exceeded"},
 		"mute": {func(w http.ResponseWriter, _ json.RawMessage) {
 			w.Header().Set("Content-Type", "text/event-stream")

@@ -19,7 +19,7 @@ import (
 // openURL makes the way to a server at a URL. Nothing is sent yet.
 func (m *mcpServers) openURL(words toolapi.MCPServer) (*mcpTransport, error) {
 	way := m.wayWords()
-	client, err := m.egress.wayOutClient()
+	client, err := m.egress.Client()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (m *mcpServers) openURL(words toolapi.MCPServer) (*mcpTransport, error) {
 
 // wayWords is the way out in words that can be compared.
 func (m *mcpServers) wayWords() string {
-	way := m.egress.wayOut()
+	way := m.egress.Current()
 	return way.Proxy + " " + way.Token + " " + way.CA
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
 // mcpServer is one MCP server: what the manager says of it, what it was told of its tools, and the session with it, if there
@@ -174,16 +175,16 @@ func (s *mcpServer) end() {
 // reason says why a server cannot be used.
 func (s *mcpServer) reason(ctx context.Context, err error) string {
 	switch {
-	case errors.Is(err, errNoWayOut):
+	case errors.Is(err, wayout.ErrNone):
 		return "the sandbox has no way out, so nothing at a url can be reached"
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "it did not answer in time"
 	}
-	if refused, ok := errors.AsType[*proxyRefusal](err); ok {
+	if refused, ok := errors.AsType[*wayout.ProxyRefusal](err); ok {
 		return refused.Error()
 	}
 	text := err.Error()
-	if token := s.all.egress.wayOut().Token; token != "" {
+	if token := s.all.egress.Current().Token; token != "" {
 		text = strings.ReplaceAll(text, token, "[token]")
 	}
 	return text

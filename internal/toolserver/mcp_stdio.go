@@ -30,7 +30,7 @@ const (
 
 // openProgram starts the program of a server.
 func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error) {
-	more, err := m.egress.variables()
+	more, err := m.egress.Variables()
 	if err != nil {
 		m.log.Error("the certificates for an MCP server cannot be written", "server", words.Name, "error", err)
 	}
@@ -67,7 +67,7 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 			_ = pipes.from.Close()
 		}),
 		current: func() bool {
-			now, _ := m.egress.variables() // What it could not write, it has logged.
+			now, _ := m.egress.Variables() // What it could not write, it has logged.
 			m.setup(words.Name)
 			return strings.Join(now, "\x00") == way
 		},

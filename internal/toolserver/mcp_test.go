@@ -279,7 +279,7 @@ func TestMCPRequestsThatAreRefused(t *testing.T) {
 	if status, e := s.raw("PUT", toolapi.PathMCP, "0", []byte(`{"servers":[],"timeoutMs":1}`)); status != 409 || e.Code != toolapi.ErrStaleEpoch {
 		t.Errorf("%d %+v", status, e)
 	}
-	if s.server.mcp.isSet() || s.server.mcp.ran() || s.server.taint.marked() {
+	if s.server.mcp.isSet() || s.server.mcp.ran() || s.server.taint.Marked() {
 		t.Error("a refused request took effect")
 	}
 }

@@ -12,13 +12,13 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 
 	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
@@ -36,7 +36,7 @@ const (
 // value in it that the programs were given.
 type outputs struct {
 	*workspace.Workspace
-	egress *egress
+	egress *wayout.Egress
 	// full says why nothing may be written, nil if that is not so.
 	full func() error
 
@@ -115,7 +115,7 @@ func (o *outputs) create(local string, live bool) (*outputFile, error) {
 	}
 	o.open[path.Base(local)] = true
 	shown := &shownFile{File: file}
-	return &outputFile{all: o, name: path.Base(local), file: shown, text: o.egress.hiding().Writer(shown), live: live}, nil
+	return &outputFile{all: o, name: path.Base(local), file: shown, text: o.egress.Hiding().Writer(shown), live: live}, nil
 }
 
 // spill is create for a collector.
@@ -205,32 +205,4 @@ const notKept = "[this output is in no file, because the workspace is full: note
 // a model.
 func keeps(name string, t tool.Tool) bool {
 	return t.Alone && !toolapi.IsOneshot(name) && name != toolapi.ToolInstall
-}
-
-// hiding is what takes the values out that programs were given, and those that stand for credentials.
-func (e *egress) hiding() *redact.Redactor {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.hidden
-}
-
-// minHiddenLine is how long a line of a value must be to be one that nothing else prints.
-const minHiddenLine = 16
-
-// hide makes the redactor for what a request gives to programs. The names are those that the run has for its credentials.
-func hide(req toolapi.EgressRequest) *redact.Redactor {
-	secrets := []redact.Secret{{Name: "egress-token", Value: []byte(req.Token)}}
-	for name, value := range req.Environment {
-		name, value = strings.ToLower(name), strings.TrimRight(value, "\r\n")
-		// Of user:password a program may print the password alone.
-		for _, part := range redact.Parts("basic", []byte(value)) {
-			secrets = append(secrets, redact.Secret{Name: name, Value: part})
-		}
-		for line := range strings.Lines(value) {
-			if line = strings.TrimSpace(line); len(line) >= minHiddenLine && !strings.HasPrefix(line, "-----") {
-				secrets = append(secrets, redact.Secret{Name: name, Value: []byte(line)})
-			}
-		}
-	}
-	return redact.New(secrets...)
 }

@@ -133,7 +133,7 @@ func TestLiveOutputHidesWhatGoesOverLines(t *testing.T) {
 				}
 				written += piece
 				lines := written[:strings.LastIndexByte(written, '\n')+1]
-				if got, want := s.content(local), s.server.egress.hiding().String(lines); got != want && !strings.Contains(written, wrapped[:len(wrapped)-1]) {
+				if got, want := s.content(local), s.server.egress.Hiding().String(lines); got != want && !strings.Contains(written, wrapped[:len(wrapped)-1]) {
 					t.Fatalf("after %q: %q, want %q", written, got, want)
 				}
 			}

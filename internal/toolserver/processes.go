@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
@@ -35,7 +36,7 @@ const (
 type processes struct {
 	workspace *workspace.Workspace
 	log       *slog.Logger
-	egress    *egress
+	egress    *wayout.Egress
 	outputs   *outputs
 	env       []string
 	// aptKeyring is the path of a file.
@@ -55,7 +56,7 @@ type processes struct {
 	python *pythonSetup
 }
 
-func newProcesses(cfg Config, ws *workspace.Workspace, way *egress) (*processes, error) {
+func newProcesses(cfg Config, ws *workspace.Workspace, way *wayout.Egress) (*processes, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -73,8 +74,8 @@ func newProcesses(cfg Config, ws *workspace.Workspace, way *egress) (*processes,
 		reaper:      r,
 		sizes:       cfg.Disk,
 		self:        self,
-		git:         &gitSetup{temp: way.temp, self: self},
-		python:      &pythonSetup{temp: way.temp, packages: pythonPackages(cfg.Packages), workspace: ws.Dir},
+		git:         &gitSetup{temp: way.Temp, self: self},
+		python:      &pythonSetup{temp: way.Temp, packages: pythonPackages(cfg.Packages), workspace: ws.Dir},
 		lane:        make(chan struct{}, 1),
 		supervisors: supervisors{all: make(map[*supervised]bool)},
 		background:  background{look: backgroundLook},
@@ -130,11 +131,11 @@ func (p *processes) killStrays() {
 
 // environment is that of a call's program. The note says what of it is not as it should be.
 func (p *processes) environment(j tool.Job) (env []string, note string) {
-	more, err := p.egress.variables()
+	more, err := p.egress.Variables()
 	if err != nil {
 		p.log.Error("the certificates for the programs cannot be written", "id", j.ID, "error", err)
 		note = fmt.Sprintf("[https cannot work: the certificates could not be written to %s; make room in the folder for temporary files]\n",
-			filepath.Join(p.egress.temp.Dir, bundleFile))
+			filepath.Join(p.egress.Temp.Dir, wayout.BundleFile))
 	}
 	forGit, err := p.git.variables()
 	if err != nil {
@@ -144,7 +145,7 @@ func (p *processes) environment(j tool.Job) (env []string, note string) {
 	if err != nil {
 		p.log.Error("Python finds no packages", "id", j.ID, "error", err)
 		note += fmt.Sprintf("[python finds no packages: files could not be written to %s; make room in the folder for temporary files]\n",
-			filepath.Join(p.egress.temp.Dir, pythonSetupDir))
+			filepath.Join(p.egress.Temp.Dir, pythonSetupDir))
 	}
 	env = slices.Concat(p.env, forGit, forPython, more)
 	if j.Key != "" {
@@ -156,7 +157,7 @@ func (p *processes) environment(j tool.Job) (env []string, note string) {
 // callEnvironment is environment with what package managers are told. What installs a skill's packages is told otherwise.
 func (p *processes) callEnvironment(j tool.Job) (env []string, note string) {
 	env, note = p.environment(j)
-	return append(packageManagers(p.egress.wayOut().Proxy != ""), env...), note
+	return append(packageManagers(p.egress.Current().Proxy != ""), env...), note
 }
 
 // run runs a program to its end and makes the result of its call.

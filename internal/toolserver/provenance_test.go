@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
 // provenances are those of a result of each tool that only looks, and of two that run programs.
@@ -55,7 +56,7 @@ func TestInputFromTheWeb(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s.server.taint.marked() {
+	if s.server.taint.Marked() {
 		t.Error("the sandbox is marked without a reason")
 	}
 	// The file is there with the same bytes; that it came from the web is news all the same.
@@ -113,39 +114,39 @@ func TestProvenanceOfAnInputIsChecked(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPut, toolapi.PathFiles+"a", nil)
 		r.Header.Set(toolapi.HeaderProvenance, value)
 		err := s.server.takeProvenance(&request.Request{Request: r})
-		if (err == nil) != ok || s.server.taint.marked() != (value == "web") {
-			t.Errorf("%q: %v, marked %t", value, err, s.server.taint.marked())
+		if (err == nil) != ok || s.server.taint.Marked() != (value == "web") {
+			t.Errorf("%q: %v, marked %t", value, err, s.server.taint.Marked())
 		}
-		s.server.taint = &taint{file: s.server.taint.file}
+		s.server.taint = &wayout.Taint{File: s.server.taint.File}
 	}
 }
 
 // A mark that cannot be kept lets nothing in.
 func TestTaintIsOnDiskFirst(t *testing.T) {
 	dir := t.TempDir()
-	mark, err := openTaint(dir)
-	if err != nil || mark.marked() {
+	mark, err := wayout.OpenTaint(dir)
+	if err != nil || mark.Marked() {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := mark.mark(); err == nil || mark.marked() {
+	if err := mark.Mark(); err == nil || mark.Marked() {
 		t.Errorf("marked without a folder: %v", err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := mark.mark(); err != nil || !mark.marked() {
+	if err := mark.Mark(); err != nil || !mark.Marked() {
 		t.Error(err)
 	}
-	if again, err := openTaint(dir); err != nil || !again.marked() {
+	if again, err := wayout.OpenTaint(dir); err != nil || !again.Marked() {
 		t.Errorf("opened again: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, taintFile)); err != nil {
+	if err := os.Remove(filepath.Join(dir, wayout.TaintFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := mark.mark(); err != nil || !mark.marked() {
+	if err := mark.Mark(); err != nil || !mark.Marked() {
 		t.Error("a mark is never taken back")
 	}
 }

@@ -82,7 +82,7 @@ func TestTheStandardLibraryComesBeforePackages(t *testing.T) {
 		t.Errorf("the tool code: %q", r.Output)
 	}
 	m := s.server.mcp
-	if got := m.setup("server"); !slices.Contains(got, "PYTHONPATH="+filepath.Join(m.egress.temp.Dir, pythonSetupDir)+":"+s.workspace) {
+	if got := m.setup("server"); !slices.Contains(got, "PYTHONPATH="+filepath.Join(m.egress.Temp.Dir, pythonSetupDir)+":"+s.workspace) {
 		t.Errorf("the program of an MCP server has %q", got)
 	}
 }

@@ -42,6 +42,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
@@ -121,8 +122,8 @@ type Server struct {
 	workspace *workspace.Workspace
 	ledger    *ledger.Ledger
 	processes *processes
-	egress    *egress
-	taint     *taint
+	egress    *wayout.Egress
+	taint     *wayout.Taint
 	fetcher   *fetcher
 	artifacts *artifacts
 	first     *firstCommit
@@ -176,29 +177,29 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, led.Close(), ws.Close())
 	}
-	marks, err := openTaint(cfg.State)
+	marks, err := wayout.OpenTaint(cfg.State)
 	if err != nil {
 		return nil, errors.Join(err, led.Close(), ws.Close())
 	}
-	way, err := newEgress(cfg, marks)
+	way, err := wayout.New(cfg.Logger, cfg.TempDir, cfg.SystemCAs, marks)
 	if err != nil {
 		return nil, errors.Join(err, led.Close(), ws.Close())
 	}
-	kept, err := openArtifacts(ws, cfg.State, marks.marked)
+	kept, err := openArtifacts(ws, cfg.State, marks.Marked)
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.Close(), ws.Close())
+		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}
 	given, err := changes.OpenBaseline(filepath.Join(cfg.State, givenFolder), durable.Write)
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.Close(), ws.Close())
+		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}
 	first, err := openFirstCommit(cfg.Logger, cfg.State, ws, led.Used())
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.Close(), ws.Close())
+		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}
 	procs, err := newProcesses(cfg, ws, way)
 	if err != nil {
-		return nil, errors.Join(err, way.close(), led.Close(), ws.Close())
+		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}
 	s := &Server{
 		podUID:    cfg.PodUID,
@@ -344,7 +345,7 @@ func (s *Server) Close() error {
 	s.running.Wait()
 	s.mcp.close()
 	s.processes.close()
-	return errors.Join(s.ledger.Close(), s.egress.close(), s.workspace.Close())
+	return errors.Join(s.ledger.Close(), s.egress.Close(), s.workspace.Close())
 }
 
 func (s *Server) allTools() map[string]tool.Tool {

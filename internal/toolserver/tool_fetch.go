@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
@@ -37,8 +38,8 @@ var tellingHeaders = []string{
 type fetcher struct {
 	workspace *workspace.Workspace
 	outputs   *outputs
-	egress    *egress
-	taint     *taint
+	egress    *wayout.Egress
+	taint     *wayout.Taint
 	markdowns *markdowns
 }
 
@@ -52,8 +53,8 @@ func (f *fetcher) fetch(ctx context.Context, j tool.Job) toolapi.Result {
 	if bad != nil {
 		return *bad
 	}
-	client, err := f.egress.wayOutClient()
-	if errors.Is(err, errNoWayOut) {
+	client, err := f.egress.Client()
+	if errors.Is(err, wayout.ErrNone) {
 		return tool.Failure(toolapi.CodeEgressDenied, "This sandbox has no way out: no host can be reached. "+
 			"If the task needs %s and you can ask for domains, ask for it.", workspace.Display(out.url.Hostname()))
 	}
@@ -64,7 +65,7 @@ func (f *fetcher) fetch(ctx context.Context, j tool.Job) toolapi.Result {
 	if bad := out.secret(args.BodyFile); bad != nil {
 		return *bad
 	}
-	if err := f.taint.mark(); err != nil {
+	if err := f.taint.Mark(); err != nil {
 		return tool.Failure(toolapi.CodeInternal, "The tool server cannot keep its records: nothing was sent.")
 	}
 	timed, cancel := context.WithTimeout(ctx, out.timeout)

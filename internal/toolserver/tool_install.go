@@ -155,7 +155,7 @@ func (i *installer) environment() error {
 		return notInstalled("%s", note)
 	}
 	own, named := []string{}, []string{}
-	if file := i.p.egress.systemCAs; isFile(file) {
+	if file := i.p.egress.SystemCAs; isFile(file) {
 		own = append(own, "NODE_EXTRA_CA_CERTS="+file, "PIP_CERT="+file)
 	}
 	if i.args.CABundle != "" {
@@ -175,7 +175,7 @@ func (i *installer) environment() error {
 // writeAuthorities gives a file with the image's certificates and those of the call.
 func (i *installer) writeAuthorities() (string, error) {
 	var content []byte
-	if image := i.p.egress.systemCAs; isFile(image) {
+	if image := i.p.egress.SystemCAs; isFile(image) {
 		var err error
 		if content, err = os.ReadFile(image); err != nil {
 			return "", err

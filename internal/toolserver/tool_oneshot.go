@@ -41,7 +41,7 @@ func (p *processes) oneshot(ctx context.Context, j tool.Job) toolapi.Result {
 
 // oneshotNetwork is oneshot for code that may use the way out.
 func (p *processes) oneshotNetwork(ctx context.Context, j tool.Job) toolapi.Result {
-	way, err := p.egress.variables()
+	way, err := p.egress.Variables()
 	if err != nil {
 		p.log.Error("the certificates for the program cannot be written", "id", j.ID, "error", err)
 	}
@@ -83,7 +83,7 @@ func (p *processes) runOneshot(ctx context.Context, j tool.Job, most time.Durati
 	if err != nil {
 		return refuse(missing(prog.name))
 	}
-	temp := p.egress.temp
+	temp := p.egress.Temp
 	local := path.Join(workspace.OwnDir, "oneshot-"+j.ID)
 	if err := temp.Root.MkdirAll(local, 0o700); err != nil {
 		return refuse(temp.Failure("make the folder", local, err))

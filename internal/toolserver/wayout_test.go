@@ -54,7 +54,7 @@ func TestStopDuringTheCheckOfAWay(t *testing.T) {
 		_, err := c.SetEgress(ctx, toolapi.EgressRequest{Proxy: "127.0.0.1:1", Token: testToken, TimeoutMs: 60_000})
 		ended <- err
 	}()
-	await(t, "the check of the way", s.server.egress.isSet)
+	await(t, "the check of the way", s.server.egress.IsSet)
 	began := time.Now()
 	s.stop()
 	if took := time.Since(began); took > 30*time.Second { // The check may take 60 s.

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package wayout
 
 import (
 	"context"
@@ -25,32 +25,37 @@ const (
 	wayDialTimeout      = 5 * time.Second
 	wayHandshakeTimeout = 15 * time.Second
 	wayIdleTimeout      = 30 * time.Second
-	maxWayHeaderBytes   = 64 << 10
+	MaxWayHeaderBytes   = 64 << 10
+
+	// MaxDenialBytes holds any answer of the proxy's own.
+	MaxDenialBytes = 8 << 10
+	// DeniedHeader is in the proxy's own answers, and says why.
+	DeniedHeader = "Motor-Denied"
 )
 
-// errNoWayOut says that nothing can be reached from the sandbox.
-var errNoWayOut = errors.New("this sandbox has no way out")
+// ErrNone says that nothing can be reached from the sandbox.
+var ErrNone = errors.New("this sandbox has no way out")
 
-// proxyRefusal is the answer of the egress proxy to a CONNECT that it did not carry out.
-type proxyRefusal struct {
-	status int
+// ProxyRefusal is the answer of the egress proxy to a CONNECT that it did not carry out.
+type ProxyRefusal struct {
+	Status int
 	// message is the proxy's own word, in one line.
 	message string
-	// reason and body are why it refused, and what it says to that.
-	reason, body string
+	// Reason and body are why it refused, and what it says to that.
+	Reason, Body string
 }
 
-func (r *proxyRefusal) Error() string {
-	return fmt.Sprintf("the egress proxy answered %d: %s", r.status, r.message)
+func (r *ProxyRefusal) Error() string {
+	return fmt.Sprintf("the egress proxy answered %d: %s", r.Status, r.message)
 }
 
-// wayOutClient makes a client for requests of the server's own: they go where those of programs go, through the egress
+// Client makes a client for requests of the server's own: they go where those of programs go, through the egress
 // proxy and nowhere else, and trust what those trust. It follows no redirect and has no time limit of its own. Whoever makes
 // it closes its idle connections. The error is errNoWayOut if there is no way out.
-func (e *egress) wayOutClient() (*http.Client, error) {
-	way := e.wayOut()
+func (e *Egress) Client() (*http.Client, error) {
+	way := e.Current()
 	if way.Proxy == "" {
-		return nil, errNoWayOut
+		return nil, ErrNone
 	}
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(e.readSystemCAs())
@@ -64,7 +69,7 @@ func (e *egress) wayOutClient() (*http.Client, error) {
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted},
 			TLSHandshakeTimeout:    wayHandshakeTimeout,
 			IdleConnTimeout:        wayIdleTimeout,
-			MaxResponseHeaderBytes: maxWayHeaderBytes,
+			MaxResponseHeaderBytes: MaxWayHeaderBytes,
 			DisableCompression:     true, // A small answer could unpack to a large one.
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -78,9 +83,9 @@ func refusalOf(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Respon
 		return nil
 	}
 	_, phrase, _ := strings.Cut(resp.Status, " ")
-	said, err := io.ReadAll(io.LimitReader(resp.Body, maxDenialBytes))
+	said, err := io.ReadAll(io.LimitReader(resp.Body, MaxDenialBytes))
 	if err != nil {
 		said = nil // The phrase says enough.
 	}
-	return &proxyRefusal{resp.StatusCode, plaintext.Bound(phrase, 200), resp.Header.Get(deniedHeader), string(said)}
+	return &ProxyRefusal{resp.StatusCode, plaintext.Bound(phrase, 200), resp.Header.Get(DeniedHeader), string(said)}
 }

@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
 const (
@@ -34,7 +35,7 @@ var errClosed = errors.New("the time to check the way out is over")
 // putEgress takes the way out in, and then waits until it is open: a program that needs it must not be the first to find
 // that it is not yet.
 func (s *Server) putEgress(r *request.Request) (any, error) {
-	content, err := r.Content(maxEgressBytes)
+	content, err := r.Content(wayout.MaxRequestBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +45,10 @@ func (s *Server) putEgress(r *request.Request) (any, error) {
 	} else if err != nil {
 		return nil, request.Bad("the way out cannot be read") // The error could quote a value.
 	}
-	if err := checkEgress(req); err != nil {
+	if err := wayout.Check(req); err != nil {
 		return nil, err
 	}
-	err = s.egress.set(req, func() error {
+	err = s.egress.Set(req, func() error {
 		if s.ledger.Highest() != r.Epoch {
 			return ledger.ErrStale
 		}

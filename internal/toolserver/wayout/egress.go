@@ -2,7 +2,9 @@
 
 //go:build linux
 
-package toolserver
+// Package wayout is the way out of the sandbox as its programs and its tools use it: by the egress proxy alone. What they were given for it
+// is kept out of what is kept.
+package wayout
 
 import (
 	"bytes"
@@ -26,27 +28,27 @@ import (
 )
 
 const (
-	// maxEgressBytes holds the largest request with its values escaped.
-	maxEgressBytes = 4 << 20
+	// MaxRequestBytes holds the largest request with its values escaped.
+	MaxRequestBytes = 4 << 20
 	// maxSystemCAs is the most that the system's certificates may have.
 	maxSystemCAs = 8 << 20
-	// bundleFile is where programs find the certificates that they trust, in the folder for temporary files.
-	bundleFile = workspace.OwnDir + "/ca-bundle.pem"
-	// notProxied are the hosts that programs reach without the proxy: themselves.
-	notProxied = "localhost,127.0.0.1,::1"
+	// BundleFile is where programs find the certificates that they trust, in the folder for temporary files.
+	BundleFile = workspace.OwnDir + "/ca-bundle.pem"
+	// NotProxied are the hosts that programs reach without the proxy: themselves.
+	NotProxied = "localhost,127.0.0.1,::1"
 )
 
-// egress is the way out of the sandbox and what programs may use there, as the manager told it. It is kept in memory: a server that starts again has none
+// Egress is the way out of the sandbox and what programs may use there, as the manager told it. It is kept in memory: a server that starts again has none
 // until it is told.
-type egress struct {
+type Egress struct {
 	log *slog.Logger
-	// temp is the folder for temporary files. Access to it is as careful as to the workspace: programs can put anything
+	// Temp is the folder for temporary files. Access to it is as careful as to the workspace: programs can put anything
 	// there, such as a link to the state folder where a file is to be written.
-	temp *workspace.Workspace
-	// systemCAs is the path of a file.
-	systemCAs string
-	// taint is set with the first way out.
-	taint *taint
+	Temp *workspace.Workspace
+	// SystemCAs is the path of a file.
+	SystemCAs string
+	// Taint is set with the first way out.
+	taint *Taint
 
 	mu sync.Mutex
 	// env are the variables of programs.
@@ -59,50 +61,51 @@ type egress struct {
 	way toolapi.EgressRequest
 }
 
-func newEgress(cfg Config, t *taint) (*egress, error) {
-	temp, err := workspace.Open(cfg.TempDir)
+// New opens the folder for temporary files.
+func New(log *slog.Logger, tempDir, systemCAs string, t *Taint) (*Egress, error) {
+	temp, err := workspace.Open(tempDir)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder for temporary files: %w", err)
 	}
-	return &egress{log: cfg.Logger, temp: temp, systemCAs: cfg.SystemCAs, taint: t}, nil
+	return &Egress{log: log, Temp: temp, SystemCAs: systemCAs, taint: t}, nil
 }
 
-func (e *egress) close() error { return e.temp.Close() }
+func (e *Egress) Close() error { return e.Temp.Close() }
 
-// isSet says whether programs have anything of the manager's request.
-func (e *egress) isSet() bool {
+// IsSet says whether programs have anything of the manager's request.
+func (e *Egress) IsSet() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.env) > 0
 }
 
-// wayOut is the way out as the manager told it last: Proxy, Token and CA.
-func (e *egress) wayOut() toolapi.EgressRequest {
+// Current is the way out as the manager told it last: Proxy, Token and CA.
+func (e *Egress) Current() toolapi.EgressRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.way
 }
 
-// set takes the request's way out in place of the one before it. valid is asked at the last moment.
-func (e *egress) set(req toolapi.EgressRequest, valid func() error) error {
+// Set takes the request's way out in place of the one before it. valid is asked at the last moment.
+func (e *Egress) Set(req toolapi.EgressRequest, valid func() error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := valid(); err != nil {
 		return err
 	}
 	if req.Proxy != "" {
-		if err := e.taint.mark(); err != nil {
+		if err := e.taint.Mark(); err != nil {
 			return err
 		}
 	}
 	e.hidden = hide(req)
 	e.way = toolapi.EgressRequest{Proxy: req.Proxy, Token: req.Token, CA: req.CA}
-	e.env, e.bundle = environment(req, filepath.Join(e.temp.Dir, bundleFile)), nil
+	e.env, e.bundle = environment(req, filepath.Join(e.Temp.Dir, BundleFile)), nil
 	if req.CA != "" {
 		e.bundle = append(e.readSystemCAs(), req.CA...)
 		return nil
 	}
-	_ = e.temp.Root.Remove(bundleFile) // Nothing names it any more.
+	_ = e.Temp.Root.Remove(BundleFile) // Nothing names it any more.
 	return nil
 }
 
@@ -115,7 +118,7 @@ func environment(req toolapi.EgressRequest, bundle string) []string {
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 			vars[name] = proxy
 		}
-		vars["NO_PROXY"], vars["no_proxy"] = notProxied, notProxied
+		vars["NO_PROXY"], vars["no_proxy"] = NotProxied, NotProxied
 		// git would wait to be asked for the token, and the proxy would count a request without one.
 		vars["GIT_HTTP_PROXY_AUTHMETHOD"] = "basic"
 		// Node.js looks at the others only then, and only from 22.21 on.
@@ -137,14 +140,14 @@ func environment(req toolapi.EgressRequest, bundle string) []string {
 	return env
 }
 
-func (e *egress) readSystemCAs() []byte {
-	info, err := os.Stat(e.systemCAs)
+func (e *Egress) readSystemCAs() []byte {
+	info, err := os.Stat(e.SystemCAs)
 	if err == nil && info.Size() > maxSystemCAs {
 		err = fmt.Errorf("it has %d bytes", info.Size())
 	}
 	var content []byte
 	if err == nil {
-		content, err = os.ReadFile(e.systemCAs)
+		content, err = os.ReadFile(e.SystemCAs)
 	}
 	if err != nil {
 		e.log.Warn("the sandbox image has no certificates: programs trust no host but those of credentials", "error", err)
@@ -156,11 +159,11 @@ func (e *egress) readSystemCAs() []byte {
 	return content
 }
 
-// variables gives the variables of a program that starts now, also with an error, which says that the file with the
+// Variables gives the variables of a program that starts now, also with an error, which says that the file with the
 // certificates cannot be written: what it would take to write it may be for a program to do. The file that they name is written anew if it is not what
 // it must be: a program that removed or changed it, on purpose or with all temporary files, would have every later one
 // fail or trust others, and nobody would know why.
-func (e *egress) variables() ([]string, error) {
+func (e *Egress) Variables() ([]string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.bundle == nil {
@@ -172,8 +175,8 @@ func (e *egress) variables() ([]string, error) {
 	err := e.writeBundle()
 	if err != nil {
 		// Perhaps a program put something else where the folder belongs, or closed it.
-		_ = e.temp.Root.Chmod(workspace.OwnDir, 0o700)
-		if err = e.temp.Root.RemoveAll(workspace.OwnDir); err == nil {
+		_ = e.Temp.Root.Chmod(workspace.OwnDir, 0o700)
+		if err = e.Temp.Root.RemoveAll(workspace.OwnDir); err == nil {
 			err = e.writeBundle()
 		}
 	}
@@ -183,24 +186,24 @@ func (e *egress) variables() ([]string, error) {
 // bundleMode lets every program read the certificates, and none change them by mistake.
 const bundleMode = 0o444
 
-func (e *egress) intact() bool {
-	info, err := e.temp.Root.Lstat(bundleFile)
+func (e *Egress) intact() bool {
+	info, err := e.Temp.Root.Lstat(BundleFile)
 	if err != nil || info.Mode() != bundleMode {
 		return false
 	}
-	same, err := e.temp.Holds(bundleFile, e.bundle)
+	same, err := e.Temp.Holds(BundleFile, e.bundle)
 	return err == nil && same
 }
 
-func (e *egress) writeBundle() error {
-	if err := e.temp.Replace(bundleFile, bytes.NewReader(e.bundle)); err != nil {
+func (e *Egress) writeBundle() error {
+	if err := e.Temp.Replace(BundleFile, bytes.NewReader(e.bundle)); err != nil {
 		return err
 	}
-	return e.temp.Root.Chmod(bundleFile, bundleMode)
+	return e.Temp.Root.Chmod(BundleFile, bundleMode)
 }
 
-// checkEgress says what is wrong with a request. No error repeats a token or a value.
-func checkEgress(req toolapi.EgressRequest) error {
+// Check says what is wrong with a request. No error repeats a token or a value.
+func Check(req toolapi.EgressRequest) error {
 	if err := checkEnvironment(req.Environment); err != nil {
 		return err
 	}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package wayout
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/durable"
+)
+
+// TaintFile in the state folder says that there may be something in the sandbox that came in from the web.
+const TaintFile = "web"
+
+// Taint says whether what lies in the sandbox may have come in from the web: there is or was a way out, an input file came
+// from there, or a result did. Nobody can tell what of it ended in which file, so it is one mark for all of them, it is on
+// disk before anything can come in, and it is never taken back.
+type Taint struct {
+	File string
+
+	mu  sync.Mutex
+	set bool
+}
+
+func OpenTaint(state string) (*Taint, error) {
+	t := &Taint{File: filepath.Join(state, TaintFile)}
+	switch _, err := os.Stat(t.File); {
+	case err == nil:
+		t.set = true
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("find out whether anything came in from the web: %w", err)
+	}
+	return t, nil
+}
+
+// Mark is called before something from the web can come in.
+func (t *Taint) Mark() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.set {
+		return nil
+	}
+	if err := durable.Write(t.File, nil); err != nil {
+		return fmt.Errorf("record that something comes in from the web: %w", err)
+	}
+	t.set = true
+	return nil
+}
+
+func (t *Taint) Marked() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.set
+}
