@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
@@ -48,7 +49,7 @@ type background struct {
 type backgroundJob struct {
 	*supervised
 	command, file string
-	out           *collector
+	out           *output.Collector
 	// seen is what was printed, once ended is closed.
 	seen plaintext.Seen
 	// ended is closed when everything is over and nothing is added to the output any more.
@@ -128,9 +129,9 @@ func (e *outputError) Error() string { return e.file + ": " + e.err.Error() }
 // startBackground starts a command under a supervisor, and what keeps its output and ends it in time.
 func (p *processes) startBackground(j tool.Job, command string, env []string, lifetime time.Duration) (*backgroundJob, error) {
 	job := &backgroundJob{command: command, file: toolapi.OutputPath(j.ID), ended: make(chan struct{})}
-	job.out = newCollector(j.Limit, p.outputs.spill(job.file, true))
-	if job.out.startSpill(); job.out.spillError != nil {
-		return nil, &outputError{job.file, job.out.spillError}
+	job.out = output.NewCollector(j.Limit, p.outputs.Spill(job.file, true))
+	if job.out.StartSpill(); job.out.SpillError != nil {
+		return nil, &outputError{job.file, job.out.SpillError}
 	}
 	console, err := newDrain()
 	if err == nil {
@@ -141,7 +142,7 @@ func (p *processes) startBackground(j tool.Job, command string, env []string, li
 		}
 	}
 	if err != nil {
-		job.out.closeSpill()
+		job.out.CloseSpill()
 		_ = p.workspace.Root.Remove(job.file) // There is nothing in it.
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (p *processes) startBackground(j tool.Job, command string, env []string, li
 		console.end(drainTimeout)
 		_ = text.Close()
 		job.seen = text.Seen
-		job.out.closeSpill()
+		job.out.CloseSpill()
 		job.overdue() // It is decided now, and the timer is free.
 		close(job.ended)
 	}()
@@ -172,7 +173,7 @@ func (p *processes) endedAtOnce(j tool.Job, job *backgroundJob, note string) too
 	p.background.forget(job)
 	result, notes := verdict(ending{status: job.waitStatus()}, 0)
 	notes = p.fileLimit(&result, job.waitStatus()) + notes
-	finishOutput(p.workspace, &result, job.out, &job.seen, job.file, "", notes+"[the command has ended already, nothing of it runs in the background]\n"+note+
+	output.Finish(p.workspace, &result, job.out, &job.seen, job.file, "", notes+"[the command has ended already, nothing of it runs in the background]\n"+note+
 		p.background.report(j.Limit/2, nil))
 	return result
 }

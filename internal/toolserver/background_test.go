@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/output"
 )
 
 func (s *sandbox) background(command string) toolapi.Result {
@@ -120,10 +121,10 @@ func TestBackgroundIsBounded(t *testing.T) {
 	_, file := started(t, s.background("yes 0123456789012345678901234567890123456789"))
 	await(t, "the bound of the output", func() bool {
 		info, err := os.Stat(s.workspace + "/" + file)
-		return err == nil && info.Size() == maxSpillBytes
+		return err == nil && info.Size() == output.MaxSpillBytes
 	})
 	s.stop()
-	if content := s.content(file); len(content) > maxSpillBytes+200 || !strings.HasSuffix(content, "the rest was not kept …\n") {
+	if content := s.content(file); len(content) > output.MaxSpillBytes+200 || !strings.HasSuffix(content, "the rest was not kept …\n") {
 		t.Errorf("%d bytes, and at the end %q", len(content), content[len(content)-100:])
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
@@ -219,8 +220,8 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 		ctx = watched
 	}
 	result = t.Run(ctx, tool.Job{ID: req.ID, Args: req.Arguments, Key: req.IdempotencyKey, Limit: limit})
-	if keeps(req.Tool, t) {
-		s.processes.outputs.keep(req.ID, &result, limit)
+	if output.Keeps(req.Tool, t) {
+		s.processes.outputs.Keep(req.ID, &result, limit)
 	}
 	result.Provenance = s.provenanceOf(req.Tool, result)
 	return result

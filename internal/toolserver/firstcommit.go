@@ -23,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
@@ -265,10 +266,10 @@ func (p *processes) firstCommitEnv() ([]string, error) {
 }
 
 func (p *processes) firstCommitStep(ctx context.Context, exe string, args, env []string) error {
-	said := newCollector(1<<10, func() (io.WriteCloser, error) { return nil, fs.ErrInvalid })
+	said := output.NewCollector(1<<10, func() (io.WriteCloser, error) { return nil, fs.ErrInvalid })
 	end, err := p.execute(ctx, exe, program{name: "git", args: args, env: env, timeout: firstCommitTimeout}, said)
 	if err == nil && (!end.status.Exited() || end.status.ExitStatus() != 0) {
-		err = fmt.Errorf("git %s ended with %d: %q", args[0], end.status, said.head)
+		err = fmt.Errorf("git %s ended with %d: %q", args[0], end.status, said.Head)
 	}
 	return err
 }

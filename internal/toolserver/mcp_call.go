@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
@@ -127,12 +128,12 @@ func (m *mcpServers) result(j tool.Job, res *mcp.CallToolResult) toolapi.Result 
 		return tool.Failure(toolapi.CodeMCPError, "The MCP server asks for further input in a way that is not offered here.")
 	}
 	file := toolapi.OutputPath(j.ID)
-	out := newCollector(j.Limit, m.processes.outputs.spill(file, false))
+	out := output.NewCollector(j.Limit, m.processes.outputs.Spill(file, false))
 	text := &plaintext.Writer{To: out}
 	writeContent(text, res)
 	_ = text.Close() // A collector does not fail.
 	var result toolapi.Result
-	finishOutput(m.processes.workspace, &result, out, &text.Seen, file, "", "")
+	output.Finish(m.processes.workspace, &result, out, &text.Seen, file, "", "")
 	result.OK = !res.IsError
 	if res.IsError {
 		result.ErrorCode = toolapi.CodeMCPError

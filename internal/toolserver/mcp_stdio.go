@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 )
 
@@ -150,7 +151,7 @@ func (m *mcpServers) keepErrors(name string, from *os.File) {
 type errorFile struct {
 	all    *mcpServers
 	path   string
-	file   *outputFile
+	file   *output.File
 	size   int
 	failed bool
 }
@@ -175,7 +176,7 @@ func (f *errorFile) Write(p []byte) (int, error) {
 func (f *errorFile) open() bool {
 	if f.file == nil && !f.failed {
 		var err error
-		f.file, err = f.all.processes.outputs.create(f.path, true)
+		f.file, err = f.all.processes.outputs.Create(f.path, true)
 		f.failed = err != nil
 	}
 	return !f.failed

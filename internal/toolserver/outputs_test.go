@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/output"
 )
 
 // What a conversation may be shortened by later is in a file from the moment that the call has its result.
@@ -44,7 +45,7 @@ func TestOutputsAreKept(t *testing.T) {
 			if r.KeptFile != toolapi.OutputDir+"/"+id+".txt" || r.OutputFile != "" || s.content(r.KeptFile) != r.Output {
 				t.Errorf("%q, %q holds %.100q of %.100q", r.OutputFile, r.KeptFile, s.content(r.KeptFile), r.Output)
 			}
-			if info, err := os.Stat(s.workspace + "/" + r.KeptFile); err != nil || info.Mode() != outputMode {
+			if info, err := os.Stat(s.workspace + "/" + r.KeptFile); err != nil || info.Mode() != output.OutputMode {
 				t.Errorf("%v: %v", info, err)
 			}
 		})
@@ -122,7 +123,7 @@ func TestLiveOutputHidesWhatGoesOverLines(t *testing.T) {
 			s := newSandbox(t)
 			s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"DB_KEY": value}})
 			local := toolapi.OutputPath("live")
-			out, err := s.server.processes.outputs.create(local, true)
+			out, err := s.server.processes.outputs.Create(local, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +154,7 @@ func TestLiveOutputHidesWhatGoesOverLines(t *testing.T) {
 
 func TestOldOutputsMakeRoomByNumber(t *testing.T) {
 	s := newSandbox(t)
-	open, err := s.server.processes.outputs.create(toolapi.OutputDir+"/open.txt", true)
+	open, err := s.server.processes.outputs.Create(toolapi.OutputDir+"/open.txt", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestOldOutputsMakeRoomByNumber(t *testing.T) {
 	if err := os.Chtimes(s.workspace+"/"+toolapi.OutputDir+"/open.txt", old, old); err != nil {
 		t.Fatal(err)
 	}
-	for i := range maxOutputs {
+	for i := range output.MaxOutputs {
 		name := toolapi.OutputPath(fmt.Sprint("old", i))
 		when := old.Add(time.Duration(i+1) * time.Second)
 		if err := errors.Join(os.WriteFile(s.workspace+"/"+name, []byte("x"), 0o600), os.Chtimes(s.workspace+"/"+name, when, when)); err != nil {
@@ -170,7 +171,7 @@ func TestOldOutputsMakeRoomByNumber(t *testing.T) {
 	}
 	r := s.runCall(newCallOf(t, "new", toolapi.ToolBash, toolapi.BashArgs{Command: "seq 100"}))
 	entries, err := os.ReadDir(s.workspace + "/" + toolapi.OutputDir)
-	if err != nil || len(entries) != maxOutputs+1 || r.KeptFile == "" {
+	if err != nil || len(entries) != output.MaxOutputs+1 || r.KeptFile == "" {
 		t.Errorf("%d files, the new one is %q: %v", len(entries), r.KeptFile, err)
 	}
 	for name, want := range map[string]bool{"old0": false, "old1": true, "open": true} {
@@ -185,13 +186,13 @@ func TestOldOutputsMakeRoomByNumber(t *testing.T) {
 
 func TestFullWorkspaceKeepsNoOutput(t *testing.T) {
 	s := newSandbox(t)
-	all := &outputs{Workspace: s.server.workspace, egress: s.server.egress, full: func() error { return syscall.ENOSPC }}
+	all := output.NewStore(s.server.workspace, s.server.egress, func() error { return syscall.ENOSPC })
 	long := toolapi.Result{OK: true, Output: strings.Repeat("x", 500)}
-	all.keep("full", &long, 1000)
-	if long.KeptFile != "" || !strings.HasSuffix(long.Output, "x\n"+notKept) || isFile(s.workspace+"/"+toolapi.OutputPath("full")) {
+	all.Keep("full", &long, 1000)
+	if long.KeptFile != "" || !strings.HasSuffix(long.Output, "x\n"+output.NotKept) || isFile(s.workspace+"/"+toolapi.OutputPath("full")) {
 		t.Errorf("%+v", long)
 	}
-	if _, err := all.spill(toolapi.OutputPath("full"), false)(); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := all.Spill(toolapi.OutputPath("full"), false)(); !errors.Is(err, syscall.ENOSPC) {
 		t.Error(err)
 	}
 }

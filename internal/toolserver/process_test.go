@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
@@ -283,7 +284,7 @@ func TestKeptOutputIsBounded(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	info, err := os.Stat(s.workspace + "/" + r.OutputFile)
-	if err != nil || info.Size() < maxSpillBytes || info.Size() > maxSpillBytes+1000 {
+	if err != nil || info.Size() < output.MaxSpillBytes || info.Size() > output.MaxSpillBytes+1000 {
 		t.Errorf("%q has %d bytes: %v", r.OutputFile, info.Size(), err)
 	}
 }
@@ -304,7 +305,7 @@ func TestMuchOutput(t *testing.T) {
 			if !r.OK || len(r.Output) > toolapi.MaxBashOutputBytes || r.Output != plaintext.Clean(r.Output) || !strings.HasSuffix(data, "end\n") || !strings.HasPrefix(notes, "[output cut: ") {
 				t.Errorf("code %q, %d bytes: %.200q", r.ErrorCode, len(r.Output), r.Output)
 			}
-			if info, err := os.Stat(s.workspace + "/" + r.OutputFile); err != nil || info.Size() > maxSpillBytes+1000 {
+			if info, err := os.Stat(s.workspace + "/" + r.OutputFile); err != nil || info.Size() > output.MaxSpillBytes+1000 {
 				t.Errorf("%s: %v %v", r.OutputFile, info, err)
 			}
 		})
@@ -344,7 +345,7 @@ func TestOldOutputsMakeRoom(t *testing.T) {
 		file := toolapi.OutputDir + "/" + name + ".txt"
 		s.write(file, "")
 		when := time.Unix(int64(1000+i), 0)
-		if err := errors.Join(os.Truncate(s.workspace+"/"+file, maxOutputsBytes/2-1<<20), os.Chtimes(s.workspace+"/"+file, when, when)); err != nil {
+		if err := errors.Join(os.Truncate(s.workspace+"/"+file, output.MaxOutputsBytes/2-1<<20), os.Chtimes(s.workspace+"/"+file, when, when)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
-	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
@@ -37,7 +37,7 @@ type processes struct {
 	workspace *workspace.Workspace
 	log       *slog.Logger
 	egress    *wayout.Egress
-	outputs   *outputs
+	outputs   *output.Store
 	env       []string
 	// aptKeyring is the path of a file.
 	aptKeyring string
@@ -94,7 +94,7 @@ func newProcesses(cfg Config, ws *workspace.Workspace, way *wayout.Egress) (*pro
 		}, cfg.Packages, cfg.SearchPath),
 	}
 	p.disk = newDiskGuard(cfg.Logger, cfg, p)
-	p.outputs = &outputs{Workspace: ws, egress: way, full: p.disk.full, open: map[string]bool{}}
+	p.outputs = output.NewStore(ws, way, p.disk.full)
 	return p, nil
 }
 
@@ -169,7 +169,7 @@ func (p *processes) run(ctx context.Context, j tool.Job, prog program) toolapi.R
 	var note string
 	prog.env, note = p.callEnvironment(j)
 	file := toolapi.OutputPath(j.ID)
-	out := newCollector(j.Limit, p.outputs.spill(file, false))
+	out := output.NewCollector(j.Limit, p.outputs.Spill(file, false))
 	end, err := p.execute(ctx, exe, prog, out)
 	if err != nil {
 		return startFailure(prog.name, err)
@@ -184,28 +184,9 @@ func (p *processes) run(ctx context.Context, j tool.Job, prog program) toolapi.R
 		notes += prog.notes()
 	}
 	last, _ := end.told.last()
-	value := valueBlock(last, max(j.Limit/2, j.Limit-int(min(out.total, int64(j.Limit)))-len(notes)-1))
-	finishOutput(p.workspace, &result, out, &end.seen, file, value, notes)
+	value := valueBlock(last, max(j.Limit/2, j.Limit-int(min(out.Total, int64(j.Limit)))-len(notes)-1))
+	output.Finish(p.workspace, &result, out, &end.seen, file, value, notes)
 	return result
-}
-
-// finishOutput makes the output of a result of what was collected, of a value, and of notes.
-func finishOutput(w *workspace.Workspace, result *toolapi.Result, out *collector, seen *plaintext.Seen, file, value, notes string) {
-	if seen.IsBinary() {
-		out.closeSpill()
-		if out.spill != nil {
-			_ = w.Root.Remove(file) // It is the output with everything replaced that is no text.
-		}
-		result.SetParts(value, seen.Describe()+notes)
-		return
-	}
-	data, notes, kept := out.finish(file, value, notes)
-	result.SetParts(data, notes)
-	if kept {
-		result.OutputFile = file
-	} else if out.spill != nil {
-		_ = w.Root.Remove(file) // A part of the output only takes the space that is missing.
-	}
 }
 
 func missing(name string) toolapi.Result {

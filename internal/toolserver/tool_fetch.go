@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
@@ -37,7 +38,7 @@ var tellingHeaders = []string{
 // fetcher makes requests for the fetch tool.
 type fetcher struct {
 	workspace *workspace.Workspace
-	outputs   *outputs
+	outputs   *output.Store
 	egress    *wayout.Egress
 	taint     *wayout.Taint
 	markdowns *markdowns
@@ -191,8 +192,8 @@ func (s *shown) long(head, text, ending string) {
 	gap := func(left int) string { return fmt.Sprintf("\n… %d bytes left out …\n", left) }
 	head = plaintext.First(head, s.limit/2)
 	room := s.limit - len(head) - len(note) - len(gap(len(text))) - 1
-	first := wholeLines(plaintext.First(text, max(0, room*3/4)))
-	last := fromLine(plaintext.Last(text, max(0, room-len(first))))
+	first := plaintext.WholeLines(plaintext.First(text, max(0, room*3/4)))
+	last := plaintext.FromLine(plaintext.Last(text, max(0, room-len(first))))
 	s.result.SetParts(head+first+gap(len(text)-len(first)-len(last))+last, note)
 }
 
@@ -213,7 +214,7 @@ func (s *shown) binary(ending string) {
 // keep puts content into the folder of outputs and gives its path, "" if that is not possible.
 func (s *shown) keep(content []byte, ending string) string {
 	local := toolapi.OutputDir + "/" + s.id + ending
-	file, err := s.outputs.create(local, false)
+	file, err := s.outputs.Create(local, false)
 	if err != nil {
 		return ""
 	}

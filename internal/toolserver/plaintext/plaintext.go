@@ -154,3 +154,19 @@ func binaryType(head []byte) string {
 		return kind
 	}
 }
+
+// WholeLines is the beginning of a text without a last line that is cut, unless that takes half of it.
+func WholeLines(head string) string {
+	if i := strings.LastIndexByte(head, '\n') + 1; i > len(head)/2 {
+		return head[:i]
+	}
+	return head
+}
+
+// FromLine is the end of a text without a first line that is cut, unless that takes half of it.
+func FromLine(tail string) string {
+	if i := strings.IndexByte(tail, '\n') + 1; i < len(tail)/2 {
+		return tail[i:]
+	}
+	return tail
+}

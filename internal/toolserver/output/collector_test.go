@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package output
 
 import (
 	"bytes"
@@ -61,7 +61,7 @@ func TestCollector(t *testing.T) {
 		for _, chunk := range []int{1, 7, 100, 1 << 20} {
 			t.Run(fmt.Sprintf("%s by %d", name, chunk), func(t *testing.T) {
 				file := &memoryFile{}
-				c := newCollector(limit, file.open)
+				c := NewCollector(limit, file.open)
 				text := &plaintext.Writer{To: c}
 				for rest := test.text; rest != ""; {
 					n := min(chunk, len(rest))
@@ -125,7 +125,7 @@ func TestCollectorWithoutAFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := &memoryFile{err: test.writeErr}
-			c := newCollector(300, func() (io.WriteCloser, error) {
+			c := NewCollector(300, func() (io.WriteCloser, error) {
 				if test.openErr != nil {
 					return nil, test.openErr
 				}
@@ -146,20 +146,20 @@ func TestCollectorWithoutAFile(t *testing.T) {
 
 func TestCollectorBoundsFileAndMemory(t *testing.T) {
 	file := &memoryFile{}
-	c := newCollector(1000, file.open)
+	c := NewCollector(1000, file.open)
 	chunk := []byte(strings.Repeat("€", 10000))
-	for c.total < 2*maxSpillBytes {
+	for c.Total < 2*MaxSpillBytes {
 		_, _ = c.Write(chunk)
 	}
 	_, notes, kept := c.finish("file.txt", "", "")
 	if !kept || !strings.Contains(notes, "the first 16 MiB") || !utf8.Valid(file.content) {
 		t.Errorf("kept %v: %q", kept, notes)
 	}
-	if len(file.content) < maxSpillBytes || len(file.content) > maxSpillBytes+200 || !strings.HasSuffix(string(file.content), "not kept …\n") {
+	if len(file.content) < MaxSpillBytes || len(file.content) > MaxSpillBytes+200 || !strings.HasSuffix(string(file.content), "not kept …\n") {
 		t.Errorf("the file has %d bytes", len(file.content))
 	}
-	if cap(c.head)+cap(c.tail) > 100*1000 {
-		t.Errorf("%d bytes of memory", cap(c.head)+cap(c.tail))
+	if cap(c.Head)+cap(c.tail) > 100*1000 {
+		t.Errorf("%d bytes of memory", cap(c.Head)+cap(c.tail))
 	}
 }
 
@@ -170,7 +170,7 @@ func FuzzCollector(f *testing.F) {
 	f.Add([]byte(strings.Repeat("\xc3", 500)), uint16(499), uint8(255), "")
 	f.Fuzz(func(t *testing.T, raw []byte, limit uint16, chunk uint8, trailer string) {
 		file := &memoryFile{}
-		c := newCollector(int(limit), file.open)
+		c := NewCollector(int(limit), file.open)
 		text := &plaintext.Writer{To: c}
 		for rest := raw; len(rest) > 0; {
 			n := min(int(chunk)+1, len(rest))
@@ -201,8 +201,8 @@ func FuzzCollector(f *testing.F) {
 		if !kept && !strings.HasPrefix(out, clean) {
 			t.Fatalf("%q was lost: %q", clean, out)
 		}
-		if c.total != int64(len(clean)) {
-			t.Fatalf("%d bytes counted, want %d", c.total, len(clean))
+		if c.Total != int64(len(clean)) {
+			t.Fatalf("%d bytes counted, want %d", c.Total, len(clean))
 		}
 	})
 }

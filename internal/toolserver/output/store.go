@@ -2,7 +2,8 @@
 
 //go:build linux
 
-package toolserver
+// Package output keeps what calls print: the beginning and the end in a result, and all of it in a file of the workspace.
+package output
 
 import (
 	"bytes"
@@ -23,18 +24,18 @@ import (
 )
 
 const (
-	// maxOutputsBytes is the most that the kept outputs of all calls together take. Without a limit, a run whose calls print
+	// MaxOutputsBytes is the most that the kept outputs of all calls together take. Without a limit, a run whose calls print
 	// a lot would fill its workspace with what it printed.
-	maxOutputsBytes = 256 << 20
-	// maxOutputs is the most files that kept outputs are in, but for those that are still written.
-	maxOutputs = 1024
-	// outputMode lets the programs of the sandbox read an output, and other users none.
-	outputMode = 0o600
+	MaxOutputsBytes = 256 << 20
+	// MaxOutputs is the most files that kept outputs are in, but for those that are still written.
+	MaxOutputs = 1024
+	// OutputMode lets the programs of the sandbox read an output, and other users none.
+	OutputMode = 0o600
 )
 
-// outputs is the folder with the outputs of calls. It lies in the workspace, and counts for its size. What is written there has no
+// Store is the folder with the outputs of calls. It lies in the workspace, and counts for its size. What is written there has no
 // value in it that the programs were given.
-type outputs struct {
+type Store struct {
 	*workspace.Workspace
 	egress *wayout.Egress
 	// full says why nothing may be written, nil if that is not so.
@@ -45,9 +46,14 @@ type outputs struct {
 	open map[string]bool
 }
 
-// outputFile is a file that is written.
-type outputFile struct {
-	all  *outputs
+// NewStore returns the folder of a workspace. full says why nothing may be written, nil if that is not so.
+func NewStore(ws *workspace.Workspace, way *wayout.Egress, full func() error) *Store {
+	return &Store{Workspace: ws, egress: way, full: full, open: map[string]bool{}}
+}
+
+// File is a file that is written.
+type File struct {
+	all  *Store
 	name string
 	file *shownFile
 	text *redact.Writer
@@ -98,30 +104,30 @@ func (f *shownFile) put(p []byte) (int, error) {
 	return same + n, err
 }
 
-// create makes the file for an output, after it has made room by removing the oldest outputs. One that is live is readable up to its last
+// Create makes the file for an output, after it has made room by removing the oldest outputs. One that is live is readable up to its last
 // line at any time.
-func (o *outputs) create(local string, live bool) (*outputFile, error) {
+func (o *Store) Create(local string, live bool) (*File, error) {
 	if o.full() != nil {
 		return nil, syscall.ENOSPC
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.prune(maxOutputsBytes-maxSpillBytes, maxOutputs-1); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := o.prune(MaxOutputsBytes-MaxSpillBytes, MaxOutputs-1); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	file, err := o.CreateAs(local, outputMode)
+	file, err := o.CreateAs(local, OutputMode)
 	if err != nil {
 		return nil, err
 	}
 	o.open[path.Base(local)] = true
 	shown := &shownFile{File: file}
-	return &outputFile{all: o, name: path.Base(local), file: shown, text: o.egress.Hiding().Writer(shown), live: live}, nil
+	return &File{all: o, name: path.Base(local), file: shown, text: o.egress.Hiding().Writer(shown), live: live}, nil
 }
 
-// spill is create for a collector.
-func (o *outputs) spill(local string, live bool) func() (io.WriteCloser, error) {
+// Spill is create for a collector.
+func (o *Store) Spill(local string, live bool) func() (io.WriteCloser, error) {
 	return func() (io.WriteCloser, error) {
-		file, err := o.create(local, live)
+		file, err := o.Create(local, live)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +136,7 @@ func (o *outputs) spill(local string, live bool) func() (io.WriteCloser, error) 
 }
 
 // Write implements io.Writer.
-func (f *outputFile) Write(p []byte) (int, error) {
+func (f *File) Write(p []byte) (int, error) {
 	n, err := f.text.Write(p)
 	if err == nil && f.live {
 		pending := f.text.Pending()
@@ -140,7 +146,7 @@ func (f *outputFile) Write(p []byte) (int, error) {
 }
 
 // Close completes the file.
-func (f *outputFile) Close() error {
+func (f *File) Close() error {
 	f.all.mu.Lock()
 	delete(f.all.open, f.name)
 	f.all.mu.Unlock()
@@ -148,7 +154,7 @@ func (f *outputFile) Close() error {
 }
 
 // prune removes the oldest outputs until the rest has at most the given number of bytes in that many files. The mutex is held.
-func (o *outputs) prune(most int64, files int) error {
+func (o *Store) prune(most int64, files int) error {
 	entries, _, err := o.ReadFolder(toolapi.OutputDir)
 	if err != nil {
 		return err
@@ -176,14 +182,14 @@ func (o *outputs) prune(most int64, files int) error {
 	return nil
 }
 
-// keep puts what a result of at most limit bytes shows into a file, if nothing else has it and it is long enough to be shortened one day. Notes
+// Keep puts what a result of at most limit bytes shows into a file, if nothing else has it and it is long enough to be shortened one day. Notes
 // alone need no file, and those about a program in the background name the one that its output goes to.
-func (o *outputs) keep(id string, result *toolapi.Result, limit int) {
+func (o *Store) Keep(id string, result *toolapi.Result, limit int) {
 	if result.OutputFile != "" || result.NotesOnly() || len(result.Output) <= toolapi.KeptOver {
 		return
 	}
 	local := toolapi.OutputPath(id)
-	file, err := o.create(local, false)
+	file, err := o.Create(local, false)
 	if err == nil {
 		_, err = io.WriteString(file, result.Output)
 		if err = errors.Join(err, file.Close()); err != nil {
@@ -193,16 +199,16 @@ func (o *outputs) keep(id string, result *toolapi.Result, limit int) {
 	switch {
 	case err == nil:
 		result.KeptFile = local
-	case (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) && len(result.Output)+len(notKept)+2 < limit:
-		result.Note(notKept)
+	case (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) && len(result.Output)+len(NotKept)+2 < limit:
+		result.Note(NotKept)
 	}
 }
 
-// notKept follows an output that is in no file.
-const notKept = "[this output is in no file, because the workspace is full: note what you need of it]\n"
+// NotKept follows an output that is in no file.
+const NotKept = "[this output is in no file, because the workspace is full: note what you need of it]\n"
 
-// keeps says whether the outputs of a tool are kept. Those of tools that show files are not: the files are there. Others never come to
+// Keeps says whether the outputs of a tool are kept. Those of tools that show files are not: the files are there. Others never come to
 // a model.
-func keeps(name string, t tool.Tool) bool {
+func Keeps(name string, t tool.Tool) bool {
 	return t.Alone && !toolapi.IsOneshot(name) && name != toolapi.ToolInstall
 }
