@@ -283,3 +283,35 @@ func TestFetchArguments(t *testing.T) {
 		t.Errorf("the host saw %q", seen)
 	}
 }
+
+func TestMarkdownGolden(t *testing.T) {
+	pages, err := filepath.Glob("testdata/markdown/*.html")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	s, _ := newStandIn(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		content, err := os.ReadFile(filepath.Join("testdata/markdown", filepath.Base(r.URL.Path)))
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = w.Write(content)
+	})
+	for _, page := range pages {
+		got := s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "http://docs.test/guide/" + filepath.Base(page)})
+		golden := strings.TrimSuffix(page, ".html") + ".golden"
+		if *update {
+			if err := os.WriteFile(golden, []byte(got.Output), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil || got.Output != string(want) || !got.OK {
+			t.Errorf("%s differs from %s (%v):\n%s", page, golden, err, got.Output)
+		}
+	}
+	got := s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "http://docs.test/hostile.html", Raw: true})
+	if !got.OK || !strings.Contains(got.Output, "<script>") || strings.Contains(got.Output, "Markdown") {
+		t.Errorf("raw: %+v", got)
+	}
+}

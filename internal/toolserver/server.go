@@ -210,7 +210,7 @@ func New(cfg Config) (*Server, error) {
 		processes: procs,
 		egress:    way,
 		taint:     marks,
-		fetcher:   &fetcher{workspace: ws, outputs: procs.outputs, egress: way, taint: marks, markdowns: newMarkdowns()},
+		fetcher:   newFetcher(ws, procs.outputs, way, marks),
 		artifacts: kept,
 		first:     first,
 		given:     given,

@@ -44,6 +44,11 @@ type fetcher struct {
 	markdowns *markdowns
 }
 
+// newFetcher returns one that keeps files in a workspace and goes out by a way.
+func newFetcher(ws *workspace.Workspace, outputs *output.Store, way *wayout.Egress, taint *wayout.Taint) *fetcher {
+	return &fetcher{workspace: ws, outputs: outputs, egress: way, taint: taint, markdowns: newMarkdowns()}
+}
+
 // fetch makes a request through the egress proxy and shows the answer.
 func (f *fetcher) fetch(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.FetchArgs
