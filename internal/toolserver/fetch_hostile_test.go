@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/fetch"
 )
 
 func TestFetchRefusals(t *testing.T) {
@@ -135,7 +136,7 @@ func TestFetchRedirects(t *testing.T) {
 	}
 	in.requests()
 	got = s.run(toolapi.ToolFetch, args("GET", "http://a.test/loop"))
-	if seen := in.requests(); got.OK || got.ErrorCode != "http_302" || len(seen) != 1+maxRedirects || !strings.Contains(got.Output, "more than 10 times") {
+	if seen := in.requests(); got.OK || got.ErrorCode != "http_302" || len(seen) != 1+fetch.MaxRedirects || !strings.Contains(got.Output, "more than 10 times") {
 		t.Errorf("a loop: %d requests, %+v", len(seen), got)
 	}
 	if got := s.run(toolapi.ToolFetch, args("GET", "http://a.test/nowhere")); !got.OK || !strings.HasPrefix(got.Output, "HTTP 302 Found\n") {
@@ -269,7 +270,7 @@ func TestFetchHostileBodies(t *testing.T) {
 		t.Errorf("no answer to what has effects: %+v", got)
 	}
 	got = s.run(toolapi.ToolFetch, toolapi.FetchArgs{URL: "http://a.test/manyheaders", Method: "HEAD"})
-	if !got.OK || len(got.Output) > maxHeaderText+200 {
+	if !got.OK || len(got.Output) > fetch.MaxHeaderText+200 {
 		t.Errorf("many headers: %d bytes", len(got.Output))
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/fetch"
 )
 
 func TestFetchText(t *testing.T) {
@@ -219,13 +220,13 @@ func TestFetchTakesNoHeaderOfItsOwn(t *testing.T) {
 
 func TestFetchArguments(t *testing.T) {
 	s, in := newStandIn(t, func(http.ResponseWriter, *http.Request) {})
-	s.write("big", strings.Repeat("x", maxBodyFileBytes+1))
+	s.write("big", strings.Repeat("x", fetch.MaxBodyFileBytes+1))
 	s.write("a/b", "")
 	if err := os.Symlink("/etc/passwd", filepath.Join(s.workspace, "link")); err != nil {
 		t.Fatal(err)
 	}
 	many := map[string]string{}
-	for i := range maxFetchHeaders + 1 {
+	for i := range fetch.MaxFetchHeaders + 1 {
 		many[fmt.Sprint("X-", i)] = "v"
 	}
 	with := func(name, value string) toolapi.FetchArgs {
@@ -244,7 +245,7 @@ func TestFetchArguments(t *testing.T) {
 		"a user":            {args: toolapi.FetchArgs{URL: "https://u:p@a.test/"}},
 		"a port":            {args: toolapi.FetchArgs{URL: "https://a.test:99999/"}},
 		"a line break":      {args: toolapi.FetchArgs{URL: "https://a.test/\r\nX: y"}},
-		"too long":          {args: toolapi.FetchArgs{URL: "https://a.test/" + strings.Repeat("x", maxURLBytes)}},
+		"too long":          {args: toolapi.FetchArgs{URL: "https://a.test/" + strings.Repeat("x", fetch.MaxURLBytes)}},
 		"a method":          {args: toolapi.FetchArgs{URL: "http://a.test/", Method: "CONNECT"}},
 		"a method in lower": {args: toolapi.FetchArgs{URL: "http://a.test/", Method: "get"}},
 		"a negative time":   {args: toolapi.FetchArgs{URL: "http://a.test/", TimeoutSeconds: -1}},
@@ -259,7 +260,7 @@ func TestFetchArguments(t *testing.T) {
 		"a header's value":  {args: with("X", "y\r\nZ: z")},
 		"no name":           {args: with("", "z")},
 		"many headers":      {args: toolapi.FetchArgs{URL: "http://a.test/", Headers: many}},
-		"large headers":     {args: with("X", strings.Repeat("y", maxFetchHeaderBytes))},
+		"large headers":     {args: with("X", strings.Repeat("y", fetch.MaxFetchHeaderBytes))},
 		"a header twice":    {args: toolapi.FetchArgs{URL: "http://a.test/", Headers: map[string]string{"x-a": "1", "X-A": "2"}}},
 		"no such file":      {toolapi.FetchArgs{URL: "http://a.test/", BodyFile: "none"}, toolapi.CodeNotFound},
 		"a folder":          {toolapi.FetchArgs{URL: "http://a.test/", BodyFile: "a"}, toolapi.CodeIsDirectory},
@@ -285,13 +286,13 @@ func TestFetchArguments(t *testing.T) {
 }
 
 func TestMarkdownGolden(t *testing.T) {
-	pages, err := filepath.Glob("testdata/markdown/*.html")
+	pages, err := filepath.Glob("fetch/testdata/markdown/*.html")
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
 	s, _ := newStandIn(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		content, err := os.ReadFile(filepath.Join("testdata/markdown", filepath.Base(r.URL.Path)))
+		content, err := os.ReadFile(filepath.Join("fetch/testdata/markdown", filepath.Base(r.URL.Path)))
 		if err != nil {
 			t.Error(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/fetch"
 	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
@@ -161,7 +162,7 @@ func writeContent(to io.Writer, res *mcp.CallToolResult) {
 		return
 	}
 	// Laid out only where that cannot grow beyond measure: values that are nested deep have more indentation than text.
-	_, _ = io.WriteString(to, plaintext.EndLine(prettyJSON(text.String())))
+	_, _ = io.WriteString(to, plaintext.EndLine(fetch.PrettyJSON(text.String())))
 }
 
 // contentText is one part of an answer; shown says that it is the server's text and no description of something else.

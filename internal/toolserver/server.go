@@ -39,6 +39,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/connections"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
+	"motorcortex.dev/motorcortex/internal/toolserver/fetch"
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
@@ -124,7 +125,7 @@ type Server struct {
 	processes *processes
 	egress    *wayout.Egress
 	taint     *wayout.Taint
-	fetcher   *fetcher
+	fetcher   *fetch.Fetcher
 	artifacts *artifacts
 	first     *firstCommit
 	given     *changes.Baseline
@@ -210,7 +211,7 @@ func New(cfg Config) (*Server, error) {
 		processes: procs,
 		egress:    way,
 		taint:     marks,
-		fetcher:   newFetcher(ws, procs.outputs, way, marks),
+		fetcher:   fetch.New(ws, procs.outputs, way, marks),
 		artifacts: kept,
 		first:     first,
 		given:     given,
@@ -360,7 +361,7 @@ func (s *Server) allTools() map[string]tool.Tool {
 		toolapi.ToolSaveArtifact:   {Limit: toolapi.MaxOutputBytes, Run: s.artifacts.saveTool},
 		toolapi.ToolList:           {Limit: toolapi.MaxOutputBytes, Run: files.listTool},
 		toolapi.ToolGlob:           {Limit: toolapi.MaxOutputBytes, Run: files.globTool},
-		toolapi.ToolFetch:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.fetcher.fetch},
+		toolapi.ToolFetch:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.fetcher.Fetch},
 		toolapi.ToolGrep:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.grep},
 		toolapi.ToolOneshot:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.oneshot},
 		toolapi.ToolOneshotNetwork: {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.oneshotNetwork},

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package fetch
 
 import (
 	"bytes"
@@ -83,8 +83,8 @@ func encodingOf(body []byte, contentType string) encoding.Encoding {
 	return guessed
 }
 
-// prettyJSON lays JSON out in lines. What is none, and what would grow too large by that, stays as it is.
-func prettyJSON(text string) string {
+// PrettyJSON lays JSON out in lines. What is none, and what would grow too large by that, stays as it is.
+func PrettyJSON(text string) string {
 	if growth(text) > maxPrettyBytes {
 		return text
 	}

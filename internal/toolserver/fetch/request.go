@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package fetch
 
 import (
 	"context"
@@ -31,12 +31,12 @@ import (
 const (
 	fetchTimeout    = 30 * time.Second
 	maxFetchTimeout = 120 * time.Second
-	// maxURLBytes bounds an address, maxFetchHeaders and maxFetchHeaderBytes the headers that a call may give.
-	maxURLBytes         = 8 << 10
-	maxFetchHeaders     = 64
-	maxFetchHeaderBytes = 32 << 10
-	// maxBodyFileBytes is the most that a file may have that is sent: as much as is looked through for secrets.
-	maxBodyFileBytes = secretscan.MaxBytes
+	// MaxURLBytes bounds an address, maxFetchHeaders and maxFetchHeaderBytes the headers that a call may give.
+	MaxURLBytes         = 8 << 10
+	MaxFetchHeaders     = 64
+	MaxFetchHeaderBytes = 32 << 10
+	// MaxBodyFileBytes is the most that a file may have that is sent: as much as is looked through for secrets.
+	MaxBodyFileBytes = secretscan.MaxBytes
 
 	fetchAgent = "motorcortex-fetch"
 )
@@ -135,8 +135,8 @@ func (o *outgoing) complete(args toolapi.FetchArgs, key string) {
 
 // parseURL reads an address that a request may go to. Its error goes on after "The url ".
 func parseURL(text string) (*url.URL, error) {
-	if len(text) > maxURLBytes {
-		return nil, fmt.Errorf("has %d bytes and may have %d", len(text), maxURLBytes)
+	if len(text) > MaxURLBytes {
+		return nil, fmt.Errorf("has %d bytes and may have %d", len(text), MaxURLBytes)
 	}
 	u, err := url.Parse(text)
 	if err != nil {
@@ -160,8 +160,8 @@ func parseURL(text string) (*url.URL, error) {
 
 // parseHeaders reads the headers of a call.
 func parseHeaders(given map[string]string) (http.Header, error) {
-	if len(given) > maxFetchHeaders {
-		return nil, fmt.Errorf("there are %d headers, and there may be %d", len(given), maxFetchHeaders)
+	if len(given) > MaxFetchHeaders {
+		return nil, fmt.Errorf("there are %d headers, and there may be %d", len(given), MaxFetchHeaders)
 	}
 	header, size := http.Header{}, 0
 	for name, value := range given {
@@ -179,8 +179,8 @@ func parseHeaders(given map[string]string) (http.Header, error) {
 		}
 		header.Set(canonical, value)
 	}
-	if size > maxFetchHeaderBytes {
-		return nil, fmt.Errorf("the headers have %d bytes, and may have %d", size, maxFetchHeaderBytes)
+	if size > MaxFetchHeaderBytes {
+		return nil, fmt.Errorf("the headers have %d bytes, and may have %d", size, MaxFetchHeaderBytes)
 	}
 	return header, nil
 }
@@ -205,10 +205,10 @@ func readBodyFile(w *workspace.Workspace, name string) ([]byte, error) {
 		return nil, syscall.EISDIR
 	}
 	// What is read counts, and not the size that the file says it has: it may grow meanwhile.
-	content, err := io.ReadAll(io.LimitReader(file, maxBodyFileBytes+1))
-	if err == nil && len(content) > maxBodyFileBytes {
+	content, err := io.ReadAll(io.LimitReader(file, MaxBodyFileBytes+1))
+	if err == nil && len(content) > MaxBodyFileBytes {
 		err = workspace.BadPath(toolapi.CodeTooLarge, fmt.Sprintf(
-			"%s has more than %d MiB, the most that one request sends. Send it in parts.", workspace.Display(name), maxBodyFileBytes>>20))
+			"%s has more than %d MiB, the most that one request sends. Send it in parts.", workspace.Display(name), MaxBodyFileBytes>>20))
 	}
 	return content, err
 }

@@ -2,7 +2,8 @@
 
 //go:build linux
 
-package toolserver
+// Package fetch makes requests of HTTP for a model, by the way out alone, and shows the answers as text.
+package fetch
 
 import (
 	"bytes"
@@ -26,8 +27,8 @@ import (
 
 const (
 	fetchUsage = `"url", and optionally "method", "headers", "body" or "bodyFile", "saveTo", "raw", "timeoutSeconds" and "idempotencyKey"`
-	// maxHeaderText bounds what is shown of an answer's headers.
-	maxHeaderText = 8 << 10
+	// MaxHeaderText bounds what is shown of an answer's headers.
+	MaxHeaderText = 8 << 10
 )
 
 // tellingHeaders are those that are shown of each answer that has them.
@@ -35,8 +36,8 @@ var tellingHeaders = []string{
 	"Allow", "Content-Disposition", "Etag", "Last-Modified", "Link", "Location", "Retry-After", "Www-Authenticate",
 }
 
-// fetcher makes requests for the fetch tool.
-type fetcher struct {
+// Fetcher makes requests for the fetch tool.
+type Fetcher struct {
 	workspace *workspace.Workspace
 	outputs   *output.Store
 	egress    *wayout.Egress
@@ -44,13 +45,13 @@ type fetcher struct {
 	markdowns *markdowns
 }
 
-// newFetcher returns one that keeps files in a workspace and goes out by a way.
-func newFetcher(ws *workspace.Workspace, outputs *output.Store, way *wayout.Egress, taint *wayout.Taint) *fetcher {
-	return &fetcher{workspace: ws, outputs: outputs, egress: way, taint: taint, markdowns: newMarkdowns()}
+// New returns one that keeps files in a workspace and goes out by a way.
+func New(ws *workspace.Workspace, outputs *output.Store, way *wayout.Egress, taint *wayout.Taint) *Fetcher {
+	return &Fetcher{workspace: ws, outputs: outputs, egress: way, taint: taint, markdowns: newMarkdowns()}
 }
 
-// fetch makes a request through the egress proxy and shows the answer.
-func (f *fetcher) fetch(ctx context.Context, j tool.Job) toolapi.Result {
+// Fetch makes a request through the egress proxy and shows the answer.
+func (f *Fetcher) Fetch(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.FetchArgs
 	if bad := tool.Decode(j.Args, &args, fetchUsage); bad != nil {
 		return *bad
@@ -84,14 +85,14 @@ func (f *fetcher) fetch(ctx context.Context, j tool.Job) toolapi.Result {
 }
 
 // show makes the result of an answer.
-func (f *fetcher) show(ctx context.Context, j tool.Job, args toolapi.FetchArgs, got *reply) toolapi.Result {
+func (f *Fetcher) show(ctx context.Context, j tool.Job, args toolapi.FetchArgs, got *reply) toolapi.Result {
 	result := toolapi.Result{OK: got.status < http.StatusBadRequest && got.stuck == "", Provenance: toolapi.ProvenanceWeb}
 	if !result.OK {
 		result.ErrorCode = fmt.Sprintf("http_%d", got.status)
 		// With some, the server says that it has done nothing.
 		result.Retryable = slices.Contains([]int{408, 425, 429, 503}, got.status) || got.onlyReads && slices.Contains([]int{500, 502, 504}, got.status)
 	}
-	s := shown{fetcher: f, id: j.ID, limit: j.Limit, result: &result, got: got, media: mediaOf(got.header.Get("Content-Type"))}
+	s := shown{Fetcher: f, id: j.ID, limit: j.Limit, result: &result, got: got, media: mediaOf(got.header.Get("Content-Type"))}
 	switch {
 	case args.Method == http.MethodHead || args.Method == http.MethodOptions && len(got.body) == 0:
 		result.Output = s.head("") + s.headers(slices.Sorted(maps.Keys(got.header)))
@@ -108,7 +109,7 @@ func (f *fetcher) show(ctx context.Context, j tool.Job, args toolapi.FetchArgs, 
 
 // shown is an answer on its way to a result.
 type shown struct {
-	*fetcher
+	*Fetcher
 	id     string
 	limit  int
 	result *toolapi.Result
@@ -119,7 +120,7 @@ type shown struct {
 // head are the lines before the body. note says how the body is shown.
 func (s *shown) head(note string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "HTTP %d %s\nURL: %s", s.got.status, plaintext.Bound(s.got.reason, 100), plaintext.First(plaintext.Clean(s.got.url.String()), maxHeaderText))
+	fmt.Fprintf(&b, "HTTP %d %s\nURL: %s", s.got.status, plaintext.Bound(s.got.reason, 100), plaintext.First(plaintext.Clean(s.got.url.String()), MaxHeaderText))
 	switch s.got.redirects {
 	case 0:
 	case 1:
@@ -145,7 +146,7 @@ func (s *shown) headers(names []string) string {
 	for _, name := range names {
 		for _, value := range s.got.header.Values(name) {
 			line := strings.NewReplacer("\n", " ", "\r", " ").Replace(name+": "+value) + "\n"
-			if b.Len()+len(line) > maxHeaderText {
+			if b.Len()+len(line) > MaxHeaderText {
 				return b.String() + "[further headers are left out]\n"
 			}
 			b.WriteString(line)
@@ -172,7 +173,7 @@ func (s *shown) body(ctx context.Context, raw bool) {
 		text, note = s.markdowns.markdown(ctx, text, s.got.url)
 		ending = ".md"
 	case isJSON(s.media):
-		text = prettyJSON(text)
+		text = PrettyJSON(text)
 	}
 	head := s.head(note) + s.headers(tellingHeaders) + "\n"
 	if text == "" {

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package fetch
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	maxRedirects = 10
+	MaxRedirects = 10
 	// maxResponseBytes is the most of a body, as it comes and unpacked.
 	maxResponseBytes = 16 << 20
 )
@@ -74,8 +74,8 @@ func (o *outgoing) exchange(ctx context.Context, client *http.Client) (*reply, *
 		switch {
 		case err != nil:
 			got.stuck = err.Error()
-		case next != nil && step.hops == maxRedirects:
-			got.stuck = fmt.Sprintf("it redirects for more than %d times", maxRedirects)
+		case next != nil && step.hops == MaxRedirects:
+			got.stuck = fmt.Sprintf("it redirects for more than %d times", MaxRedirects)
 		case next != nil:
 			_ = resp.Body.Close()
 			step = next
