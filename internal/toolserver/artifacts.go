@@ -110,7 +110,7 @@ func (a *artifacts) save(local string) error {
 	return nil
 }
 
-// has says whether a file at this path belongs to the result.
+// has reports whether a file at this path belongs to the result.
 func (a *artifacts) has(local string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -316,7 +316,7 @@ func (s *survey) add(local, problem string) {
 	s.found[shown] = c
 }
 
-// plainPath says whether a path can be shown and asked for as it is, and has no more bytes than most.
+// plainPath reports whether a path can be shown and asked for as it is, and has no more bytes than most.
 func plainPath(local string, most int) bool {
 	return len(local) <= most && !strings.ContainsFunc(local, oddInPath) && norm.NFC.IsNormalString(local)
 }

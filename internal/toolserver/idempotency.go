@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
-// isKey says whether the text may be an idempotency key. It becomes the value of a variable and of a header.
+// isKey reports whether the text may be an idempotency key. It becomes the value of a variable and of a header.
 func isKey(key string) bool {
 	return len(key) <= toolapi.MaxIdempotencyKey && !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
 }

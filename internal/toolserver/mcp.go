@@ -163,14 +163,14 @@ func (m *mcpServers) find(name string) *mcpServer {
 	return m.all[name]
 }
 
-// isSet says whether there are servers.
+// isSet reports whether there are servers.
 func (m *mcpServers) isSet() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.all) > 0
 }
 
-// ran says whether a program of a server was ever started.
+// ran reports whether a program of a server was ever started.
 func (m *mcpServers) ran() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -96,7 +96,7 @@ func (m *mcpServers) begin(ctx context.Context, words toolapi.MCPServer) (*mcpSe
 	return s, nil
 }
 
-// usable says whether there is a session that has not ended.
+// usable reports whether there is a session that has not ended.
 func (s *mcpSession) usable() bool {
 	if s == nil {
 		return false

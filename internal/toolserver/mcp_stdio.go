@@ -172,7 +172,7 @@ func (f *errorFile) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// open says whether there is a file to write to, and makes it if it was not tried yet.
+// open reports whether there is a file to write to, and makes it if it was not tried yet.
 func (f *errorFile) open() bool {
 	if f.file == nil && !f.failed {
 		var err error

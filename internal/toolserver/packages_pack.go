@@ -109,7 +109,7 @@ func (p *packer) add(name string, e fs.DirEntry, err error) error {
 	return p.header(h)
 }
 
-// packable says whether a path can be in an archive.
+// packable reports whether a path can be in an archive.
 func packable(name string) bool {
 	return len(name) <= maxPackagePath && utf8.ValidString(name) && !strings.ContainsRune(name, 0)
 }
@@ -126,7 +126,7 @@ func (p *packer) link(name string) string {
 	return to
 }
 
-// staysInside says whether a link does by its text.
+// staysInside reports whether a link does by its text.
 func staysInside(name, to string) bool {
 	return to != "" && !path.IsAbs(to) && isBelow(path.Join(path.Dir(name), to))
 }

@@ -137,7 +137,7 @@ func (c *changer) make(change fileChange, staged string) error {
 	return nil
 }
 
-// unchanged says whether a file is still the one that was read.
+// unchanged reports whether a file is still the one that was read.
 func (w fileTools) unchanged(change fileChange) error {
 	info, err := w.Root.Lstat(change.local)
 	switch {

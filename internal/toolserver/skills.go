@@ -79,7 +79,7 @@ func askedSkills(r *request.Request) (asked toolapi.ListSkills, err error) {
 	return asked, nil
 }
 
-// isSkillFile says whether a file of the workspace is one that a listed folder can have.
+// isSkillFile reports whether a file of the workspace is one that a listed folder can have.
 func isSkillFile(local string) bool { return !toolapi.LeftBehind(local) }
 
 // skillSurvey is one walk through the folders that may be skills.

@@ -66,7 +66,7 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// greets says whether a client with this configuration gets an answer.
+// greets reports whether a client with this configuration gets an answer.
 func (s *sandbox) greets(config *tls.Config) bool {
 	s.t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: time.Minute}

@@ -261,7 +261,7 @@ func (c *collection) unfit(ctx context.Context, path string, section []byte) str
 	return c.secret(ctx, path, section)
 }
 
-// secret says whether there is a secret in the section that is to be written, or in what it has packed.
+// secret reports whether there is a secret in the section that is to be written, or in what it has packed.
 func (c *collection) secret(ctx context.Context, path string, section []byte) string {
 	if c.Holds(section) {
 		return whyValue

@@ -29,6 +29,7 @@ import (
 )
 
 const (
+	// MaxRedirects is how many redirects one call follows.
 	MaxRedirects = 10
 	// maxResponseBytes is the most of a body, as it comes and unpacked.
 	maxResponseBytes = 16 << 20
@@ -202,7 +203,7 @@ func (o *outgoing) failure(code, format string, args ...any) toolapi.Result {
 	return tool.Failure(code, format, args...)
 }
 
-// onlyReads says whether the request may be made again without harm.
+// onlyReads reports whether the request may be made again without harm.
 func (o *outgoing) onlyReads() bool {
 	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, o.method)
 }

@@ -221,7 +221,7 @@ func (p *htmlPage) endWithin(ends, within []atom.Atom) {
 	}
 }
 
-// isUnseen says whether no reader of the page sees an element.
+// isUnseen reports whether no reader of the page sees an element.
 func isUnseen(t html.Token) bool {
 	if slices.Contains(unseen, t.DataAtom) {
 		return true
@@ -246,7 +246,7 @@ func isUnseen(t html.Token) bool {
 	return false
 }
 
-// keptAttribute says whether an attribute is for the Markdown, and gives its value.
+// keptAttribute reports whether an attribute is for the Markdown, and gives its value.
 func keptAttribute(element atom.Atom, key, value string) (string, bool) {
 	if len(value) > maxAttribute {
 		return "", false

@@ -31,8 +31,9 @@ import (
 const (
 	fetchTimeout    = 30 * time.Second
 	maxFetchTimeout = 120 * time.Second
-	// MaxURLBytes bounds an address, maxFetchHeaders and maxFetchHeaderBytes the headers that a call may give.
-	MaxURLBytes         = 8 << 10
+	// MaxURLBytes bounds an address.
+	MaxURLBytes = 8 << 10
+	// MaxFetchHeaders and MaxFetchHeaderBytes bound the headers that a call may give.
 	MaxFetchHeaders     = 64
 	MaxFetchHeaderBytes = 32 << 10
 	// MaxBodyFileBytes is the most that a file may have that is sent: as much as is looked through for secrets.
@@ -185,7 +186,7 @@ func parseHeaders(given map[string]string) (http.Header, error) {
 	return header, nil
 }
 
-// isOwnHeader says whether a header cannot be given. Some servers take _ for -.
+// isOwnHeader reports whether a header cannot be given. Some servers take _ for -.
 func isOwnHeader(name string) bool {
 	name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 	return slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Proxy-")

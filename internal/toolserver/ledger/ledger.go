@@ -65,6 +65,7 @@ type Call struct {
 
 // Work is what a call does.
 type Work struct {
+	// ID is the call's.
 	ID string
 	// Digest is of the tool and the arguments; see DigestOf.
 	Digest string
@@ -286,14 +287,14 @@ func (l *Ledger) Wrap(with func(File) File) {
 	l.log.file = with(l.log.file)
 }
 
-// Used says whether any call was ever started in this sandbox.
+// Used reports whether any call was ever started in this sandbox.
 func (l *Ledger) Used() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.calls) > 0
 }
 
-// Busy says whether this process has started a call.
+// Busy reports whether this process has started a call.
 func (l *Ledger) Busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -25,16 +25,20 @@ type Collector struct {
 	limit     int
 	openSpill func() (io.WriteCloser, error)
 
-	Head  []byte // the first limit bytes
-	tail  []byte // at least the last limit bytes, at most twice as many
+	// Head is the first limit bytes.
+	Head []byte
+	tail []byte // at least the last limit bytes, at most twice as many
+	// Total is how many bytes came.
 	Total int64
 
-	spill      io.WriteCloser
-	closed     bool // of spill
-	spilled    int64
+	spill   io.WriteCloser
+	closed  bool // of spill
+	spilled int64
+	// SpillError is why not all is in the file, nil if it is.
 	SpillError error
 }
 
+// NewCollector returns one for a result of at most limit bytes. openSpill makes the file for more.
 func NewCollector(limit int, openSpill func() (io.WriteCloser, error)) *Collector {
 	return &Collector{limit: limit, openSpill: openSpill}
 }
@@ -145,7 +149,7 @@ func (c *Collector) note(path string, kept bool) string {
 	}
 }
 
-// CloseSpill says whether there is a file that holds the output. Nothing is written afterwards.
+// CloseSpill reports whether there is a file that holds the output. Nothing is written afterwards.
 func (c *Collector) CloseSpill() bool {
 	if c.spill == nil || c.closed {
 		return c.spill != nil && c.SpillError == nil

@@ -207,7 +207,7 @@ func (o *Store) Keep(id string, result *toolapi.Result, limit int) {
 // NotKept follows an output that is in no file.
 const NotKept = "[this output is in no file, because the workspace is full: note what you need of it]\n"
 
-// Keeps says whether the outputs of a tool are kept. Those of tools that show files are not: the files are there. Others never come to
+// Keeps reports whether the outputs of a tool are kept. Those of tools that show files are not: the files are there. Others never come to
 // a model.
 func Keeps(name string, t tool.Tool) bool {
 	return t.Alone && !toolapi.IsOneshot(name) && name != toolapi.ToolInstall

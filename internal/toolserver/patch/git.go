@@ -84,7 +84,7 @@ func (g *gitHeader) read(line string) (known bool, err error) {
 	return true, err
 }
 
-// mentions says whether the name in a line "--- PATH" or "+++ PATH" is one of the first line, or that of no file.
+// mentions reports whether the name in a line "--- PATH" or "+++ PATH" is one of the first line, or that of no file.
 func (g *gitHeader) mentions(line string) bool {
 	if len(line) < len("--- ") {
 		return false

@@ -80,7 +80,7 @@ func appendClean(dst, src []byte, last bool) (text, rest []byte, odd int) {
 	}
 }
 
-// isPlain says whether a byte is a whole rune that stays as it is.
+// isPlain reports whether a byte is a whole rune that stays as it is.
 func isPlain(b byte) bool {
 	return b >= ' ' && b < 0x7f || b == '\t' || b == '\n' || b == '\r'
 }

@@ -41,7 +41,7 @@ type childInfo struct {
 	_   [28]int32
 }
 
-// ended says whether the child has ended. A child that was stopped for a process that traces it is told of without being asked for.
+// ended reports whether the child has ended. A child that was stopped for a process that traces it is told of without being asked for.
 func (i *childInfo) ended() bool { return i.pid != 0 && i.code <= lastEnd }
 
 // waitID waits for a child and leaves its status to be taken, unless it is asked for stops alone.
@@ -57,19 +57,19 @@ func waitID(kind, id, flags int) (info childInfo, errno syscall.Errno) {
 	}
 }
 
-// isChild says whether the process is a child of this one.
+// IsOwnChild reports whether the process is a child of this one.
 func IsOwnChild(pid int) bool {
 	_, errno := waitID(oneChild, pid, syscall.WEXITED|syscall.WNOHANG)
 	return errno == 0
 }
 
-// isStopped says whether the child was stopped by a signal.
+// isStopped reports whether the child was stopped by a signal.
 func isStopped(pid int) bool {
 	info, errno := waitID(oneChild, pid, syscall.WSTOPPED|syscall.WNOHANG|syscall.WNOWAIT)
 	return errno == 0 && info.pid != 0
 }
 
-// isZombie says whether the child has ended and this process may take its status.
+// isZombie reports whether the child has ended and this process may take its status.
 func isZombie(pid int) bool {
 	info, errno := waitID(oneChild, pid, syscall.WEXITED|syscall.WNOHANG)
 	return errno != 0 || info.ended() // It is a child, so nothing can fail.
@@ -164,7 +164,7 @@ func awaitByLooking(pid int, limit time.Duration) bool {
 	}
 }
 
-// isState says whether the first thread of a process is in a state, by its letter in /proc.
+// isState reports whether the first thread of a process is in a state, by its letter in /proc.
 func isState(pid int, state byte) bool {
 	stat, err := readStat(strconv.Itoa(pid))
 	fields := statFields(stat)

@@ -19,7 +19,7 @@ func ProgramFamilies(pod netip.Addr) seccomp.Families {
 	return seccomp.Families{IPv4: pod.Unmap().Is4(), IPv6: pod.Unmap().Is6()}
 }
 
-// NameOf and familiesOf carry the families to the launcher.
+// NameOf returns the name of the families for a launcher, "" for none; see FamiliesOf.
 func NameOf(f seccomp.Families) string {
 	switch {
 	case f.IPv4:
@@ -31,6 +31,7 @@ func NameOf(f seccomp.Families) string {
 	}
 }
 
+// FamiliesOf reads the families of which the name is among a launcher's arguments.
 func FamiliesOf(args []string) seccomp.Families {
 	return seccomp.Families{IPv4: slices.Contains(args, toolapi.FamilyIPv4), IPv6: slices.Contains(args, toolapi.FamilyIPv6)}
 }
@@ -49,6 +50,7 @@ func PodAddress(named string) (netip.Addr, error) {
 	return FirstGlobal(addresses), nil
 }
 
+// FirstGlobal returns the first address that others can reach, of IPv4 if there is one, the zero Addr if there is none.
 func FirstGlobal(addresses []net.Addr) netip.Addr {
 	var found netip.Addr
 	for _, a := range addresses {

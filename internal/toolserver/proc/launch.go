@@ -20,9 +20,12 @@ import (
 
 // Start is a program that is to be started in a session of its own.
 type Start struct {
-	Path      string
+	// Path is the program's.
+	Path string
+	// Args begin with the program's name, and Env is all of its environment.
 	Args, Env []string
-	Dir       string
+	// Dir is where it starts.
+	Dir string
 	// Files become its files from 0 on; nil is /dev/null.
 	Files []*os.File
 }

@@ -128,7 +128,7 @@ func (l *launcher) ready() error {
 	return l.renew()
 }
 
-// alive says whether there is a launcher. It is told to go on if a tool has stopped it.
+// alive reports whether there is a launcher. It is told to go on if a tool has stopped it.
 func (l *launcher) alive() bool {
 	if l.process == nil {
 		return false

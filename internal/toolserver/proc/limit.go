@@ -31,7 +31,7 @@ func limitProcesses() error {
 	return syscall.Setrlimit(rlimitNproc, &syscall.Rlimit{Cur: limit, Max: limit})
 }
 
-// ProcessesLimited says whether the kernel bounds the processes of programs, as far as it can be seen from here.
+// ProcessesLimited reports whether the kernel bounds the processes of programs, as far as it can be seen from here.
 func ProcessesLimited() bool {
 	if ownUsers() {
 		return true
@@ -49,7 +49,7 @@ func isNumber(content string) bool {
 	return err == nil
 }
 
-// ownUsers says whether the users here are no users of the node.
+// ownUsers reports whether the users here are no users of the node.
 func ownUsers() bool {
 	content, err := os.ReadFile("/proc/self/uid_map")
 	return err == nil && mapsUsers(string(content)) // A kernel without user namespaces has no such file.

@@ -45,7 +45,7 @@ func (r *Reaper) adoptLost() (lost []int) {
 	return lost
 }
 
-// isPart says whether a process calls itself a supervisor, or what becomes one: what was not executed yet shows the
+// isPart reports whether a process calls itself a supervisor, or what becomes one: what was not executed yet shows the
 // launcher's name. Another program that does so is no loss.
 func isPart(pid int) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

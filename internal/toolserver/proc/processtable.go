@@ -17,7 +17,7 @@ import (
 // table has the parent of every process.
 type table map[int]int
 
-// Below says whether root is an ancestor of pid.
+// Below reports whether root is an ancestor of pid.
 func (t table) Below(pid, root int) bool {
 	for hops := 0; hops <= len(t); hops++ { // The table is no snapshot, so it may hold a ring.
 		parent, ok := t[pid]

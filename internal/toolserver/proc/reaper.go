@@ -86,6 +86,7 @@ func NewReaper(log *slog.Logger, self string, hold Confinement) (*Reaper, error)
 	return r, nil
 }
 
+// Close ends the launcher, and collects nothing any more.
 func (r *Reaper) Close() {
 	signal.Stop(r.signals)
 	close(r.stop)

@@ -25,7 +25,8 @@ const (
 	wayDialTimeout      = 5 * time.Second
 	wayHandshakeTimeout = 15 * time.Second
 	wayIdleTimeout      = 30 * time.Second
-	MaxWayHeaderBytes   = 64 << 10
+	// MaxWayHeaderBytes is the most that the head of an answer may have.
+	MaxWayHeaderBytes = 64 << 10
 
 	// MaxDenialBytes holds any answer of the proxy's own.
 	MaxDenialBytes = 8 << 10
@@ -38,13 +39,15 @@ var ErrNone = errors.New("this sandbox has no way out")
 
 // ProxyRefusal is the answer of the egress proxy to a CONNECT that it did not carry out.
 type ProxyRefusal struct {
+	// Status is of HTTP.
 	Status int
 	// message is the proxy's own word, in one line.
 	message string
-	// Reason and body are why it refused, and what it says to that.
+	// Reason and Body are why it refused, and what it says to that.
 	Reason, Body string
 }
 
+// Error says what the proxy answered.
 func (r *ProxyRefusal) Error() string {
 	return fmt.Sprintf("the egress proxy answered %d: %s", r.Status, r.message)
 }

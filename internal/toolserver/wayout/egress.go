@@ -70,9 +70,10 @@ func New(log *slog.Logger, tempDir, systemCAs string, t *Taint) (*Egress, error)
 	return &Egress{log: log, Temp: temp, SystemCAs: systemCAs, taint: t}, nil
 }
 
+// Close closes the folder for temporary files.
 func (e *Egress) Close() error { return e.Temp.Close() }
 
-// IsSet says whether programs have anything of the manager's request.
+// IsSet reports whether programs have anything of the manager's request.
 func (e *Egress) IsSet() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -18,16 +18,18 @@ import (
 // TaintFile in the state folder says that there may be something in the sandbox that came in from the web.
 const TaintFile = "web"
 
-// Taint says whether what lies in the sandbox may have come in from the web: there is or was a way out, an input file came
+// Taint reports whether what lies in the sandbox may have come in from the web: there is or was a way out, an input file came
 // from there, or a result did. Nobody can tell what of it ended in which file, so it is one mark for all of them, it is on
 // disk before anything can come in, and it is never taken back.
 type Taint struct {
+	// File is there once the mark is made.
 	File string
 
 	mu  sync.Mutex
 	set bool
 }
 
+// OpenTaint reads the mark in the state folder.
 func OpenTaint(state string) (*Taint, error) {
 	t := &Taint{File: filepath.Join(state, TaintFile)}
 	switch _, err := os.Stat(t.File); {
@@ -53,6 +55,7 @@ func (t *Taint) Mark() error {
 	return nil
 }
 
+// Marked reports whether Mark was ever called for this sandbox.
 func (t *Taint) Marked() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

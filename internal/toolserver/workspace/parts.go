@@ -33,7 +33,7 @@ func PartsName(local, sum string) string {
 	return TempDir + "/" + partsPrefix + hex.EncodeToString(name[:16])
 }
 
-// HoldsSum says whether there is a regular file of that size and digest.
+// HoldsSum reports whether there is a regular file of that size and digest.
 func (w *Workspace) HoldsSum(local string, size int64, want string) (bool, error) {
 	file, info, err := w.OpenFile(local, os.O_RDONLY)
 	if err != nil {

@@ -15,6 +15,7 @@ type TextCheck struct {
 	cut []byte // the beginning of a rune whose other bytes are in the next piece
 }
 
+// Text takes in the next piece, and reports whether all of them can be text so far.
 func (c *TextCheck) Text(piece []byte) bool {
 	if bytes.IndexByte(piece, 0) >= 0 {
 		return false
@@ -36,4 +37,5 @@ func (c *TextCheck) Text(piece []byte) bool {
 	return utf8.Valid(all[:whole])
 }
 
+// Ended reports whether no rune is cut off at the end.
 func (c *TextCheck) Ended() bool { return len(c.cut) == 0 }

@@ -42,10 +42,13 @@ const (
 // Workspace is the folder that tools work in. All access goes through os.Root: the programs in the sandbox change the
 // folder at the same time, and a check of a path before its use would be a race that they win.
 type Workspace struct {
-	Dir  string // absolute, without symbolic links
+	// Dir is absolute, without symbolic links.
+	Dir string
+	// Root is the way to all of its files.
 	Root *os.Root
 }
 
+// Open opens a folder that is there.
 func Open(dir string) (*Workspace, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -54,6 +57,7 @@ func Open(dir string) (*Workspace, error) {
 	return &Workspace{Dir: dir, Root: root}, nil
 }
 
+// Close closes the folder.
 func (w *Workspace) Close() error { return w.Root.Close() }
 
 // RemoveLeftovers removes the server's own files that a call in progress had when the former process was killed. What
@@ -240,7 +244,7 @@ func (w *Workspace) CreateAs(local string, mode fs.FileMode) (*os.File, error) {
 	return file, err
 }
 
-// Holds says whether the file has exactly this content.
+// Holds reports whether the file has exactly this content.
 func (w *Workspace) Holds(local string, content []byte) (bool, error) {
 	file, info, err := w.OpenFile(local, os.O_RDONLY)
 	if err != nil {
@@ -254,7 +258,7 @@ func (w *Workspace) Holds(local string, content []byte) (bool, error) {
 	return err == nil && bytes.Equal(found, content), err
 }
 
-// Permits says whether a file has these permissions.
+// Permits reports whether a file has these permissions.
 func (w *Workspace) Permits(local string, also fs.FileMode) bool {
 	info, err := w.Root.Lstat(local)
 	return err == nil && info.Mode().Perm()&also == also
@@ -357,7 +361,7 @@ func (w *Workspace) ReadFolder(local string) (entries []fs.DirEntry, more bool, 
 	return entries, false, nil
 }
 
-// Within says whether path is dir or below it. Both are absolute and clean.
+// Within reports whether path is dir or below it. Both are absolute and clean.
 func Within(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+string(os.PathSeparator))
 }
