@@ -43,15 +43,15 @@ const (
 )
 
 // newDiskGuard begins to watch. Without sizes there is nothing to watch.
-func newDiskGuard(log *slog.Logger, cfg Config, p *processes) *diskGuard {
-	g := &diskGuard{log: log, end: p.supervisors.stop, ended: make(map[disk.Reason][]string)}
+func newDiskGuard(cfg programConfig, p *processes) *diskGuard {
+	g := &diskGuard{log: cfg.log, end: p.supervisors.stop, ended: make(map[disk.Reason][]string)}
 	volume := func(name, dir string, size int64) disk.Volume {
 		return disk.Volume{Name: name, Dir: dir, Bytes: size, Inodes: disk.Inodes(size)}
 	}
-	g.watch = disk.New(log, disk.Hooks{Pause: p.reaper.Pause, Full: g.filled, Spare: p.reaper.Spares, End: g.endProcess},
-		volume(workspaceVolume, cfg.Workspace, cfg.Disk.Workspace),
-		volume(tempVolume, cfg.TempDir, cfg.Disk.Temp),
-		volume(tool.StateVolume, cfg.State, cfg.Disk.State))
+	g.watch = disk.New(cfg.log, disk.Hooks{Pause: p.reaper.Pause, Full: g.filled, Spare: p.reaper.Spares, End: g.endProcess},
+		volume(workspaceVolume, p.workspace.Dir, cfg.disk.Workspace),
+		volume(tempVolume, cfg.temp, cfg.disk.Temp),
+		volume(tool.StateVolume, cfg.state, cfg.disk.State))
 	return g
 }
 

@@ -22,9 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/changes"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
-	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/output"
-	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
@@ -166,39 +164,6 @@ func (f *firstCommit) commit(ctx context.Context, p *processes) error {
 		return errors.Join(err, removed)
 	}
 	return errors.Join(err, f.set(firstCommitFailed))
-}
-
-// makeRepository makes the repository for a manager that knows of a tool that can use it. It goes on when its request ends: who asks
-// again must find it whole.
-func (s *Server) makeRepository(r *request.Request) (any, error) {
-	if !s.enlist() {
-		return nil, tool.ErrStopped
-	}
-	defer s.running.Done()
-	select {
-	case s.lane <- struct{}{}:
-		defer func() { <-s.lane }()
-	case <-r.Fenced:
-		return nil, ledger.ErrStale
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
-	}
-	if s.ledger.Highest() != r.Epoch {
-		return nil, ledger.ErrStale
-	}
-	if s.ledger.Used() || s.mcp.ran() {
-		// What is in the workspace by now is not only what was given.
-		return toolapi.Repository{Made: s.first.state == firstCommitDone}, nil
-	}
-	ctx, cancel := context.WithTimeout(s.base, firstCommitTimeout)
-	defer cancel()
-	ctx, leave := s.processes.disk.enter(ctx)
-	defer leave()
-	made := s.first.make(ctx, s.processes, s.given.Files())
-	if cause := context.Cause(s.base); cause != nil {
-		return nil, cause
-	}
-	return toolapi.Repository{Made: made}, nil
 }
 
 var (

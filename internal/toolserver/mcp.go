@@ -17,10 +17,8 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
-	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
-	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
@@ -64,41 +62,6 @@ func newMCPServers(log *slog.Logger, p *processes, t *wayout.Taint) *mcpServers 
 		log: log, workspace: p.workspace, processes: p, egress: p.egress, taint: t,
 		setting: make(chan struct{}, 1), all: map[string]*mcpServer{}, callTimeout: mcpCallTimeout, writeTimeout: mcpWriteTimeout, maxTraffic: maxMCPTraffic,
 	}
-}
-
-// putMCP says which servers there are from now on, and what they offer.
-func (s *Server) putMCP(r *request.Request) (any, error) {
-	content, err := r.Content(maxMCPBytes)
-	if err != nil {
-		return nil, err
-	}
-	var req toolapi.MCPRequest
-	if err := tool.DecodeStrictly(content, &req); err != nil {
-		return nil, request.Unreadable("the list of MCP servers", err)
-	}
-	if err := checkMCP(req); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	defer context.AfterFunc(s.base, func() { cancel(tool.ErrStopped) })()
-	go func() {
-		select {
-		case <-r.Fenced:
-			cancel(ledger.ErrStale)
-		case <-ctx.Done():
-		}
-	}()
-	resp, err := s.mcp.set(ctx, req, func() error {
-		if !s.thaw(r.Epoch) {
-			return ledger.ErrStale
-		}
-		return nil
-	})
-	if cause := context.Cause(ctx); cause != nil {
-		return nil, cause // The states are those of servers that were interrupted.
-	}
-	return resp, err
 }
 
 // set ends the servers that are not named any more, starts those that are new, and asks all for their tools. valid is asked

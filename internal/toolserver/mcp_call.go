@@ -29,17 +29,6 @@ import (
 // mcpCallTimeout is callTimeout if nobody sets another.
 const mcpCallTimeout = 60 * time.Second
 
-// mcpTool gives the tool of an MCP server by its full name. Servers come and go, so there is one for each name of the kind.
-func (s *Server) mcpTool(full string) (tool.Tool, bool) {
-	server, name, ok := toolapi.ParseMCPToolName(full)
-	if !ok {
-		return tool.Tool{}, false
-	}
-	return tool.Tool{Alone: true, Limit: toolapi.MaxOutputBytes, Run: func(ctx context.Context, j tool.Job) toolapi.Result {
-		return s.mcp.call(ctx, j, server, name)
-	}}, true
-}
-
 // call calls a tool of a server.
 func (m *mcpServers) call(ctx context.Context, j tool.Job, server, name string) toolapi.Result {
 	var args map[string]json.RawMessage

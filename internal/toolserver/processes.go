@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,34 +57,52 @@ type processes struct {
 	python *pythonSetup
 }
 
-func newProcesses(cfg Config, ws *workspace.Workspace, way *wayout.Egress) (*processes, error) {
+// programConfig says what programs are given, and what holds them.
+type programConfig struct {
+	// log gets what goes wrong.
+	log *slog.Logger
+	// state and temp are folders; no program may open a file in the first one.
+	state, temp string
+	// searchPath is PATH.
+	searchPath string
+	// packages is the folder with the packages of the run's skill, "" if it has none.
+	packages string
+	// aptKeyring is the file with the keys that packages of the distribution are signed with.
+	aptKeyring string
+	// address is the Pod's own. Programs get sockets of its family.
+	address netip.Addr
+	// disk has the sizes of the volumes; the zero value bounds nothing.
+	disk disk.Sizes
+}
+
+func newProcesses(cfg programConfig, ws *workspace.Workspace, way *wayout.Egress) (*processes, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	r, err := proc.NewReaper(cfg.Logger, self, proc.Confinement{State: cfg.State, Address: cfg.Address, FileSize: cfg.Disk.File()})
+	r, err := proc.NewReaper(cfg.log, self, proc.Confinement{State: cfg.state, Address: cfg.address, FileSize: cfg.disk.File()})
 	if err != nil {
 		return nil, err
 	}
 	p := &processes{
 		workspace:   ws,
 		egress:      way,
-		aptKeyring:  cfg.AptKeyring,
-		log:         cfg.Logger,
-		path:        filepath.SplitList(cfg.SearchPath),
+		aptKeyring:  cfg.aptKeyring,
+		log:         cfg.log,
+		path:        filepath.SplitList(cfg.searchPath),
 		reaper:      r,
-		sizes:       cfg.Disk,
+		sizes:       cfg.disk,
 		self:        self,
 		git:         &gitSetup{temp: way.Temp, self: self},
-		python:      &pythonSetup{temp: way.Temp, packages: pythonPackages(cfg.Packages), workspace: ws.Dir},
+		python:      &pythonSetup{temp: way.Temp, packages: pythonPackages(cfg.packages), workspace: ws.Dir},
 		lane:        make(chan struct{}, 1),
 		supervisors: supervisors{all: make(map[*supervised]bool)},
 		background:  background{look: backgroundLook},
 		// Nothing of the server's own environment: what the Pod is told is not for the programs in it.
 		env: withPackages([]string{
-			"PATH=" + cfg.SearchPath,
+			"PATH=" + cfg.searchPath,
 			"HOME=" + ws.Dir,
-			"TMPDIR=" + cfg.TempDir,
+			"TMPDIR=" + cfg.temp,
 			"LANG=C.UTF-8",
 			"TERM=dumb",
 			// What a program printed before it was killed must not be lost in its buffer.
@@ -91,9 +110,9 @@ func newProcesses(cfg Config, ws *workspace.Workspace, way *wayout.Egress) (*pro
 			"PYTHONDONTWRITEBYTECODE=1",
 			// Programs of the code tool import the modules that lie in the workspace.
 			"PYTHONPATH=" + ws.Dir,
-		}, cfg.Packages, cfg.SearchPath),
+		}, cfg.packages, cfg.searchPath),
 	}
-	p.disk = newDiskGuard(cfg.Logger, cfg, p)
+	p.disk = newDiskGuard(cfg, p)
 	p.outputs = output.NewStore(ws, way, p.disk.full)
 	return p, nil
 }

@@ -198,7 +198,10 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}
-	procs, err := newProcesses(cfg, ws, way)
+	procs, err := newProcesses(programConfig{
+		log: cfg.Logger, state: cfg.State, temp: cfg.TempDir, searchPath: cfg.SearchPath, packages: cfg.Packages, aptKeyring: cfg.AptKeyring,
+		address: cfg.Address, disk: cfg.Disk,
+	}, ws, way)
 	if err != nil {
 		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}

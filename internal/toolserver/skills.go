@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
-	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
@@ -28,39 +26,6 @@ import (
 
 // skillsTimeout bounds the making of the list, the end of what runs included. The client waits a little longer.
 const skillsTimeout = 20 * time.Second
-
-// listSkills ends all that runs, and says which folders of the workspace may be skills. Nothing starts afterwards until the next
-// call: what is in the files is read when it is asked for, and must be what was listed. A look ends nothing.
-func (s *Server) listSkills(r *request.Request) (any, error) {
-	asked, err := askedSkills(r)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), skillsTimeout)
-	defer cancel()
-	select {
-	case s.lane <- struct{}{}:
-		defer func() { <-s.lane }()
-	case <-r.Fenced:
-		return nil, ledger.ErrStale
-	case <-ctx.Done():
-		return nil, fmt.Errorf("list the skills: a call still runs: %w", ctx.Err())
-	}
-	if s.ledger.Highest() != r.Epoch {
-		return nil, ledger.ErrStale
-	}
-	if !asked.Look {
-		if err := s.freeze(toolapi.StoppedFinished); err != nil {
-			return nil, fmt.Errorf("list the skills: %w", err)
-		}
-	}
-	walk := skillSurvey{a: s.artifacts, seen: map[string]bool{}, own: asked.Own}
-	walk.all(ctx)
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("list the skills: %w", err)
-	}
-	return walk.list, nil
-}
 
 // maxAskedBytes holds the names of as many places as a skill has files.
 const maxAskedBytes = 256 << 10
