@@ -8,22 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // helloPatience is how long the first answer of a model waits to learn what the sandbox has. A sandbox that is there says so
 // within milliseconds. One that is away must not keep the model from thinking; what it lacks is then found at the call.
 const helloPatience = 2 * time.Second
-
-// outdated ends an attempt whose sandbox does not know what the run needs of it. A sandbox that is made now does.
-func outdated(err error) error {
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure, Reason: motorloop.ReasonSandboxOutdated, Retryable: true,
-		Message: fmt.Sprintf("The sandbox was made by another release and cannot go on with the run: %v. Another attempt gets a new sandbox; "+
-			"if it ends in the same way, look whether the rollout of the manager is complete.", err),
-	}
-}
 
 // peer gives what the sandbox has, nil if that is not known yet.
 func (s *sandboxTools) peer(ctx context.Context) *toolapi.Peer {

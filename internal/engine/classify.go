@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+// classify turns what the tool server's client reports into what the loop knows: overtaken, lost, or nothing decided.
+func (s *sandboxTools) classify(ctx context.Context, err error) error {
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case errors.Is(err, toolclient.ErrStaleEpoch):
+		return errOvertaken
+	case errors.Is(err, toolclient.ErrUnreachable) && s.loop.mayComeBack(s.engine.Now()):
+		// It may be that its node starts it again. If the Pod is gone, the controller will see that.
+		return fmt.Errorf("%w: %w", errMissing, err)
+	}
+	if errors.Is(err, toolclient.ErrUnsupported) {
+		return outdated(err)
+	}
+	return &motorloop.Failure{
+		Category:  motorloop.InfraFailure,
+		Reason:    motorloop.ReasonSandboxLost,
+		Message:   fmt.Sprintf("The sandbox's tool server does not answer as it must: %v.", err),
+		Retryable: true,
+	}
+}
+
+// remoteProblem tells what the sandbox says of a request from faults of the connection, from another epoch of its run, and from a
+// sandbox of another release, which says nothing of what the request asks for.
+func remoteProblem(err error) (*toolclient.RemoteError, bool) {
+	remote, ok := errors.AsType[*toolclient.RemoteError](err)
+	return remote, ok && !errors.Is(err, toolclient.ErrStaleEpoch) && !errors.Is(err, toolclient.ErrUnsupported)
+}
+
+// outdated ends an attempt whose sandbox does not know what the run needs of it. A sandbox that is made now does.
+func outdated(err error) error {
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure, Reason: motorloop.ReasonSandboxOutdated, Retryable: true,
+		Message: fmt.Sprintf("The sandbox was made by another release and cannot go on with the run: %v. Another attempt gets a new sandbox; "+
+			"if it ends in the same way, look whether the rollout of the manager is complete.", err),
+	}
+}
