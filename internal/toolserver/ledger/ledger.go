@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// The ledger knows every call that this sandbox was ever asked for, and the highest epoch.
+// Ledger knows every call that this sandbox was ever asked for, and the highest epoch.
 //
 //	(Absent) ──begin──► Running ──finish──► Finished
 //	                       │                          │

@@ -14,11 +14,11 @@ import (
 	"syscall"
 )
 
-// table has the parent of every process.
-type table map[int]int
+// Table has the parent of every process.
+type Table map[int]int
 
 // Below reports whether root is an ancestor of pid.
-func (t table) Below(pid, root int) bool {
+func (t Table) Below(pid, root int) bool {
 	for hops := 0; hops <= len(t); hops++ { // The table is no snapshot, so it may hold a ring.
 		parent, ok := t[pid]
 		if !ok {
@@ -33,7 +33,7 @@ func (t table) Below(pid, root int) bool {
 }
 
 // ProcessTable reads /proc; complete says that no process went away during that.
-func ProcessTable() (t table, complete bool, err error) {
+func ProcessTable() (t Table, complete bool, err error) {
 	folder, err := os.Open("/proc")
 	if err != nil {
 		return nil, false, err
@@ -43,7 +43,7 @@ func ProcessTable() (t table, complete bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	t = make(table, len(names))
+	t = make(Table, len(names))
 	complete = true
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)

@@ -322,7 +322,7 @@ func (r *Reaper) scan() (left []int, complete bool) {
 	return left, complete
 }
 
-func (r *Reaper) spared(t table, pid int) bool {
+func (r *Reaper) spared(t Table, pid int) bool {
 	for root, kind := range r.own {
 		if kind == Supervisor && t.Below(pid, root) {
 			return true
@@ -331,7 +331,7 @@ func (r *Reaper) spared(t table, pid int) bool {
 	return false
 }
 
-func (r *Reaper) table() (t table, complete bool) {
+func (r *Reaper) table() (t Table, complete bool) {
 	t, complete, err := ProcessTable()
 	if err != nil {
 		r.log.Error("the list of processes cannot be read", "error", err)
