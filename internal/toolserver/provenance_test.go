@@ -7,8 +7,6 @@ package toolserver
 import (
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -117,36 +115,8 @@ func TestProvenanceOfAnInputIsChecked(t *testing.T) {
 		if (err == nil) != ok || s.server.taint.Marked() != (value == "web") {
 			t.Errorf("%q: %v, marked %t", value, err, s.server.taint.Marked())
 		}
-		s.server.taint = &wayout.Taint{File: s.server.taint.File}
-	}
-}
-
-// A mark that cannot be kept lets nothing in.
-func TestTaintIsOnDiskFirst(t *testing.T) {
-	dir := t.TempDir()
-	mark, err := wayout.OpenTaint(dir)
-	if err != nil || mark.Marked() {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := mark.Mark(); err == nil || mark.Marked() {
-		t.Errorf("marked without a folder: %v", err)
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := mark.Mark(); err != nil || !mark.Marked() {
-		t.Error(err)
-	}
-	if again, err := wayout.OpenTaint(dir); err != nil || !again.Marked() {
-		t.Errorf("opened again: %v", err)
-	}
-	if err := os.Remove(filepath.Join(dir, wayout.TaintFile)); err != nil {
-		t.Fatal(err)
-	}
-	if err := mark.Mark(); err != nil || !mark.Marked() {
-		t.Error("a mark is never taken back")
+		if s.server.taint, err = wayout.OpenTaint(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

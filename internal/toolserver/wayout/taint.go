@@ -15,15 +15,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 )
 
-// TaintFile in the state folder says that there may be something in the sandbox that came in from the web.
-const TaintFile = "web"
+// taintFile in the state folder says that there may be something in the sandbox that came in from the web.
+const taintFile = "web"
 
 // Taint reports whether what lies in the sandbox may have come in from the web: there is or was a way out, an input file came
 // from there, or a result did. Nobody can tell what of it ended in which file, so it is one mark for all of them, it is on
 // disk before anything can come in, and it is never taken back.
 type Taint struct {
-	// File is there once the mark is made.
-	File string
+	file string
 
 	mu  sync.Mutex
 	set bool
@@ -31,8 +30,8 @@ type Taint struct {
 
 // OpenTaint reads the mark in the state folder.
 func OpenTaint(state string) (*Taint, error) {
-	t := &Taint{File: filepath.Join(state, TaintFile)}
-	switch _, err := os.Stat(t.File); {
+	t := &Taint{file: filepath.Join(state, taintFile)}
+	switch _, err := os.Stat(t.file); {
 	case err == nil:
 		t.set = true
 	case !errors.Is(err, fs.ErrNotExist):
@@ -48,7 +47,7 @@ func (t *Taint) Mark() error {
 	if t.set {
 		return nil
 	}
-	if err := durable.Write(t.File, nil); err != nil {
+	if err := durable.Write(t.file, nil); err != nil {
 		return fmt.Errorf("record that something comes in from the web: %w", err)
 	}
 	t.set = true
