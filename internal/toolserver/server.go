@@ -6,7 +6,7 @@
 //
 // What it starts is hostile: programs that a model wrote, with the same user id as the server. The server therefore
 // believes nothing that comes from below it, bounds everything it takes from there, and keeps its own state where
-// the kernel lets no tool process in (see confine.go). What comes from the manager arrives over mutual TLS with
+// the kernel lets no tool process in (see package proc). What comes from the manager arrives over mutual TLS with
 // pinned keys.
 //
 // A call goes this way:

@@ -20,7 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
-// supervised is a program that outlives the call that started it, with everything that it starts; see supervisor.go.
+// supervised is a program that outlives the call that started it, with everything that it starts; see package proc.
 type supervised struct {
 	processes *processes
 	number    int

@@ -99,7 +99,7 @@ func (e *escapeFilter) begin(b byte) bool {
 type Seen struct {
 	// total counts its bytes, and odd those that no text has.
 	total, odd int64
-	// head is its beginning, sniffBytes at most.
+	// head is its beginning, SniffBytes at most.
 	head []byte
 }
 

@@ -95,7 +95,7 @@ func (l *launcher) pid() int {
 	return l.process.Process.Pid
 }
 
-// Start starts a program as a child of this process and gives its number. errLauncher says that nobody knows whether it was
+// Start starts a program as a child of this process and gives its number. ErrLauncher says that nobody knows whether it was
 // started.
 func (l *launcher) start(s Start) (int, error) {
 	content, err := s.encode()

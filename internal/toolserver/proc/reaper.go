@@ -162,7 +162,7 @@ func (r *Reaper) collectOrphans() {
 	}
 }
 
-// Start starts a child. What is below a supervisor is left alone by killAll. As long as a child is in flight, its number is
+// Start starts a child. What is below a supervisor is left alone by KillAll. As long as a child is in flight, its number is
 // nobody else's.
 func (r *Reaper) Start(s Start, as Kind) (int, error) {
 	r.mu.Lock()

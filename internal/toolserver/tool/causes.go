@@ -13,11 +13,11 @@ import (
 
 // Causes of the end of calls that run.
 var (
-	// errStopped: the server stops.
+	// ErrStopped: the server stops.
 	ErrStopped = errors.New("the tool server was stopped")
-	// errCancelled: the client asked for it.
+	// ErrCancelled: the client asked for it.
 	ErrCancelled = errors.New("the call was cancelled")
-	// errHalted: the sandbox has a hole.
+	// ErrHalted: the sandbox has a hole.
 	ErrHalted = fmt.Errorf("%w: the sandbox was halted", ErrCancelled)
 )
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Failure is the envelope of a tool that failed. The text says what happened, where, and what to do about it; the
-// model reads nothing else. All of it is a note: what a host or a server said must not be in it, see foreignFailure.
+// model reads nothing else. All of it is a note: what a host or a server said must not be in it, see ForeignFailure.
 func Failure(code, format string, args ...any) toolapi.Result {
 	r := ForeignFailure(code, format, args...)
 	r.SetParts("", r.Output)

@@ -54,7 +54,7 @@ func (r *ProxyRefusal) Error() string {
 
 // Client makes a client for requests of the server's own: they go where those of programs go, through the egress
 // proxy and nowhere else, and trust what those trust. It follows no redirect and has no time limit of its own. Whoever makes
-// it closes its idle connections. The error is errNoWayOut if there is no way out.
+// it closes its idle connections. The error is ErrNone if there is no way out.
 func (e *Egress) Client() (*http.Client, error) {
 	way := e.Current()
 	if way.Proxy == "" {

@@ -53,7 +53,7 @@ type Egress struct {
 	mu sync.Mutex
 	// env are the variables of programs.
 	env []string
-	// bundle is what bundleFile must hold, nil if there is none.
+	// bundle is what BundleFile must hold, nil if there is none.
 	bundle []byte
 	// hidden takes out of what is kept what programs were given.
 	hidden *redact.Redactor

@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// partsPrefix begins the name of the file in tempDir that the parts of an input file are put into. There is one at a time.
+// partsPrefix begins the name of the file in TempDir that the parts of an input file are put into. There is one at a time.
 const partsPrefix = "input-"
 
 var (

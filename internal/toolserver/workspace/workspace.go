@@ -117,7 +117,7 @@ func (w *Workspace) outside(name string) error {
 		"%s is outside of the workspace %s. Only files in the workspace can be used; give a path relative to it.", Display(name), w.Dir))
 }
 
-// ErrNotRegular is what openFile gives for devices, pipes and sockets.
+// ErrNotRegular is what OpenFile gives for devices, pipes and sockets.
 var ErrNotRegular = errors.New("not a regular file")
 
 // OpenFile opens a regular file or a folder. It never waits: opening a named pipe without O_NONBLOCK would stop the
@@ -180,7 +180,7 @@ func (w *Workspace) Prepare(local string) (fs.FileMode, error) {
 	return mode, nil
 }
 
-// settle gives a file of tempDir its place. It is gone from there if that fails.
+// settle gives a file of TempDir its place. It is gone from there if that fails.
 func (w *Workspace) settle(temp, local string) error {
 	if err := w.Root.Rename(temp, local); err != nil {
 		_ = w.Root.Remove(temp) // The error that led here says more.
@@ -189,7 +189,7 @@ func (w *Workspace) settle(temp, local string) error {
 	return w.SyncFolder(path.Dir(local))
 }
 
-// Stage writes a new file in tempDir, complete and on disk, and gives its name.
+// Stage writes a new file in TempDir, complete and on disk, and gives its name.
 func (w *Workspace) Stage(content io.Reader, mode fs.FileMode) (temp string, err error) {
 	temp = path.Join(TempDir, rand.Text())
 	file, err := w.Root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
