@@ -179,7 +179,7 @@ func (a *artifacts) examine(ctx context.Context, local string) (toolapi.Artifact
 	f.MediaType = toolapi.MediaType(local, head[:n])
 	sum := sha256.New()
 	sum.Write(head[:n])
-	rest, err := io.Copy(sum, io.LimitReader(&interruptible{ctx, file}, toolapi.MaxArtifactBytes))
+	rest, err := io.Copy(sum, io.LimitReader(workspace.Interruptible(ctx, file), toolapi.MaxArtifactBytes))
 	if err != nil {
 		return f, err
 	}
@@ -188,20 +188,6 @@ func (a *artifacts) examine(ctx context.Context, local string) (toolapi.Artifact
 	}
 	f.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return f, nil
-}
-
-// interruptible ends a reading when its context does.
-type interruptible struct {
-	ctx context.Context //nolint:containedctx // it lives as long as one reading
-	r   io.Reader
-}
-
-// Read implements io.Reader.
-func (i *interruptible) Read(p []byte) (int, error) {
-	if err := i.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return i.r.Read(p)
 }
 
 // open opens a regular file. It follows no symbolic link: what it leads to has a path of its own. A program that puts one

@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -211,7 +212,7 @@ func (b *background) running() (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, job := range b.jobs {
-		if !isClosed(job.ended) {
+		if !proc.IsOver(job.ended) {
 			n++
 		}
 	}
@@ -225,7 +226,7 @@ func (b *background) report(room int, but *backgroundJob) string {
 	var lines []string
 	left := b.jobs[:0]
 	for _, job := range b.jobs {
-		over := isClosed(job.ended)
+		over := proc.IsOver(job.ended)
 		if line := job.line(over); job != but && line != job.told {
 			job.told = line
 			lines = append(lines, line)
@@ -245,7 +246,7 @@ func (b *background) list(room int) string {
 	defer b.mu.Unlock()
 	lines := make([]string, 0, len(b.jobs))
 	for _, job := range b.jobs {
-		lines = append(lines, job.line(isClosed(job.ended)))
+		lines = append(lines, job.line(proc.IsOver(job.ended)))
 	}
 	return firstLines(lines, room)
 }
@@ -287,13 +288,4 @@ func firstLines(lines []string, room int) string {
 		all.WriteString(line)
 	}
 	return all.String()
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

@@ -151,8 +151,7 @@ func (s *Server) thaw(epoch int64) bool {
 	if s.ledger.Highest() != epoch {
 		return false
 	}
-	s.processes.supervisors.thaw()
-	s.processes.background.thaw()
+	s.processes.thaw()
 	s.mcp.thaw()
 	return true
 }
@@ -161,7 +160,7 @@ func (s *Server) thaw(epoch int64) bool {
 // of what runs in the background.
 func (s *Server) freeze(reason string) error {
 	s.thawing.Lock() // A thaw of the claim before either is over, or learns of this claim.
-	s.processes.supervisors.freeze()
+	s.processes.freezeStarts()
 	s.thawing.Unlock()
 	return s.processes.freeze(reason)
 }
@@ -200,7 +199,7 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 		case <-ctx.Done():
 			return tool.Interrupted(ctx, "before it started")
 		}
-		if s.processes.supervisors.isFrozen() {
+		if s.processes.isFrozen() {
 			return tool.Failure(toolapi.CodeCancelled, "The call was cancelled before it started: everything in the sandbox was ended.")
 		}
 		began = time.Now() // Waiting for another call is not this call's work.

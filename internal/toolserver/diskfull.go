@@ -111,6 +111,9 @@ func (g *diskGuard) enter(ctx context.Context) (context.Context, func()) {
 	}
 }
 
+// writes watches while the server itself writes, until done is called. The lane is held, or no call was made yet.
+func (g *diskGuard) writes() (done func()) { return g.watch.Enter() }
+
 func (g *diskGuard) set(cancel context.CancelCauseFunc) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

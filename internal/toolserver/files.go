@@ -157,7 +157,7 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 		done()
 		return nil, request.Refuse(http.StatusInsufficientStorage, toolapi.ErrDiskFull, workspace.Display(local)+" was not put into the workspace: "+full.Error())
 	}
-	leave, unlock := s.processes.disk.watch.Enter(), done
+	leave, unlock := s.processes.disk.writes(), done
 	done = func() { leave(); unlock() }
 	// In the lane no call that changes files runs, so what is true here stays true until the file is there.
 	switch {

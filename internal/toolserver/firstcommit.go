@@ -15,7 +15,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -111,7 +110,7 @@ func (f *firstCommit) set(state firstCommitState) error {
 
 // remove removes what there is of the repository, and then the note of it.
 func (f *firstCommit) remove(w *workspace.Workspace) error {
-	err := w.Root.RemoveAll(gitDir)
+	err := w.Root.RemoveAll(workspace.GitDir)
 	if err == nil {
 		err = os.Remove(f.file)
 	}
@@ -138,7 +137,7 @@ func (f *firstCommit) make(ctx context.Context, p *processes, given []changes.Gi
 	if f.state != "" {
 		return f.state == firstCommitDone
 	}
-	err := p.mayCommit(ctx, given)
+	err := mayCommit(ctx, p, given)
 	if err == nil {
 		err = f.commit(ctx, p)
 	}
@@ -153,7 +152,7 @@ func (f *firstCommit) commit(ctx context.Context, p *processes) error {
 	if err != nil {
 		return err
 	}
-	err = p.commitGiven(ctx)
+	err = commitGiven(ctx, p)
 	if err == nil {
 		err = f.set(firstCommitDone)
 	}
@@ -173,7 +172,7 @@ var (
 
 // mayCommit reports why there is to be no repository, nil if there is to be one: the workspace has what was given and nothing else. A
 // volume may have what another sandbox left there, and that is no place for a repository that nobody asked for.
-func (p *processes) mayCommit(ctx context.Context, given []changes.Given) error {
+func mayCommit(ctx context.Context, p *processes, given []changes.Given) error {
 	if _, err := p.find("git"); err != nil {
 		return fmt.Errorf("find git: %w", err)
 	}
@@ -193,15 +192,15 @@ func (p *processes) mayCommit(ctx context.Context, given []changes.Given) error 
 	return c.take(ctx, ".")
 }
 
-func (p *processes) commitGiven(ctx context.Context) error {
+func commitGiven(ctx context.Context, p *processes) error {
 	exe, err := p.find("git")
 	if err != nil {
 		return fmt.Errorf("find git: %w", err)
 	}
-	env, err := p.firstCommitEnv()
+	env, err := firstCommitEnv(p)
 	for _, args := range firstCommitSteps {
 		if err == nil {
-			err = p.firstCommitStep(ctx, exe, args, env)
+			err = firstCommitStep(ctx, p, exe, args, env)
 		}
 	}
 	return err
@@ -210,27 +209,28 @@ func (p *processes) commitGiven(ctx context.Context) error {
 // firstCommitEnv is all that git is told for the first commit: nothing of the way out and no credential, and no place in which a given
 // file could be its configuration. With the environment of a call, whose HOME is the workspace, a given .gitconfig ran programs in runs
 // whose tools start none.
-func (p *processes) firstCommitEnv() ([]string, error) {
-	if _, err := p.git.variables(); err != nil { // It writes the hooks.
+func firstCommitEnv(p *processes) ([]string, error) {
+	hooks, err := p.gitHooks()
+	if err != nil {
 		return nil, err
 	}
 	const who, mail, date, nothing = "motor", "motor@sandbox.invalid", "2000-01-01T00:00:00Z", "/dev/null"
 	env := []string{
-		"PATH=" + strings.Join(p.path, string(filepath.ListSeparator)), "TMPDIR=" + p.egress.Temp.Dir, "LANG=C.UTF-8",
+		"PATH=" + p.searchPath(), "TMPDIR=" + p.egress.Temp.Dir, "LANG=C.UTF-8",
 		"HOME=" + nothing, "XDG_CONFIG_HOME=" + nothing, "GIT_CONFIG_GLOBAL=" + nothing, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1",
 		// Said so, a repository is trusted whoever owns the folder that a volume gives.
-		"GIT_DIR=" + filepath.Join(p.workspace.Dir, gitDir),
+		"GIT_DIR=" + filepath.Join(p.workspace.Dir, workspace.GitDir),
 		"GIT_AUTHOR_NAME=" + who, "GIT_COMMITTER_NAME=" + who, "GIT_AUTHOR_EMAIL=" + mail, "GIT_COMMITTER_EMAIL=" + mail,
 		"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date,
 	}
-	config := append(slices.Clone(firstCommitConfig), [2]string{"core.hooksPath", p.git.hooksPath()})
+	config := append(slices.Clone(firstCommitConfig), [2]string{"core.hooksPath", hooks})
 	for i, c := range config {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, c[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, c[1]))
 	}
 	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(config))), nil
 }
 
-func (p *processes) firstCommitStep(ctx context.Context, exe string, args, env []string) error {
+func firstCommitStep(ctx context.Context, p *processes, exe string, args, env []string) error {
 	said := output.NewCollector(1<<10, func() (io.WriteCloser, error) { return nil, fs.ErrInvalid })
 	end, err := p.execute(ctx, exe, program{name: "git", args: args, env: env, timeout: firstCommitTimeout}, said)
 	if err == nil && (!end.status.Exited() || end.status.ExitStatus() != 0) {
@@ -259,7 +259,7 @@ func (c *committable) take(ctx context.Context, local string) error {
 		if name == workspace.OwnDir || name == lostAndFound {
 			continue
 		}
-		if c.files--; more || c.files < 0 || e.Name() == gitDir || len(name) > workspace.MaxPathBytes || ctx.Err() != nil {
+		if c.files--; more || c.files < 0 || e.Name() == workspace.GitDir || len(name) > workspace.MaxPathBytes || ctx.Err() != nil {
 			return errNotCommitted
 		}
 		if e.IsDir() {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 // firstCommitState is what the server has on disk.
@@ -99,7 +101,7 @@ func TestStoppedWhileTheRepositoryIsMade(t *testing.T) {
 		_, _ = client.MakeRepository(ctx) // It finds nobody any more.
 	}()
 	await(t, "git runs", func() bool {
-		_, err := os.Stat(filepath.Join(s.workspace, gitDir, "index.lock"))
+		_, err := os.Stat(filepath.Join(s.workspace, workspace.GitDir, "index.lock"))
 		return err == nil
 	})
 	s.stop()

@@ -34,7 +34,7 @@ func withGit(t *testing.T) *sandbox {
 }
 
 func (s *sandbox) isRepository() bool {
-	_, err := os.Stat(filepath.Join(s.workspace, gitDir))
+	_, err := os.Stat(filepath.Join(s.workspace, workspace.GitDir))
 	return err == nil
 }
 
@@ -78,11 +78,11 @@ func TestGivenFilesAreTheFirstCommit(t *testing.T) {
 	for tool, args := range map[string]any{
 		toolapi.ToolList: toolapi.ListArgs{Recursive: true}, toolapi.ToolGlob: toolapi.GlobArgs{Pattern: "**"},
 	} {
-		if r := s.run(tool, args); !r.OK || strings.Contains(r.Output, gitDir+"/") || !strings.Contains(r.Output, "src/b.txt") {
+		if r := s.run(tool, args); !r.OK || strings.Contains(r.Output, workspace.GitDir+"/") || !strings.Contains(r.Output, "src/b.txt") {
 			t.Errorf("%s: %q", tool, r.Output)
 		}
 	}
-	if r := s.run(toolapi.ToolList, toolapi.ListArgs{Path: gitDir}); !r.OK || !strings.Contains(r.Output, "HEAD") {
+	if r := s.run(toolapi.ToolList, toolapi.ListArgs{Path: workspace.GitDir}); !r.OK || !strings.Contains(r.Output, "HEAD") {
 		t.Errorf("%q", r.Output)
 	}
 	skills := s.skills()
@@ -190,7 +190,7 @@ func TestGivenConfigurationRunsNothing(t *testing.T) {
 func TestFirstCommitHasNoValues(t *testing.T) {
 	s := withGit(t)
 	s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"API_KEY": "a-value-that-is-hidden"}})
-	env, err := s.server.processes.firstCommitEnv()
+	env, err := firstCommitEnv(s.server.processes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ Acquire::Retries "2";
 
 // apt gets packages of the distribution, and those that they need and the image has not, and unpacks them into out/root.
 // Nothing of theirs is run, so what a package does when it is installed is not done.
-func (i *installer) apt(ctx context.Context) error {
+func (i *installation) apt(ctx context.Context) error {
 	if len(i.args.Apt) == 0 {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (i *installer) apt(ctx context.Context) error {
 }
 
 // setUpApt makes the folders and files that apt works with.
-func (i *installer) setUpApt() error {
+func (i *installation) setUpApt() error {
 	root, base := i.p.workspace.Root, path.Join(installDir, aptDir)
 	for _, sub := range []string{
 		"state/lists/partial", "cache/archives/partial", "log",
@@ -114,10 +114,10 @@ func (i *installer) setUpApt() error {
 
 // aptKeys is the file with the keys that the source must be signed with: those of the call, or else those of the image. It is
 // "" if there are none.
-func (i *installer) aptKeys() (string, error) {
+func (i *installation) aptKeys() (string, error) {
 	if i.args.AptKeyring == "" {
-		if isFile(i.p.aptKeyring) {
-			return i.p.aptKeyring, nil
+		if isFile(i.keyring) {
+			return i.keyring, nil
 		}
 		return "", nil
 	}
@@ -127,7 +127,7 @@ func (i *installer) aptKeys() (string, error) {
 }
 
 // variable is what programs get under that name, "" if nothing.
-func (i *installer) variable(name string) string {
+func (i *installation) variable(name string) string {
 	for _, v := range slices.Backward(i.env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value
@@ -139,7 +139,7 @@ func (i *installer) variable(name string) string {
 // checkDebs looks at what apt got, by the names of the files: NAME_VERSION_ARCHITECTURE.deb. A package that the image has in
 // another version was got because something needs that. It would be mixed with the image's own, and where it is a library,
 // no program would run any more.
-func (i *installer) checkDebs(debs []string) error {
+func (i *installation) checkDebs(debs []string) error {
 	has, err := installedPackages()
 	if err != nil {
 		return notInstalled("What is installed in the sandbox's image cannot be read: %v.", err)
@@ -159,7 +159,7 @@ func (i *installer) checkDebs(debs []string) error {
 	return nil
 }
 
-func (i *installer) asksFor(name string) bool {
+func (i *installation) asksFor(name string) bool {
 	return slices.ContainsFunc(i.args.Apt, func(s string) bool { n, _, _ := strings.Cut(s, "="); return n == name })
 }
 

@@ -28,14 +28,14 @@ const (
 )
 
 // name notes what was installed.
-func (i *installer) name(kind, name, version string) {
+func (i *installation) name(kind, name, version string) {
 	if len(i.names) < maxInstallNames {
 		i.names = append(i.names, plaintext.First(text.Printable(kind+" "+name+"@"+version), maxInstallName))
 	}
 }
 
 // nameNPM reads the list that npm keeps of what it installed. There is none if it was nothing.
-func (i *installer) nameNPM() error {
+func (i *installation) nameNPM() error {
 	file, err := i.p.workspace.Root.Open(path.Join(installDir, "out", toolapi.PackagesNPM, ".package-lock.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -65,7 +65,7 @@ func (i *installer) nameNPM() error {
 }
 
 // namePip reads the names of the folders in which packages say what they are.
-func (i *installer) namePip() error {
+func (i *installation) namePip() error {
 	infos, err := fs.Glob(i.p.workspace.Root.FS(), path.Join(installDir, "out", toolapi.PackagesPip, "*.dist-info"))
 	if err != nil {
 		return err

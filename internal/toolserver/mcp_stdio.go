@@ -35,7 +35,7 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 	if err != nil {
 		m.log.Error("the certificates for an MCP server cannot be written", "server", words.Name, "error", err)
 	}
-	env := slices.Concat(m.processes.env, m.setup(words.Name), more)
+	env := slices.Concat(m.processes.serverVariables(words.Name), more)
 	pipes, err := newMCPPipes()
 	if err != nil {
 		return nil, fmt.Errorf("start it: %w", err)
@@ -68,25 +68,11 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 			_ = pipes.from.Close()
 		}),
 		current: func() bool {
-			now, _ := m.egress.Variables() // What it could not write, it has logged.
-			m.setup(words.Name)
+			now, _ := m.egress.Variables()          // What it could not write, it has logged.
+			m.processes.serverVariables(words.Name) // It writes anew what a program changed.
 			return strings.Join(now, "\x00") == way
 		},
 	}, nil
-}
-
-// setup are the variables that have git look through what a server's program commits, and Python find the packages. The program lives
-// on, so the files that they name are looked after before each of its calls.
-func (m *mcpServers) setup(server string) []string {
-	env, err := m.processes.git.variables()
-	if err != nil {
-		m.log.Error("git is not set up: its commits are not looked through for secrets", "server", server, "error", err)
-	}
-	python, err := m.processes.python.variables()
-	if err != nil {
-		m.log.Error("Python finds no packages", "server", server, "error", err)
-	}
-	return slices.Concat(env, python)
 }
 
 // mcpPipes are the standard streams of a program.

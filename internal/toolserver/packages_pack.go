@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
 const (
@@ -153,7 +154,7 @@ func (p *packer) addFile(h *tar.Header) error {
 	if err := p.header(h); err != nil {
 		return err
 	}
-	_, err = io.CopyN(p.tar, &interruptible{p.ctx, file}, h.Size)
+	_, err = io.CopyN(p.tar, workspace.Interruptible(p.ctx, file), h.Size)
 	return err
 }
 

@@ -14,11 +14,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/output"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
@@ -40,12 +42,10 @@ type processes struct {
 	egress    *wayout.Egress
 	outputs   *output.Store
 	env       []string
-	// aptKeyring is the path of a file.
-	aptKeyring string
-	path       []string // folders of the search path
-	reaper     *proc.Reaper
-	sizes      disk.Sizes
-	disk       *diskGuard
+	path      []string // folders of the search path
+	reaper    *proc.Reaper
+	sizes     disk.Sizes
+	disk      *diskGuard
 	// lane is held by the one call at a time that may start processes or change files.
 	lane        chan struct{}
 	supervisors supervisors
@@ -67,14 +67,15 @@ type programConfig struct {
 	searchPath string
 	// packages is the folder with the packages of the run's skill, "" if it has none.
 	packages string
-	// aptKeyring is the file with the keys that packages of the distribution are signed with.
-	aptKeyring string
 	// address is the Pod's own. Programs get sockets of its family.
 	address netip.Addr
 	// disk has the sizes of the volumes; the zero value bounds nothing.
 	disk disk.Sizes
+	// ledger gets the beginnings and the ends of programs that outlive their calls.
+	ledger *ledger.Ledger
 }
 
+// newProcesses makes the folders and files that programs need, and begins to watch the disk. close ends it.
 func newProcesses(cfg programConfig, ws *workspace.Workspace, way *wayout.Egress) (*processes, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -87,7 +88,6 @@ func newProcesses(cfg programConfig, ws *workspace.Workspace, way *wayout.Egress
 	p := &processes{
 		workspace:   ws,
 		egress:      way,
-		aptKeyring:  cfg.aptKeyring,
 		log:         cfg.log,
 		path:        filepath.SplitList(cfg.searchPath),
 		reaper:      r,
@@ -97,7 +97,7 @@ func newProcesses(cfg programConfig, ws *workspace.Workspace, way *wayout.Egress
 		python:      &pythonSetup{temp: way.Temp, packages: pythonPackages(cfg.packages), workspace: ws.Dir},
 		lane:        make(chan struct{}, 1),
 		supervisors: supervisors{all: make(map[*supervised]bool)},
-		background:  background{look: backgroundLook},
+		background:  background{look: backgroundLook, ledger: cfg.ledger},
 		// Nothing of the server's own environment: what the Pod is told is not for the programs in it.
 		env: withPackages([]string{
 			"PATH=" + cfg.searchPath,
@@ -137,6 +137,44 @@ func (p *processes) freeze(reason string) error {
 		return fmt.Errorf("%d processes of the sandbox cannot be ended", left)
 	}
 	return nil
+}
+
+// freezeStarts lets nothing start until thaw. What runs goes on.
+func (p *processes) freezeStarts() { p.supervisors.freeze() }
+
+// thaw lets programs start, and calls leave programs behind.
+func (p *processes) thaw() {
+	p.supervisors.thaw()
+	p.background.thaw()
+}
+
+// isFrozen reports whether nothing may start.
+func (p *processes) isFrozen() bool { return p.supervisors.isFrozen() }
+
+// ready gives the reason for which no program can be started, nil if one can.
+func (p *processes) ready() error { return p.reaper.Ready() }
+
+// searchPath is PATH.
+func (p *processes) searchPath() string { return strings.Join(p.path, string(filepath.ListSeparator)) }
+
+// gitHooks is the folder of the hooks that git runs in every repository of the sandbox. They are written anew if a program changed them.
+func (p *processes) gitHooks() (string, error) {
+	_, err := p.git.variables()
+	return p.git.hooksPath(), err
+}
+
+// serverVariables are those of an MCP server's program, but for those of the way out. The program lives on, so the files that they name are
+// looked after before each of its calls.
+func (p *processes) serverVariables(server string) []string {
+	env, err := p.git.variables()
+	if err != nil {
+		p.log.Error("git is not set up: its commits are not looked through for secrets", "server", server, "error", err)
+	}
+	python, err := p.python.variables()
+	if err != nil {
+		p.log.Error("Python finds no packages", "server", server, "error", err)
+	}
+	return slices.Concat(p.env, env, python)
 }
 
 // killStrays kills what is below the server and belongs to nothing, between two calls.

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
-// stopAll ends all programs in the background, and lets no call leave another one until thaw.
-func (b *background) stopAll(ctx context.Context, reason string) error {
-	jobs := b.hold(reason)
+// stopBackground ends all programs in the background, and lets no call leave another one until thaw. It returns when their ends are recorded.
+// The reason is told to the model.
+func (p *processes) stopBackground(ctx context.Context, reason string) error {
+	jobs := p.background.hold(reason)
 	for _, job := range jobs {
 		go job.stop()
 	}
@@ -36,7 +38,7 @@ func (b *background) hold(reason string) []*backgroundJob {
 	b.held = reason
 	var left []*backgroundJob
 	for _, job := range b.jobs {
-		if job.noted == nil || isClosed(job.noted) {
+		if job.noted == nil || proc.IsOver(job.noted) {
 			continue
 		}
 		if job.stopped == "" {

@@ -15,6 +15,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
 // programOf gives the one program that calls left in the background.
@@ -200,7 +201,7 @@ func TestEndOfAProgramIsRecordedBeforeItIsNoted(t *testing.T) {
 			b := &s.server.processes.background
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			noted <- isClosed(b.jobs[0].noted)
+			noted <- proc.IsOver(b.jobs[0].noted)
 		}
 		return nil
 	})

@@ -199,8 +199,8 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}
 	procs, err := newProcesses(programConfig{
-		log: cfg.Logger, state: cfg.State, temp: cfg.TempDir, searchPath: cfg.SearchPath, packages: cfg.Packages, aptKeyring: cfg.AptKeyring,
-		address: cfg.Address, disk: cfg.Disk,
+		log: cfg.Logger, state: cfg.State, temp: cfg.TempDir, searchPath: cfg.SearchPath, packages: cfg.Packages,
+		address: cfg.Address, disk: cfg.Disk, ledger: led,
 	}, ws, way)
 	if err != nil {
 		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
@@ -229,9 +229,8 @@ func New(cfg Config) (*Server, error) {
 			return e
 		}),
 	}
-	procs.background.ledger = led
 	s.mcp = newMCPServers(cfg.Logger, procs, s.taint)
-	s.tools = s.allTools()
+	s.tools = s.allTools(&installer{programs: procs, keyring: cfg.AptKeyring})
 	s.base, s.stop = context.WithCancelCause(context.Background())
 	return s, nil
 }
@@ -352,7 +351,7 @@ func (s *Server) Close() error {
 	return errors.Join(s.ledger.Close(), s.egress.Close(), s.workspace.Close())
 }
 
-func (s *Server) allTools() map[string]tool.Tool {
+func (s *Server) allTools(packages *installer) map[string]tool.Tool {
 	files := fileTools{s.workspace}
 	return map[string]tool.Tool{
 		toolapi.ToolBash:           {Alone: true, Limit: toolapi.MaxBashOutputBytes, Run: s.processes.bash},
@@ -368,6 +367,6 @@ func (s *Server) allTools() map[string]tool.Tool {
 		toolapi.ToolGrep:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.grep},
 		toolapi.ToolOneshot:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.oneshot},
 		toolapi.ToolOneshotNetwork: {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.oneshotNetwork},
-		toolapi.ToolInstall:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.install},
+		toolapi.ToolInstall:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: packages.install},
 	}
 }

@@ -231,7 +231,7 @@ func (w *skillWalk) examine(ctx context.Context, rel string) (toolapi.SkillFile,
 		return f, errArtifactTooLarge
 	}
 	sum := sha256.New()
-	if f.Size, err = io.Copy(sum, io.LimitReader(&interruptible{ctx, file}, toolapi.MaxSkillFileBytes+1)); err != nil {
+	if f.Size, err = io.Copy(sum, io.LimitReader(workspace.Interruptible(ctx, file), toolapi.MaxSkillFileBytes+1)); err != nil {
 		return f, err
 	}
 	if f.Size > toolapi.MaxSkillFileBytes {

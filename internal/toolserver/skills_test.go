@@ -357,7 +357,7 @@ func TestAStaleClaimListsNoSkills(t *testing.T) {
 		t.Fatal("it still waits")
 	}
 	<-s.server.lane
-	if !errors.Is(err, toolclient.ErrStaleEpoch) || s.server.processes.supervisors.isFrozen() {
+	if !errors.Is(err, toolclient.ErrStaleEpoch) || s.server.processes.isFrozen() {
 		t.Errorf("%v", err)
 	}
 }

@@ -34,9 +34,6 @@ const (
 	// maxPattern is in bytes. Each of the alternatives that braces stand for is matched with each path.
 	maxPattern      = 1024
 	maxAlternatives = 256
-
-	// gitDir is left out like ownDir unless it is named.
-	gitDir = ".git"
 )
 
 // errWalkFull ends a walk that has seen as much as it may.
@@ -52,7 +49,7 @@ func (w fileTools) globTool(ctx context.Context, j tool.Job) toolapi.Result {
 	if err != nil {
 		return w.Failure("search", cmp.Or(args.Path, "."), err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tool.FileTimeout)
 	defer cancel()
 	err = g.folder(ctx, g.base, "")
 	if err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -102,7 +99,7 @@ func (w fileTools) newGlobber(args toolapi.GlobArgs) (*globber, error) {
 		return nil, err
 	}
 	g := &globber{w: w, foldersOnly: strings.HasSuffix(pattern, "/")}
-	for _, name := range []string{gitDir, workspace.OwnDir} {
+	for _, name := range []string{workspace.GitDir, workspace.OwnDir} {
 		if !slices.Contains(patternNames(local+"/"+pattern), name) {
 			g.leaveOut = append(g.leaveOut, name)
 		}

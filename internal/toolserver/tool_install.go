@@ -37,12 +37,20 @@ const (
 // errInstallTime ends an installation that takes too long.
 var errInstallTime = errors.New("it was not done within 10 minutes")
 
-// installer carries out one call of the install tool. Nothing of a package is run: npm runs no scripts, pip takes wheels
-// only, and packages of the distribution are unpacked.
+// installer is the install tool.
 type installer struct {
-	p    *processes
-	job  tool.Job
-	args toolapi.InstallArgs
+	programs *processes
+	// keyring is the file with the keys that packages of the distribution are signed with.
+	keyring string
+}
+
+// installation is one call of it. Nothing of a package is run: npm runs no scripts, pip takes wheels only, and packages of the
+// distribution are unpacked.
+type installation struct {
+	p       *processes
+	keyring string
+	job     tool.Job
+	args    toolapi.InstallArgs
 	// dir is installDir, absolute.
 	dir string
 	env []string
@@ -61,7 +69,7 @@ func notInstalled(format string, args ...any) error {
 
 // install installs packages and packs them into toolapi.InstallArchive. Whatever was there goes, so that a call that is made
 // again does the same again.
-func (p *processes) install(ctx context.Context, j tool.Job) toolapi.Result {
+func (t *installer) install(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.InstallArgs
 	if bad := tool.Decode(j.Args, &args, installUsage); bad != nil {
 		return *bad
@@ -71,9 +79,10 @@ func (p *processes) install(ctx context.Context, j tool.Job) toolapi.Result {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, installTimeout, errInstallTime)
 	defer cancel()
-	i := &installer{p: p, job: j, args: args, dir: filepath.Join(p.workspace.Dir, installDir)}
+	w := t.programs.workspace
+	i := &installation{p: t.programs, keyring: t.keyring, job: j, args: args, dir: filepath.Join(w.Dir, installDir)}
 	archive, err := i.install(ctx)
-	_ = p.workspace.Root.RemoveAll(installDir) // What is left takes room, and no more.
+	_ = w.Root.RemoveAll(installDir) // What is left takes room, and no more.
 	if err != nil {
 		return i.failed(ctx, err)
 	}
@@ -81,7 +90,7 @@ func (p *processes) install(ctx context.Context, j tool.Job) toolapi.Result {
 }
 
 // failed is the envelope of an installation that came to nothing.
-func (i *installer) failed(ctx context.Context, err error) toolapi.Result {
+func (i *installation) failed(ctx context.Context, err error) toolapi.Result {
 	var why *installFailure
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, tool.ErrCancelled), errors.Is(cause, tool.ErrStopped):
@@ -117,7 +126,7 @@ func checkInstall(args toolapi.InstallArgs) string {
 	return ""
 }
 
-func (i *installer) install(ctx context.Context) (packed, error) {
+func (i *installation) install(ctx context.Context) (packed, error) {
 	root := i.p.workspace.Root
 	if err := root.RemoveAll(installDir); err != nil {
 		return packed{}, err
@@ -144,12 +153,12 @@ func (i *installer) install(ctx context.Context) (packed, error) {
 }
 
 // out is the folder that is packed, and what follows is below it.
-func (i *installer) out(sub ...string) string {
+func (i *installation) out(sub ...string) string {
 	return filepath.Join(append([]string{i.dir, "out"}, sub...)...)
 }
 
 // environment is that of other programs, with folders of their own and the certificates of the image: npm and pip bring others.
-func (i *installer) environment() error {
+func (i *installation) environment() error {
 	env, note := i.p.environment(i.job)
 	if note != "" {
 		return notInstalled("%s", note)
@@ -173,7 +182,7 @@ func (i *installer) environment() error {
 }
 
 // writeAuthorities gives a file with the image's certificates and those of the call.
-func (i *installer) writeAuthorities() (string, error) {
+func (i *installation) writeAuthorities() (string, error) {
 	var content []byte
 	if image := i.p.egress.SystemCAs; isFile(image) {
 		var err error
@@ -192,7 +201,7 @@ func isFile(name string) bool {
 }
 
 // npm installs into out/node_modules. Packages of a Git repository are not taken: npm would build them.
-func (i *installer) npm(ctx context.Context) error {
+func (i *installation) npm(ctx context.Context) error {
 	if len(i.args.NPM) == 0 {
 		return nil
 	}
@@ -220,7 +229,7 @@ func (i *installer) npm(ctx context.Context) error {
 }
 
 // pip installs wheels into out/python: a package that has to be built would run what it brings.
-func (i *installer) pip(ctx context.Context) error {
+func (i *installation) pip(ctx context.Context) error {
 	if len(i.args.Pip) == 0 {
 		return nil
 	}
@@ -235,7 +244,7 @@ func (i *installer) pip(ctx context.Context) error {
 }
 
 // run runs a program to its end.
-func (i *installer) run(ctx context.Context, name string, args []string) error {
+func (i *installation) run(ctx context.Context, name string, args []string) error {
 	exe, err := i.p.find(name)
 	if err != nil {
 		return notInstalled("The sandbox's image has no %s.", name)
@@ -290,7 +299,7 @@ func whyFailed(log string) string {
 }
 
 // pack makes the archive.
-func (i *installer) pack(ctx context.Context) (packed, error) {
+func (i *installation) pack(ctx context.Context) (packed, error) {
 	root := i.p.workspace.Root
 	out, err := root.OpenRoot(path.Join(installDir, "out"))
 	if err != nil {

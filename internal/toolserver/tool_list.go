@@ -43,7 +43,7 @@ func (w fileTools) listTool(ctx context.Context, j tool.Job) toolapi.Result {
 	if err != nil {
 		return w.Failure("list", args.Path, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tool.FileTimeout)
 	defer cancel()
 	l := lister{w: w, room: j.Limit - noteReserve, recursive: args.Recursive}
 	switch err := l.folder(ctx, local, ""); {
@@ -77,7 +77,7 @@ func (l *lister) folder(ctx context.Context, local, shown string) error {
 		return err
 	}
 	for _, e := range entries {
-		if local == "." && (e.Name() == workspace.OwnDir || e.Name() == gitDir) {
+		if local == "." && (e.Name() == workspace.OwnDir || e.Name() == workspace.GitDir) {
 			continue
 		}
 		line := l.line(local, shown, e)

@@ -47,7 +47,7 @@ func (w fileTools) patchTool(ctx context.Context, j tool.Job) toolapi.Result {
 	if err != nil {
 		return tool.Failure(toolapi.CodeInvalidArguments, "The patch cannot be applied, and nothing was changed. %v", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tool.FileTimeout)
 	defer cancel()
 	p := patching{w: w}
 	changes, err := p.plan(ctx, parts)

@@ -16,7 +16,6 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"time"
 	"unicode/utf8"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -31,8 +30,6 @@ const (
 
 	// maxReadBytes is the largest file that read goes through. It holds every kept output several times.
 	maxReadBytes = 64 << 20
-	// fileToolTimeout bounds the tools that only use files.
-	fileToolTimeout = 30 * time.Second
 	// noteReserve is room for the note that says how to read on.
 	noteReserve = 200
 )
@@ -68,7 +65,7 @@ func (w fileTools) readTool(ctx context.Context, j tool.Job) toolapi.Result {
 		return tool.Failure(toolapi.CodeTooLarge, "%s has %d bytes, and read takes files of up to %d MiB. A program can show a part of it (head, tail, sed -n).",
 			workspace.Display(args.Path), info.Size(), maxReadBytes>>20)
 	}
-	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tool.FileTimeout)
 	defer cancel()
 	p := newPage(args, j.Limit)
 	switch err := scanLines(ctx, io.LimitReader(file, maxReadBytes), p); {

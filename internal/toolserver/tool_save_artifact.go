@@ -34,7 +34,7 @@ func (a *artifacts) saveTool(ctx context.Context, j tool.Job) toolapi.Result {
 		return tool.Failure(toolapi.CodeInvalidArguments,
 			"Cannot save %s: under that name the changes in the workspace are kept. Rename the file, or copy it into %s/.", workspace.Display(args.Path), toolapi.ArtifactDir)
 	}
-	ctx, cancel := context.WithTimeout(ctx, fileToolTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tool.FileTimeout)
 	defer cancel()
 	f, err := a.examine(ctx, local)
 	if err == nil {

@@ -84,14 +84,14 @@ func (r *Reaper) AwaitZombie(pid int, over <-chan struct{}) {
 	end := openEnd(pid)
 	defer end.close()
 	for !isZombie(pid) {
-		if !end.wait(pid, heldTimeout) && (isOver(over) || isState(pid, 'Z')) {
+		if !end.wait(pid, heldTimeout) && (IsOver(over) || isState(pid, 'Z')) {
 			r.killTracers(pid, maxTracers)
 		}
 	}
 }
 
-// isOver reports whether a channel is closed. A nil channel never is.
-func isOver(c <-chan struct{}) bool {
+// IsOver reports whether a channel is closed. A nil channel never is.
+func IsOver(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true

@@ -11,9 +11,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
+
+// FileTimeout bounds the tools that only use files.
+const FileTimeout = 30 * time.Second
 
 // Tool is one tool of the server.
 type Tool struct {

@@ -30,6 +30,8 @@ const (
 	// MaxPathBytes is the kernel's own limit.
 	MaxPathBytes = 4096
 
+	// GitDir is the folder of a repository. Tools leave it out, as OwnDir, unless it is named.
+	GitDir = ".git"
 	// OwnDir is the folder in the workspace that the server uses; list leaves it out.
 	OwnDir = ".motor"
 	// CodeDir is where the programs of the code tool are while they run.
