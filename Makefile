@@ -50,7 +50,7 @@ test: ## Everything: generated code, lint, unit, API-server, end-to-end, securit
 .PHONY: test-unit
 test-unit: ## Unit tests, with the race detector; those of the worst inputs without, which measure what they cost.
 	# The packages that take longest begin first, or one processor waits for them in the end.
-	CGO_ENABLED=1 go test -race -skip '^TestWorst' -timeout 20m ./internal/toolserver ./internal/motorloop $$(go list ./... | grep -v -E '/test/(e2e|api|skew)$$')
+	CGO_ENABLED=1 go test -race -skip '^TestWorst' -timeout 20m ./internal/toolserver ./internal/toolserver/program ./internal/motorloop $$(go list ./... | grep -v -E '/test/(e2e|api|skew)$$')
 	go test -run '^TestWorst' -timeout 10m $$(grep -rl --include='*_test.go' '^func TestWorst' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
 	go vet -tags e2e,faults,security,figures,archive,stores ./cmd/manager ./test/e2e ./internal/archive/bucket
 

@@ -41,6 +41,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
+	"motorcortex.dev/motorcortex/internal/toolserver/program"
 )
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -49,8 +50,8 @@ func main() {
 	if proc.IsChild() {
 		os.Exit(proc.RunChild())
 	}
-	if len(os.Args) == 2 && os.Args[1] == toolserver.ScanStagedVerb {
-		os.Exit(toolserver.ScanStaged(context.Background(), os.Stderr))
+	if len(os.Args) == 2 && os.Args[1] == program.ScanStagedVerb {
+		os.Exit(program.ScanStaged(context.Background(), os.Stderr))
 	}
 	if len(os.Args) > 1 && os.Args[1] == toolserver.UnpackVerb {
 		os.Exit(toolserver.Unpack(os.Args[2:], os.Stderr))

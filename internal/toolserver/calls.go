@@ -151,7 +151,7 @@ func (s *Server) thaw(epoch int64) bool {
 	if s.ledger.Highest() != epoch {
 		return false
 	}
-	s.processes.thaw()
+	s.processes.Thaw()
 	s.mcp.thaw()
 	return true
 }
@@ -160,9 +160,9 @@ func (s *Server) thaw(epoch int64) bool {
 // of what runs in the background.
 func (s *Server) freeze(reason string) error {
 	s.thawing.Lock() // A thaw of the claim before either is over, or learns of this claim.
-	s.processes.freezeStarts()
+	s.processes.FreezeStarts()
 	s.thawing.Unlock()
-	return s.processes.freeze(reason)
+	return s.processes.Freeze(reason)
 }
 
 // enlist counts one more running call, unless the server stops.
@@ -199,7 +199,7 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 		case <-ctx.Done():
 			return tool.Interrupted(ctx, "before it started")
 		}
-		if s.processes.isFrozen() {
+		if s.processes.IsFrozen() {
 			return tool.Failure(toolapi.CodeCancelled, "The call was cancelled before it started: everything in the sandbox was ended.")
 		}
 		began = time.Now() // Waiting for another call is not this call's work.
@@ -208,19 +208,19 @@ func (s *Server) execute(ctx context.Context, req toolapi.Call) (result toolapi.
 		return tool.Interrupted(ctx, "before it started")
 	}
 	if t.Alone {
-		watched, leave := s.processes.disk.enter(ctx)
+		watched, leave := s.processes.Disk.Enter(ctx)
 		defer func() {
 			leave()
-			s.processes.disk.judge(watched, &result, limit)
+			s.processes.Disk.Judge(watched, &result, limit)
 		}()
-		if full := s.processes.disk.refuse(req.Tool); full != nil {
+		if full := s.processes.Disk.Refuse(req.Tool); full != nil {
 			return *full
 		}
 		ctx = watched
 	}
 	result = t.Run(ctx, tool.Job{ID: req.ID, Args: req.Arguments, Key: req.IdempotencyKey, Limit: limit})
 	if output.Keeps(req.Tool, t) {
-		s.processes.outputs.Keep(req.ID, &result, limit)
+		s.processes.Outputs.Keep(req.ID, &result, limit)
 	}
 	result.Provenance = s.provenanceOf(req.Tool, result)
 	return result

@@ -129,8 +129,7 @@ func TestEgress(t *testing.T) {
 	}
 	maps.Copy(want, before)
 	// Package managers may try to reach their registries now.
-	for _, variable := range packageManagers(false)[len(packageManagers(true)):] {
-		name, _, _ := strings.Cut(variable, "=")
+	for _, name := range []string{"PIP_NO_INDEX", "UV_OFFLINE", "npm_config_offline", "CARGO_NET_OFFLINE", "GOPROXY"} {
 		delete(want, name)
 	}
 	if d := cmp.Diff(want, s.variables()); d != "" {

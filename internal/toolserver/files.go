@@ -153,11 +153,11 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 			return nil, r.Context().Err()
 		}
 	}
-	if full := s.processes.disk.full(); full != nil {
+	if full := s.processes.Disk.Full(); full != nil {
 		done()
 		return nil, request.Refuse(http.StatusInsufficientStorage, toolapi.ErrDiskFull, workspace.Display(local)+" was not put into the workspace: "+full.Error())
 	}
-	leave, unlock := s.processes.disk.writes(), done
+	leave, unlock := s.processes.Disk.Writes(), done
 	done = func() { leave(); unlock() }
 	// In the lane no call that changes files runs, so what is true here stays true until the file is there.
 	switch {

@@ -22,6 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"motorcortex.dev/motorcortex/internal/toolserver/output"
+	"motorcortex.dev/motorcortex/internal/toolserver/program"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
@@ -133,7 +134,7 @@ func (f *firstCommit) again(w *workspace.Workspace) error {
 }
 
 // make makes the commit, and reports whether it is there. No call was made.
-func (f *firstCommit) make(ctx context.Context, p *processes, given []changes.Given) bool {
+func (f *firstCommit) make(ctx context.Context, p *program.Runner, given []changes.Given) bool {
 	if f.state != "" {
 		return f.state == firstCommitDone
 	}
@@ -147,7 +148,7 @@ func (f *firstCommit) make(ctx context.Context, p *processes, given []changes.Gi
 	return err == nil
 }
 
-func (f *firstCommit) commit(ctx context.Context, p *processes) error {
+func (f *firstCommit) commit(ctx context.Context, p *program.Runner) error {
 	err := f.set(firstCommitBegun)
 	if err != nil {
 		return err
@@ -159,7 +160,7 @@ func (f *firstCommit) commit(ctx context.Context, p *processes) error {
 	if err == nil || errors.Is(context.Cause(ctx), tool.ErrStopped) {
 		return err // The next process makes it anew.
 	}
-	if removed := f.remove(p.workspace); removed != nil {
+	if removed := f.remove(p.Workspace); removed != nil {
 		return errors.Join(err, removed)
 	}
 	return errors.Join(err, f.set(firstCommitFailed))
@@ -172,18 +173,18 @@ var (
 
 // mayCommit reports why there is to be no repository, nil if there is to be one: the workspace has what was given and nothing else. A
 // volume may have what another sandbox left there, and that is no place for a repository that nobody asked for.
-func mayCommit(ctx context.Context, p *processes, given []changes.Given) error {
-	if _, err := p.find("git"); err != nil {
+func mayCommit(ctx context.Context, p *program.Runner, given []changes.Given) error {
+	if _, err := p.Find("git"); err != nil {
 		return fmt.Errorf("find git: %w", err)
 	}
-	if err := p.disk.full(); err != nil {
+	if err := p.Disk.Full(); err != nil {
 		return err
 	}
 	if len(given) == 0 {
 		return errNotGiven
 	}
-	c := committable{w: p.workspace, given: make(map[string]bool, len(given)), files: maxCommittedFiles, size: maxCommittedBytes}
-	if most := p.sizes.Workspace; most > 0 {
+	c := committable{w: p.Workspace, given: make(map[string]bool, len(given)), files: maxCommittedFiles, size: maxCommittedBytes}
+	if most := p.Sizes.Workspace; most > 0 {
 		c.files, c.size = min(c.files, int(disk.Inodes(most)/committedShare)), min(c.size, most/committedShare)
 	}
 	for _, g := range given {
@@ -192,8 +193,8 @@ func mayCommit(ctx context.Context, p *processes, given []changes.Given) error {
 	return c.take(ctx, ".")
 }
 
-func commitGiven(ctx context.Context, p *processes) error {
-	exe, err := p.find("git")
+func commitGiven(ctx context.Context, p *program.Runner) error {
+	exe, err := p.Find("git")
 	if err != nil {
 		return fmt.Errorf("find git: %w", err)
 	}
@@ -209,17 +210,17 @@ func commitGiven(ctx context.Context, p *processes) error {
 // firstCommitEnv is all that git is told for the first commit: nothing of the way out and no credential, and no place in which a given
 // file could be its configuration. With the environment of a call, whose HOME is the workspace, a given .gitconfig ran programs in runs
 // whose tools start none.
-func firstCommitEnv(p *processes) ([]string, error) {
-	hooks, err := p.gitHooks()
+func firstCommitEnv(p *program.Runner) ([]string, error) {
+	hooks, err := p.GitHooks()
 	if err != nil {
 		return nil, err
 	}
 	const who, mail, date, nothing = "motor", "motor@sandbox.invalid", "2000-01-01T00:00:00Z", "/dev/null"
 	env := []string{
-		"PATH=" + p.searchPath(), "TMPDIR=" + p.egress.Temp.Dir, "LANG=C.UTF-8",
+		"PATH=" + p.SearchPath(), "TMPDIR=" + p.Egress.Temp.Dir, "LANG=C.UTF-8",
 		"HOME=" + nothing, "XDG_CONFIG_HOME=" + nothing, "GIT_CONFIG_GLOBAL=" + nothing, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1",
 		// Said so, a repository is trusted whoever owns the folder that a volume gives.
-		"GIT_DIR=" + filepath.Join(p.workspace.Dir, workspace.GitDir),
+		"GIT_DIR=" + filepath.Join(p.Workspace.Dir, workspace.GitDir),
 		"GIT_AUTHOR_NAME=" + who, "GIT_COMMITTER_NAME=" + who, "GIT_AUTHOR_EMAIL=" + mail, "GIT_COMMITTER_EMAIL=" + mail,
 		"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date,
 	}
@@ -230,11 +231,11 @@ func firstCommitEnv(p *processes) ([]string, error) {
 	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(config))), nil
 }
 
-func firstCommitStep(ctx context.Context, p *processes, exe string, args, env []string) error {
+func firstCommitStep(ctx context.Context, p *program.Runner, exe string, args, env []string) error {
 	said := output.NewCollector(1<<10, func() (io.WriteCloser, error) { return nil, fs.ErrInvalid })
-	end, err := p.execute(ctx, exe, program{name: "git", args: args, env: env, timeout: firstCommitTimeout}, said)
-	if err == nil && (!end.status.Exited() || end.status.ExitStatus() != 0) {
-		err = fmt.Errorf("git %s ended with %d: %q", args[0], end.status, said.Head)
+	end, err := p.Execute(ctx, exe, program.Program{Name: "git", Args: args, Env: env, Timeout: firstCommitTimeout}, said)
+	if err == nil && (!end.Status.Exited() || end.Status.ExitStatus() != 0) {
+		err = fmt.Errorf("git %s ended with %d: %q", args[0], end.Status, said.Head)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func (s *Server) halt(r *request.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), haltTimeout)
 	defer cancel()
 	// What waits for the lane must not begin when the call before it has ended.
-	s.processes.freezeStarts()
+	s.processes.FreezeStarts()
 	s.ledger.CancelAll(tool.ErrHalted)
 	select {
 	case s.lane <- struct{}{}:

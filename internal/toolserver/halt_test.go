@@ -168,7 +168,7 @@ func TestHaltFreezesBeforeItCancels(t *testing.T) {
 		t.Fatal(err)
 	}
 	frozen := make(chan bool, 1)
-	c, _, err := s.server.ledger.Begin(1, ledger.Work{ID: "a", Digest: "d"}, func(error) { frozen <- s.server.processes.isFrozen() })
+	c, _, err := s.server.ledger.Begin(1, ledger.Work{ID: "a", Digest: "d"}, func(error) { frozen <- s.server.processes.IsFrozen() })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
+	"motorcortex.dev/motorcortex/internal/toolserver/program"
 )
 
 const podUID = "11111111-2222-3333-4444-555555555555"
@@ -31,8 +33,8 @@ func TestMain(m *testing.M) {
 	if proc.IsChild() {
 		os.Exit(proc.RunChild())
 	}
-	if len(os.Args) == 2 && os.Args[1] == ScanStagedVerb {
-		os.Exit(ScanStaged(context.Background(), os.Stderr))
+	if len(os.Args) == 2 && os.Args[1] == program.ScanStagedVerb {
+		os.Exit(program.ScanStaged(context.Background(), os.Stderr))
 	}
 	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], mcpProgram) {
 		serveMCP(os.Args[2])
@@ -80,7 +82,7 @@ func newSandbox(t *testing.T) *sandbox {
 func (s *sandbox) program(cmd *exec.Cmd) ([]byte, error) {
 	var out []byte
 	var err error
-	s.server.processes.reaper.WhileHeld(func() { out, err = cmd.CombinedOutput() })
+	s.server.processes.WhileHeld(func() { out, err = cmd.CombinedOutput() })
 	return out, err
 }
 
@@ -259,3 +261,47 @@ func marked(t *testing.T, mark string) []string {
 	}
 	return found
 }
+
+func (s *sandbox) background(command string) toolapi.Result {
+	s.t.Helper()
+	return s.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, Background: true})
+}
+
+var startedLine = regexp.MustCompile(`^\[process (\d+) runs in the background; its output goes to the workspace file "(\.motor/output/[^ ]+\.txt)"; to end it: kill (\d+)\]\n`)
+
+// started gives the process number and the file of a command that runs in the background.
+func started(t *testing.T, r toolapi.Result) (pid, file string) {
+	t.Helper()
+	m := startedLine.FindStringSubmatch(r.Output)
+	if !r.OK || m == nil || m[1] != m[3] || r.OutputFile != "" || !r.NotesOnly() {
+		t.Fatalf("%+v", r)
+	}
+	return m[1], m[2]
+}
+
+// gitSandbox is a sandbox with a repository in its workspace.
+func gitSandbox(t *testing.T) *sandbox {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git here: ", err)
+	}
+	s := newSandbox(t)
+	s.must("git init -q")
+	return s
+}
+
+func (s *sandbox) must(command string) string {
+	s.t.Helper()
+	r := s.bash(command)
+	if !r.OK {
+		s.t.Fatalf("%s: %+v", command, r)
+	}
+	return r.Output
+}
+
+func (s *sandbox) commits() string {
+	s.t.Helper()
+	return s.must("git log --format='%an <%ae> %s' || true")
+}
+
+var stagedKey = "AKIA" + "Q3EGTEXWN5ZK2PQR"

@@ -58,7 +58,7 @@ func (i *installation) apt(ctx context.Context) error {
 		return err
 	}
 	archives := path.Join(installDir, aptDir, "cache", "archives")
-	debs, err := fs.Glob(i.p.workspace.Root.FS(), archives+"/*.deb")
+	debs, err := fs.Glob(i.p.Workspace.Root.FS(), archives+"/*.deb")
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (i *installation) apt(ctx context.Context) error {
 		return err
 	}
 	for _, deb := range debs {
-		args := []string{"--extract", filepath.Join(i.p.workspace.Dir, deb), i.out(toolapi.PackagesApt)}
+		args := []string{"--extract", filepath.Join(i.p.Workspace.Dir, deb), i.out(toolapi.PackagesApt)}
 		if err := i.run(ctx, "dpkg-deb", args); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (i *installation) apt(ctx context.Context) error {
 
 // setUpApt makes the folders and files that apt works with.
 func (i *installation) setUpApt() error {
-	root, base := i.p.workspace.Root, path.Join(installDir, aptDir)
+	root, base := i.p.Workspace.Root, path.Join(installDir, aptDir)
 	for _, sub := range []string{
 		"state/lists/partial", "cache/archives/partial", "log",
 		"etc/preferences.d", "etc/sources.list.d", "etc/apt.conf.d", "etc/auth.conf.d", "etc/trusted.gpg.d",
@@ -122,8 +122,8 @@ func (i *installation) aptKeys() (string, error) {
 		return "", nil
 	}
 	local := path.Join(installDir, aptDir, "etc", "keyring.asc") // By this ending apt takes it for armored.
-	err := i.p.workspace.Root.WriteFile(local, []byte(i.args.AptKeyring), 0o644)
-	return filepath.Join(i.p.workspace.Dir, local), err
+	err := i.p.Workspace.Root.WriteFile(local, []byte(i.args.AptKeyring), 0o644)
+	return filepath.Join(i.p.Workspace.Dir, local), err
 }
 
 // variable is what programs get under that name, "" if nothing.

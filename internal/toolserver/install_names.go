@@ -36,7 +36,7 @@ func (i *installation) name(kind, name, version string) {
 
 // nameNPM reads the list that npm keeps of what it installed. There is none if it was nothing.
 func (i *installation) nameNPM() error {
-	file, err := i.p.workspace.Root.Open(path.Join(installDir, "out", toolapi.PackagesNPM, ".package-lock.json"))
+	file, err := i.p.Workspace.Root.Open(path.Join(installDir, "out", toolapi.PackagesNPM, ".package-lock.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (i *installation) nameNPM() error {
 
 // namePip reads the names of the folders in which packages say what they are.
 func (i *installation) namePip() error {
-	infos, err := fs.Glob(i.p.workspace.Root.FS(), path.Join(installDir, "out", toolapi.PackagesPip, "*.dist-info"))
+	infos, err := fs.Glob(i.p.Workspace.Root.FS(), path.Join(installDir, "out", toolapi.PackagesPip, "*.dist-info"))
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/program"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
@@ -38,7 +39,7 @@ const (
 type mcpServers struct {
 	log       *slog.Logger
 	workspace *workspace.Workspace
-	processes *processes
+	processes *program.Runner
 	egress    *wayout.Egress
 	// taint is set with the first server.
 	taint *wayout.Taint
@@ -57,9 +58,9 @@ type mcpServers struct {
 	maxTraffic int64
 }
 
-func newMCPServers(log *slog.Logger, p *processes, t *wayout.Taint) *mcpServers {
+func newMCPServers(log *slog.Logger, p *program.Runner, t *wayout.Taint) *mcpServers {
 	return &mcpServers{
-		log: log, workspace: p.workspace, processes: p, egress: p.egress, taint: t,
+		log: log, workspace: p.Workspace, processes: p, egress: p.Egress, taint: t,
 		setting: make(chan struct{}, 1), all: map[string]*mcpServer{}, callTimeout: mcpCallTimeout, writeTimeout: mcpWriteTimeout, maxTraffic: maxMCPTraffic,
 	}
 }

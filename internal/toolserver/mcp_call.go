@@ -118,12 +118,12 @@ func (m *mcpServers) result(j tool.Job, res *mcp.CallToolResult) toolapi.Result 
 		return tool.Failure(toolapi.CodeMCPError, "The MCP server asks for further input in a way that is not offered here.")
 	}
 	file := toolapi.OutputPath(j.ID)
-	out := output.NewCollector(j.Limit, m.processes.outputs.Spill(file, false))
+	out := output.NewCollector(j.Limit, m.processes.Outputs.Spill(file, false))
 	text := &plaintext.Writer{To: out}
 	writeContent(text, res)
 	_ = text.Close() // A collector does not fail.
 	var result toolapi.Result
-	output.Finish(m.processes.workspace, &result, out, &text.Seen, file, "", "")
+	output.Finish(m.processes.Workspace, &result, out, &text.Seen, file, "", "")
 	result.OK = !res.IsError
 	if res.IsError {
 		result.ErrorCode = toolapi.CodeMCPError

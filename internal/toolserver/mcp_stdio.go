@@ -35,13 +35,13 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 	if err != nil {
 		m.log.Error("the certificates for an MCP server cannot be written", "server", words.Name, "error", err)
 	}
-	env := slices.Concat(m.processes.serverVariables(words.Name), more)
+	env := slices.Concat(m.processes.ServerVariables(words.Name), more)
 	pipes, err := newMCPPipes()
 	if err != nil {
 		return nil, fmt.Errorf("start it: %w", err)
 	}
 	m.noteStart()
-	program, err := m.processes.startSupervised(words.Command, env, pipes.stdin, pipes.stdout, pipes.stderr)
+	program, err := m.processes.StartSupervised(words.Command, env, pipes.stdin, pipes.stdout, pipes.stderr)
 	pipes.closeTheirs()
 	if err != nil {
 		pipes.closeOurs()
@@ -64,12 +64,12 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 		begun:   func(string) {},
 		abort: sync.OnceFunc(func() {
 			_ = pipes.to.Close()
-			program.stop()
+			program.Stop()
 			_ = pipes.from.Close()
 		}),
 		current: func() bool {
 			now, _ := m.egress.Variables()          // What it could not write, it has logged.
-			m.processes.serverVariables(words.Name) // It writes anew what a program changed.
+			m.processes.ServerVariables(words.Name) // It writes anew what a program changed.
 			return strings.Join(now, "\x00") == way
 		},
 	}, nil
@@ -162,7 +162,7 @@ func (f *errorFile) Write(p []byte) (int, error) {
 func (f *errorFile) open() bool {
 	if f.file == nil && !f.failed {
 		var err error
-		f.file, err = f.all.processes.outputs.Create(f.path, true)
+		f.file, err = f.all.processes.Outputs.Create(f.path, true)
 		f.failed = err != nil
 	}
 	return !f.failed

@@ -123,7 +123,7 @@ func TestLiveOutputHidesWhatGoesOverLines(t *testing.T) {
 			s := newSandbox(t)
 			s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"DB_KEY": value}})
 			local := toolapi.OutputPath("live")
-			out, err := s.server.processes.outputs.Create(local, true)
+			out, err := s.server.processes.Outputs.Create(local, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func TestLiveOutputHidesWhatGoesOverLines(t *testing.T) {
 
 func TestOldOutputsMakeRoomByNumber(t *testing.T) {
 	s := newSandbox(t)
-	open, err := s.server.processes.outputs.Create(toolapi.OutputDir+"/open.txt", true)
+	open, err := s.server.processes.Outputs.Create(toolapi.OutputDir+"/open.txt", true)
 	if err != nil {
 		t.Fatal(err)
 	}

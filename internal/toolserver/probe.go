@@ -91,7 +91,7 @@ func lookAround(ctx context.Context) []toolapi.NearbyResult {
 // confinement says what holds the programs of this sandbox.
 func (s *Server) confinement() *toolapi.Confinement {
 	c := &toolapi.Confinement{Landlock: proc.LandlockABI() >= proc.MinLandlock, ProcessLimit: proc.ProcessesLimited()}
-	if err := s.processes.ready(); err != nil {
+	if err := s.processes.Ready(); err != nil {
 		c.Refused = plaintext.Bound(err.Error(), 500)
 	}
 	families := proc.ProgramFamilies(s.address)

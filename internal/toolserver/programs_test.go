@@ -15,7 +15,6 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
-	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
 // programOf gives the one program that calls left in the background.
@@ -130,7 +129,7 @@ func TestProgramsAreEnded(t *testing.T) {
 // A call that is about to leave a program behind when they are ended leaves none.
 func TestNoProgramIsLeftWhileTheyAreHeld(t *testing.T) {
 	s := newSandbox(t)
-	s.server.processes.background.look = 3 * time.Second
+	s.server.processes.WatchBackground(3 * time.Second)
 	result := make(chan toolapi.Result, 1)
 	go func() { result <- s.keyedProgram("a", "k", "echo begun > begun; sleep 1000") }()
 	await(t, "the start", func() bool { return s.content("begun") != "" })
@@ -140,7 +139,7 @@ func TestNoProgramIsLeftWhileTheyAreHeld(t *testing.T) {
 	if r := <-result; r.ErrorCode != toolapi.CodeCancelled || !strings.Contains(r.Output, toolapi.StoppedSuspended) {
 		t.Errorf("%+v", r)
 	}
-	s.server.processes.background.look = backgroundLook
+	s.server.processes.WatchBackground(300 * time.Millisecond)
 	started(t, s.keyedProgram("b", "k", "sleep 1000"))
 }
 
@@ -189,32 +188,5 @@ func TestProgramThatCannotBeRecordedIsEnded(t *testing.T) {
 	}
 	if left := marked(t, word); len(left) > 0 {
 		t.Errorf("%v still run", left)
-	}
-}
-
-// Who ends the programs waits until their ends are recorded, so that the answer has them.
-func TestEndOfAProgramIsRecordedBeforeItIsNoted(t *testing.T) {
-	s := newSandbox(t)
-	noted := make(chan bool, 1)
-	s.hookRecords(func(record string) error {
-		if strings.Contains(record, `"kind":"ended"`) {
-			b := &s.server.processes.background
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			noted <- proc.IsOver(b.jobs[0].noted)
-		}
-		return nil
-	})
-	started(t, s.keyedProgram("a", "k", "sleep 1000"))
-	if _, err := s.client(1).EndBackground(testContext(t), toolapi.StoppedSuspended); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case before := <-noted:
-		if before {
-			t.Error("the end was noted before its record was written")
-		}
-	default:
-		t.Error("the end was not recorded")
 	}
 }

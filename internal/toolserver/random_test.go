@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
+	"motorcortex.dev/motorcortex/internal/toolserver/program"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
@@ -142,7 +143,7 @@ func TestRandomCallsLeaveNothing(t *testing.T) {
 	before := leftovers(t)
 	s := stoppedSandbox(t)
 	s.start()
-	s.server.processes.background.look = 0
+	s.server.processes.WatchBackground(0)
 	serving := leftovers(t)
 	tools := s.server.toolNames()
 	var all sync.WaitGroup
@@ -166,7 +167,7 @@ func TestRandomCallsLeaveNothing(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	s.server.processes.supervisors.stop()
+	s.server.processes.StopSupervised()
 	wantLeftovers(t, "with the server", serving)
 	if result := s.call(toolapi.Call{ID: "last", Tool: toolapi.ToolBash, Arguments: []byte(`{"command":"chmod 700 . ; echo well"}`)}, false); !strings.HasPrefix(result.Output, "well\n") {
 		t.Errorf("%+v", result)
@@ -190,7 +191,7 @@ func (s *sandbox) call(call toolapi.Call, cancel bool) toolapi.Result {
 	if cancel {
 		c.Cancel(tool.ErrCancelled)
 	}
-	ctx, giveUp := context.WithTimeout(context.Background(), maxTimeout)
+	ctx, giveUp := context.WithTimeout(context.Background(), program.MaxTimeout)
 	defer giveUp()
 	select {
 	case <-c.Done:

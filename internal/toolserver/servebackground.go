@@ -46,7 +46,7 @@ func (s *Server) endBackground(r *request.Request) (any, error) {
 		}
 		ended <- nil
 	}()
-	if err := errors.Join(s.processes.stopBackground(ctx, req.Reason), <-ended); err != nil {
+	if err := errors.Join(s.processes.StopBackground(ctx, req.Reason), <-ended); err != nil {
 		return nil, fmt.Errorf("end what runs in the background: %w", err)
 	}
 	return s.getBackground(r)

@@ -26,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -42,6 +43,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/fetch"
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/internal/toolserver/program"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
@@ -122,7 +124,7 @@ type Server struct {
 	log       *slog.Logger
 	workspace *workspace.Workspace
 	ledger    *ledger.Ledger
-	processes *processes
+	processes *program.Runner
 	egress    *wayout.Egress
 	taint     *wayout.Taint
 	fetcher   *fetch.Fetcher
@@ -198,9 +200,9 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}
-	procs, err := newProcesses(programConfig{
-		log: cfg.Logger, state: cfg.State, temp: cfg.TempDir, searchPath: cfg.SearchPath, packages: cfg.Packages,
-		address: cfg.Address, disk: cfg.Disk, ledger: led,
+	procs, err := program.New(program.Config{
+		Log: cfg.Logger, State: cfg.State, Temp: cfg.TempDir, SearchPath: cfg.SearchPath, Packages: cfg.Packages,
+		Address: cfg.Address, Disk: cfg.Disk, Ledger: led,
 	}, ws, way)
 	if err != nil {
 		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
@@ -214,7 +216,7 @@ func New(cfg Config) (*Server, error) {
 		processes: procs,
 		egress:    way,
 		taint:     marks,
-		fetcher:   fetch.New(ws, procs.outputs, way, marks),
+		fetcher:   fetch.New(ws, procs.Outputs, way, marks),
 		artifacts: kept,
 		first:     first,
 		given:     given,
@@ -222,7 +224,7 @@ func New(cfg Config) (*Server, error) {
 		tls:       tlsConfig,
 		fault:     cfg.Fault,
 		netTables: cfg.NetTables,
-		lane:      procs.lane,
+		lane:      procs.Lane,
 		environment: sync.OnceValue(func() *toolapi.Environment {
 			e := inventory.Read("/", cfg.SearchPath)
 			e.WorkspaceBytes = cfg.Disk.Workspace
@@ -347,26 +349,23 @@ func (s *Server) Close() error {
 	s.stopCalls()
 	s.running.Wait()
 	s.mcp.close()
-	s.processes.close()
+	s.processes.Close()
 	return errors.Join(s.ledger.Close(), s.egress.Close(), s.workspace.Close())
 }
 
 func (s *Server) allTools(packages *installer) map[string]tool.Tool {
 	files := fileTools{s.workspace}
-	return map[string]tool.Tool{
-		toolapi.ToolBash:           {Alone: true, Limit: toolapi.MaxBashOutputBytes, Run: s.processes.bash},
-		toolapi.ToolCode:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.code},
-		toolapi.ToolRead:           {Limit: toolapi.MaxOutputBytes, Run: files.readTool},
-		toolapi.ToolWrite:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.writeTool},
-		toolapi.ToolEdit:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.editTool},
-		toolapi.ToolPatch:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.patchTool},
-		toolapi.ToolSaveArtifact:   {Limit: toolapi.MaxOutputBytes, Run: s.artifacts.saveTool},
-		toolapi.ToolList:           {Limit: toolapi.MaxOutputBytes, Run: files.listTool},
-		toolapi.ToolGlob:           {Limit: toolapi.MaxOutputBytes, Run: files.globTool},
-		toolapi.ToolFetch:          {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.fetcher.Fetch},
-		toolapi.ToolGrep:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.grep},
-		toolapi.ToolOneshot:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.oneshot},
-		toolapi.ToolOneshotNetwork: {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.processes.oneshotNetwork},
-		toolapi.ToolInstall:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: packages.install},
+	all := map[string]tool.Tool{
+		toolapi.ToolRead:         {Limit: toolapi.MaxOutputBytes, Run: files.readTool},
+		toolapi.ToolWrite:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.writeTool},
+		toolapi.ToolEdit:         {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.editTool},
+		toolapi.ToolPatch:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.patchTool},
+		toolapi.ToolSaveArtifact: {Limit: toolapi.MaxOutputBytes, Run: s.artifacts.saveTool},
+		toolapi.ToolList:         {Limit: toolapi.MaxOutputBytes, Run: files.listTool},
+		toolapi.ToolGlob:         {Limit: toolapi.MaxOutputBytes, Run: files.globTool},
+		toolapi.ToolFetch:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.fetcher.Fetch},
+		toolapi.ToolInstall:      {Alone: true, Limit: toolapi.MaxOutputBytes, Run: packages.install},
 	}
+	maps.Copy(all, s.processes.Tools())
+	return all
 }

@@ -37,7 +37,7 @@ func (s *Server) makeRepository(r *request.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(s.base, firstCommitTimeout)
 	defer cancel()
-	ctx, leave := s.processes.disk.enter(ctx)
+	ctx, leave := s.processes.Disk.Enter(ctx)
 	defer leave()
 	made := s.first.make(ctx, s.processes, s.given.Files())
 	if cause := context.Cause(s.base); cause != nil {

@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/internal/toolserver/program"
 )
 
 func (s *sandbox) skills() toolapi.Skills {
@@ -255,7 +256,7 @@ func TestNothingRunsOnceSkillsAreListed(t *testing.T) {
 	if want := []toolapi.SkillFolder{{Path: ".", Files: []toolapi.SkillFile{skillFile("SKILL.md", content)}}}; cmp.Diff(want, list.Folders) != "" {
 		t.Errorf("%+v, and the file is %q", list, content)
 	}
-	if _, err := s.server.processes.startSupervised([]string{"true"}, s.server.processes.env, nil, nil, nil); !errors.Is(err, errFrozen) {
+	if _, err := s.server.processes.StartSupervised([]string{"true"}, nil, nil, nil, nil); !errors.Is(err, program.ErrFrozen) {
 		t.Errorf("something starts: %v", err)
 	}
 	if again := s.skills(); cmp.Diff(list, again) != "" {
@@ -357,7 +358,7 @@ func TestAStaleClaimListsNoSkills(t *testing.T) {
 		t.Fatal("it still waits")
 	}
 	<-s.server.lane
-	if !errors.Is(err, toolclient.ErrStaleEpoch) || s.server.processes.isFrozen() {
+	if !errors.Is(err, toolclient.ErrStaleEpoch) || s.server.processes.IsFrozen() {
 		t.Errorf("%v", err)
 	}
 }

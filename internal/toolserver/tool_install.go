@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
+	"motorcortex.dev/motorcortex/internal/toolserver/program"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
@@ -39,7 +40,7 @@ var errInstallTime = errors.New("it was not done within 10 minutes")
 
 // installer is the install tool.
 type installer struct {
-	programs *processes
+	programs *program.Runner
 	// keyring is the file with the keys that packages of the distribution are signed with.
 	keyring string
 }
@@ -47,7 +48,7 @@ type installer struct {
 // installation is one call of it. Nothing of a package is run: npm runs no scripts, pip takes wheels only, and packages of the
 // distribution are unpacked.
 type installation struct {
-	p       *processes
+	p       *program.Runner
 	keyring string
 	job     tool.Job
 	args    toolapi.InstallArgs
@@ -79,7 +80,7 @@ func (t *installer) install(ctx context.Context, j tool.Job) toolapi.Result {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, installTimeout, errInstallTime)
 	defer cancel()
-	w := t.programs.workspace
+	w := t.programs.Workspace
 	i := &installation{p: t.programs, keyring: t.keyring, job: j, args: args, dir: filepath.Join(w.Dir, installDir)}
 	archive, err := i.install(ctx)
 	_ = w.Root.RemoveAll(installDir) // What is left takes room, and no more.
@@ -102,7 +103,7 @@ func (i *installation) failed(ctx context.Context, err error) toolapi.Result {
 	case errors.Is(err, errPackagesTooLarge):
 		return tool.Failure(toolapi.CodeInstallTooLarge, "%v", err)
 	}
-	return i.p.workspace.Failure("install packages in", installDir, err)
+	return i.p.Workspace.Failure("install packages in", installDir, err)
 }
 
 var installable = regexp.MustCompile(`^[A-Za-z0-9@][^\s\x00]*$`)
@@ -127,7 +128,7 @@ func checkInstall(args toolapi.InstallArgs) string {
 }
 
 func (i *installation) install(ctx context.Context) (packed, error) {
-	root := i.p.workspace.Root
+	root := i.p.Workspace.Root
 	if err := root.RemoveAll(installDir); err != nil {
 		return packed{}, err
 	}
@@ -159,12 +160,12 @@ func (i *installation) out(sub ...string) string {
 
 // environment is that of other programs, with folders of their own and the certificates of the image: npm and pip bring others.
 func (i *installation) environment() error {
-	env, note := i.p.environment(i.job)
+	env, note := i.p.Environment(i.job)
 	if note != "" {
 		return notInstalled("%s", note)
 	}
 	own, named := []string{}, []string{}
-	if file := i.p.egress.SystemCAs; isFile(file) {
+	if file := i.p.Egress.SystemCAs; isFile(file) {
 		own = append(own, "NODE_EXTRA_CA_CERTS="+file, "PIP_CERT="+file)
 	}
 	if i.args.CABundle != "" {
@@ -184,15 +185,15 @@ func (i *installation) environment() error {
 // writeAuthorities gives a file with the image's certificates and those of the call.
 func (i *installation) writeAuthorities() (string, error) {
 	var content []byte
-	if image := i.p.egress.SystemCAs; isFile(image) {
+	if image := i.p.Egress.SystemCAs; isFile(image) {
 		var err error
 		if content, err = os.ReadFile(image); err != nil {
 			return "", err
 		}
 	}
 	local := path.Join(installDir, "home", "authorities.pem")
-	err := i.p.workspace.Root.WriteFile(local, append(append(content, '\n'), i.args.CABundle...), 0o644)
-	return filepath.Join(i.p.workspace.Dir, local), err
+	err := i.p.Workspace.Root.WriteFile(local, append(append(content, '\n'), i.args.CABundle...), 0o644)
+	return filepath.Join(i.p.Workspace.Dir, local), err
 }
 
 func isFile(name string) bool {
@@ -245,25 +246,25 @@ func (i *installation) pip(ctx context.Context) error {
 
 // run runs a program to its end.
 func (i *installation) run(ctx context.Context, name string, args []string) error {
-	exe, err := i.p.find(name)
+	exe, err := i.p.Find(name)
 	if err != nil {
 		return notInstalled("The sandbox's image has no %s.", name)
 	}
 	log := &lastText{}
-	end, err := i.p.execute(ctx, exe, program{name: name, args: args, dir: i.out(), env: i.env, timeout: installTimeout}, log)
+	end, err := i.p.Execute(ctx, exe, program.Program{Name: name, Args: args, Dir: i.out(), Env: i.env, Timeout: installTimeout}, log)
 	switch {
 	case err != nil:
-		return notInstalled("%s", startFailure(name, err).Output)
+		return notInstalled("%s", program.StartFailure(name, err).Output)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case end.left > 0:
-		return notInstalled("%d processes of %s could not be ended.", end.left, name)
-	case end.status.Exited() && end.status.ExitStatus() == 0:
+	case end.Left > 0:
+		return notInstalled("%d processes of %s could not be ended.", end.Left, name)
+	case end.Status.Exited() && end.Status.ExitStatus() == 0:
 		return nil
-	case end.status.Exited():
-		return notInstalled("%s ended with status %d: %s", name, end.status.ExitStatus(), whyFailed(string(log.text)))
+	case end.Status.Exited():
+		return notInstalled("%s ended with status %d: %s", name, end.Status.ExitStatus(), whyFailed(string(log.text)))
 	}
-	return notInstalled("%s was killed by signal %d (%v), perhaps for want of memory.", name, end.status.Signal(), end.status.Signal())
+	return notInstalled("%s was killed by signal %d (%v), perhaps for want of memory.", name, end.Status.Signal(), end.Status.Signal())
 }
 
 // lastText keeps the end of a text.
@@ -300,13 +301,13 @@ func whyFailed(log string) string {
 
 // pack makes the archive.
 func (i *installation) pack(ctx context.Context) (packed, error) {
-	root := i.p.workspace.Root
+	root := i.p.Workspace.Root
 	out, err := root.OpenRoot(path.Join(installDir, "out"))
 	if err != nil {
 		return packed{}, err
 	}
 	defer func() { _ = out.Close() }()
-	file, err := i.p.workspace.Create(toolapi.InstallArchive)
+	file, err := i.p.Workspace.Create(toolapi.InstallArchive)
 	if err != nil {
 		return packed{}, err
 	}

@@ -2,7 +2,9 @@
 
 //go:build linux
 
-package toolserver
+// Package program runs programs for calls: to their end, under a time limit and with their output in bounds, or in the background. It
+// decides what a program is given, and ends everything that a call started, whatever that does against it.
+package program
 
 import (
 	"context"
@@ -29,25 +31,29 @@ import (
 )
 
 const (
-	// maxTimeout is the longest that a process tool may be given.
-	maxTimeout = 300 * time.Second
+	// MaxTimeout is the longest that a process tool may be given.
+	MaxTimeout = 300 * time.Second
 	// drainTimeout bounds the wait for the end of the output after every process is dead.
 	drainTimeout = 2 * time.Second
 )
 
-// processes starts the programs of the process tools. One runs at a time, and nothing that it started outlives it.
-type processes struct {
-	workspace *workspace.Workspace
-	log       *slog.Logger
-	egress    *wayout.Egress
-	outputs   *output.Store
-	env       []string
-	path      []string // folders of the search path
-	reaper    *proc.Reaper
-	sizes     disk.Sizes
-	disk      *diskGuard
-	// lane is held by the one call at a time that may start processes or change files.
-	lane        chan struct{}
+// Runner starts the programs of the process tools. One runs at a time, and nothing that it started outlives it.
+type Runner struct {
+	// Workspace is where programs work, and Egress their way out.
+	Workspace *workspace.Workspace
+	Egress    *wayout.Egress
+	// Outputs keeps the outputs of calls as a whole.
+	Outputs *output.Store
+	// Sizes are those of the volumes; the zero value bounds nothing.
+	Sizes disk.Sizes
+	// Disk watches the volumes.
+	Disk *DiskGuard
+	// Lane is held by the one call at a time that may start processes or change files.
+	Lane        chan struct{}
+	log         *slog.Logger
+	env         []string
+	path        []string // folders of the search path
+	reaper      *proc.Reaper
 	supervisors supervisors
 	background  background
 	// self is this program, which a supervisor is, too.
@@ -57,52 +63,52 @@ type processes struct {
 	python *pythonSetup
 }
 
-// programConfig says what programs are given, and what holds them.
-type programConfig struct {
-	// log gets what goes wrong.
-	log *slog.Logger
-	// state and temp are folders; no program may open a file in the first one.
-	state, temp string
-	// searchPath is PATH.
-	searchPath string
-	// packages is the folder with the packages of the run's skill, "" if it has none.
-	packages string
-	// address is the Pod's own. Programs get sockets of its family.
-	address netip.Addr
-	// disk has the sizes of the volumes; the zero value bounds nothing.
-	disk disk.Sizes
-	// ledger gets the beginnings and the ends of programs that outlive their calls.
-	ledger *ledger.Ledger
+// Config says what programs are given, and what holds them.
+type Config struct {
+	// Log gets what goes wrong.
+	Log *slog.Logger
+	// State and Temp are folders. No program may open a file in State.
+	State, Temp string
+	// SearchPath is PATH.
+	SearchPath string
+	// Packages is the folder with the packages of the run's skill, "" if it has none.
+	Packages string
+	// Address is the Pod's own. Programs get sockets of its family.
+	Address netip.Addr
+	// Disk has the sizes of the volumes; the zero value bounds nothing.
+	Disk disk.Sizes
+	// Ledger gets the beginnings and the ends of programs that outlive their calls.
+	Ledger *ledger.Ledger
 }
 
-// newProcesses makes the folders and files that programs need, and begins to watch the disk. close ends it.
-func newProcesses(cfg programConfig, ws *workspace.Workspace, way *wayout.Egress) (*processes, error) {
+// New starts what starts programs in a workspace, and begins to watch the disk. Close ends both. An error means that nothing runs.
+func New(cfg Config, ws *workspace.Workspace, way *wayout.Egress) (*Runner, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	r, err := proc.NewReaper(cfg.log, self, proc.Confinement{State: cfg.state, Address: cfg.address, FileSize: cfg.disk.File()})
+	r, err := proc.NewReaper(cfg.Log, self, proc.Confinement{State: cfg.State, Address: cfg.Address, FileSize: cfg.Disk.File()})
 	if err != nil {
 		return nil, err
 	}
-	p := &processes{
-		workspace:   ws,
-		egress:      way,
-		log:         cfg.log,
-		path:        filepath.SplitList(cfg.searchPath),
+	p := &Runner{
+		Workspace:   ws,
+		Egress:      way,
+		log:         cfg.Log,
+		path:        filepath.SplitList(cfg.SearchPath),
 		reaper:      r,
-		sizes:       cfg.disk,
+		Sizes:       cfg.Disk,
 		self:        self,
 		git:         &gitSetup{temp: way.Temp, self: self},
-		python:      &pythonSetup{temp: way.Temp, packages: pythonPackages(cfg.packages), workspace: ws.Dir},
-		lane:        make(chan struct{}, 1),
-		supervisors: supervisors{all: make(map[*supervised]bool)},
-		background:  background{look: backgroundLook, ledger: cfg.ledger},
+		python:      &pythonSetup{temp: way.Temp, packages: pythonPackages(cfg.Packages), workspace: ws.Dir},
+		Lane:        make(chan struct{}, 1),
+		supervisors: supervisors{all: make(map[*Supervised]bool)},
+		background:  background{look: backgroundLook, ledger: cfg.Ledger},
 		// Nothing of the server's own environment: what the Pod is told is not for the programs in it.
 		env: withPackages([]string{
-			"PATH=" + cfg.searchPath,
+			"PATH=" + cfg.SearchPath,
 			"HOME=" + ws.Dir,
-			"TMPDIR=" + cfg.temp,
+			"TMPDIR=" + cfg.Temp,
 			"LANG=C.UTF-8",
 			"TERM=dumb",
 			// What a program printed before it was killed must not be lost in its buffer.
@@ -110,23 +116,24 @@ func newProcesses(cfg programConfig, ws *workspace.Workspace, way *wayout.Egress
 			"PYTHONDONTWRITEBYTECODE=1",
 			// Programs of the code tool import the modules that lie in the workspace.
 			"PYTHONPATH=" + ws.Dir,
-		}, cfg.packages, cfg.searchPath),
+		}, cfg.Packages, cfg.SearchPath),
 	}
-	p.disk = newDiskGuard(cfg, p)
-	p.outputs = output.NewStore(ws, way, p.disk.full)
+	p.Disk = newDiskGuard(cfg, p)
+	p.Outputs = output.NewStore(ws, way, p.Disk.Full)
 	return p, nil
 }
 
-// close ends what was started and not waited for. No call runs any more.
-func (p *processes) close() {
+// Close ends what was started and not waited for. No call runs any more.
+func (p *Runner) Close() {
 	p.supervisors.close()
 	p.background.pumps.Wait()
-	p.disk.watch.Close()
+	p.Disk.watch.Close()
 	p.reaper.Close()
 }
 
-// freeze ends everything that was started, and lets nothing start until the next call.
-func (p *processes) freeze(reason string) error {
+// Freeze ends everything that was started, and lets nothing start until Thaw. The reason is told of what runs in the background. An error
+// says that some processes could not be ended.
+func (p *Runner) Freeze(reason string) error {
 	p.supervisors.freeze()
 	p.background.hold(reason)
 	p.supervisors.stop()
@@ -139,33 +146,54 @@ func (p *processes) freeze(reason string) error {
 	return nil
 }
 
-// freezeStarts lets nothing start until thaw. What runs goes on.
-func (p *processes) freezeStarts() { p.supervisors.freeze() }
+// Tools are the tools that run programs, by their names.
+func (p *Runner) Tools() map[string]tool.Tool {
+	return map[string]tool.Tool{
+		toolapi.ToolBash:           {Alone: true, Limit: toolapi.MaxBashOutputBytes, Run: p.bash},
+		toolapi.ToolCode:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: p.code},
+		toolapi.ToolGrep:           {Alone: true, Limit: toolapi.MaxOutputBytes, Run: p.grep},
+		toolapi.ToolOneshot:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: p.oneshot},
+		toolapi.ToolOneshotNetwork: {Alone: true, Limit: toolapi.MaxOutputBytes, Run: p.oneshotNetwork},
+	}
+}
 
-// thaw lets programs start, and calls leave programs behind.
-func (p *processes) thaw() {
+// StopSupervised ends the programs that outlive their calls, and returns when they are over. One that is started meanwhile runs on.
+func (p *Runner) StopSupervised() { p.supervisors.stop() }
+
+// WhileHeld calls do while no child of this process is collected: one that do starts by other means can be waited for.
+func (p *Runner) WhileHeld(do func()) { p.reaper.WhileHeld(do) }
+
+// WatchBackground sets how long a command is watched before its call leaves it in the background. No call runs.
+func (p *Runner) WatchBackground(look time.Duration) { p.background.look = look }
+
+// FreezeStarts lets nothing start until Thaw. What runs goes on.
+func (p *Runner) FreezeStarts() { p.supervisors.freeze() }
+
+// Thaw lets programs start, and calls leave programs behind.
+func (p *Runner) Thaw() {
 	p.supervisors.thaw()
 	p.background.thaw()
 }
 
-// isFrozen reports whether nothing may start.
-func (p *processes) isFrozen() bool { return p.supervisors.isFrozen() }
+// IsFrozen reports whether nothing may start.
+func (p *Runner) IsFrozen() bool { return p.supervisors.isFrozen() }
 
-// ready gives the reason for which no program can be started, nil if one can.
-func (p *processes) ready() error { return p.reaper.Ready() }
+// Ready gives the reason for which no program can be started, nil if one can.
+func (p *Runner) Ready() error { return p.reaper.Ready() }
 
-// searchPath is PATH.
-func (p *processes) searchPath() string { return strings.Join(p.path, string(filepath.ListSeparator)) }
+// SearchPath is the PATH of programs.
+func (p *Runner) SearchPath() string { return strings.Join(p.path, string(filepath.ListSeparator)) }
 
-// gitHooks is the folder of the hooks that git runs in every repository of the sandbox. They are written anew if a program changed them.
-func (p *processes) gitHooks() (string, error) {
+// GitHooks returns the folder of the hooks that git runs in every repository of the sandbox. They are written anew if a program changed
+// them; an error says that they cannot be.
+func (p *Runner) GitHooks() (string, error) {
 	_, err := p.git.variables()
 	return p.git.hooksPath(), err
 }
 
-// serverVariables are those of an MCP server's program, but for those of the way out. The program lives on, so the files that they name are
+// ServerVariables are those of an MCP server's program, but for those of the way out. The program lives on, so the files that they name are
 // looked after before each of its calls.
-func (p *processes) serverVariables(server string) []string {
+func (p *Runner) ServerVariables(server string) []string {
 	env, err := p.git.variables()
 	if err != nil {
 		p.log.Error("git is not set up: its commits are not looked through for secrets", "server", server, "error", err)
@@ -178,21 +206,22 @@ func (p *processes) serverVariables(server string) []string {
 }
 
 // killStrays kills what is below the server and belongs to nothing, between two calls.
-func (p *processes) killStrays() {
-	p.lane <- struct{}{}
-	defer func() { <-p.lane }()
+func (p *Runner) killStrays() {
+	p.Lane <- struct{}{}
+	defer func() { <-p.Lane }()
 	if left := p.reaper.KillAll(); left > 0 {
 		p.log.Error("processes that lost their supervisor could not be killed", "count", left)
 	}
 }
 
-// environment is that of a call's program. The note says what of it is not as it should be.
-func (p *processes) environment(j tool.Job) (env []string, note string) {
-	more, err := p.egress.Variables()
+// Environment returns the variables of a call's program. The note is for the model: it says what of them is not as it should be, "" for
+// nothing.
+func (p *Runner) Environment(j tool.Job) (env []string, note string) {
+	more, err := p.Egress.Variables()
 	if err != nil {
 		p.log.Error("the certificates for the programs cannot be written", "id", j.ID, "error", err)
 		note = fmt.Sprintf("[https cannot work: the certificates could not be written to %s; make room in the folder for temporary files]\n",
-			filepath.Join(p.egress.Temp.Dir, wayout.BundleFile))
+			filepath.Join(p.Egress.Temp.Dir, wayout.BundleFile))
 	}
 	forGit, err := p.git.variables()
 	if err != nil {
@@ -202,7 +231,7 @@ func (p *processes) environment(j tool.Job) (env []string, note string) {
 	if err != nil {
 		p.log.Error("Python finds no packages", "id", j.ID, "error", err)
 		note += fmt.Sprintf("[python finds no packages: files could not be written to %s; make room in the folder for temporary files]\n",
-			filepath.Join(p.egress.Temp.Dir, pythonSetupDir))
+			filepath.Join(p.Egress.Temp.Dir, pythonSetupDir))
 	}
 	env = slices.Concat(p.env, forGit, forPython, more)
 	if j.Key != "" {
@@ -212,37 +241,37 @@ func (p *processes) environment(j tool.Job) (env []string, note string) {
 }
 
 // callEnvironment is environment with what package managers are told. What installs a skill's packages is told otherwise.
-func (p *processes) callEnvironment(j tool.Job) (env []string, note string) {
-	env, note = p.environment(j)
-	return append(packageManagers(p.egress.Current().Proxy != ""), env...), note
+func (p *Runner) callEnvironment(j tool.Job) (env []string, note string) {
+	env, note = p.Environment(j)
+	return append(packageManagers(p.Egress.Current().Proxy != ""), env...), note
 }
 
 // run runs a program to its end and makes the result of its call.
-func (p *processes) run(ctx context.Context, j tool.Job, prog program) toolapi.Result {
-	exe, err := p.find(prog.name)
+func (p *Runner) run(ctx context.Context, j tool.Job, prog Program) toolapi.Result {
+	exe, err := p.Find(prog.Name)
 	if err != nil {
-		return missing(prog.name)
+		return missing(prog.Name)
 	}
 	var note string
-	prog.env, note = p.callEnvironment(j)
+	prog.Env, note = p.callEnvironment(j)
 	file := toolapi.OutputPath(j.ID)
-	out := output.NewCollector(j.Limit, p.outputs.Spill(file, false))
-	end, err := p.execute(ctx, exe, prog, out)
+	out := output.NewCollector(j.Limit, p.Outputs.Spill(file, false))
+	end, err := p.Execute(ctx, exe, prog, out)
 	if err != nil {
-		return startFailure(prog.name, err)
+		return StartFailure(prog.Name, err)
 	}
-	result, notes := verdict(end, prog.timeout)
-	notes = p.fileLimit(&result, end.status) + notes + note
-	if end.left > 0 {
-		p.log.Error("processes of a call could not be killed", "id", j.ID, "count", end.left)
-		notes += fmt.Sprintf("[%d processes of this call could not be killed and may go on]\n", end.left)
+	result, notes := verdict(end, prog.Timeout)
+	notes = p.fileLimit(&result, end.Status) + notes + note
+	if end.Left > 0 {
+		p.log.Error("processes of a call could not be killed", "id", j.ID, "count", end.Left)
+		notes += fmt.Sprintf("[%d processes of this call could not be killed and may go on]\n", end.Left)
 	}
 	if prog.notes != nil {
 		notes += prog.notes()
 	}
 	last, _ := end.told.last()
 	value := valueBlock(last, max(j.Limit/2, j.Limit-int(min(out.Total, int64(j.Limit)))-len(notes)-1))
-	output.Finish(p.workspace, &result, out, &end.seen, file, value, notes)
+	output.Finish(p.Workspace, &result, out, &end.seen, file, value, notes)
 	return result
 }
 
@@ -253,8 +282,8 @@ func missing(name string) toolapi.Result {
 // errNoProgram says that there is no such program to start.
 var errNoProgram = exec.ErrNotFound
 
-// find looks a program up on the search path.
-func (p *processes) find(name string) (string, error) {
+// Find looks a program up on the search path.
+func (p *Runner) Find(name string) (string, error) {
 	for _, dir := range p.path {
 		exe := filepath.Join(dir, name)
 		if info, err := os.Stat(exe); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && filepath.IsAbs(exe) {
@@ -268,9 +297,9 @@ func (p *processes) find(name string) (string, error) {
 const timeoutNote = "[after "
 
 // verdict makes the result of how a program ended, without its output, and a note about it.
-func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
+func verdict(end Ending, timeout time.Duration) (toolapi.Result, string) {
 	result := toolapi.Result{Provenance: toolapi.ProvenanceInternal}
-	switch status, cause := end.status, end.cause; {
+	switch status, cause := end.Status, end.cause; {
 	case status.Exited() && status.ExitStatus() == 0:
 		result.OK = true
 		return result, ""
@@ -294,7 +323,7 @@ func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
 		result.Retryable = true
 		return result, fmt.Sprintf(timeoutNote+"%d seconds the program and everything it started was killed; what it printed until then, if anything, is above; "+
 			"give it more time with timeoutSeconds (at most %d), or do less at once]\n",
-			int(timeout.Seconds()), int(maxTimeout.Seconds()))
+			int(timeout.Seconds()), int(MaxTimeout.Seconds()))
 	default:
 		result.ErrorCode = toolapi.CodeKilled
 		return result, fmt.Sprintf("[killed by signal %d (%v); if nothing in the program did that, it used more memory than the sandbox has]\n",
@@ -302,8 +331,8 @@ func verdict(end ending, timeout time.Duration) (toolapi.Result, string) {
 	}
 }
 
-// startFailure is the envelope for a program that could not be started.
-func startFailure(name string, err error) toolapi.Result {
+// StartFailure is the envelope for a program that could not be started.
+func StartFailure(name string, err error) toolapi.Result {
 	if errors.Is(err, proc.ErrLauncher) {
 		return tool.Failure(toolapi.CodeKilled, "What starts programs was killed while it started %s. The program may have run for a moment. "+
 			"Look at the workspace before you try again.", name)
@@ -327,8 +356,8 @@ func timeoutOf(seconds int32, preset time.Duration) (time.Duration, *toolapi.Res
 	switch {
 	case seconds == 0:
 		return preset, nil
-	case d < 0 || d > maxTimeout:
-		r := tool.Failure(toolapi.CodeInvalidArguments, "timeoutSeconds is %d and may be 1 to %d.", seconds, int(maxTimeout.Seconds()))
+	case d < 0 || d > MaxTimeout:
+		r := tool.Failure(toolapi.CodeInvalidArguments, "timeoutSeconds is %d and may be 1 to %d.", seconds, int(MaxTimeout.Seconds()))
 		return 0, &r
 	}
 	return d, nil

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
-// stopBackground ends all programs in the background, and lets no call leave another one until thaw. It returns when their ends are recorded.
+// StopBackground ends all programs in the background, and lets no call leave another one until Thaw. It returns when their ends are recorded.
 // The reason is told to the model.
-func (p *processes) stopBackground(ctx context.Context, reason string) error {
+func (p *Runner) StopBackground(ctx context.Context, reason string) error {
 	jobs := p.background.hold(reason)
 	for _, job := range jobs {
-		go job.stop()
+		go job.Stop()
 	}
 	for _, job := range jobs {
 		select {
@@ -58,7 +58,7 @@ func (b *background) thaw() {
 }
 
 // leave makes a job a program that outlives its call. It gives the reason for which nothing may be left now, "" if it was left.
-func (p *processes) leave(id string, job *backgroundJob) (held string, err error) {
+func (p *Runner) leave(id string, job *backgroundJob) (held string, err error) {
 	b := &p.background
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *processes) leave(id string, job *backgroundJob) (held string, err error
 }
 
 // noteEnd records how a program ended, unless the end of the server ended it: nobody knows how far it came then.
-func (p *processes) noteEnd(id string, job *backgroundJob) {
+func (p *Runner) noteEnd(id string, job *backgroundJob) {
 	if p.supervisors.isClosed() {
 		return
 	}

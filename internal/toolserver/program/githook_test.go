@@ -2,12 +2,11 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,33 +15,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
-
-// gitSandbox is a sandbox with a repository in its workspace.
-func gitSandbox(t *testing.T) *sandbox {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git here: ", err)
-	}
-	s := newSandbox(t)
-	s.must("git init -q")
-	return s
-}
-
-func (s *sandbox) must(command string) string {
-	s.t.Helper()
-	r := s.bash(command)
-	if !r.OK {
-		s.t.Fatalf("%s: %+v", command, r)
-	}
-	return r.Output
-}
-
-func (s *sandbox) commits() string {
-	s.t.Helper()
-	return s.must("git log --format='%an <%ae> %s' || true")
-}
-
-var stagedKey = "AKIA" + "Q3EGTEXWN5ZK2PQR"
 
 func TestCommitWithoutSecrets(t *testing.T) {
 	s := gitSandbox(t)

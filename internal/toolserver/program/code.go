@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"context"
@@ -24,7 +24,7 @@ const (
 )
 
 // code runs a program. Its result is what it printed and the value of its last expression, apart.
-func (p *processes) code(ctx context.Context, j tool.Job) toolapi.Result {
+func (p *Runner) code(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.CodeArgs
 	if bad := tool.Decode(j.Args, &args, codeUsage); bad != nil {
 		return *bad
@@ -38,7 +38,7 @@ func (p *processes) code(ctx context.Context, j tool.Job) toolapi.Result {
 		return *bad
 	}
 	defer clear()
-	prog.timeout = timeout
+	prog.Timeout = timeout
 	return p.run(ctx, j, prog)
 }
 
@@ -47,30 +47,30 @@ func (p *processes) code(ctx context.Context, j tool.Job) toolapi.Result {
 // JavaScript comes to Node.js (20.19 or newer) on standard input: it then is CommonJS, or an ES module if it uses
 // import, export or await at the top level, and both import and require look from its folder. Python runs from a file,
 // because its error messages quote lines of files only; PYTHONPATH makes imports look in the workspace.
-func (p *processes) sourceProgram(j tool.Job, language, source string) (prog program, clear func(), bad *toolapi.Result) {
-	refuse := func(r toolapi.Result) (program, func(), *toolapi.Result) { return program{}, nil, &r }
+func (p *Runner) sourceProgram(j tool.Job, language, source string) (prog Program, clear func(), bad *toolapi.Result) {
+	refuse := func(r toolapi.Result) (Program, func(), *toolapi.Result) { return Program{}, nil, &r }
 	if strings.TrimSpace(source) == "" {
 		return refuse(tool.Failure(toolapi.CodeInvalidArguments, "The source is empty. Give the whole program."))
 	}
 	base := workspace.CodeDir + "/" + j.ID
-	inDir := func(local string) string { return filepath.Join(p.workspace.Dir, local) }
+	inDir := func(local string) string { return filepath.Join(p.Workspace.Dir, local) }
 	switch language {
 	case toolapi.LanguageJavaScript:
 		file, clear, bad := p.scratch(base+".js", source)
 		if bad != nil {
-			return program{}, nil, bad
+			return Program{}, nil, bad
 		}
 		_, clearToo, bad := p.scratch(base+".cjs", javascriptHarness)
 		if bad != nil {
 			clear()
-			return program{}, nil, bad
+			return Program{}, nil, bad
 		}
 		// The harness takes the program apart with the parser of Node.js itself, which is among its internals.
 		args := []string{"--expose-internals", "--require=" + inDir(base+".cjs"), "-"}
-		return program{name: "node", args: args, stdin: file, tells: true}, func() { clear(); clearToo() }, nil
+		return Program{Name: "node", Args: args, stdin: file, tells: true}, func() { clear(); clearToo() }, nil
 	case toolapi.LanguagePython:
 		_, clear, bad := p.scratch(base+".py", source)
-		return program{name: "python3", args: []string{"-c", pythonHarness, inDir(base + ".py")}, tells: true}, clear, bad
+		return Program{Name: "python3", Args: []string{"-c", pythonHarness, inDir(base + ".py")}, tells: true}, clear, bad
 	default:
 		return refuse(tool.Failure(toolapi.CodeInvalidArguments, "The language %q is not known. It is javascript or python.",
 			plaintext.Bound(language, 64)))
@@ -78,22 +78,22 @@ func (p *processes) sourceProgram(j tool.Job, language, source string) (prog pro
 }
 
 // scratch makes a file in the workspace, at its beginning, that lasts as long as the call, and what removes it.
-func (p *processes) scratch(local, content string) (*os.File, func(), *toolapi.Result) {
-	file, err := p.workspace.Create(local)
+func (p *Runner) scratch(local, content string) (*os.File, func(), *toolapi.Result) {
+	file, err := p.Workspace.Create(local)
 	if err != nil {
-		bad := p.workspace.Failure("write the program to", local, err)
+		bad := p.Workspace.Failure("write the program to", local, err)
 		return nil, nil, &bad
 	}
 	clear := func() {
 		_ = file.Close()
-		_ = p.workspace.Root.Remove(local) // It may be gone: the program runs in the same folder.
+		_ = p.Workspace.Root.Remove(local) // It may be gone: the program runs in the same folder.
 	}
 	if _, err = io.WriteString(file, content); err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
 		clear()
-		bad := p.workspace.Failure("write the program to", local, err)
+		bad := p.Workspace.Failure("write the program to", local, err)
 		return nil, nil, &bad
 	}
 	return file, clear, nil

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"os"
@@ -81,8 +81,8 @@ func TestTheStandardLibraryComesBeforePackages(t *testing.T) {
 	if r := s.run(toolapi.ToolCode, toolapi.CodeArgs{Language: toolapi.LanguagePython, Source: program}); r.Output != want {
 		t.Errorf("the tool code: %q", r.Output)
 	}
-	p := s.server.processes
-	if got := p.serverVariables("server"); !slices.Contains(got, "PYTHONPATH="+filepath.Join(p.egress.Temp.Dir, pythonSetupDir)+":"+s.workspace) {
+	p := s.programs
+	if got := p.ServerVariables("server"); !slices.Contains(got, "PYTHONPATH="+filepath.Join(p.Egress.Temp.Dir, pythonSetupDir)+":"+s.workspace) {
 		t.Errorf("the program of an MCP server has %q", got)
 	}
 }

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"context"
@@ -20,7 +20,7 @@ const (
 )
 
 // bash runs a command line.
-func (p *processes) bash(ctx context.Context, j tool.Job) toolapi.Result {
+func (p *Runner) bash(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.BashArgs
 	if bad := tool.Decode(j.Args, &args, bashUsage); bad != nil {
 		return *bad
@@ -42,11 +42,11 @@ func (p *processes) bash(ctx context.Context, j tool.Job) toolapi.Result {
 	if args.Background {
 		return p.runBackground(ctx, j, args.Command, timeout)
 	}
-	return p.run(ctx, j, program{
-		name: "bash",
+	return p.run(ctx, j, Program{
+		Name: "bash",
 		// After -- a command that begins with a dash is still a command.
-		args:    []string{"-c", "--", args.Command},
-		timeout: timeout,
+		Args:    []string{"-c", "--", args.Command},
+		Timeout: timeout,
 		notes:   func() string { return p.background.report(j.Limit/2, nil) },
 	})
 }

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
-// diskGuard ends what runs when a volume is full, and says who may do what until there is room again.
-type diskGuard struct {
+// DiskGuard ends what runs when a volume is full, and says who may do what until there is room again.
+type DiskGuard struct {
 	log   *slog.Logger
 	watch *disk.Watch
 	// end ends what outlives its call. It may wait.
@@ -43,20 +43,20 @@ const (
 )
 
 // newDiskGuard begins to watch. Without sizes there is nothing to watch.
-func newDiskGuard(cfg programConfig, p *processes) *diskGuard {
-	g := &diskGuard{log: cfg.log, end: p.supervisors.stop, ended: make(map[disk.Reason][]string)}
+func newDiskGuard(cfg Config, p *Runner) *DiskGuard {
+	g := &DiskGuard{log: cfg.Log, end: p.supervisors.stop, ended: make(map[disk.Reason][]string)}
 	volume := func(name, dir string, size int64) disk.Volume {
 		return disk.Volume{Name: name, Dir: dir, Bytes: size, Inodes: disk.Inodes(size)}
 	}
-	g.watch = disk.New(cfg.log, disk.Hooks{Pause: p.reaper.Pause, Full: g.filled, Spare: p.reaper.Spares, End: g.endProcess},
-		volume(workspaceVolume, p.workspace.Dir, cfg.disk.Workspace),
-		volume(tempVolume, cfg.temp, cfg.disk.Temp),
-		volume(tool.StateVolume, cfg.state, cfg.disk.State))
+	g.watch = disk.New(cfg.Log, disk.Hooks{Pause: p.reaper.Pause, Full: g.filled, Spare: p.reaper.Spares, End: g.endProcess},
+		volume(workspaceVolume, p.Workspace.Dir, cfg.Disk.Workspace),
+		volume(tempVolume, cfg.Temp, cfg.Disk.Temp),
+		volume(tool.StateVolume, cfg.State, cfg.Disk.State))
 	return g
 }
 
 // filled ends what runs. Every program is stopped meanwhile, and killed after it.
-func (g *diskGuard) filled(f disk.Full) {
+func (g *DiskGuard) filled(f disk.Full) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cancel != nil {
@@ -66,7 +66,7 @@ func (g *diskGuard) filled(f disk.Full) {
 }
 
 // endProcess ends a process of which cannot be told what it takes of the disk. Everything is stopped.
-func (g *diskGuard) endProcess(pid int, why disk.Reason) {
+func (g *DiskGuard) endProcess(pid int, why disk.Reason) {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	_ = syscall.Kill(pid, syscall.SIGKILL) // It fails only if it has just ended.
 	g.mu.Lock()
@@ -86,7 +86,7 @@ var endedTexts = map[disk.Reason]string{
 }
 
 // endedText says which processes were ended since the last result, "" if none was.
-func (g *diskGuard) endedText() string {
+func (g *DiskGuard) endedText() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var all strings.Builder
@@ -99,38 +99,38 @@ func (g *diskGuard) endedText() string {
 	return all.String()
 }
 
-// enter watches over a call that may write, and gives the context that ends when a volume is full. The lane is held.
-func (g *diskGuard) enter(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
+// Enter watches over a call that may write, until leave is called. The context that it returns ends when a volume is full. The lane is held.
+func (g *DiskGuard) Enter(ctx context.Context) (watched context.Context, leave func()) {
+	watched, cancel := context.WithCancelCause(ctx)
 	g.set(cancel)
-	leave := g.watch.Enter()
-	return ctx, func() {
-		leave()
+	end := g.watch.Enter()
+	return watched, func() {
+		end()
 		g.set(nil)
 		cancel(nil)
 	}
 }
 
-// writes watches while the server itself writes, until done is called. The lane is held, or no call was made yet.
-func (g *diskGuard) writes() (done func()) { return g.watch.Enter() }
+// Writes watches while the server itself writes, until done is called. The lane is held, or no call was made yet.
+func (g *DiskGuard) Writes() (done func()) { return g.watch.Enter() }
 
-func (g *diskGuard) set(cancel context.CancelCauseFunc) {
+func (g *DiskGuard) set(cancel context.CancelCauseFunc) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.cancel = cancel
 }
 
-// full says why nothing may be written, nil if that is not so.
-func (g *diskGuard) full() error {
+// Full says why nothing may be written, nil if that is not so.
+func (g *DiskGuard) Full() error {
 	if f := g.watch.Full(); f != nil {
 		return &tool.DiskFullError{Full: *f}
 	}
 	return nil
 }
 
-// refuse gives the result of a call that is not made because it may write, nil if it may be made. What only reads and deletes is.
-func (g *diskGuard) refuse(name string) *toolapi.Result {
-	full := g.full()
+// Refuse gives the result of a call that is not made because it may write, nil if it may be made. What only reads and deletes is.
+func (g *DiskGuard) Refuse(name string) *toolapi.Result {
+	full := g.Full()
 	if full == nil || (name == toolapi.ToolBash || name == toolapi.ToolGrep) && g.watch.Full().Volume.Name != tool.StateVolume {
 		return nil
 	}
@@ -138,9 +138,9 @@ func (g *diskGuard) refuse(name string) *toolapi.Result {
 	return &r
 }
 
-// judge says in a result of at most limit bytes that a full disk ended the call, or that the call filled it, and which processes were ended
+// Judge says in a result of at most limit bytes that a full disk ended the call, or that the call filled it, and which processes were ended
 // because it cannot be told what they hold.
-func (g *diskGuard) judge(ctx context.Context, result *toolapi.Result, limit int) {
+func (g *DiskGuard) Judge(ctx context.Context, result *toolapi.Result, limit int) {
 	if ended := g.endedText(); ended != "" {
 		addNote(result, ended, limit)
 	}
@@ -162,14 +162,14 @@ func addNote(result *toolapi.Result, note string, limit int) {
 }
 
 // fileLimit makes the result of a program that a file at its limit has ended one of disk_full, and says so to the model.
-func (p *processes) fileLimit(result *toolapi.Result, status syscall.WaitStatus) string {
-	if p.sizes.File() <= 0 || result.ErrorCode == toolapi.CodeDiskFull || !disk.EndedByLimit(status) {
+func (p *Runner) fileLimit(result *toolapi.Result, status syscall.WaitStatus) string {
+	if p.Sizes.File() <= 0 || result.ErrorCode == toolapi.CodeDiskFull || !disk.EndedByLimit(status) {
 		return ""
 	}
 	result.ErrorCode = toolapi.CodeDiskFull
-	if full := p.disk.full(); full != nil {
+	if full := p.Disk.Full(); full != nil {
 		return "[" + full.Error() + "]\n"
 	}
 	return fmt.Sprintf("[a file would have grown past %d bytes, the size of the workspace %s, so the program that wrote it was ended; "+
-		"write less, and remove with rm what is no longer needed]\n", p.sizes.File(), p.workspace.Dir)
+		"write less, and remove with rm what is no longer needed]\n", p.Sizes.File(), p.Workspace.Dir)
 }

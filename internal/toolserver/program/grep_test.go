@@ -2,12 +2,15 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -89,9 +92,21 @@ func TestGrepResults(t *testing.T) {
 	}
 }
 
+// setTraps makes a link that leads out of the workspace to a secret, one that stays in it, and a pipe.
+func (s *sandbox) setTraps() {
+	s.t.Helper()
+	outside := filepath.Join(filepath.Dir(s.workspace), "secret")
+	s.write("dir/file", "inside\n")
+	s.ok(errors.Join(
+		os.WriteFile(outside, []byte("the secret outside of the workspace"), 0o644),
+		os.Symlink(outside, s.workspace+"/abs"), os.Symlink("..", s.workspace+"/up"), os.Symlink("dir", s.workspace+"/good"),
+		syscall.Mkfifo(s.workspace+"/pipe", 0o644),
+	))
+}
+
 func TestGrepIsRefused(t *testing.T) {
 	s := withStandIn(t)
-	withTraps(t, s.workspace)
+	s.setTraps()
 	for name, test := range map[string]struct {
 		args toolapi.GrepArgs
 		code string
@@ -132,12 +147,14 @@ func TestGrepWithRipgrep(t *testing.T) {
 		t.Skip("this needs ripgrep (rg), which the sandbox image has: the tests in the cluster run it there")
 	}
 	s := newSandbox(t)
-	withTraps(t, s.workspace)
-	s.writeAll(files{
+	s.setTraps()
+	for name, content := range map[string]string{
 		"src/a.go": "package a\n\nfunc One() {}\n\nfunc Two() {}\n", "src/b.go": "package b\n\nfunc one() {}\n", "doc.txt": "a (b) [c]\r\nfunc\n",
 		".git/x": "func", ".gitignore": "ignored\n", "ignored": "func", "binary": "func\x00func", "latin": "func caf\xe9\n", ".hidden": "func",
 		"long": strings.Repeat("x", 10<<20) + "func", "two\nlines": "func", "red\x1b[31m": "func",
-	})
+	} {
+		s.write(name, content)
+	}
 	for name, test := range map[string]struct {
 		args         toolapi.GrepArgs
 		code, output string

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 )
 
 // supervise starts a command line under a supervisor.
-func (s *sandbox) supervise(command string) *supervised {
+func (s *sandbox) supervise(command string) *Supervised {
 	s.t.Helper()
-	p := s.server.processes
-	v, err := p.startSupervised([]string{"bash", "-c", command}, p.env, nil, nil, nil)
+	p := s.programs
+	v, err := p.StartSupervised([]string{"bash", "-c", command}, p.env, nil, nil, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func (s *sandbox) supervise(command string) *supervised {
 }
 
 // wantEnd fails the test unless the supervised program ends.
-func wantEnd(t *testing.T, v *supervised) {
+func wantEnd(t *testing.T, v *Supervised) {
 	t.Helper()
 	select {
 	case <-v.done():
@@ -35,25 +35,25 @@ func wantEnd(t *testing.T, v *supervised) {
 
 // What lives under a supervisor outlives calls, however it tried to get away, and ends with everything it started.
 func TestSupervised(t *testing.T) {
-	tests := map[string]func(*sandbox, *supervised){
-		"stopped": func(_ *sandbox, v *supervised) { v.stop(); v.stop() },
-		"killed by a call": func(s *sandbox, v *supervised) {
+	tests := map[string]func(*sandbox, *Supervised){
+		"stopped": func(_ *sandbox, v *Supervised) { v.Stop(); v.Stop() },
+		"killed by a call": func(s *sandbox, v *Supervised) {
 			if r := s.bash(fmt.Sprintf("kill %d", v.pid())); !r.OK {
 				s.t.Errorf("%+v", r)
 			}
 		},
-		"killed by a call for good": func(s *sandbox, v *supervised) {
+		"killed by a call for good": func(s *sandbox, v *Supervised) {
 			if r := s.bash(fmt.Sprintf("kill -9 %d", v.pid())); !r.OK {
 				s.t.Errorf("%+v", r)
 			}
 		},
-		"stopped while it cannot collect": func(s *sandbox, v *supervised) {
+		"stopped while it cannot collect": func(s *sandbox, v *Supervised) {
 			if r := s.bash(fmt.Sprintf("kill -STOP %d", v.pid())); !r.OK {
 				s.t.Errorf("%+v", r)
 			}
-			v.stop()
+			v.Stop()
 		},
-		"the server is closed": func(s *sandbox, _ *supervised) { s.stop() },
+		"the server is closed": func(s *sandbox, _ *Supervised) { s.stop() },
 	}
 	for name, end := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -88,8 +88,8 @@ func TestSupervisedProgramEnds(t *testing.T) {
 	if status := v.status.Load(); status == nil || status.ExitStatus() != 7 {
 		t.Errorf("status %v", status)
 	}
-	v.stop()
-	if _, err := s.server.processes.startSupervised([]string{"no-such-program"}, nil, nil, nil, nil); err == nil {
+	v.Stop()
+	if _, err := s.programs.StartSupervised([]string{"no-such-program"}, nil, nil, nil, nil); err == nil {
 		t.Error("a program that is not there was started")
 	}
 }
@@ -97,7 +97,7 @@ func TestSupervisedProgramEnds(t *testing.T) {
 // A supervisor talks to nobody but its program, and its program's output ends with it.
 func TestSupervisedStreams(t *testing.T) {
 	s := newSandbox(t)
-	p := s.server.processes
+	p := s.programs
 	const openFiles = `ls /proc/self/fd | sort -n | tr '\n' ' '`
 	inRead, inWrite, err := os.Pipe()
 	if err != nil {
@@ -107,7 +107,7 @@ func TestSupervisedStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := p.startSupervised([]string{"/usr/bin/env", "bash", "-c", `read x; echo "$x $HOME"; ` + openFiles}, p.env, inRead, outWrite, outWrite)
+	v, err := p.StartSupervised([]string{"/usr/bin/env", "bash", "-c", `read x; echo "$x $HOME"; ` + openFiles}, p.env, inRead, outWrite, outWrite)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"errors"
@@ -108,7 +108,7 @@ func TestThreadThatIsTracedByTheServer(t *testing.T) {
 	if r := s.bash("true"); !r.OK {
 		t.Fatalf("%+v", r)
 	}
-	launcher := s.server.processes.reaper.LauncherPID()
+	launcher := s.programs.reaper.LauncherPID()
 	endsSoon(t, "the call", func() {
 		s.run(toolapi.ToolBash, toolapi.BashArgs{Command: fmt.Sprintf("exec python3 traced.py %d", launcher), TimeoutSeconds: 2})
 	})
@@ -173,9 +173,9 @@ func TestTracedSupervisorIsStopped(t *testing.T) {
 	s.write("target", fmt.Sprint(victim.pid()))
 	s.supervise("exec python3 holder.py -")
 	s.holds()
-	endsSoon(t, "stop", victim.stop)
+	endsSoon(t, "stop", victim.Stop)
 	endsSoon(t, "the supervisor", func() { <-victim.done() })
-	if n := s.server.processes.reaper.CountSupervised(); n > 1 {
+	if n := s.programs.reaper.CountSupervised(); n > 1 {
 		t.Errorf("%d supervisors are counted", n)
 	}
 }
@@ -183,7 +183,7 @@ func TestTracedSupervisorIsStopped(t *testing.T) {
 // A supervisor that keeps its link open in another process is over when it is dead.
 func TestLinkThatIsKeptOpen(t *testing.T) {
 	s := newSandbox(t)
-	v := &supervised{processes: s.server.processes, ended: make(chan struct{})}
+	v := &Supervised{runner: s.programs, ended: make(chan struct{})}
 	v.end = func() { close(v.ended) }
 	link, theirs, err := proc.NewLink()
 	if err != nil {
@@ -191,12 +191,12 @@ func TestLinkThatIsKeptOpen(t *testing.T) {
 	}
 	defer theirs.Close()
 	v.link = link
-	if v.number, err = s.server.processes.reaper.Start(proc.Start{
+	if v.number, err = s.programs.reaper.Start(proc.Start{
 		Path: "/bin/true", Args: []string{"true"}, Dir: "/", Files: []*os.File{nil, nil, nil},
 	}, proc.Supervisor); err != nil {
 		t.Fatal(err)
 	}
-	s.server.processes.supervisors.running.Add(1)
+	s.programs.supervisors.running.Add(1)
 	endsSoon(t, "watch", v.watch)
 }
 
@@ -234,7 +234,7 @@ func lostLauncher(t *testing.T, link net.Conn, started chan<- int) {
 // What a launcher started before it ended, or was stopped, without telling is not left behind.
 func TestSupervisorOfALostLauncherIsEnded(t *testing.T) {
 	s := newSandbox(t)
-	p := s.server.processes
+	p := s.programs
 	ours, theirs, err := proc.NewLink()
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestSupervisorOfALostLauncherIsEnded(t *testing.T) {
 		lostLauncher(t, conn, started)
 		_ = conn.Close()
 	}()
-	v, err := p.startSupervised([]string{"bash", "-c", "sleep 1000"}, p.env, nil, nil, nil)
+	v, err := p.StartSupervised([]string{"bash", "-c", "sleep 1000"}, p.env, nil, nil, nil)
 	if !errors.Is(err, proc.ErrLauncher) {
 		t.Fatalf("%v %v", v, err)
 	}

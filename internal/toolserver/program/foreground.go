@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"cmp"
@@ -17,35 +17,40 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
-// program is a program to run for a call.
-type program struct {
-	name  string
-	args  []string
+// Program is a program to run for a call.
+type Program struct {
+	// Name is what people call it.
+	Name string
+	// Args are the arguments that follow its name.
+	Args  []string
 	stdin *os.File // nil means no input
-	dir   string   // "" means the workspace
-	env   []string
-	// timeout is what the program has from its start.
-	timeout time.Duration
+	// Dir is the folder that it starts in, "" for the workspace.
+	Dir string
+	// Env is its whole environment. The last one of the variables of a name counts.
+	Env []string
+	// Timeout is what the program has from its start.
+	Timeout time.Duration
 	// tells gives the program a pipe for its value; see told.
 	tells bool
 	// notes gives lines that follow the output, when the program has ended; nil gives none.
 	notes func() string
 }
 
-// ending is how a program ended.
-type ending struct {
-	status syscall.WaitStatus
+// Ending is how a program ended.
+type Ending struct {
+	// Status is how its first process ended.
+	Status syscall.WaitStatus
 	// cause is why the program was killed, nil if it was not.
 	cause error
-	// left is the number of processes that would not die.
-	left int
+	// Left is the number of processes that would not die.
+	Left int
 	told toldBuffer
 	seen plaintext.Seen
 }
 
-// execute starts the program, passes its output to out, and returns when it and everything that it started is dead. An
+// Execute starts the program, passes its output to out, and returns when it and everything that it started is dead. An
 // error means that nothing was started.
-func (p *processes) execute(ctx context.Context, exe string, prog program, out io.Writer) (end ending, err error) {
+func (p *Runner) Execute(ctx context.Context, exe string, prog Program, out io.Writer) (end Ending, err error) {
 	// One pipe for both streams, so that the kernel keeps their order. It is ours and not made by exec.Cmd, whose Wait
 	// would stay until every process that inherited the pipe has closed it.
 	console, err := newDrain()
@@ -60,12 +65,12 @@ func (p *processes) execute(ctx context.Context, exe string, prog program, out i
 		}
 	}
 	text := &plaintext.Writer{To: out}
-	path, args := exe, append([]string{exe}, prog.args...)
-	if p.disk.full() != nil {
+	path, args := exe, append([]string{exe}, prog.Args...)
+	if p.Disk.Full() != nil {
 		path, args = p.self, append([]string{proc.CleanerName}, args...)
 	}
 	pid, err := p.reaper.Start(proc.Start{
-		Path: path, Args: args, Env: lastOfEach(prog.env), Dir: cmp.Or(prog.dir, p.workspace.Dir),
+		Path: path, Args: args, Env: lastOfEach(prog.Env), Dir: cmp.Or(prog.Dir, p.Workspace.Dir),
 		Files: append([]*os.File{prog.stdin, console.write, console.write}, values.files()...),
 	}, proc.Foreground)
 	console.begin(text)
@@ -76,12 +81,12 @@ func (p *processes) execute(ctx context.Context, exe string, prog program, out i
 		values.end(drainTimeout)
 		return end, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, prog.timeout)
+	ctx, cancel := context.WithTimeout(ctx, prog.Timeout)
 	defer cancel()
 	p.reaper.AwaitExit(ctx, pid)
 	end.cause = context.Cause(ctx)
-	end.left = p.reaper.KillAll()
-	end.status = p.reaper.Wait(pid)
+	end.Left = p.reaper.KillAll()
+	end.Status = p.reaper.Wait(pid)
 	console.end(drainTimeout)
 	values.end(drainTimeout)
 	_ = text.Close()

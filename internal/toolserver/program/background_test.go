@@ -2,13 +2,12 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,23 +15,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/output"
 )
-
-func (s *sandbox) background(command string) toolapi.Result {
-	s.t.Helper()
-	return s.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, Background: true})
-}
-
-var startedLine = regexp.MustCompile(`^\[process (\d+) runs in the background; its output goes to the workspace file "(\.motor/output/[^ ]+\.txt)"; to end it: kill (\d+)\]\n`)
-
-// started gives the process number and the file of a command that runs in the background.
-func started(t *testing.T, r toolapi.Result) (pid, file string) {
-	t.Helper()
-	m := startedLine.FindStringSubmatch(r.Output)
-	if !r.OK || m == nil || m[1] != m[3] || r.OutputFile != "" || !r.NotesOnly() {
-		t.Fatalf("%+v", r)
-	}
-	return m[1], m[2]
-}
 
 func TestBackground(t *testing.T) {
 	s := newSandbox(t)
@@ -70,15 +52,15 @@ func TestBackground(t *testing.T) {
 	if r := s.bash("true"); r.Output != "" {
 		t.Errorf("after it was told: %q", r.Output)
 	}
-	if r := s.run(toolapi.ToolRead, toolapi.ReadArgs{Path: file}); !r.OK || !strings.Contains(r.Output, "begun") {
-		t.Errorf("the output: %+v", r)
+	if got := s.content(file); !strings.Contains(got, "begun") {
+		t.Errorf("the output: %q", got)
 	}
 }
 
 // A command that is over at once is a result like any other.
 func TestBackgroundThatEndsAtOnce(t *testing.T) {
 	s := newSandbox(t)
-	s.server.processes.background.look = 15 * time.Second // The machine may be slow.
+	s.programs.background.look = 15 * time.Second // The machine may be slow.
 	const over = "[the command has ended already, nothing of it runs in the background]\n"
 	for name, test := range map[string]struct{ command, code, output string }{
 		"success": {"echo done", "", "done\n" + over},
@@ -117,7 +99,7 @@ func TestBackgroundIsBounded(t *testing.T) {
 		t.Errorf("nothing new: %q", r.Output)
 	}
 	s.bash("kill " + last)
-	await(t, "room", func() bool { return s.server.processes.background.running() < maxBackground })
+	await(t, "room", func() bool { return s.programs.background.running() < maxBackground })
 	_, file := started(t, s.background("yes 0123456789012345678901234567890123456789"))
 	await(t, "the bound of the output", func() bool {
 		info, err := os.Stat(s.workspace + "/" + file)
@@ -159,11 +141,9 @@ func TestBackgroundEnds(t *testing.T) {
 		s := newSandbox(t)
 		call := newCallOf(t, "", toolapi.ToolBash, toolapi.BashArgs{Command: "touch begun; exec -a " + mark("cancel") + " sleep 1000", Background: true})
 		answer := make(chan toolapi.Result, 1)
-		go func() { r, _ := s.client(1).Call(testContext(t), call); answer <- r }()
+		go func() { answer <- s.runCall(call) }()
 		await(t, "the start", func() bool { _, err := os.Stat(s.workspace + "/begun"); return err == nil })
-		if _, err := s.client(1).Cancel(testContext(t), call.ID); err != nil {
-			t.Fatal(err)
-		}
+		s.cancel(call.ID)
 		r := <-answer
 		if r.OK { // It was cancelled too late, and runs.
 			return

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"context"
@@ -48,7 +48,7 @@ type background struct {
 
 // backgroundJob is one of them.
 type backgroundJob struct {
-	*supervised
+	*Supervised
 	command, file string
 	out           *output.Collector
 	// seen is what was printed, once ended is closed.
@@ -67,12 +67,12 @@ type backgroundJob struct {
 }
 
 // runBackground starts a command and gives its result if it ends at once, else what there is to know of it.
-func (p *processes) runBackground(ctx context.Context, j tool.Job, command string, lifetime time.Duration) toolapi.Result {
+func (p *Runner) runBackground(ctx context.Context, j tool.Job, command string, lifetime time.Duration) toolapi.Result {
 	if running := p.background.running(); running >= maxBackground {
 		return tool.Failure(toolapi.CodeInvalidArguments, "%d commands run in the background already, and no more may. End one of them:\n%s",
 			running, p.background.list(j.Limit/2))
 	}
-	if full := p.disk.full(); full != nil {
+	if full := p.Disk.Full(); full != nil {
 		return tool.Failure(toolapi.CodeDiskFull, "Nothing was started in the background: %s.", full)
 	}
 	env, note := p.callEnvironment(j)
@@ -86,7 +86,7 @@ func (p *processes) runBackground(ctx context.Context, j tool.Job, command strin
 	case <-job.ended:
 		return p.endedAtOnce(j, job, note)
 	case <-ctx.Done():
-		job.stop()
+		job.Stop()
 		<-job.ended
 		p.background.forget(job)
 		return tool.Interrupted(ctx, "and what it had started in the background was killed")
@@ -94,7 +94,7 @@ func (p *processes) runBackground(ctx context.Context, j tool.Job, command strin
 	}
 	p.background.tell(job)
 	if held, err := p.leave(j.ID, job); err != nil || held != "" {
-		job.stop()
+		job.Stop()
 		<-job.ended
 		p.background.forget(job)
 		if err != nil {
@@ -108,15 +108,15 @@ func (p *processes) runBackground(ctx context.Context, j tool.Job, command strin
 		job.pid(), job.file, job.pid(), note, p.background.report(j.Limit/2, job)))
 }
 
-func (p *processes) backgroundFailure(err error) toolapi.Result {
+func (p *Runner) backgroundFailure(err error) toolapi.Result {
 	var place *outputError
 	switch {
 	case errors.As(err, &place):
-		return p.workspace.Failure("keep the output in", place.file, place.err)
+		return p.Workspace.Failure("keep the output in", place.file, place.err)
 	case errors.Is(err, errNoProgram):
 		return missing("bash")
 	}
-	return startFailure("bash", err)
+	return StartFailure("bash", err)
 }
 
 // outputError says that the file for an output cannot be made.
@@ -128,29 +128,29 @@ type outputError struct {
 func (e *outputError) Error() string { return e.file + ": " + e.err.Error() }
 
 // startBackground starts a command under a supervisor, and what keeps its output and ends it in time.
-func (p *processes) startBackground(j tool.Job, command string, env []string, lifetime time.Duration) (*backgroundJob, error) {
+func (p *Runner) startBackground(j tool.Job, command string, env []string, lifetime time.Duration) (*backgroundJob, error) {
 	job := &backgroundJob{command: command, file: toolapi.OutputPath(j.ID), ended: make(chan struct{})}
-	job.out = output.NewCollector(j.Limit, p.outputs.Spill(job.file, true))
+	job.out = output.NewCollector(j.Limit, p.Outputs.Spill(job.file, true))
 	if job.out.StartSpill(); job.out.SpillError != nil {
 		return nil, &outputError{job.file, job.out.SpillError}
 	}
 	console, err := newDrain()
 	if err == nil {
 		// After -- a command that begins with a dash is still a command.
-		job.supervised, err = p.startSupervised([]string{"bash", "-c", "--", command}, env, nil, console.write, console.write)
+		job.Supervised, err = p.StartSupervised([]string{"bash", "-c", "--", command}, env, nil, console.write, console.write)
 		if err != nil {
 			console.end(0)
 		}
 	}
 	if err != nil {
 		job.out.CloseSpill()
-		_ = p.workspace.Root.Remove(job.file) // There is nothing in it.
+		_ = p.Workspace.Root.Remove(job.file) // There is nothing in it.
 		return nil, err
 	}
 	job.overdue = func() bool { return false }
 	var due *time.Timer
 	if lifetime > 0 {
-		due = time.AfterFunc(lifetime, job.stop)
+		due = time.AfterFunc(lifetime, job.Stop)
 		job.overdue = sync.OnceValue(func() bool { return !due.Stop() })
 	}
 	p.background.add(job)
@@ -170,17 +170,17 @@ func (p *processes) startBackground(j tool.Job, command string, env []string, li
 }
 
 // endedAtOnce is the result of a command that was over before anybody looked away.
-func (p *processes) endedAtOnce(j tool.Job, job *backgroundJob, note string) toolapi.Result {
+func (p *Runner) endedAtOnce(j tool.Job, job *backgroundJob, note string) toolapi.Result {
 	p.background.forget(job)
-	result, notes := verdict(ending{status: job.waitStatus()}, 0)
+	result, notes := verdict(Ending{Status: job.waitStatus()}, 0)
 	notes = p.fileLimit(&result, job.waitStatus()) + notes
-	output.Finish(p.workspace, &result, job.out, &job.seen, job.file, "", notes+"[the command has ended already, nothing of it runs in the background]\n"+note+
+	output.Finish(p.Workspace, &result, job.out, &job.seen, job.file, "", notes+"[the command has ended already, nothing of it runs in the background]\n"+note+
 		p.background.report(j.Limit/2, nil))
 	return result
 }
 
 // waitStatus is how the command ended. That of one whose supervisor was killed is not known, but for that.
-func (s *supervised) waitStatus() syscall.WaitStatus {
+func (s *Supervised) waitStatus() syscall.WaitStatus {
 	if status := s.status.Load(); status != nil {
 		return *status
 	}

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"bytes"
@@ -35,13 +35,13 @@ const (
 )
 
 // oneshot runs the code of a Oneshot run. Whatever happens, its output is a OneshotResult.
-func (p *processes) oneshot(ctx context.Context, j tool.Job) toolapi.Result {
+func (p *Runner) oneshot(ctx context.Context, j tool.Job) toolapi.Result {
 	return p.oneshotWithin(ctx, j, maxOneshot, nil)
 }
 
 // oneshotNetwork is oneshot for code that may use the way out.
-func (p *processes) oneshotNetwork(ctx context.Context, j tool.Job) toolapi.Result {
-	way, err := p.egress.Variables()
+func (p *Runner) oneshotNetwork(ctx context.Context, j tool.Job) toolapi.Result {
+	way, err := p.Egress.Variables()
 	if err != nil {
 		p.log.Error("the certificates for the program cannot be written", "id", j.ID, "error", err)
 	}
@@ -51,7 +51,7 @@ func (p *processes) oneshotNetwork(ctx context.Context, j tool.Job) toolapi.Resu
 }
 
 // oneshotWithin runs the code with these variables beside its own.
-func (p *processes) oneshotWithin(ctx context.Context, j tool.Job, most time.Duration, env []string) toolapi.Result {
+func (p *Runner) oneshotWithin(ctx context.Context, j tool.Job, most time.Duration, env []string) toolapi.Result {
 	began := time.Now()
 	end, console, timeout, bad := p.runOneshot(ctx, j, most, env)
 	if bad == nil {
@@ -63,12 +63,12 @@ func (p *processes) oneshotWithin(ctx context.Context, j tool.Job, most time.Dur
 
 // runOneshot runs a program that has nothing but itself: its folder is empty and is removed with it, and it knows of no way
 // out but by env.
-func (p *processes) runOneshot(ctx context.Context, j tool.Job, most time.Duration, env []string) (end ending, console *boundedText, timeout time.Duration, bad *toolapi.Result) {
+func (p *Runner) runOneshot(ctx context.Context, j tool.Job, most time.Duration, env []string) (end Ending, console *boundedText, timeout time.Duration, bad *toolapi.Result) {
 	var args toolapi.OneshotArgs
 	if bad = tool.Decode(j.Args, &args, oneshotUsage); bad != nil {
 		return end, nil, 0, bad
 	}
-	refuse := func(r toolapi.Result) (ending, *boundedText, time.Duration, *toolapi.Result) { return end, nil, 0, &r }
+	refuse := func(r toolapi.Result) (Ending, *boundedText, time.Duration, *toolapi.Result) { return end, nil, 0, &r }
 	timeout = time.Duration(args.TimeoutMs) * time.Millisecond
 	if timeout < minOneshot || timeout > most {
 		return refuse(tool.Failure(toolapi.CodeInvalidArguments, "timeoutMs is %d and may be %d to %d.",
@@ -79,30 +79,30 @@ func (p *processes) runOneshot(ctx context.Context, j tool.Job, most time.Durati
 		return end, nil, 0, bad
 	}
 	defer clear()
-	exe, err := p.find(prog.name)
+	exe, err := p.Find(prog.Name)
 	if err != nil {
-		return refuse(missing(prog.name))
+		return refuse(missing(prog.Name))
 	}
-	temp := p.egress.Temp
+	temp := p.Egress.Temp
 	local := path.Join(workspace.OwnDir, "oneshot-"+j.ID)
 	if err := temp.Root.MkdirAll(local, 0o700); err != nil {
 		return refuse(temp.Failure("make the folder", local, err))
 	}
 	defer func() { _ = temp.Root.RemoveAll(local) }() // What is left takes room, and no more.
-	prog.dir, prog.timeout = filepath.Join(temp.Dir, local), timeout
-	prog.env = append([]string{"PATH=" + strings.Join(p.path, ":"), "HOME=" + prog.dir, "TMPDIR=" + prog.dir, "LANG=C.UTF-8"}, env...)
+	prog.Dir, prog.Timeout = filepath.Join(temp.Dir, local), timeout
+	prog.Env = append([]string{"PATH=" + strings.Join(p.path, ":"), "HOME=" + prog.Dir, "TMPDIR=" + prog.Dir, "LANG=C.UTF-8"}, env...)
 	if args.Language == toolapi.LanguagePython { // What it printed before it was killed must not be lost in its buffer.
-		prog.args = slices.Concat([]string{"-u", "-B"}, prog.args)
+		prog.Args = slices.Concat([]string{"-u", "-B"}, prog.Args)
 	}
 	console = &boundedText{limit: toolapi.MaxOneshotBytes}
-	if end, err = p.execute(ctx, exe, prog, console); err != nil {
-		return refuse(startFailure(prog.name, err))
+	if end, err = p.Execute(ctx, exe, prog, console); err != nil {
+		return refuse(StartFailure(prog.Name, err))
 	}
 	return end, console, timeout, nil
 }
 
 // oneshotResult makes the result of how the program ended.
-func oneshotResult(end ending, timeout, took time.Duration, console *boundedText, limit int) toolapi.Result {
+func oneshotResult(end Ending, timeout, took time.Duration, console *boundedText, limit int) toolapi.Result {
 	value, failed := end.told.last()
 	shown := toolapi.OneshotResult{Console: string(console.text), Truncated: console.cut, DurationMs: max(1, took.Milliseconds())}
 	result := toolapi.Result{Provenance: toolapi.ProvenanceInternal}
@@ -110,7 +110,7 @@ func oneshotResult(end ending, timeout, took time.Duration, console *boundedText
 		result.ErrorCode = code
 		shown.Error = &toolapi.OneshotError{Code: kind, Message: plaintext.Bound(fmt.Sprintf(format, args...), maxOneshotMessage)}
 	}
-	switch status := end.status; {
+	switch status := end.Status; {
 	case errors.Is(end.cause, tool.ErrCancelled):
 		fail(toolapi.CodeCancelled, toolapi.ExecutionError, "the call was cancelled")
 	case errors.Is(end.cause, tool.ErrStopped):

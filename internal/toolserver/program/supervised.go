@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"encoding/binary"
@@ -20,10 +20,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
-// supervised is a program that outlives the call that started it, with everything that it starts; see package proc.
-type supervised struct {
-	processes *processes
-	number    int
+// Supervised is a program that outlives the call that started it, with everything that it starts; see package proc.
+type Supervised struct {
+	runner *Runner
+	number int
 	// link ends with the server, which tells the supervisor.
 	link *os.File
 	// status is how the program ended, nil as long as it runs; what it started may go on after it.
@@ -35,10 +35,10 @@ type supervised struct {
 	end func()
 }
 
-// startSupervised starts argv, in the workspace, under a supervisor of its own; stop kills everything below it and waits.
+// StartSupervised starts argv, in the workspace, under a supervisor of its own; Stop kills everything below it and waits.
 // A name without a slash is looked for on the search path. env is the whole environment; a nil file is /dev/null. The
 // caller closes its files when this has returned.
-func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *os.File) (*supervised, error) {
+func (p *Runner) StartSupervised(argv, env []string, stdin, stdout, stderr *os.File) (*Supervised, error) {
 	if len(argv) == 0 {
 		return nil, errors.New("there is no program to start")
 	}
@@ -46,7 +46,7 @@ func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *o
 	if err != nil {
 		return nil, err
 	}
-	if err := p.disk.full(); err != nil {
+	if err := p.Disk.Full(); err != nil {
 		return nil, err
 	}
 	link, theirs, err := proc.NewLink()
@@ -54,17 +54,17 @@ func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *o
 		return nil, err
 	}
 	defer theirs.Close()
-	s := &supervised{processes: p, link: link, ended: make(chan struct{})}
+	s := &Supervised{runner: p, link: link, ended: make(chan struct{})}
 	s.end = sync.OnceFunc(func() {
 		p.supervisors.remove(s)
 		close(s.ended)
 		s.leave()
 	})
 	launch := proc.Start{
-		Path: p.self, Args: append([]string{proc.SupervisorName, exe}, argv[1:]...), Env: lastOfEach(env), Dir: p.workspace.Dir,
+		Path: p.self, Args: append([]string{proc.SupervisorName, exe}, argv[1:]...), Env: lastOfEach(env), Dir: p.Workspace.Dir,
 		Files: []*os.File{stdin, stdout, stderr, theirs},
 	}
-	s.leave = p.disk.watch.Enter()
+	s.leave = p.Disk.watch.Enter()
 	if err := p.supervisors.add(s, func() error {
 		s.number, err = p.reaper.Start(launch, proc.Supervisor)
 		return err
@@ -81,12 +81,12 @@ func (p *processes) startSupervised(argv, env []string, stdin, stdout, stderr *o
 }
 
 // lookUp finds a program by its name or path.
-func (p *processes) lookUp(name string) (string, error) {
+func (p *Runner) lookUp(name string) (string, error) {
 	if !strings.Contains(name, "/") {
-		return p.find(name)
+		return p.Find(name)
 	}
 	if !filepath.IsAbs(name) {
-		name = filepath.Join(p.workspace.Dir, name)
+		name = filepath.Join(p.Workspace.Dir, name)
 	}
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
 		return "", errNoProgram
@@ -95,11 +95,11 @@ func (p *processes) lookUp(name string) (string, error) {
 }
 
 // watch waits for the end and collects it.
-func (s *supervised) watch() {
-	defer s.processes.supervisors.running.Done()
+func (s *Supervised) watch() {
+	defer s.runner.supervisors.running.Done()
 	zombie := make(chan struct{})
 	go func() {
-		s.processes.reaper.AwaitZombie(s.number, nil)
+		s.runner.reaper.AwaitZombie(s.number, nil)
 		_ = s.link.SetReadDeadline(time.Now().Add(proc.LinkTimeout)) // What it has said is there.
 		close(zombie)
 	}()
@@ -112,53 +112,53 @@ func (s *supervised) watch() {
 	}
 	<-zombie
 	_ = s.link.Close()
-	s.processes.reaper.Wait(s.number)
+	s.runner.reaper.Wait(s.number)
 	s.end()
 	if n < len(said) {
 		// It was killed, and what was below it is below the server now, where it looks like a part of a call.
-		s.processes.killStrays()
+		s.runner.killStrays()
 	}
 }
 
-// stop kills everything below the supervisor and waits. What the kernel does not let end is given up. It is idempotent.
-func (s *supervised) stop() {
-	s.processes.reaper.KillTree(s.number)
+// Stop kills everything below the supervisor and waits. What the kernel does not let end is given up. It is idempotent.
+func (s *Supervised) Stop() {
+	s.runner.reaper.KillTree(s.number)
 	select {
 	case <-s.ended:
 	case <-time.After(proc.StopTimeout):
-		s.processes.log.Error("a supervisor could not be killed", "pid", s.number)
+		s.runner.log.Error("a supervisor could not be killed", "pid", s.number)
 		s.end()
 	}
 }
 
 // done is closed when the program and everything that it started has ended.
-func (s *supervised) done() <-chan struct{} { return s.ended }
+func (s *Supervised) done() <-chan struct{} { return s.ended }
 
 // pid is the supervisor's. A signal to it that ends programs ends the whole tree.
-func (s *supervised) pid() int { return s.number }
+func (s *Supervised) pid() int { return s.number }
 
 // supervisors are the supervisors that run.
 type supervisors struct {
 	mu     sync.Mutex
-	all    map[*supervised]bool
+	all    map[*Supervised]bool
 	closed bool
 	// frozen says that nothing starts for the time being.
 	frozen  bool
 	running sync.WaitGroup
 }
 
-// errFrozen says that nothing starts because the files of the workspace are read as they are.
-var errFrozen = errors.New("the sandbox is frozen: nothing starts in it until the next call")
+// ErrFrozen says that nothing starts because the files of the workspace are read as they are.
+var ErrFrozen = errors.New("the sandbox is frozen: nothing starts in it until the next call")
 
 // add starts a supervisor, unless the server stops.
-func (v *supervisors) add(s *supervised, start func() error) error {
+func (v *supervisors) add(s *Supervised, start func() error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
 		return tool.ErrStopped
 	}
 	if v.frozen {
-		return errFrozen
+		return ErrFrozen
 	}
 	if err := start(); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (v *supervisors) add(s *supervised, start func() error) error {
 	return nil
 }
 
-func (v *supervisors) remove(s *supervised) {
+func (v *supervisors) remove(s *Supervised) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.all, s)
@@ -211,7 +211,7 @@ func (v *supervisors) stop() {
 	var stopped sync.WaitGroup
 	v.mu.Lock()
 	for s := range v.all {
-		stopped.Go(s.stop)
+		stopped.Go(s.Stop)
 	}
 	v.mu.Unlock()
 	stopped.Wait()

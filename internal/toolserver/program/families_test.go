@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"fmt"
@@ -87,8 +87,8 @@ what("processors", lambda: os.sched_setaffinity(int(sys.argv[1]), {0}))
 	if r := s.bash(fmt.Sprintf("python3 try.py %d", pid)); r.Output != want {
 		t.Errorf("a program of a call got\n%s", r.Output)
 	}
-	v, err := s.server.processes.startSupervised([]string{"bash", "-c", fmt.Sprintf("python3 try.py %d > out.new; mv out.new out", pid)},
-		s.server.processes.env, nil, nil, nil)
+	v, err := s.programs.StartSupervised([]string{"bash", "-c", fmt.Sprintf("python3 try.py %d > out.new; mv out.new out", pid)},
+		s.programs.env, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

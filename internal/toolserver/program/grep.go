@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package program
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ const (
 )
 
 // grep searches the contents of files with ripgrep.
-func (p *processes) grep(ctx context.Context, j tool.Job) toolapi.Result {
+func (p *Runner) grep(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.GrepArgs
 	if bad := tool.Decode(j.Args, &args, grepUsage); bad != nil {
 		return *bad
@@ -41,17 +41,17 @@ func (p *processes) grep(ctx context.Context, j tool.Job) toolapi.Result {
 	if bad != nil {
 		return *bad
 	}
-	local, err := searchable(p.workspace, cmp.Or(args.Path, "."))
+	local, err := searchable(p.Workspace, cmp.Or(args.Path, "."))
 	if err != nil {
-		return p.workspace.Failure("search", args.Path, err)
+		return p.Workspace.Failure("search", args.Path, err)
 	}
-	if _, err := p.find(grepProgram); err != nil {
+	if _, err := p.Find(grepProgram); err != nil {
 		return tool.Failure(toolapi.CodeNotFound, "The program rg (ripgrep) is not in this sandbox's image, so nothing can be searched for like this.")
 	}
 	if local != "." { // Without a path, paths are shown without "./" before them.
 		options = append(options, "--", local)
 	}
-	return grepResult(p.run(ctx, j, program{name: grepProgram, args: options, timeout: grepTimeout}))
+	return grepResult(p.run(ctx, j, Program{Name: grepProgram, Args: options, Timeout: grepTimeout}))
 }
 
 // grepOptions are the arguments for ripgrep, but for the path. What it is told does not depend on anything else, and what it
