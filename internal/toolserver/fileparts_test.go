@@ -21,6 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
+	"motorcortex.dev/motorcortex/test/traps"
 )
 
 // large is a content of some parts and a bit, and its digest.
@@ -109,7 +110,7 @@ func TestPutFileParts(t *testing.T) {
 // What is not whole, or not what it was said to be, is never in the workspace.
 func TestPutFilePartsThatDoNotFit(t *testing.T) {
 	s := newSandbox(t)
-	withTraps(t, s.workspace)
+	traps.Fill(t, s.workspace)
 	c, ctx := s.client(1), testContext(t)
 	content, sum := large(1)
 	other, otherSum := large(7)

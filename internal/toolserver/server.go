@@ -41,6 +41,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"motorcortex.dev/motorcortex/internal/toolserver/fetch"
+	"motorcortex.dev/motorcortex/internal/toolserver/files"
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/program"
@@ -354,18 +355,12 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) allTools(packages *installer) map[string]tool.Tool {
-	files := fileTools{s.workspace}
 	all := map[string]tool.Tool{
-		toolapi.ToolRead:         {Limit: toolapi.MaxOutputBytes, Run: files.readTool},
-		toolapi.ToolWrite:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.writeTool},
-		toolapi.ToolEdit:         {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.editTool},
-		toolapi.ToolPatch:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: files.patchTool},
 		toolapi.ToolSaveArtifact: {Limit: toolapi.MaxOutputBytes, Run: s.artifacts.saveTool},
-		toolapi.ToolList:         {Limit: toolapi.MaxOutputBytes, Run: files.listTool},
-		toolapi.ToolGlob:         {Limit: toolapi.MaxOutputBytes, Run: files.globTool},
 		toolapi.ToolFetch:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.fetcher.Fetch},
 		toolapi.ToolInstall:      {Alone: true, Limit: toolapi.MaxOutputBytes, Run: packages.install},
 	}
+	maps.Copy(all, files.Tools(s.workspace))
 	maps.Copy(all, s.processes.Tools())
 	return all
 }

@@ -5,15 +5,13 @@
 package program
 
 import (
-	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/test/traps"
 )
 
 // withStandIn is a sandbox in which rg is a program that writes down its arguments, prints the file reply, and ends with
@@ -92,21 +90,9 @@ func TestGrepResults(t *testing.T) {
 	}
 }
 
-// setTraps makes a link that leads out of the workspace to a secret, one that stays in it, and a pipe.
-func (s *sandbox) setTraps() {
-	s.t.Helper()
-	outside := filepath.Join(filepath.Dir(s.workspace), "secret")
-	s.write("dir/file", "inside\n")
-	s.ok(errors.Join(
-		os.WriteFile(outside, []byte("the secret outside of the workspace"), 0o644),
-		os.Symlink(outside, s.workspace+"/abs"), os.Symlink("..", s.workspace+"/up"), os.Symlink("dir", s.workspace+"/good"),
-		syscall.Mkfifo(s.workspace+"/pipe", 0o644),
-	))
-}
-
 func TestGrepIsRefused(t *testing.T) {
 	s := withStandIn(t)
-	s.setTraps()
+	traps.Fill(t, s.workspace)
 	for name, test := range map[string]struct {
 		args toolapi.GrepArgs
 		code string
@@ -147,7 +133,7 @@ func TestGrepWithRipgrep(t *testing.T) {
 		t.Skip("this needs ripgrep (rg), which the sandbox image has: the tests in the cluster run it there")
 	}
 	s := newSandbox(t)
-	s.setTraps()
+	traps.Fill(t, s.workspace)
 	for name, content := range map[string]string{
 		"src/a.go": "package a\n\nfunc One() {}\n\nfunc Two() {}\n", "src/b.go": "package b\n\nfunc one() {}\n", "doc.txt": "a (b) [c]\r\nfunc\n",
 		".git/x": "func", ".gitignore": "ignored\n", "ignored": "func", "binary": "func\x00func", "latin": "func caf\xe9\n", ".hidden": "func",

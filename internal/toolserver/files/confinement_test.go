@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package files
 
 import (
 	"errors"
@@ -11,49 +11,16 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
+	"motorcortex.dev/motorcortex/test/traps"
 )
-
-const secret = "the secret outside of the workspace"
-
-// withTraps fills a workspace with what a hostile program could leave there. It returns the path of a secret file
-// beside the workspace.
-func withTraps(t testing.TB, workspace string) string {
-	t.Helper()
-	outside := filepath.Join(filepath.Dir(workspace), "secret")
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.WriteFile(outside, []byte(secret), 0o644))
-	must(os.MkdirAll(workspace+"/dir/sub", 0o755))
-	must(os.WriteFile(workspace+"/dir/file", []byte("inside\n"), 0o644))
-	must(os.Symlink(outside, workspace+"/abs"))
-	must(os.Symlink("../secret", workspace+"/rel"))
-	must(os.Symlink("..", workspace+"/up"))
-	must(os.Symlink("/", workspace+"/rootlink"))
-	must(os.Symlink("dir", workspace+"/good"))
-	must(os.Symlink("loop", workspace+"/loop"))
-	must(os.Symlink("nowhere", workspace+"/dangling"))
-	must(os.Symlink("../newfile", workspace+"/newout"))
-	must(syscall.Mkfifo(workspace+"/pipe", 0o644))
-	ln, err := net.Listen("unix", workspace+"/socket")
-	must(err)
-	t.Cleanup(func() { _ = ln.Close() })
-	must(os.Symlink("pipe", workspace+"/topipe"))
-	return outside
-}
 
 // openTrapped opens a workspace with traps in it, for a fuzz target.
 func openTrapped(f *testing.F) (w *workspace.Workspace, outside string) {
@@ -62,7 +29,7 @@ func openTrapped(f *testing.F) (w *workspace.Workspace, outside string) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		f.Fatal(err)
 	}
-	outside = withTraps(f, dir)
+	outside = traps.Fill(f, dir)
 	w, err := workspace.Open(dir)
 	if err != nil {
 		f.Fatal(err)
@@ -73,7 +40,7 @@ func openTrapped(f *testing.F) (w *workspace.Workspace, outside string) {
 
 func TestPathsAreConfined(t *testing.T) {
 	s := newSandbox(t)
-	outside := withTraps(t, s.workspace)
+	outside := traps.Fill(t, s.workspace)
 	long := strings.Repeat("x", 300)
 	tests := map[string]struct{ path, read, write, list string }{
 		"parent":                     {"../secret", toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace, toolapi.CodeOutsideWorkspace},
@@ -110,7 +77,7 @@ func TestPathsAreConfined(t *testing.T) {
 				if r.ErrorCode != code || r.OK != (code == "") || r.Output == "" {
 					t.Errorf("%s %q: code %q, want %q: %s", doing, workspace.Display(test.path), r.ErrorCode, code, r.Output)
 				}
-				if strings.Contains(r.Output, secret) {
+				if strings.Contains(r.Output, traps.Secret) {
 					t.Errorf("%s %q gives the secret", doing, test.path)
 				}
 			}
@@ -119,7 +86,7 @@ func TestPathsAreConfined(t *testing.T) {
 			want("write", test.write, s.run(toolapi.ToolWrite, toolapi.WriteArgs{Path: test.path, Content: "new"}))
 		})
 	}
-	if content, err := os.ReadFile(outside); err != nil || string(content) != secret {
+	if content, err := os.ReadFile(outside); err != nil || string(content) != traps.Secret {
 		t.Errorf("the file outside is %q: %v", content, err)
 	}
 	if _, err := os.Lstat(filepath.Dir(s.workspace) + "/newfile"); !errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +96,7 @@ func TestPathsAreConfined(t *testing.T) {
 
 func TestAppendIsConfined(t *testing.T) {
 	s := newSandbox(t)
-	outside := withTraps(t, s.workspace)
+	outside := traps.Fill(t, s.workspace)
 	for path, code := range map[string]string{
 		"abs": toolapi.CodeOutsideWorkspace, "rel": toolapi.CodeOutsideWorkspace, "newout": toolapi.CodeOutsideWorkspace,
 		"pipe": toolapi.CodeInvalidArguments, "topipe": toolapi.CodeInvalidArguments, "socket": toolapi.CodeInvalidArguments,
@@ -140,7 +107,7 @@ func TestAppendIsConfined(t *testing.T) {
 			t.Errorf("append to %s: %+v, want %q", path, r, code)
 		}
 	}
-	if content, err := os.ReadFile(outside); err != nil || string(content) != secret {
+	if content, err := os.ReadFile(outside); err != nil || string(content) != traps.Secret {
 		t.Errorf("the file outside is %q: %v", content, err)
 	}
 }
@@ -150,7 +117,7 @@ func TestAppendIsConfined(t *testing.T) {
 func (s *sandbox) swapLinks() (outside string, stop func()) {
 	s.t.Helper()
 	outside = filepath.Dir(s.workspace) + "/outside"
-	if err := errors.Join(os.Mkdir(outside, 0o755), os.WriteFile(outside+"/file", []byte(secret), 0o644)); err != nil {
+	if err := errors.Join(os.Mkdir(outside, 0o755), os.WriteFile(outside+"/file", []byte(traps.Secret), 0o644)); err != nil {
 		s.t.Fatal(err)
 	}
 	swapped, stopped := make(chan struct{}), make(chan struct{})
@@ -179,13 +146,13 @@ func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
 	s := newSandbox(t)
 	s.write("real/file", "inside")
 	outside, stop := s.swapLinks()
-	w := s.server.workspace
+	w := s.opened
 	for i := range 3000 {
 		if file, _, err := w.OpenFile("d/file", os.O_RDONLY); err == nil {
-			content := make([]byte, len(secret))
+			content := make([]byte, len(traps.Secret))
 			n, _ := file.Read(content)
 			_ = file.Close()
-			if string(content[:n]) == secret {
+			if string(content[:n]) == traps.Secret {
 				t.Fatal("the secret was read")
 			}
 		}
@@ -198,7 +165,7 @@ func TestSwappedLinkDoesNotLeadOut(t *testing.T) {
 		}
 	}
 	stop()
-	if content, err := os.ReadFile(outside + "/file"); err != nil || string(content) != secret {
+	if content, err := os.ReadFile(outside + "/file"); err != nil || string(content) != traps.Secret {
 		t.Errorf("the file outside is %q: %v", content, err)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
@@ -241,7 +208,7 @@ func FuzzPathIsConfined(f *testing.F) {
 // whether a test sees that is a matter of luck.
 func TestWorkspaceGoesThroughItsRoot(t *testing.T) {
 	allowed := []string{"OpenRoot", "SameFile"}
-	for _, file := range []string{"workspace/workspace.go", "workspace/parts.go", "workspace/textfile.go", "files.go", "fileparts.go", "patchwrite.go", "tool_edit.go", "tool_glob.go", "tool_list.go", "tool_patch.go", "tool_read.go", "tool_write.go"} {
+	for _, file := range []string{"../workspace/workspace.go", "../workspace/parts.go", "../workspace/textfile.go", "../files.go", "../fileparts.go", "patchwrite.go", "edit.go", "glob.go", "list.go", "patch.go", "read.go", "write.go"} {
 		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package files
 
 import (
 	"bufio"
@@ -36,9 +36,6 @@ const (
 
 // errBinary is what scanLines gives for a file that is not text.
 var errBinary = errors.New("not text")
-
-// fileTools are the tools that read and change files of the workspace.
-type fileTools struct{ *workspace.Workspace }
 
 // readTool returns lines of a text file with their numbers.
 func (w fileTools) readTool(ctx context.Context, j tool.Job) toolapi.Result {

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package files
 
 import (
 	"crypto/rand"

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package files
 
 import (
 	"io/fs"
@@ -15,13 +15,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
-// files are the contents of a workspace by their paths; what is no file has what it is.
-type files map[string]string
+// contents are the contents of a workspace by their paths; what is no file has what it is.
+type contents map[string]string
 
 // tree reads everything below dir, but for the server's own folder.
-func tree(t testing.TB, dir string) files {
+func tree(t testing.TB, dir string) contents {
 	t.Helper()
-	found := files{}
+	found := contents{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		local, _ := filepath.Rel(dir, path)
 		switch {
@@ -53,7 +53,7 @@ func tree(t testing.TB, dir string) files {
 }
 
 // with is a copy with some files other than they are; those that are "-" are not there.
-func (f files) with(changes files) files {
+func (f contents) with(changes contents) contents {
 	all := maps.Clone(f)
 	for name, content := range changes {
 		if content == "-" {
@@ -65,7 +65,7 @@ func (f files) with(changes files) files {
 	return all
 }
 
-func (s *sandbox) writeAll(all files) {
+func (s *sandbox) writeAll(all contents) {
 	s.t.Helper()
 	for name, content := range all {
 		if !strings.HasSuffix(name, "/") {

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package files
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
+	"motorcortex.dev/motorcortex/test/traps"
 )
 
 // FuzzPatch: whatever the patch, nothing outside of the workspace changes, and a patch that is refused as a whole changes
@@ -43,7 +44,7 @@ func FuzzPatch(f *testing.F) {
 	}
 	w, outside := openTrapped(f)
 	base := filepath.Dir(outside)
-	fresh := files{"f": "one\ntwo\nthree\n", "crlf": "a\r\nb\r\n", "dir/file": "inside\n"}
+	fresh := contents{"f": "one\ntwo\nthree\n", "crlf": "a\r\nb\r\n", "dir/file": "inside\n"}
 	f.Fuzz(func(t *testing.T, patch string) {
 		for name, content := range fresh {
 			if err := w.Replace(name, strings.NewReader(content)); err != nil {
@@ -61,7 +62,7 @@ func FuzzPatch(f *testing.F) {
 		if !r.OK && (r.ErrorCode == "" || r.ErrorCode == toolapi.CodeInternal || !inPart && !maps.Equal(before, after)) {
 			t.Fatalf("%q: %+v\n%q\n%q", patch, r, before, after)
 		}
-		for _, all := range []files{before, after} {
+		for _, all := range []contents{before, after} {
 			maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "workspace/") })
 		}
 		if !maps.Equal(before, after) {
@@ -96,14 +97,14 @@ func TestSwappedLinkDoesNotLeadChangesOut(t *testing.T) {
 	s := newSandbox(t)
 	s.write("real/file", "inside\n")
 	outside, stop := s.swapLinks()
-	w := s.server.workspace
+	w := s.opened
 	do := func(run func(context.Context, tool.Job) toolapi.Result, args any) {
 		t.Helper()
 		encoded, err := json.Marshal(args)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := run(t.Context(), tool.Job{Args: encoded, Limit: toolapi.MaxOutputBytes}); strings.Contains(r.Output, secret) || r.ErrorCode == toolapi.CodeInternal {
+		if r := run(t.Context(), tool.Job{Args: encoded, Limit: toolapi.MaxOutputBytes}); strings.Contains(r.Output, traps.Secret) || r.ErrorCode == toolapi.CodeInternal {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -116,7 +117,7 @@ func TestSwappedLinkDoesNotLeadChangesOut(t *testing.T) {
 		do(fileTools{w}.globTool, toolapi.GlobArgs{Pattern: "d/*"})
 	}
 	stop()
-	if got := tree(t, outside); len(got) != 1 || got["file"] != secret {
+	if got := tree(t, outside); len(got) != 1 || got["file"] != traps.Secret {
 		t.Errorf("outside there is %q", got)
 	}
 }

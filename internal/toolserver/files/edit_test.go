@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package files
 
 import (
 	"os"
@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/textlines"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
+	"motorcortex.dev/motorcortex/test/traps"
 )
 
 const goSource = `package main
@@ -163,7 +164,7 @@ func TestEditKeepsPermissions(t *testing.T) {
 // What cannot be changed: the same paths for edit and patch.
 func TestChangesAreConfined(t *testing.T) {
 	s := newSandbox(t)
-	outside := withTraps(t, s.workspace)
+	outside := traps.Fill(t, s.workspace)
 	for path, code := range map[string]string{
 		"../secret": toolapi.CodeOutsideWorkspace, outside: toolapi.CodeOutsideWorkspace, "abs": toolapi.CodeOutsideWorkspace,
 		"rel": toolapi.CodeOutsideWorkspace, "up/secret": toolapi.CodeOutsideWorkspace, "rootlink/etc/passwd": toolapi.CodeOutsideWorkspace,
@@ -190,7 +191,7 @@ func TestChangesAreConfined(t *testing.T) {
 	if r.ErrorCode != toolapi.CodeInvalidArguments || !strings.Contains(r.Output, "link is a symbolic link to dir/file") {
 		t.Errorf("%+v", r)
 	}
-	if content, err := os.ReadFile(outside); err != nil || string(content) != secret {
+	if content, err := os.ReadFile(outside); err != nil || string(content) != traps.Secret {
 		t.Errorf("the file outside is %q: %v", content, err)
 	}
 }

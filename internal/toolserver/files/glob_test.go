@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package files
 
 import (
 	"context"
@@ -18,11 +18,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/plaintext"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
+	"motorcortex.dev/motorcortex/test/traps"
 )
 
 func TestGlob(t *testing.T) {
 	s := newSandbox(t)
-	withTraps(t, s.workspace)
+	traps.Fill(t, s.workspace)
 	began := time.Unix(1_700_000_000, 0)
 	// The later a file comes, the later it was changed.
 	for i, name := range []string{
@@ -132,7 +133,7 @@ func TestGlobIsBounded(t *testing.T) {
 	if r := s.run(toolapi.ToolGlob, toolapi.GlobArgs{Pattern: "huge/x*"}); !strings.HasPrefix(r.Output, "[nothing matches]\n[not everything was looked at") {
 		t.Errorf("%+v", r)
 	}
-	g, err := fileTools{s.server.workspace}.newGlobber(toolapi.GlobArgs{Pattern: "**"})
+	g, err := fileTools{s.opened}.newGlobber(toolapi.GlobArgs{Pattern: "**"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestGlobIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := (fileTools{s.server.workspace}).globTool(ended, tool.Job{Args: args, Limit: 1000}); r.ErrorCode != toolapi.CodeCancelled {
+	if r := (fileTools{s.opened}).globTool(ended, tool.Job{Args: args, Limit: 1000}); r.ErrorCode != toolapi.CodeCancelled {
 		t.Errorf("%+v", r)
 	}
 }
