@@ -38,7 +38,7 @@ const (
 
 func (s *Server) hello(*request.Request) (any, error) {
 	return toolapi.Hello{
-		PodUID: s.podUID, Epoch: s.ledger.Highest(), Used: s.ledger.Busy() || s.mcp.ran(), Egress: s.egress.IsSet(), MCP: s.mcp.isSet(),
+		PodUID: s.podUID, Epoch: s.ledger.Highest(), Used: s.ledger.Busy() || s.mcp.Ran(), Egress: s.egress.IsSet(), MCP: s.mcp.IsSet(),
 		APIVersion: toolapi.APIVersion, Features: toolapi.Features(), Tools: s.toolNames(), Environment: s.environment(),
 	}, nil
 }
@@ -152,7 +152,7 @@ func (s *Server) thaw(epoch int64) bool {
 		return false
 	}
 	s.processes.Thaw()
-	s.mcp.thaw()
+	s.mcp.Thaw()
 	return true
 }
 

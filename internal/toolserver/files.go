@@ -166,7 +166,7 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 			"a call has started, and %s is not in the workspace with these bytes any more; nothing was changed", workspace.Display(local)))
 	case s.ledger.Highest() != r.Epoch:
 		err = ledger.ErrStale
-	case !s.mcp.ran():
+	case !s.mcp.Ran():
 		err = s.first.again(s.workspace)
 	}
 	if err != nil {

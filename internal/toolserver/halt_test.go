@@ -13,6 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
 const tableHeader = "  sl  local_address rem_address   st\n"
@@ -90,7 +91,7 @@ func TestHaltEndsTheProgramsOfMCPServers(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	await(t, "what the server started", func() bool { return len(marked(t, word)) > 0 })
-	if before := marked(t, mcpMark); len(before) == 0 {
+	if before := marked(t, mcpserver.Mark); len(before) == 0 {
 		t.Fatal("the server's program is not found")
 	}
 	answer := make(chan toolapi.Result, 1)
@@ -99,7 +100,7 @@ func TestHaltEndsTheProgramsOfMCPServers(t *testing.T) {
 		if resp, err := s.client(1).Halt(testContext(t)); err != nil || resp.All != 0 {
 			t.Fatalf("%s: %+v %v", when, resp, err)
 		}
-		if left := append(marked(t, word), marked(t, mcpMark)...); len(left) > 0 {
+		if left := append(marked(t, word), marked(t, mcpserver.Mark)...); len(left) > 0 {
 			t.Fatalf("%s: %v still run", when, left)
 		}
 	}
@@ -108,7 +109,7 @@ func TestHaltEndsTheProgramsOfMCPServers(t *testing.T) {
 	if r := s.mcp("echo", "again"); r.Output != "again\n" {
 		t.Fatalf("after the halt: %+v, %+v", r, s.setMCP(server))
 	}
-	client, call := s.client(1), newCallOf(t, "", "mcp__srv__run", echoArgs{Text: "touch begun; exec -a " + word + " sleep 1000"})
+	client, call := s.client(1), newCallOf(t, "", "mcp__srv__run", mcpserver.EchoArgs{Text: "touch begun; exec -a " + word + " sleep 1000"})
 	go func() {
 		r, _ := client.Call(testContext(t), call)
 		answer <- r

@@ -24,6 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/program"
+	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
 const podUID = "11111111-2222-3333-4444-555555555555"
@@ -36,8 +37,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == program.ScanStagedVerb {
 		os.Exit(program.ScanStaged(context.Background(), os.Stderr))
 	}
-	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], mcpProgram) {
-		serveMCP(os.Args[2])
+	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], mcpserver.Program) {
+		mcpserver.Serve(os.Args[2])
 		os.Exit(0)
 	}
 	for _, name := range []string{"bash", "python3", "node"} {

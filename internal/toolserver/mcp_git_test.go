@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
+	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
 // What the program of an MCP server commits is looked through as what bash commits.
@@ -29,13 +30,13 @@ func TestMCPProgramCommits(t *testing.T) {
 		}
 	}
 	refused("at first")
-	before := marked(t, mcpMark)
+	before := marked(t, mcpserver.Mark)
 	// The program was started before the files went, and no call of bash puts them back.
 	if r := s.mcp("run", "rm -rf "+filepath.Join(s.temp, workspace.OwnDir)); r.Output != "[<nil>]\n" {
 		t.Fatalf("%+v", r)
 	}
 	refused("when the hooks were removed")
-	if after := marked(t, mcpMark); len(before) == 0 || strings.Join(before, "") != strings.Join(after, "") {
+	if after := marked(t, mcpserver.Mark); len(before) == 0 || strings.Join(before, "") != strings.Join(after, "") {
 		t.Errorf("the program was started again: %q, then %q", before, after)
 	}
 	if got := s.commits(); strings.Contains(got, "leak") {

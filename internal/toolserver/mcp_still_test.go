@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
-// endPrograms ends all programs, those of MCP servers too.
+// EndPrograms ends all programs, those of MCP servers too.
 func (s *sandbox) endPrograms(reason string) {
 	s.t.Helper()
 	if _, err := s.client(1).EndPrograms(testContext(s.t), reason); err != nil {
@@ -36,16 +37,16 @@ func TestProgramsOfMCPServersAreEnded(t *testing.T) {
 				t.Fatalf("%+v", r)
 			}
 			await(t, "what the server started", func() bool { return len(marked(t, word)) > 0 })
-			if _, err := s.client(1).EndBackground(testContext(t), reason); err != nil || len(marked(t, mcpMark)) == 0 {
+			if _, err := s.client(1).EndBackground(testContext(t), reason); err != nil || len(marked(t, mcpserver.Mark)) == 0 {
 				t.Fatalf("the end of the background ends an MCP server, too: %v", err)
 			}
 			for range 2 { // It can be repeated.
 				s.endPrograms(reason)
-				if left := append(marked(t, word), marked(t, mcpMark)...); len(left) > 0 {
+				if left := append(marked(t, word), marked(t, mcpserver.Mark)...); len(left) > 0 {
 					t.Fatalf("%v still run", left)
 				}
 			}
-			if got := s.setMCP(server)[0]; got.Error != "" || len(got.Tools) != len(friendlyTools) {
+			if got := s.setMCP(server)[0]; got.Error != "" || len(got.Tools) != len(mcpserver.Tools) {
 				t.Fatalf("%+v", got)
 			}
 			for _, want := range []string{"again\n" + told, "again\n"} {
@@ -67,7 +68,7 @@ func TestProgramsOfMCPServersAreEnded(t *testing.T) {
 func TestProgramOfAnMCPServerEndsAfterItsCall(t *testing.T) {
 	s := newSandbox(t)
 	s.friendly()
-	client, call := s.client(1), newCallOf(t, "", "mcp__srv__run", echoArgs{Text: "touch begun; " + untilGo + "echo whole"})
+	client, call := s.client(1), newCallOf(t, "", "mcp__srv__run", mcpserver.EchoArgs{Text: "touch begun; " + untilGo + "echo whole"})
 	answer := make(chan toolapi.Result, 1)
 	go func() {
 		r, _ := client.Call(testContext(t), call)
@@ -75,36 +76,17 @@ func TestProgramOfAnMCPServerEndsAfterItsCall(t *testing.T) {
 	}()
 	s.awaitBegun()
 	s.endPrograms(toolapi.StoppedSuspended)
-	if len(marked(t, mcpMark)) == 0 {
+	if len(marked(t, mcpserver.Mark)) == 0 {
 		t.Error("the program was ended in the middle of a call")
 	}
 	s.write("go", "")
 	if r := <-answer; !r.OK || r.Output != "whole\n[<nil>]\n" {
 		t.Errorf("%+v", r)
 	}
-	if left := marked(t, mcpMark); len(left) > 0 {
+	if left := marked(t, mcpserver.Mark); len(left) > 0 {
 		t.Errorf("%v still run", left)
 	}
 	if r := s.mcp("echo", "again"); !r.OK || !strings.HasPrefix(r.Output, "again\n[the program of the MCP server srv was ended when") {
 		t.Errorf("%+v", r)
-	}
-}
-
-// No program begins while they are held, but for one in whose call it was begun.
-func TestNoProgramOfAnMCPServerBeginsWhileTheyAreHeld(t *testing.T) {
-	s := newSandbox(t)
-	s.friendly()
-	s.endPrograms(toolapi.StoppedSuspended)
-	srv := s.server.mcp.find("srv")
-	if state := srv.state(testContext(t)); !strings.Contains(state.Error, errMCPHeld.Error()) || len(marked(t, mcpMark)) > 0 {
-		t.Errorf("%+v", state)
-	}
-	s.server.mcp.enter(srv)
-	if state := srv.state(testContext(t)); state.Error != "" || len(marked(t, mcpMark)) == 0 {
-		t.Errorf("in a call: %+v", state)
-	}
-	s.server.mcp.leave(testContext(t), srv)
-	if left := marked(t, mcpMark); len(left) > 0 {
-		t.Errorf("%v still run after the call", left)
 	}
 }

@@ -6,17 +6,17 @@ package toolserver
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+	"motorcortex.dev/motorcortex/test/mcpserver"
 )
-
-var friendlyTools = []string{"echo", "variable", "folder", "run", "key", "fail", "die", "wait", "grow", "media", "resource"}
 
 // setMCP says which servers there are, and gives what they offer.
 func (s *sandbox) setMCP(servers ...toolapi.MCPServer) []toolapi.MCPServerState {
@@ -31,8 +31,8 @@ func (s *sandbox) setMCP(servers ...toolapi.MCPServer) []toolapi.MCPServerState 
 // friendly starts the server that follows the protocol.
 func (s *sandbox) friendly() toolapi.MCPServer {
 	s.t.Helper()
-	server := toolapi.MCPServer{Name: "srv", Command: mcpCommand(s.t, "friendly"), Tools: friendlyTools}
-	if got := s.setMCP(server); got[0].Error != "" || got[0].Omitted != "" || len(got[0].Tools) != len(friendlyTools) {
+	server := toolapi.MCPServer{Name: "srv", Command: mcpserver.Command(s.t, "friendly"), Tools: mcpserver.Tools}
+	if got := s.setMCP(server); got[0].Error != "" || got[0].Omitted != "" || len(got[0].Tools) != len(mcpserver.Tools) {
 		s.t.Fatalf("%+v", got)
 	}
 	return server
@@ -40,7 +40,7 @@ func (s *sandbox) friendly() toolapi.MCPServer {
 
 func (s *sandbox) mcp(tool, text string) toolapi.Result {
 	s.t.Helper()
-	return s.run("mcp__srv__"+tool, echoArgs{Text: text})
+	return s.run("mcp__srv__"+tool, mcpserver.EchoArgs{Text: text})
 }
 
 func TestMCPTools(t *testing.T) {
@@ -49,7 +49,7 @@ func TestMCPTools(t *testing.T) {
 	if err != nil || hello.Used || hello.MCP {
 		t.Fatalf("%+v %v", hello, err)
 	}
-	server := toolapi.MCPServer{Name: "srv", Command: mcpCommand(t, "friendly"), Tools: []string{"fail", "echo", "missing"}}
+	server := toolapi.MCPServer{Name: "srv", Command: mcpserver.Command(t, "friendly"), Tools: []string{"fail", "echo", "missing"}}
 	got := s.setMCP(server)[0]
 	if got.Name != "srv" || got.Error != "" || got.Omitted != "missing: the server has no such tool" || len(got.Tools) != 2 {
 		t.Fatalf("%+v", got)
@@ -72,7 +72,7 @@ func TestMCPTools(t *testing.T) {
 		"mcp__srv__missing": {ErrorCode: toolapi.CodeMCPError, Output: `The MCP server srv answered with error -32602: unknown tool "missing"`},
 		"mcp__other__echo":  {ErrorCode: toolapi.CodeToolNotGranted, Provenance: toolapi.ProvenanceInternal, Output: `No tool "echo" of an MCP server "other" may be called here.`},
 	} {
-		r := s.run(name, echoArgs{Text: "<hi> \x1b[2J"})
+		r := s.run(name, mcpserver.EchoArgs{Text: "<hi> \x1b[2J"})
 		if r.OK != want.OK || r.ErrorCode != want.ErrorCode || strings.TrimSpace(r.Output) != want.Output || r.Provenance != cmp.Or(want.Provenance, toolapi.ProvenanceWeb) {
 			t.Errorf("%s: %+v", name, r)
 		}
@@ -80,7 +80,7 @@ func TestMCPTools(t *testing.T) {
 	if r := s.run("mcp__srv__echo", []string{"x"}); r.ErrorCode != toolapi.CodeInvalidArguments {
 		t.Errorf("%+v", r)
 	}
-	if r := s.run("mcp__srv__", echoArgs{}); r.ErrorCode != toolapi.CodeUnknownTool {
+	if r := s.run("mcp__srv__", mcpserver.EchoArgs{}); r.ErrorCode != toolapi.CodeUnknownTool {
 		t.Errorf("%+v", r)
 	}
 	// What such a server writes may be in any file.
@@ -107,12 +107,12 @@ func TestMCPProgramIsLikeThoseOfTools(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Calls in between do not end it, and a change of what programs have begins it again.
-	before := marked(t, mcpMark)
+	before := marked(t, mcpserver.Mark)
 	if r := s.bash("true"); !r.OK {
 		t.Fatalf("%+v", r)
 	}
 	s.setMCP(server)
-	if after := marked(t, mcpMark); !slices.Equal(before, after) || len(after) == 0 {
+	if after := marked(t, mcpserver.Mark); !slices.Equal(before, after) || len(after) == 0 {
 		t.Errorf("%q, then %q", before, after)
 	}
 	s.setEgress(toolapi.EgressRequest{Environment: map[string]string{"API_KEY": "another"}})
@@ -120,102 +120,11 @@ func TestMCPProgramIsLikeThoseOfTools(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.setMCP()
-	if left := marked(t, mcpMark); len(left) > 0 {
+	if left := marked(t, mcpserver.Mark); len(left) > 0 {
 		t.Errorf("%q", left)
 	}
 	if r := s.mcp("echo", "x"); r.ErrorCode != toolapi.CodeToolNotGranted {
 		t.Errorf("%+v", r)
-	}
-}
-
-func TestMCPContent(t *testing.T) {
-	s := newSandbox(t)
-	s.friendly()
-	const media = "[image, \"image/png\", 7 bytes, not shown]\n" + `[audio, "audio/\x1bwav\n", 5 bytes, not shown]` + "\n" +
-		`[link to the resource "file:///x\ny" "x"]` + "\n" + `[resource "a:b", "x/y", 3 bytes, not shown]` + "\n" +
-		"{\n  \"of\": [\n    1,\n    2\n  ],\n  \"sum\": 3\n}\n"
-	if r := s.mcp("media", ""); !r.OK || r.Output != media {
-		t.Errorf("%+v", r)
-	}
-	if r := s.mcp("resource", ""); !r.OK || r.Output != "[resource \"a:b\"]\ninside\nafter\n" {
-		t.Errorf("%+v", r)
-	}
-	call := newCallOf(t, "keyed", "mcp__srv__key", echoArgs{})
-	call.IdempotencyKey = "user:1"
-	if r := s.runCall(call); r.Output != "user:1\n" {
-		t.Errorf("%+v", r)
-	}
-	long := strings.Repeat("0123456789", 5000)
-	r := s.mcp("echo", long)
-	if !r.OK || len(r.Output) > toolapi.MaxOutputBytes || s.content(r.OutputFile) != long+"\n" {
-		t.Errorf("%d bytes, all in %q", len(r.Output), r.OutputFile)
-	}
-}
-
-func TestMCPServerDies(t *testing.T) {
-	s := newSandbox(t)
-	s.friendly()
-	r := s.mcp("die", "")
-	if r.ErrorCode != toolapi.CodeMCPError || !strings.Contains(r.Output, outcomeOpen) {
-		t.Errorf("%+v", r)
-	}
-	if r := s.mcp("echo", "again"); r.Output != "again\n" {
-		t.Errorf("it is not started again: %+v", r)
-	}
-}
-
-func TestMCPToolsChange(t *testing.T) {
-	s := newSandbox(t)
-	server := s.friendly()
-	if r := s.mcp("grow", ""); !r.OK {
-		t.Fatalf("%+v", r)
-	}
-	await(t, "the change", func() bool { return s.mcp("echo", "x").ErrorCode == toolapi.CodeMCPChanged })
-	if r := s.mcp("variable", "HOME"); r.ErrorCode != toolapi.CodeMCPChanged {
-		t.Errorf("%+v", r)
-	}
-	got := s.setMCP(server)[0]
-	if i := slices.IndexFunc(got.Tools, func(t toolapi.MCPTool) bool { return t.Name == "echo" }); !strings.HasPrefix(got.Tools[i].Description, "Another") {
-		t.Errorf("%+v", got)
-	}
-	// Whoever asked knows, and it is for them to judge.
-	if r := s.mcp("echo", "x"); !r.OK {
-		t.Errorf("%+v", r)
-	}
-	// One that is started again and describes other tools than the manager knows of.
-	s.mcp("die", "")
-	if r := s.mcp("echo", "x"); r.ErrorCode != toolapi.CodeMCPChanged {
-		t.Errorf("%+v", r)
-	}
-}
-
-func TestMCPCancelAndTimeout(t *testing.T) {
-	s := newSandbox(t)
-	s.friendly()
-	c := s.client(1)
-	done := make(chan toolapi.Result, 1)
-	go func() {
-		r, _ := c.Call(context.Background(), toolapi.Call{ID: "waits", Tool: "mcp__srv__wait", Arguments: json.RawMessage(`{"text":""}`)})
-		done <- r
-	}()
-	await(t, "the call", func() bool {
-		state, err := c.State(testContext(t), "waits")
-		return err == nil && state.Phase == toolapi.CallRunning
-	})
-	if _, err := c.Cancel(testContext(t), "waits"); err != nil {
-		t.Fatal(err)
-	}
-	if r := <-done; r.ErrorCode != toolapi.CodeCancelled {
-		t.Errorf("%+v", r)
-	}
-	s.server.mcp.callTimeout = 200 * time.Millisecond
-	if r := s.mcp("wait", ""); r.ErrorCode != toolapi.CodeTimeout || !strings.Contains(r.Output, outcomeOpen) {
-		t.Errorf("%+v", r)
-	}
-	s.server.mcp.callTimeout = mcpCallTimeout
-	await(t, "the server to hear of it", func() bool { return strings.Contains(s.content(".motor/output/mcp-srv.txt"), "the call was cancelled") })
-	if r := s.mcp("echo", "x"); !r.OK {
-		t.Errorf("the server is of no use any more: %+v", r)
 	}
 }
 
@@ -250,14 +159,14 @@ func TestMCPRequestsThatAreRefused(t *testing.T) {
 		"too many":       {Servers: make([]toolapi.MCPServer, toolapi.MaxMCPServers+1), TimeoutMs: 1},
 		"twice":          {Servers: []toolapi.MCPServer{good, good}, TimeoutMs: 1},
 		"name":           with(func(s *toolapi.MCPServer) { s.Name = "a__b" }),
-		"long name":      with(func(s *toolapi.MCPServer) { s.Name = strings.Repeat("a", maxMCPServerName+1) }),
+		"long name":      with(func(s *toolapi.MCPServer) { s.Name = strings.Repeat("a", 25) }),
 		"no tools":       with(func(s *toolapi.MCPServer) { s.Tools = nil }),
 		"odd tool":       with(func(s *toolapi.MCPServer) { s.Tools = []string{"a/b"} }),
 		"nothing":        with(func(s *toolapi.MCPServer) { s.Command = nil }),
 		"both":           with(func(s *toolapi.MCPServer) { s.URL = "https://example.org/" }),
 		"NUL":            with(func(s *toolapi.MCPServer) { s.Command = []string{"a\x00b"} }),
 		"empty program":  with(func(s *toolapi.MCPServer) { s.Command = []string{""} }),
-		"many arguments": with(func(s *toolapi.MCPServer) { s.Command = make([]string, maxMCPArguments+1) }),
+		"many arguments": with(func(s *toolapi.MCPServer) { s.Command = make([]string, 33) }),
 		"authorization":  with(func(s *toolapi.MCPServer) { s.Authorization = "Bearer x" }),
 		"http":           with(func(s *toolapi.MCPServer) { s.Command, s.URL = nil, "http://example.org/" }),
 		"user":           with(func(s *toolapi.MCPServer) { s.Command, s.URL = nil, "https://u:p@example.org/" }),
@@ -279,7 +188,29 @@ func TestMCPRequestsThatAreRefused(t *testing.T) {
 	if status, e := s.raw("PUT", toolapi.PathMCP, "0", []byte(`{"servers":[],"timeoutMs":1}`)); status != 409 || e.Code != toolapi.ErrStaleEpoch {
 		t.Errorf("%d %+v", status, e)
 	}
-	if s.server.mcp.isSet() || s.server.mcp.ran() || s.server.taint.Marked() {
+	if s.server.mcp.IsSet() || s.server.mcp.Ran() || s.server.taint.Marked() {
 		t.Error("a refused request took effect")
+	}
+}
+
+// A loop that took the run over is not kept waiting by the one before it.
+func TestMCPNewerClaim(t *testing.T) {
+	s := newSandbox(t)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.client(1).MCP(testContext(t), toolapi.MCPRequest{Servers: []toolapi.MCPServer{mcpserver.Hostile(t, "silent")}, TimeoutMs: 60_000})
+		ended <- err
+	}()
+	await(t, "the server to start", func() bool { return len(marked(t, mcpserver.Mark)) > 0 })
+	began := time.Now()
+	resp, err := s.client(2).MCP(testContext(t), toolapi.MCPRequest{Servers: []toolapi.MCPServer{mcpserver.Hostile(t, "fine")}, TimeoutMs: 60_000})
+	if err != nil || resp.Servers[0].Error != "" {
+		t.Errorf("%+v %v", resp, err)
+	}
+	if err := <-ended; !errors.Is(err, toolclient.ErrStaleEpoch) {
+		t.Errorf("the former one got %v", err)
+	}
+	if took := time.Since(began); took > 40*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }

@@ -41,7 +41,7 @@ func (s *Server) endBackground(r *request.Request) (any, error) {
 	ended := make(chan error, 1)
 	go func() {
 		if req.MCP {
-			ended <- s.mcp.endPrograms(ctx, req.Reason)
+			ended <- s.mcp.EndPrograms(ctx, req.Reason)
 			return
 		}
 		ended <- nil

@@ -9,13 +9,14 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/internal/toolserver/mcp"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 )
 
 // putMCP says which servers there are from now on, and what they offer.
 func (s *Server) putMCP(r *request.Request) (any, error) {
-	content, err := r.Content(maxMCPBytes)
+	content, err := r.Content(mcp.MaxRequestBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +24,7 @@ func (s *Server) putMCP(r *request.Request) (any, error) {
 	if err := tool.DecodeStrictly(content, &req); err != nil {
 		return nil, request.Unreadable("the list of MCP servers", err)
 	}
-	if err := checkMCP(req); err != nil {
+	if err := mcp.Check(req); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -36,7 +37,7 @@ func (s *Server) putMCP(r *request.Request) (any, error) {
 		case <-ctx.Done():
 		}
 	}()
-	resp, err := s.mcp.set(ctx, req, func() error {
+	resp, err := s.mcp.Set(ctx, req, func() error {
 		if !s.thaw(r.Epoch) {
 			return ledger.ErrStale
 		}
@@ -55,6 +56,6 @@ func (s *Server) mcpTool(full string) (tool.Tool, bool) {
 		return tool.Tool{}, false
 	}
 	return tool.Tool{Alone: true, Limit: toolapi.MaxOutputBytes, Run: func(ctx context.Context, j tool.Job) toolapi.Result {
-		return s.mcp.call(ctx, j, server, name)
+		return s.mcp.Call(ctx, j, server, name)
 	}}, true
 }

@@ -44,6 +44,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/files"
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
+	"motorcortex.dev/motorcortex/internal/toolserver/mcp"
 	"motorcortex.dev/motorcortex/internal/toolserver/program"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
@@ -132,7 +133,7 @@ type Server struct {
 	artifacts *artifacts
 	first     *firstCommit
 	given     *changes.Baseline
-	mcp       *mcpServers
+	mcp       *mcp.Servers
 	tls       *tls.Config
 	tools     map[string]tool.Tool
 	fault     func(FaultPoint, string)
@@ -232,7 +233,7 @@ func New(cfg Config) (*Server, error) {
 			return e
 		}),
 	}
-	s.mcp = newMCPServers(cfg.Logger, procs, s.taint)
+	s.mcp = mcp.New(cfg.Logger, procs, s.taint)
 	s.tools = s.allTools(&installer{programs: procs, keyring: cfg.AptKeyring})
 	s.base, s.stop = context.WithCancelCause(context.Background())
 	return s, nil
@@ -349,7 +350,7 @@ func (s *Server) waitForCalls(limit time.Duration) {
 func (s *Server) Close() error {
 	s.stopCalls()
 	s.running.Wait()
-	s.mcp.close()
+	s.mcp.Close()
 	s.processes.Close()
 	return errors.Join(s.ledger.Close(), s.egress.Close(), s.workspace.Close())
 }

@@ -31,7 +31,7 @@ func (s *Server) makeRepository(r *request.Request) (any, error) {
 	if s.ledger.Highest() != r.Epoch {
 		return nil, ledger.ErrStale
 	}
-	if s.ledger.Used() || s.mcp.ran() {
+	if s.ledger.Used() || s.mcp.Ran() {
 		// What is in the workspace by now is not only what was given.
 		return toolapi.Repository{Made: s.first.state == firstCommitDone}, nil
 	}

@@ -20,6 +20,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver/program"
+	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
 func (s *sandbox) skills() toolapi.Skills {
@@ -249,7 +250,7 @@ func TestNothingRunsOnceSkillsAreListed(t *testing.T) {
 	if left := marked(t, mark); len(left) > 0 {
 		t.Errorf("there still runs %q", left)
 	}
-	if left := marked(t, mcpMark); len(left) > 0 {
+	if left := marked(t, mcpserver.Mark); len(left) > 0 {
 		t.Errorf("there still runs %q", left)
 	}
 	content := s.content("SKILL.md")

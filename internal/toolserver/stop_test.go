@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/test/mcpserver"
 )
 
 // inTheMiddle are calls that begin, say so with the file "begun", and do not end by themselves: one of each tool that is at work for long.
@@ -48,7 +49,7 @@ var inTheMiddle = map[string]func(*testing.T) (*sandbox, toolapi.Call){
 	"mcp__srv__run": func(t *testing.T) (*sandbox, toolapi.Call) {
 		s := newSandbox(t)
 		s.friendly()
-		return s, newCallOf(t, "mcp", "mcp__srv__run", echoArgs{Text: "touch begun; exec sleep 1000"})
+		return s, newCallOf(t, "mcp", "mcp__srv__run", mcpserver.EchoArgs{Text: "touch begun; exec sleep 1000"})
 	},
 }
 

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package mcp
 
 import (
 	"context"
@@ -20,22 +20,22 @@ import (
 )
 
 const (
-	// maxMCPMessage is the longest message that is read, and maxMCPTraffic maxTraffic if nobody sets another.
-	maxMCPMessage = 4 << 20
-	maxMCPTraffic = 32 << 20
-	// mcpReplyTimeout bounds the answer to what a server asks.
-	mcpReplyTimeout = 5 * time.Second
-	// mcpVersion is the newest version of the protocol that is spoken. Later ones have no sessions.
-	mcpVersion = "2025-11-25"
+	// maxMessage is the longest message that is read, and presetTraffic maxTraffic if nobody sets another.
+	maxMessage    = 4 << 20
+	presetTraffic = 32 << 20
+	// replyTimeout bounds the answer to what a server asks.
+	replyTimeout = 5 * time.Second
+	// protocolVersion is the newest version of the protocol that is spoken. Later ones have no sessions.
+	protocolVersion = "2025-11-25"
 )
 
 var (
-	errMCPTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMCPMessage>>20)
-	errMCPFlood   = errors.New("it sent more than is read from one request to the next")
+	errTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
+	errFlood   = errors.New("it sent more than is read from one request to the next")
 )
 
-// mcpSession is a connection to a server.
-type mcpSession struct {
+// session is a connection to a server.
+type session struct {
 	client *mcp.ClientSession
 	// toolsChanged says that the server has told so since its tools were asked for.
 	toolsChanged *atomic.Bool
@@ -48,8 +48,8 @@ type mcpSession struct {
 	gone chan struct{}
 }
 
-// mcpTransport is how a server is reached, before the session begins.
-type mcpTransport struct {
+// transport is how a server is reached, before the session begins.
+type transport struct {
 	mcp.Transport
 	abort   func()
 	current func() bool
@@ -59,7 +59,7 @@ type mcpTransport struct {
 }
 
 // begin starts a server, or connects to it.
-func (m *mcpServers) begin(ctx context.Context, words toolapi.MCPServer) (*mcpSession, error) {
+func (m *Servers) begin(ctx context.Context, words toolapi.MCPServer) (*session, error) {
 	open := m.openProgram
 	if words.URL != "" {
 		open = m.openURL
@@ -76,28 +76,28 @@ func (m *mcpServers) begin(ctx context.Context, words toolapi.MCPServer) (*mcpSe
 	})
 	// A program that does not read holds up whoever writes to it, whatever the context says.
 	stop := context.AfterFunc(ctx, t.abort)
-	session, err := client.Connect(ctx, guardedTransport{t.Transport, changed}, &mcp.ClientSessionOptions{ProtocolVersion: mcpVersion})
+	connected, err := client.Connect(ctx, guardedTransport{t.Transport, changed}, &mcp.ClientSessionOptions{ProtocolVersion: protocolVersion})
 	if !stop() && err == nil {
-		_ = session.Close()
+		_ = connected.Close()
 		err = ctx.Err()
 	}
 	if err != nil {
 		t.abort()
 		return nil, fmt.Errorf("begin the session: %w", err)
 	}
-	t.begun(session.InitializeResult().ProtocolVersion)
-	s := &mcpSession{
-		client: session, toolsChanged: changed, traffic: t.traffic, abort: t.abort, current: t.current, gone: make(chan struct{}),
+	t.begun(connected.InitializeResult().ProtocolVersion)
+	s := &session{
+		client: connected, toolsChanged: changed, traffic: t.traffic, abort: t.abort, current: t.current, gone: make(chan struct{}),
 	}
 	go func() {
-		_ = session.Wait()
+		_ = connected.Wait()
 		close(s.gone)
 	}()
 	return s, nil
 }
 
 // usable reports whether there is a session that has not ended.
-func (s *mcpSession) usable() bool {
+func (s *session) usable() bool {
 	if s == nil {
 		return false
 	}
@@ -110,8 +110,8 @@ func (s *mcpSession) usable() bool {
 }
 
 // end ends the session, in order if that does not take long.
-func (s *mcpSession) end() {
-	timer := time.AfterFunc(mcpEndTimeout, s.abort)
+func (s *session) end() {
+	timer := time.AfterFunc(endTimeout, s.abort)
 	defer timer.Stop()
 	_ = s.client.Close()
 	s.abort()
@@ -143,12 +143,12 @@ type measured struct {
 func (r *measured) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	if r.traffic.left.Add(-int64(n)) < 0 {
-		return 0, errMCPFlood
+		return 0, errFlood
 	}
 	if r.message >= 0 {
 		if r.message -= int64(n); r.message < 0 {
 			r.message = 0
-			return 0, errMCPTooLong
+			return 0, errTooLong
 		}
 	}
 	return n, err
@@ -175,13 +175,13 @@ type guardedConnection struct {
 	changed *atomic.Bool
 }
 
-var errMCPPanic = errors.New("a message could not be understood")
+var errPanic = errors.New("a message could not be understood")
 
 // Read gives the next answer.
 func (c *guardedConnection) Read(ctx context.Context) (msg jsonrpc.Message, err error) {
 	defer func() {
 		if recover() != nil {
-			msg, err = nil, errMCPPanic // Nobody else could recover it: the library reads in a goroutine of its own.
+			msg, err = nil, errPanic // Nobody else could recover it: the library reads in a goroutine of its own.
 		}
 	}()
 	for {
@@ -208,7 +208,7 @@ func (c *guardedConnection) reply(ctx context.Context, req *jsonrpc.Request) err
 	if req.Method != "ping" {
 		resp = &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "not offered"}}
 	}
-	ctx, cancel := context.WithTimeout(ctx, mcpReplyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
 	if err := c.Write(ctx, resp); err != nil {
 		return fmt.Errorf("answer the server: %w", err)

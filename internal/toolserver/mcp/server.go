@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package mcp
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
-// mcpServer is one MCP server: what the manager says of it, what it was told of its tools, and the session with it, if there
+// server is one MCP server: what the manager says of it, what it was told of its tools, and the session with it, if there
 // is one. A session that has ended is begun again when it is needed next.
-type mcpServer struct {
-	all   *mcpServers
+type server struct {
+	all   *Servers
 	words toolapi.MCPServer
 
 	// busy is held by the one that begins a session or asks for tools.
 	busy    chan struct{}
-	session *mcpSession
+	session *session
 	// told is the digest of the tools as the manager knows them, "" while it knows of none.
 	told string
 	// problem is why there are none.
@@ -40,23 +40,23 @@ type mcpServer struct {
 }
 
 var (
-	errMCPEnded   = errors.New("the server was ended")
-	errMCPChanged = errors.New("the server describes its tools otherwise than before")
+	errEnded   = errors.New("the server was ended")
+	errChanged = errors.New("the server describes its tools otherwise than before")
 )
 
-// mcpUnusable says that the manager knows of no tools of a server, and why.
-type mcpUnusable struct{ problem string }
+// unusable says that the manager knows of no tools of a server, and why.
+type unusable struct{ problem string }
 
-func (u *mcpUnusable) Error() string { return u.problem }
+func (u *unusable) Error() string { return u.problem }
 
 // says whether the words are those of this server.
-func (s *mcpServer) says(words toolapi.MCPServer) bool {
+func (s *server) says(words toolapi.MCPServer) bool {
 	return s.words.URL == words.URL && slices.Equal(s.words.Command, words.Command) && slices.Equal(s.words.Tools, words.Tools) &&
 		s.words.Authorization == words.Authorization
 }
 
 // lock waits for its turn at the server.
-func (s *mcpServer) lock(ctx context.Context) error {
+func (s *server) lock(ctx context.Context) error {
 	select {
 	case s.busy <- struct{}{}:
 		return nil
@@ -65,10 +65,10 @@ func (s *mcpServer) lock(ctx context.Context) error {
 	}
 }
 
-func (s *mcpServer) unlock() { <-s.busy }
+func (s *server) unlock() { <-s.busy }
 
 // state asks the server for its tools, which are from then on those that the manager knows of.
-func (s *mcpServer) state(ctx context.Context) (state toolapi.MCPServerState) {
+func (s *server) state(ctx context.Context) (state toolapi.MCPServerState) {
 	state.Name = s.words.Name
 	defer func() {
 		if p := recover(); p != nil {
@@ -102,16 +102,16 @@ func (s *mcpServer) state(ctx context.Context) (state toolapi.MCPServerState) {
 
 // ready gives a session in which the server still offers what the manager knows of. What it costs is one look, unless the
 // session has to be begun again or the server said that its tools have changed.
-func (s *mcpServer) ready(ctx context.Context) (*mcpSession, error) {
+func (s *server) ready(ctx context.Context) (*session, error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer s.unlock()
 	switch {
 	case s.told == "":
-		return nil, &mcpUnusable{s.problem}
+		return nil, &unusable{s.problem}
 	case s.changed:
-		return nil, errMCPChanged
+		return nil, errChanged
 	case s.session.usable() && !s.session.toolsChanged.Swap(false):
 		return s.session, nil
 	}
@@ -122,18 +122,18 @@ func (s *mcpServer) ready(ctx context.Context) (*mcpSession, error) {
 	}
 	if list.digest() != s.told {
 		s.changed = true
-		return nil, errMCPChanged
+		return nil, errChanged
 	}
 	return s.session, nil
 }
 
 // list asks for the tools, in a new session if there is none that can be used.
-func (s *mcpServer) list(ctx context.Context) (*mcpList, error) {
+func (s *server) list(ctx context.Context) (*offer, error) {
 	if s.ended {
-		return nil, errMCPEnded
+		return nil, errEnded
 	}
 	if s.all.heldFor(s) != "" {
-		return nil, errMCPHeld
+		return nil, errHeld
 	}
 	if !s.session.usable() {
 		s.drop()
@@ -148,7 +148,7 @@ func (s *mcpServer) list(ctx context.Context) (*mcpList, error) {
 }
 
 // drop ends the session.
-func (s *mcpServer) drop() {
+func (s *server) drop() {
 	if s.session != nil {
 		s.session.end()
 		s.session = nil
@@ -156,7 +156,7 @@ func (s *mcpServer) drop() {
 }
 
 // forget ends the session, if it still is the server's.
-func (s *mcpServer) forget(session *mcpSession) {
+func (s *server) forget(session *session) {
 	s.busy <- struct{}{}
 	defer s.unlock()
 	if s.session == session {
@@ -165,7 +165,7 @@ func (s *mcpServer) forget(session *mcpSession) {
 }
 
 // end ends the server for good.
-func (s *mcpServer) end() {
+func (s *server) end() {
 	s.busy <- struct{}{}
 	defer s.unlock()
 	s.ended = true
@@ -173,7 +173,7 @@ func (s *mcpServer) end() {
 }
 
 // reason says why a server cannot be used.
-func (s *mcpServer) reason(ctx context.Context, err error) string {
+func (s *server) reason(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(err, wayout.ErrNone):
 		return "the sandbox has no way out, so nothing at a url can be reached"

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package mcp
 
 import (
 	"bytes"
@@ -21,22 +21,22 @@ import (
 )
 
 const (
-	// maxMCPPages and maxMCPListed bound how long a server may go on naming tools.
-	maxMCPPages  = 32
-	maxMCPListed = 1024
-	// maxMCPDepth is how deep a schema may be nested.
-	maxMCPDepth = 32
+	// maxPages and maxListed bound how long a server may go on naming tools.
+	maxPages  = 32
+	maxListed = 1024
+	// maxDepth is how deep a schema may be nested.
+	maxDepth = 32
 )
 
-// mcpList is what a server offers of what it is allowed to.
-type mcpList struct {
+// offer is what a server offers of what it is allowed to.
+type offer struct {
 	// tools are in the order of their names.
 	tools []toolapi.MCPTool
 	// omitted says of each allowed tool that is not among them why.
 	omitted []string
 }
 
-func (l *mcpList) digest() string {
+func (l *offer) digest() string {
 	b, err := json.Marshal(l.tools)
 	if err != nil {
 		return "" // The schemas are JSON that this program wrote.
@@ -46,19 +46,19 @@ func (l *mcpList) digest() string {
 }
 
 // list asks for the tools.
-func (s *mcpSession) list(ctx context.Context, words toolapi.MCPServer) (*mcpList, error) {
+func (s *session) list(ctx context.Context, words toolapi.MCPServer) (*offer, error) {
 	s.traffic.refill()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // Whatever goes on of an answer after its end.
 	found := map[string]*mcp.Tool{}
 	cursor, listed := "", 0
-	for range maxMCPPages {
+	for range maxPages {
 		page, err := s.client.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
 		if err != nil {
 			return nil, fmt.Errorf("ask for its tools: %w", err)
 		}
-		if listed += len(page.Tools); listed > maxMCPListed {
-			return nil, fmt.Errorf("it names more than %d tools", maxMCPListed)
+		if listed += len(page.Tools); listed > maxListed {
+			return nil, fmt.Errorf("it names more than %d tools", maxListed)
 		}
 		for _, t := range page.Tools {
 			if found[t.Name] == nil {
@@ -69,12 +69,12 @@ func (s *mcpSession) list(ctx context.Context, words toolapi.MCPServer) (*mcpLis
 			return choose(words, found), nil
 		}
 	}
-	return nil, fmt.Errorf("its list of tools has more than %d pages", maxMCPPages)
+	return nil, fmt.Errorf("its list of tools has more than %d pages", maxPages)
 }
 
 // choose takes the allowed tools of those that a server names.
-func choose(words toolapi.MCPServer, found map[string]*mcp.Tool) *mcpList {
-	list := &mcpList{}
+func choose(words toolapi.MCPServer, found map[string]*mcp.Tool) *offer {
+	list := &offer{}
 	for _, name := range slices.Sorted(slices.Values(words.Tools)) {
 		t, err := describeTool(words.Name, name, found[name])
 		if err != nil {
@@ -117,8 +117,8 @@ func cleanSchema(schema any) (json.RawMessage, error) {
 		return nil, errors.New("it is no object")
 	case object["type"] != "object":
 		return nil, errors.New(`its type is not "object"`)
-	case deeperThan(schema, maxMCPDepth):
-		return nil, fmt.Errorf("it is nested deeper than %d", maxMCPDepth)
+	case deeperThan(schema, maxDepth):
+		return nil, fmt.Errorf("it is nested deeper than %d", maxDepth)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

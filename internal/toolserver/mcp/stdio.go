@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package mcp
 
 import (
 	"errors"
@@ -23,20 +23,20 @@ import (
 )
 
 const (
-	// mcpWriteTimeout is writeTimeout if nobody sets another.
-	mcpWriteTimeout = 5 * time.Second
-	// maxMCPStderr is the most that is kept of what a program writes to standard error.
-	maxMCPStderr = 1 << 20
+	// presetWriteTimeout is writeTimeout if nobody sets another.
+	presetWriteTimeout = 5 * time.Second
+	// maxStderr is the most that is kept of what a program writes to standard error.
+	maxStderr = 1 << 20
 )
 
 // openProgram starts the program of a server.
-func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error) {
+func (m *Servers) openProgram(words toolapi.MCPServer) (*transport, error) {
 	more, err := m.egress.Variables()
 	if err != nil {
 		m.log.Error("the certificates for an MCP server cannot be written", "server", words.Name, "error", err)
 	}
 	env := slices.Concat(m.processes.ServerVariables(words.Name), more)
-	pipes, err := newMCPPipes()
+	pipes, err := newStreams()
 	if err != nil {
 		return nil, fmt.Errorf("start it: %w", err)
 	}
@@ -53,12 +53,12 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 	go m.keepErrors(words.Name, pipes.errors)
 	way := strings.Join(more, "\x00")
 	flow := newTraffic(m.maxTraffic)
-	return &mcpTransport{
+	return &transport{
 		Transport: &mcp.IOTransport{
 			// The decoder measures messages by itself.
 			Reader:        &measured{ReadCloser: pipes.from, traffic: flow, message: -1},
 			Writer:        &impatientWriter{pipes.to, m.writeTimeout},
-			MaxLineLength: maxMCPMessage,
+			MaxLineLength: maxMessage,
 		},
 		traffic: flow,
 		begun:   func(string) {},
@@ -75,14 +75,14 @@ func (m *mcpServers) openProgram(words toolapi.MCPServer) (*mcpTransport, error)
 	}, nil
 }
 
-// mcpPipes are the standard streams of a program.
-type mcpPipes struct {
+// streams are the standard streams of a program.
+type streams struct {
 	// stdin, stdout and stderr are the program's ends, to, from and errors the others.
 	stdin, stdout, stderr, to, from, errors *os.File
 }
 
-func newMCPPipes() (*mcpPipes, error) {
-	p := &mcpPipes{}
+func newStreams() (*streams, error) {
+	p := &streams{}
 	var errs [3]error
 	p.stdin, p.to, errs[0] = os.Pipe()
 	p.from, p.stdout, errs[1] = os.Pipe()
@@ -95,8 +95,8 @@ func newMCPPipes() (*mcpPipes, error) {
 	return p, nil
 }
 
-func (p *mcpPipes) closeTheirs() { closeAll(p.stdin, p.stdout, p.stderr) }
-func (p *mcpPipes) closeOurs()   { closeAll(p.to, p.from, p.errors) }
+func (p *streams) closeTheirs() { closeAll(p.stdin, p.stdout, p.stderr) }
+func (p *streams) closeOurs()   { closeAll(p.to, p.from, p.errors) }
 
 func closeAll(files ...*os.File) {
 	for _, f := range files {
@@ -124,7 +124,7 @@ func (w *impatientWriter) Write(p []byte) (int, error) {
 
 // keepErrors keeps what a program writes to standard error, for the model and people to read. All of it is taken in: a
 // program would stop where nobody reads.
-func (m *mcpServers) keepErrors(name string, from *os.File) {
+func (m *Servers) keepErrors(name string, from *os.File) {
 	defer from.Close()
 	file := &errorFile{all: m, path: toolapi.OutputDir + "/mcp-" + name + ".txt"}
 	defer file.close()
@@ -133,9 +133,9 @@ func (m *mcpServers) keepErrors(name string, from *os.File) {
 	_ = text.Close()
 }
 
-// errorFile is a file that is made with the first text, and ends at maxMCPStderr.
+// errorFile is a file that is made with the first text, and ends at maxStderr.
 type errorFile struct {
-	all    *mcpServers
+	all    *Servers
 	path   string
 	file   *output.File
 	size   int
@@ -144,13 +144,13 @@ type errorFile struct {
 
 // Write takes in all of p and never fails.
 func (f *errorFile) Write(p []byte) (int, error) {
-	if len(p) == 0 || f.size >= maxMCPStderr || !f.open() {
+	if len(p) == 0 || f.size >= maxStderr || !f.open() {
 		return len(p), nil
 	}
-	kept := plaintext.First(string(p), maxMCPStderr-f.size)
+	kept := plaintext.First(string(p), maxStderr-f.size)
 	f.size += len(kept)
 	if len(kept) < len(p) {
-		f.size = maxMCPStderr
+		f.size = maxStderr
 		kept += "\n… the rest was not kept …\n"
 	}
 	_, err := io.WriteString(f.file, kept)

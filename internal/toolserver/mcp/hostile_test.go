@@ -2,13 +2,12 @@
 
 //go:build linux
 
-package toolserver
+package mcp
 
 import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -22,17 +21,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
-	"motorcortex.dev/motorcortex/internal/toolclient"
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
+	"motorcortex.dev/motorcortex/test/mcpserver"
 )
-
-func hostileMCP(t *testing.T, behaviour string, tools ...string) toolapi.MCPServer {
-	t.Helper()
-	if tools == nil {
-		tools = []string{"call"}
-	}
-	return toolapi.MCPServer{Name: "srv", Command: mcpCommand(t, behaviour), Tools: tools}
-}
 
 // A server that cannot be used says so within its time, and takes no other with it.
 func TestMCPServersThatCannotBeUsed(t *testing.T) {
@@ -49,14 +40,9 @@ func TestMCPServersThatCannotBeUsed(t *testing.T) {
 		if behaviour == "silent" {
 			timeout = 6000 // The other one has to start in it, too.
 		}
-		other := hostileMCP(t, "fine")
+		other := mcpserver.Hostile(t, "fine")
 		other.Name = "other"
-		resp, err := s.client(1).MCP(testContext(t), toolapi.MCPRequest{
-			Servers: []toolapi.MCPServer{hostileMCP(t, behaviour), other}, TimeoutMs: timeout,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := s.ask(toolapi.MCPRequest{Servers: []toolapi.MCPServer{mcpserver.Hostile(t, behaviour), other}, TimeoutMs: timeout})
 		bad, good := resp.Servers[0], resp.Servers[1]
 		if !strings.Contains(bad.Error, want) || len(bad.Tools) > 0 || good.Error != "" || len(good.Tools) != 1 {
 			t.Errorf("%s: %+v", behaviour, resp)
@@ -80,14 +66,14 @@ func TestMCPServersThatCannotBeUsed(t *testing.T) {
 		}
 	}
 	s.setMCP()
-	await(t, "the end of all programs", func() bool { return len(marked(t, mcpMark)) == 0 })
+	await(t, "the end of all programs", func() bool { return len(marked(t, mcpserver.Mark)) == 0 })
 }
 
 // What a server says of its tools is bounded, and what no endpoint would take is left out with the reason.
 func TestMCPOddTools(t *testing.T) {
 	s := newSandbox(t)
 	const long = "has_a_name_that_is_as_long_as_can_be_but_no_longer_than_that"
-	got := s.setMCP(hostileMCP(t, "odd", "call", "a.b", "none", "string", "list", "deep", "large", long))[0]
+	got := s.setMCP(mcpserver.Hostile(t, "odd", "call", "a.b", "none", "string", "list", "deep", "large", long))[0]
 	if got.Error != "" || len(got.Tools) != 1 {
 		t.Fatalf("%+v", got)
 	}
@@ -110,8 +96,8 @@ func TestMCPOddTools(t *testing.T) {
 // Whatever a server does during a call, there is an envelope, and the next call finds the tool server well.
 func TestMCPHostileCalls(t *testing.T) {
 	s := newSandbox(t)
-	s.server.mcp.callTimeout, s.server.mcp.writeTimeout = 30*time.Second, 300*time.Millisecond
-	s.server.mcp.maxTraffic = 5 << 20
+	s.servers.callTimeout, s.servers.writeTimeout = 30*time.Second, 300*time.Millisecond
+	s.servers.maxTraffic = 5 << 20
 	for behaviour, want := range map[string]string{
 		"endless":         "maximum line length",
 		"flood":           "it sent more than is read",
@@ -122,25 +108,26 @@ func TestMCPHostileCalls(t *testing.T) {
 		"deep result":     "",
 		"batch":           "empty batch",
 	} {
-		if got := s.setMCP(hostileMCP(t, behaviour)); len(got[0].Tools) != 1 {
+		if got := s.setMCP(mcpserver.Hostile(t, behaviour)); len(got[0].Tools) != 1 {
 			t.Fatalf("%s: %+v", behaviour, got)
 		}
 		r := s.run("mcp__srv__call", struct{}{})
-		if r.OK || r.ErrorCode != toolapi.CodeMCPError || !strings.Contains(r.Output, want) || len(r.Output) > 2000 || r.Provenance != toolapi.ProvenanceWeb {
+		if r.OK || r.ErrorCode != toolapi.CodeMCPError || !strings.Contains(r.Output, want) || len(r.Output) > 2000 {
 			t.Errorf("%s: %.2000v", behaviour, r)
 		}
-		if r := s.bash("echo well"); r.Output != "well\n" {
+		s.setMCP(mcpserver.Hostile(t, "fine"))
+		if r := s.run("mcp__srv__call", struct{}{}); r.Output != "fine\n" {
 			t.Errorf("after %s: %+v", behaviour, r)
 		}
 	}
-	s.server.mcp.callTimeout = 300 * time.Millisecond
-	s.setMCP(hostileMCP(t, "mute"))
+	s.servers.callTimeout = 300 * time.Millisecond
+	s.setMCP(mcpserver.Hostile(t, "mute"))
 	if r := s.run("mcp__srv__call", struct{}{}); r.ErrorCode != toolapi.CodeTimeout {
 		t.Errorf("%+v", r)
 	}
 	// It reads no more, and what it is sent does not fit into the pipe.
 	began := time.Now()
-	if r := s.run("mcp__srv__call", echoArgs{strings.Repeat("x", 90<<10)}); r.OK {
+	if r := s.run("mcp__srv__call", mcpserver.EchoArgs{Text: strings.Repeat("x", 90<<10)}); r.OK {
 		t.Errorf("%+v", r)
 	}
 	if took := time.Since(began); took > 40*time.Second {
@@ -151,7 +138,7 @@ func TestMCPHostileCalls(t *testing.T) {
 // None of what a server may ask of a client is there to be asked.
 func TestMCPNothingIsOffered(t *testing.T) {
 	s := newSandbox(t)
-	s.setMCP(hostileMCP(t, "asks"))
+	s.setMCP(mcpserver.Hostile(t, "asks"))
 	r := s.run("mcp__srv__call", struct{}{})
 	const refused = ` {"jsonrpc":"2.0","id":"q%d","error":{"code":-32601,"message":"not offered"}}` + "\n"
 	want := fmt.Sprintf("sampling/createMessage"+refused+"elicitation/create"+refused+"roots/list"+refused, 0, 1, 2) +
@@ -163,52 +150,26 @@ func TestMCPNothingIsOffered(t *testing.T) {
 
 func TestMCPStandardError(t *testing.T) {
 	s := newSandbox(t)
-	s.setMCP(hostileMCP(t, "errors"))
+	s.setMCP(mcpserver.Hostile(t, "errors"))
 	if r := s.run("mcp__srv__call", struct{}{}); r.Output != "fine\n" {
 		t.Errorf("%+v", r)
 	}
 	s.setMCP()
 	await(t, "the end of the file", func() bool { return strings.HasSuffix(s.content(".motor/output/mcp-srv.txt"), "not kept …\n") })
 	text := s.content(".motor/output/mcp-srv.txt")
-	if !strings.HasPrefix(text, "first\nnoise\n") || len(text) > maxMCPStderr+100 {
+	if !strings.HasPrefix(text, "first\nnoise\n") || len(text) > maxStderr+100 {
 		t.Errorf("%d bytes: %.100q", len(text), text)
-	}
-}
-
-// A loop that took the run over is not kept waiting by the one before it.
-func TestMCPNewerClaim(t *testing.T) {
-	s := newSandbox(t)
-	ended := make(chan error, 1)
-	go func() {
-		_, err := s.client(1).MCP(testContext(t), toolapi.MCPRequest{Servers: []toolapi.MCPServer{hostileMCP(t, "silent")}, TimeoutMs: 60_000})
-		ended <- err
-	}()
-	await(t, "the server to start", func() bool { return len(marked(t, mcpMark)) > 0 })
-	began := time.Now()
-	resp, err := s.client(2).MCP(testContext(t), toolapi.MCPRequest{Servers: []toolapi.MCPServer{hostileMCP(t, "fine")}, TimeoutMs: 60_000})
-	if err != nil || resp.Servers[0].Error != "" {
-		t.Errorf("%+v %v", resp, err)
-	}
-	if err := <-ended; !errors.Is(err, toolclient.ErrStaleEpoch) {
-		t.Errorf("the former one got %v", err)
-	}
-	if took := time.Since(began); took > 40*time.Second {
-		t.Errorf("it took %s", took)
 	}
 }
 
 // httpSandbox is a sandbox whose way out leads to the server as https://example.com.
 func httpSandbox(t *testing.T, to *httptest.Server) *sandbox {
 	t.Helper()
-	s := stoppedSandbox(t)
-	s.systemCAs = s.temp + "/none"
-	s.start()
+	s := newSandbox(t)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: to.Certificate().Raw})
-	if got := s.setEgress(toolapi.EgressRequest{
-		Proxy: connectProxy(t, "example.com", to), Token: testToken, CA: string(ca), TimeoutMs: 10_000,
-	}); !got.Ready {
-		t.Fatalf("%+v", got)
-	}
+	s.setEgress(toolapi.EgressRequest{
+		Proxy: mcpserver.Proxy(t, "example.com", to), Token: mcpserver.Token, CA: string(ca), TimeoutMs: 10_000,
+	})
 	return s
 }
 
@@ -219,7 +180,7 @@ func TestMCPOverHTTP(t *testing.T) {
 	forget := func() {
 		mu.Lock()
 		defer mu.Unlock()
-		sessions = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return friendlyServer() }, &mcp.StreamableHTTPOptions{DisableLocalhostProtection: true})
+		sessions = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return mcpserver.Friendly() }, &mcp.StreamableHTTPOptions{DisableLocalhostProtection: true})
 	}
 	forget()
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -234,15 +195,15 @@ func TestMCPOverHTTP(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	s := httpSandbox(t, srv)
-	server := toolapi.MCPServer{Name: "srv", URL: "https://example.com/mcp", Tools: friendlyTools, Authorization: "Bearer mch-handle"}
-	if got := s.setMCP(server)[0]; got.Error != "" || len(got.Tools) != len(friendlyTools) {
+	server := toolapi.MCPServer{Name: "srv", URL: "https://example.com/mcp", Tools: mcpserver.Tools, Authorization: "Bearer mch-handle"}
+	if got := s.setMCP(server)[0]; got.Error != "" || len(got.Tools) != len(mcpserver.Tools) {
 		t.Fatalf("%+v", got)
 	}
 	if r := s.mcp("echo", "hi"); r.Output != "hi\n" {
 		t.Errorf("%+v", r)
 	}
-	if hello, err := s.client(1).Hello(testContext(t)); err != nil || !hello.MCP {
-		t.Errorf("%+v %v", hello, err)
+	if !s.servers.IsSet() || s.servers.Ran() {
+		t.Errorf("there are servers: %t, a program was started: %t", s.servers.IsSet(), s.servers.Ran())
 	}
 	// The server has forgotten the session: it is begun again, and the call made once.
 	forget()
@@ -250,15 +211,16 @@ func TestMCPOverHTTP(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	mu.Lock()
-	if !versions[mcpVersion] {
+	if !versions[protocolVersion] {
 		t.Errorf("%v", versions)
 	}
 	mu.Unlock()
-	s.server.mcp.callTimeout = 300 * time.Millisecond
+	s.servers.callTimeout = 300 * time.Millisecond
 	if r := s.mcp("wait", ""); r.ErrorCode != toolapi.CodeTimeout {
 		t.Errorf("%+v", r)
 	}
-	s.server.mcp.callTimeout = mcpCallTimeout
+	s.servers.callTimeout = presetCallTimeout
+	await(t, "the server to hear of it", func() bool { return mcpserver.Cancelled.Load() == 1 })
 	other := server
 	other.URL = "https://other.example.com/mcp"
 	if got := s.setMCP(other)[0]; got.Error != "the egress proxy answered 403: Domain other.example.com is not allowed" {
@@ -273,7 +235,7 @@ func TestMCPOverHTTP(t *testing.T) {
 
 func TestMCPHostileOverHTTP(t *testing.T) {
 	for name, test := range map[string]struct {
-		answer mcpAnswer
+		answer mcpserver.Answer
 		want   string
 	}{
 		"huge": {func(w http.ResponseWriter, id json.RawMessage) {
@@ -317,10 +279,10 @@ func TestMCPHostileOverHTTP(t *testing.T) {
 		}, "did not answer within 2s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := httpSandbox(t, hostileHTTP(t, test.answer))
-			s.server.mcp.callTimeout = time.Minute
+			s := httpSandbox(t, mcpserver.HTTP(t, test.answer))
+			s.servers.callTimeout = time.Minute
 			if name == "mute" || name == "endless events" {
-				s.server.mcp.callTimeout = 2 * time.Second
+				s.servers.callTimeout = 2 * time.Second
 			}
 			server := toolapi.MCPServer{Name: "srv", URL: "https://example.com/mcp", Tools: []string{"call"}}
 			if got := s.setMCP(server)[0]; got.Error != "" || len(got.Tools) != 1 {
@@ -334,7 +296,7 @@ func TestMCPHostileOverHTTP(t *testing.T) {
 			if took := time.Since(began); took > 40*time.Second {
 				t.Errorf("it took %s", took)
 			}
-			if strings.Contains(r.Output, testToken) {
+			if strings.Contains(r.Output, mcpserver.Token) {
 				t.Errorf("the token is in %q", r.Output)
 			}
 		})
@@ -345,26 +307,26 @@ func TestMCPHostileOverHTTP(t *testing.T) {
 func TestMCPLeavesNothing(t *testing.T) {
 	s := newSandbox(t)
 	s.setMCP()
-	await(t, "the end of what there was before", func() bool { return len(marked(t, mcpMark)) == 0 && mcpGoroutines() == 0 })
+	await(t, "the end of what there was before", func() bool { return len(marked(t, mcpserver.Mark)) == 0 && goroutines() == 0 })
 	before := pipes(t)
 	for range 5 {
 		s.friendly()
 		s.mcp("die", "")
 		s.mcp("echo", "x")
-		s.setMCP(hostileMCP(t, "garbage"))
+		s.setMCP(mcpserver.Hostile(t, "garbage"))
 		s.setMCP()
 	}
-	await(t, "the end of all programs", func() bool { return len(marked(t, mcpMark)) == 0 })
-	await(t, "the end of all goroutines", func() bool { return mcpGoroutines() == 0 })
+	await(t, "the end of all programs", func() bool { return len(marked(t, mcpserver.Mark)) == 0 })
+	await(t, "the end of all goroutines", func() bool { return goroutines() == 0 })
 	await(t, "the end of all pipes", func() bool { return pipes(t) <= before })
 }
 
-// mcpGoroutines is how many goroutines of the tool server have to do with an MCP server.
-func mcpGoroutines() int {
+// goroutines is how many goroutines have to do with an MCP server.
+func goroutines() int {
 	buf := make([]byte, 4<<20)
 	n := 0
 	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		ours := strings.Contains(stack, "modelcontextprotocol") || strings.Contains(stack, "mcpServer")
+		ours := strings.Contains(stack, "modelcontextprotocol") || strings.Contains(stack, "toolserver/mcp.(*server)") || strings.Contains(stack, "toolserver/mcp.(*Servers)")
 		if ours && !strings.Contains(stack, "streamableServerConn") {
 			n++
 		}

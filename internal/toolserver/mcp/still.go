@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package mcp
 
 import (
 	"context"
@@ -20,15 +20,15 @@ import (
 //	      │                  ▲
 //	      └─ in a call ──────┘ when the call has its result
 
-// errMCPHeld says that no program of an MCP server is begun for the time being.
-var errMCPHeld = errors.New("programs of MCP servers were ended, and none is begun until the next call")
+// errHeld says that no program of an MCP server is begun for the time being.
+var errHeld = errors.New("programs of MCP servers were ended, and none is begun until the next call")
 
-// endPrograms ends the programs of all MCP servers, and lets none begin until thaw. That of a server in a call ends with the call. It
+// EndPrograms ends the programs of all MCP servers, and lets none begin until Thaw. That of a server in a call ends with the call. It
 // returns when the others have ended.
-func (m *mcpServers) endPrograms(ctx context.Context, reason string) error {
+func (m *Servers) EndPrograms(ctx context.Context, reason string) error {
 	m.mu.Lock()
 	m.held = reason
-	var programs []*mcpServer
+	var programs []*server
 	for _, srv := range m.all {
 		if srv.isProgram() {
 			programs = append(programs, srv)
@@ -44,15 +44,15 @@ func (m *mcpServers) endPrograms(ctx context.Context, reason string) error {
 	return errors.Join(errs...)
 }
 
-// thaw lets programs of MCP servers begin.
-func (m *mcpServers) thaw() {
+// Thaw lets programs of MCP servers begin.
+func (m *Servers) Thaw() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held = ""
 }
 
 // heldFor is why the program of a server must not run now, "" if it may. A call that was begun keeps it.
-func (m *mcpServers) heldFor(s *mcpServer) string {
+func (m *Servers) heldFor(s *server) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !s.isProgram() || s.calls > 0 {
@@ -62,14 +62,14 @@ func (m *mcpServers) heldFor(s *mcpServer) string {
 }
 
 // enter counts a call of the server until leave.
-func (m *mcpServers) enter(s *mcpServer) {
+func (m *Servers) enter(s *server) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.calls++
 }
 
 // leave ends the program if it was to end in the middle of the call.
-func (m *mcpServers) leave(ctx context.Context, s *mcpServer) {
+func (m *Servers) leave(ctx context.Context, s *server) {
 	m.mu.Lock()
 	s.calls--
 	held := m.held != ""
@@ -80,10 +80,10 @@ func (m *mcpServers) leave(ctx context.Context, s *mcpServer) {
 }
 
 // isProgram reports whether the server is a program of the sandbox.
-func (s *mcpServer) isProgram() bool { return s.words.URL == "" }
+func (s *server) isProgram() bool { return s.words.URL == "" }
 
 // rest ends the program of the server, unless it may run by now.
-func (s *mcpServer) rest(ctx context.Context) error {
+func (s *server) rest(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return fmt.Errorf("the MCP server %s does not end: %w", s.words.Name, err)
 	}
@@ -108,7 +108,7 @@ func stoppedWhen(reason string) string {
 }
 
 // takeNote gives what the model is to be told with the next result of the server, once.
-func (s *mcpServer) takeNote(ctx context.Context) string {
+func (s *server) takeNote(ctx context.Context) string {
 	if s.lock(ctx) != nil {
 		return ""
 	}

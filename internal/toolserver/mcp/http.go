@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package mcp
 
 import (
 	"context"
@@ -17,21 +17,21 @@ import (
 )
 
 // openURL makes the way to a server at a URL. Nothing is sent yet.
-func (m *mcpServers) openURL(words toolapi.MCPServer) (*mcpTransport, error) {
+func (m *Servers) openURL(words toolapi.MCPServer) (*transport, error) {
 	way := m.wayWords()
 	client, err := m.egress.Client()
 	if err != nil {
 		return nil, err
 	}
 	life, end := context.WithCancel(context.Background())
-	trip := &mcpRoundTripper{next: client.Transport, life: life, authorization: words.Authorization, traffic: newTraffic(m.maxTraffic)}
+	trip := &roundTripper{next: client.Transport, life: life, authorization: words.Authorization, traffic: newTraffic(m.maxTraffic)}
 	client.Transport = trip
-	return &mcpTransport{
+	return &transport{
 		Transport: &mcp.StreamableClientTransport{
 			Endpoint:     words.URL,
 			HTTPClient:   client,
 			MaxRetries:   -1,
-			MaxEventSize: maxMCPMessage,
+			MaxEventSize: maxMessage,
 			// A change of the tools is told on the stream of any answer too, and looked for when a loop starts.
 			DisableStandaloneSSE: true,
 		},
@@ -46,13 +46,13 @@ func (m *mcpServers) openURL(words toolapi.MCPServer) (*mcpTransport, error) {
 }
 
 // wayWords is the way out in words that can be compared.
-func (m *mcpServers) wayWords() string {
+func (m *Servers) wayWords() string {
 	way := m.egress.Current()
 	return way.Proxy + " " + way.Token + " " + way.CA
 }
 
-// mcpRoundTripper makes the requests of one session.
-type mcpRoundTripper struct {
+// roundTripper makes the requests of one session.
+type roundTripper struct {
 	next http.RoundTripper
 	// life is that of the session.
 	life          context.Context //nolint:containedctx // requests end with the session, whatever their own contexts say
@@ -63,7 +63,7 @@ type mcpRoundTripper struct {
 }
 
 // RoundTrip makes one request, whose answer is measured.
-func (t *mcpRoundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	stop := context.AfterFunc(t.life, cancel) //nolint:contextcheck // the session's end is one more reason to end the request
 	r = r.Clone(ctx)
@@ -80,28 +80,28 @@ func (t *mcpRoundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	message := int64(maxMCPMessage)
+	message := int64(maxMessage)
 	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" {
 		message = -1 // Each event is measured by itself.
 	}
-	resp.Body = &mcpBody{ReadCloser: resp.Body, end: func() { stop(); cancel() }}
+	resp.Body = &body{ReadCloser: resp.Body, end: func() { stop(); cancel() }}
 	resp.Body = &measured{ReadCloser: resp.Body, traffic: t.traffic, message: message}
 	return resp, nil
 }
 
 // CloseIdleConnections closes what no request uses.
-func (t *mcpRoundTripper) CloseIdleConnections() {
+func (t *roundTripper) CloseIdleConnections() {
 	(&http.Client{Transport: t.next}).CloseIdleConnections()
 }
 
-// mcpBody frees what a request holds when its answer was read.
-type mcpBody struct {
+// body frees what a request holds when its answer was read.
+type body struct {
 	io.ReadCloser
 	end func()
 }
 
 // Close closes the body.
-func (b *mcpBody) Close() error {
+func (b *body) Close() error {
 	err := b.ReadCloser.Close()
 	b.end()
 	return err

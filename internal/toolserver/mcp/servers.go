@@ -2,7 +2,9 @@
 
 //go:build linux
 
-package toolserver
+// Package mcp has the MCP servers of a sandbox: programs in it, and servers at a URL that are reached by the way out. It begins and ends
+// them, asks for their tools and calls these, and believes nothing that they say.
+package mcp
 
 import (
 	"context"
@@ -25,18 +27,18 @@ import (
 )
 
 const (
-	// maxMCPBytes holds the largest MCPRequest.
-	maxMCPBytes = 1 << 20
-	// maxMCPArguments and maxMCPArgument bound a command.
-	maxMCPArguments = 32
-	maxMCPArgument  = 1 << 10
-	// mcpEndTimeout is what a server's connection has to end in order.
-	mcpEndTimeout = 300 * time.Millisecond
+	// MaxRequestBytes holds the largest MCPRequest.
+	MaxRequestBytes = 1 << 20
+	// maxArguments and maxArgument bound a command.
+	maxArguments = 32
+	maxArgument  = 1 << 10
+	// endTimeout is what a server's connection has to end in order.
+	endTimeout = 300 * time.Millisecond
 )
 
-// mcpServers are the MCP servers of the sandbox. Nothing of theirs is believed: a server that is reached over the network
+// Servers are the MCP servers of the sandbox. Nothing of theirs is believed: a server that is reached over the network
 // belongs to a stranger, and one that is a program runs beside whatever a model had written.
-type mcpServers struct {
+type Servers struct {
 	log       *slog.Logger
 	workspace *workspace.Workspace
 	processes *program.Runner
@@ -47,7 +49,7 @@ type mcpServers struct {
 	// setting is held by the one request at a time that says which servers there are.
 	setting chan struct{}
 	mu      sync.Mutex
-	all     map[string]*mcpServer
+	all     map[string]*server
 	// held is why no program may begin now, "" if one may.
 	held string
 	// started says that a server's program was started.
@@ -58,16 +60,17 @@ type mcpServers struct {
 	maxTraffic int64
 }
 
-func newMCPServers(log *slog.Logger, p *program.Runner, t *wayout.Taint) *mcpServers {
-	return &mcpServers{
+// New has no servers yet. The mark is set with the first one: what a server writes may be in any file.
+func New(log *slog.Logger, p *program.Runner, t *wayout.Taint) *Servers {
+	return &Servers{
 		log: log, workspace: p.Workspace, processes: p, egress: p.Egress, taint: t,
-		setting: make(chan struct{}, 1), all: map[string]*mcpServer{}, callTimeout: mcpCallTimeout, writeTimeout: mcpWriteTimeout, maxTraffic: maxMCPTraffic,
+		setting: make(chan struct{}, 1), all: map[string]*server{}, callTimeout: presetCallTimeout, writeTimeout: presetWriteTimeout, maxTraffic: presetTraffic,
 	}
 }
 
-// set ends the servers that are not named any more, starts those that are new, and asks all for their tools. valid is asked
+// Set ends the servers that are not named any more, starts those that are new, and asks all for their tools. valid is asked
 // at the last moment.
-func (m *mcpServers) set(ctx context.Context, req toolapi.MCPRequest, valid func() error) (resp toolapi.MCPResponse, err error) {
+func (m *Servers) Set(ctx context.Context, req toolapi.MCPRequest, valid func() error) (resp toolapi.MCPResponse, err error) {
 	select {
 	case m.setting <- struct{}{}:
 		defer func() { <-m.setting }()
@@ -100,15 +103,15 @@ func (m *mcpServers) set(ctx context.Context, req toolapi.MCPRequest, valid func
 }
 
 // exchange makes the named servers those that there are, and gives them in their order, and those that there are no more.
-func (m *mcpServers) exchange(named []toolapi.MCPServer) (wanted, ended []*mcpServer) {
+func (m *Servers) exchange(named []toolapi.MCPServer) (wanted, ended []*server) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := m.all
-	m.all = make(map[string]*mcpServer, len(named))
+	m.all = make(map[string]*server, len(named))
 	for _, words := range named {
 		srv := before[words.Name]
 		if srv == nil || !srv.says(words) {
-			srv = &mcpServer{all: m, words: words, busy: make(chan struct{}, 1)}
+			srv = &server{all: m, words: words, busy: make(chan struct{}, 1)}
 		} else {
 			delete(before, words.Name)
 		}
@@ -121,34 +124,34 @@ func (m *mcpServers) exchange(named []toolapi.MCPServer) (wanted, ended []*mcpSe
 	return wanted, ended
 }
 
-func (m *mcpServers) find(name string) *mcpServer {
+func (m *Servers) find(name string) *server {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.all[name]
 }
 
-// isSet reports whether there are servers.
-func (m *mcpServers) isSet() bool {
+// IsSet reports whether there are servers.
+func (m *Servers) IsSet() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.all) > 0
 }
 
-// ran reports whether a program of a server was ever started.
-func (m *mcpServers) ran() bool {
+// Ran reports whether a program of a server was ever started.
+func (m *Servers) Ran() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.started
 }
 
-func (m *mcpServers) noteStart() {
+func (m *Servers) noteStart() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.started = true
 }
 
-// close ends all servers. No request and no call runs any more.
-func (m *mcpServers) close() {
+// Close ends all servers. No request and no call runs any more.
+func (m *Servers) Close() {
 	_, ended := m.exchange(nil)
 	var group sync.WaitGroup
 	for _, srv := range ended {
@@ -159,16 +162,16 @@ func (m *mcpServers) close() {
 
 var (
 	// The API has the same patterns.
-	mcpServerName = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
-	mcpToolName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	serverName = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
+	toolName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 	// modelToolName is what model endpoints take as the name of a tool.
 	modelToolName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 )
 
-const maxMCPServerName = 24
+const maxServerName = 24
 
-// checkMCP says what is wrong with a request. No error repeats what Authorization has.
-func checkMCP(req toolapi.MCPRequest) error {
+// Check returns an error that says what is wrong with a request, nil if nothing is. No error repeats what Authorization has.
+func Check(req toolapi.MCPRequest) error {
 	if len(req.Servers) > toolapi.MaxMCPServers {
 		return request.Bad("there may be %d MCP servers", toolapi.MaxMCPServers)
 	}
@@ -177,25 +180,25 @@ func checkMCP(req toolapi.MCPRequest) error {
 	}
 	names := map[string]bool{}
 	for _, srv := range req.Servers {
-		if len(srv.Name) > maxMCPServerName || !mcpServerName.MatchString(srv.Name) || names[srv.Name] {
+		if len(srv.Name) > maxServerName || !serverName.MatchString(srv.Name) || names[srv.Name] {
 			return request.Bad("the name %q of an MCP server is malformed or is there twice", plaintext.Bound(srv.Name, 64))
 		}
 		names[srv.Name] = true
-		if err := checkMCPServer(srv); err != nil {
+		if err := checkServer(srv); err != nil {
 			return request.Bad("MCP server %s: %v", srv.Name, err)
 		}
 	}
 	return nil
 }
 
-func checkMCPServer(srv toolapi.MCPServer) error {
+func checkServer(srv toolapi.MCPServer) error {
 	if (srv.URL == "") == (len(srv.Command) == 0) {
 		return errors.New("it has either a url or a command")
 	}
 	if len(srv.Tools) == 0 || len(srv.Tools) > toolapi.MaxMCPTools {
 		return fmt.Errorf("it may have 1 to %d tools", toolapi.MaxMCPTools)
 	}
-	if slices.ContainsFunc(srv.Tools, func(tool string) bool { return !mcpToolName.MatchString(tool) }) {
+	if slices.ContainsFunc(srv.Tools, func(tool string) bool { return !toolName.MatchString(tool) }) {
 		return errors.New("the name of a tool is malformed")
 	}
 	if srv.URL == "" {
@@ -216,9 +219,9 @@ func checkCommand(srv toolapi.MCPServer) error {
 	if srv.Authorization != "" {
 		return errors.New("authorization goes with a url only")
 	}
-	wrong := func(arg string) bool { return len(arg) > maxMCPArgument || strings.ContainsRune(arg, 0) }
-	if len(srv.Command) > maxMCPArguments || srv.Command[0] == "" || slices.ContainsFunc(srv.Command, wrong) {
-		return fmt.Errorf("a command has a program and its arguments, at most %d of %d bytes, without NUL", maxMCPArguments, maxMCPArgument)
+	wrong := func(arg string) bool { return len(arg) > maxArgument || strings.ContainsRune(arg, 0) }
+	if len(srv.Command) > maxArguments || srv.Command[0] == "" || slices.ContainsFunc(srv.Command, wrong) {
+		return fmt.Errorf("a command has a program and its arguments, at most %d of %d bytes, without NUL", maxArguments, maxArgument)
 	}
 	return nil
 }

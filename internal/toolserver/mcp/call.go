@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package mcp
 
 import (
 	"bytes"
@@ -26,11 +26,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
 )
 
-// mcpCallTimeout is callTimeout if nobody sets another.
-const mcpCallTimeout = 60 * time.Second
+// presetCallTimeout is callTimeout if nobody sets another.
+const presetCallTimeout = 60 * time.Second
 
-// call calls a tool of a server.
-func (m *mcpServers) call(ctx context.Context, j tool.Job, server, name string) toolapi.Result {
+// Call calls a tool of a server. Whatever the server does, there is a result within the time of a call.
+func (m *Servers) Call(ctx context.Context, j tool.Job, server, name string) toolapi.Result {
 	var args map[string]json.RawMessage
 	if err := json.Unmarshal(j.Args, &args); err != nil || args == nil {
 		return tool.Failure(toolapi.CodeInvalidArguments, "The arguments must be a JSON object.")
@@ -45,7 +45,7 @@ func (m *mcpServers) call(ctx context.Context, j tool.Job, server, name string) 
 }
 
 // ask has a server carry out a call.
-func (m *mcpServers) ask(ctx context.Context, j tool.Job, srv *mcpServer, name string) (result toolapi.Result) {
+func (m *Servers) ask(ctx context.Context, j tool.Job, srv *server, name string) (result toolapi.Result) {
 	ctx, cancel := context.WithTimeout(ctx, m.callTimeout)
 	defer cancel()
 	params := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(j.Args)}
@@ -78,13 +78,13 @@ func (m *mcpServers) ask(ctx context.Context, j tool.Job, srv *mcpServer, name s
 	}
 }
 
-// mcpCodeRejected is the code of an error that the library makes for a message that it could not send.
-const mcpCodeRejected = -32005
+// codeRejected is the code of an error that the library makes for a message that it could not send.
+const codeRejected = -32005
 
 const outcomeOpen = "Whether it did its work is not known: look before you call it again."
 
 // failure is the envelope of a call that has no result. sent says that the server may have begun with it.
-func (s *mcpServer) failure(ctx context.Context, err error, sent bool) toolapi.Result {
+func (s *server) failure(ctx context.Context, err error, sent bool) toolapi.Result {
 	var open string
 	if sent {
 		open = " " + outcomeOpen
@@ -92,9 +92,9 @@ func (s *mcpServer) failure(ctx context.Context, err error, sent bool) toolapi.R
 	name, reason := s.words.Name, oneLine(s.reason(ctx, err))
 	refused, isRefused := errors.AsType[*wayout.ProxyRefusal](err)
 	said, isSaid := errors.AsType[*jsonrpc.Error](err)
-	isSaid = isSaid && said.Code != mcpCodeRejected
+	isSaid = isSaid && said.Code != codeRejected
 	switch {
-	case errors.Is(err, errMCPChanged):
+	case errors.Is(err, errChanged):
 		return tool.Failure(toolapi.CodeMCPChanged, "The MCP server %s describes its tools otherwise than when you were told of them, so none of them is called any more.", name)
 	case errors.Is(context.Cause(ctx), tool.ErrCancelled), errors.Is(context.Cause(ctx), tool.ErrStopped):
 		r := tool.Interrupted(ctx, "before the MCP server had answered")
@@ -113,7 +113,7 @@ func (s *mcpServer) failure(ctx context.Context, err error, sent bool) toolapi.R
 }
 
 // result makes the envelope of an answer. Text is given, and anything else is described.
-func (m *mcpServers) result(j tool.Job, res *mcp.CallToolResult) toolapi.Result {
+func (m *Servers) result(j tool.Job, res *mcp.CallToolResult) toolapi.Result {
 	if res.NeedsInput() || res.InputRequests != nil {
 		return tool.Failure(toolapi.CodeMCPError, "The MCP server asks for further input in a way that is not offered here.")
 	}
