@@ -40,6 +40,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver"
 	"motorcortex.dev/motorcortex/internal/toolserver/disk"
+	"motorcortex.dev/motorcortex/internal/toolserver/packages"
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 	"motorcortex.dev/motorcortex/internal/toolserver/program"
 )
@@ -53,8 +54,8 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == program.ScanStagedVerb {
 		os.Exit(program.ScanStaged(context.Background(), os.Stderr))
 	}
-	if len(os.Args) > 1 && os.Args[1] == toolserver.UnpackVerb {
-		os.Exit(toolserver.Unpack(os.Args[2:], os.Stderr))
+	if len(os.Args) > 1 && os.Args[1] == packages.UnpackVerb {
+		os.Exit(packages.Unpack(os.Args[2:], os.Stderr))
 	}
 	os.Exit(serve(nil))
 }

@@ -306,3 +306,11 @@ func (s *sandbox) commits() string {
 }
 
 var stagedKey = "AKIA" + "Q3EGTEXWN5ZK2PQR"
+
+// installing makes a sandbox whose programs are those of this machine.
+func installing(t *testing.T) *sandbox {
+	t.Helper()
+	s := stoppedSandbox(t)
+	s.path = os.Getenv("PATH") + ":/usr/bin:/bin"
+	return s
+}

@@ -196,3 +196,8 @@ func TestFullWorkspaceKeepsNoOutput(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -45,6 +45,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/mcp"
+	"motorcortex.dev/motorcortex/internal/toolserver/packages"
 	"motorcortex.dev/motorcortex/internal/toolserver/program"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/wayout"
@@ -234,7 +235,7 @@ func New(cfg Config) (*Server, error) {
 		}),
 	}
 	s.mcp = mcp.New(cfg.Logger, procs, s.taint)
-	s.tools = s.allTools(&installer{programs: procs, keyring: cfg.AptKeyring})
+	s.tools = s.allTools(packages.NewInstaller(procs, cfg.AptKeyring))
 	s.base, s.stop = context.WithCancelCause(context.Background())
 	return s, nil
 }
@@ -355,13 +356,13 @@ func (s *Server) Close() error {
 	return errors.Join(s.ledger.Close(), s.egress.Close(), s.workspace.Close())
 }
 
-func (s *Server) allTools(packages *installer) map[string]tool.Tool {
+func (s *Server) allTools(install *packages.Installer) map[string]tool.Tool {
 	all := map[string]tool.Tool{
 		toolapi.ToolSaveArtifact: {Limit: toolapi.MaxOutputBytes, Run: s.artifacts.saveTool},
 		toolapi.ToolFetch:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.fetcher.Fetch},
-		toolapi.ToolInstall:      {Alone: true, Limit: toolapi.MaxOutputBytes, Run: packages.install},
 	}
 	maps.Copy(all, files.Tools(s.workspace))
 	maps.Copy(all, s.processes.Tools())
+	maps.Copy(all, install.Tools())
 	return all
 }

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package packages
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/test/packageindex"
 )
 
@@ -30,23 +31,12 @@ func needs(t *testing.T, program string, args ...string) {
 	}
 }
 
-// installing makes a sandbox whose programs are those of this machine.
-func installing(t *testing.T) *sandbox {
-	t.Helper()
-	s := stoppedSandbox(t)
-	s.path = os.Getenv("PATH") + ":/usr/bin:/bin"
-	return s
-}
-
 // install installs packages, and gives what a Pod has of them when they are unpacked.
 func (s *sandbox) install(args toolapi.InstallArgs) (toolapi.Result, toolapi.InstallResult, unpacking) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Minute)
 	s.t.Cleanup(cancel)
-	r, err := s.client(1).Call(ctx, newCallOf(s.t, "", toolapi.ToolInstall, args))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := s.call(ctx, toolapi.ToolInstall, args)
 	if _, err := os.Stat(s.workspace + "/" + installDir); !os.IsNotExist(err) {
 		s.t.Errorf("the folder of the installation is still there: %v", err)
 	}
@@ -57,11 +47,11 @@ func (s *sandbox) install(args toolapi.InstallArgs) (toolapi.Result, toolapi.Ins
 	if err := json.Unmarshal([]byte(r.Output), &done); err != nil {
 		s.t.Fatal(err)
 	}
-	var archive bytes.Buffer
-	if _, err := s.client(1).ReadArtifact(ctx, toolapi.InstallArchive, &archive, done.Size); err != nil {
-		s.t.Fatal(err)
+	archive := []byte(s.content(toolapi.InstallArchive))
+	if int64(len(archive)) != done.Size {
+		s.t.Errorf("the archive has %d bytes, and is told to have %d", len(archive), done.Size)
 	}
-	u := newUnpacking(s.t, archive.Bytes())
+	u := newUnpacking(s.t, archive)
 	var said bytes.Buffer
 	if code := Unpack([]string{"--sha256", done.SHA256, u.from, u.to}, &said); code != 0 {
 		s.t.Fatalf("status %d: %s", code, &said)
@@ -108,7 +98,7 @@ func TestInstall(t *testing.T) {
 		NPM: []string{"tiny@1.0.0"}, NPMRegistry: address + "/npm", Pip: []string{"tiny-wheel==1.2"}, PipIndex: address + "/simple",
 	}
 	r, done, u := s.install(args)
-	if !r.OK || r.Provenance != toolapi.ProvenanceWeb {
+	if !r.OK {
 		t.Fatalf("%+v", r)
 	}
 	want := []string{"npm @scope/part@2.0.0", "npm tiny@1.0.0", "pip other@3", "pip tiny_wheel@1.2"}
@@ -168,7 +158,7 @@ func TestInstallFails(t *testing.T) {
 		"more than it may":  {npm("large@1.0.0"), toolapi.CodeInstallTooLarge, "compressed they have more than 20 MiB"},
 		"some field beside": {toolapi.InstallArgs{Apt: []string{"x=1"}, AptSource: "\nhttp://x"}, toolapi.CodeInvalidArguments, "apt has packages"},
 	} {
-		if r, _, _ := s.install(tt.args); r.OK || r.ErrorCode != tt.code || !strings.Contains(r.Output, tt.says) || len(r.Output) > 2*maxInstallWhy {
+		if r, _, _ := s.install(tt.args); r.OK || r.ErrorCode != tt.code || !strings.Contains(r.Output, tt.says) || len(r.Output) > 2*maxWhy {
 			t.Errorf("%s: %+v", name, r)
 		}
 		if isFile(s.workspace + "/" + toolapi.InstallArchive) {
@@ -204,19 +194,13 @@ func TestInstallCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.start()
-	call := newCallOf(t, "", toolapi.ToolInstall, toolapi.InstallArgs{NPM: []string{"a@1.0.0"}, NPMRegistry: "https://npm.example.org"})
+	ctx, cancel := context.WithCancelCause(testContext(t))
 	ended := make(chan toolapi.Result, 1)
 	go func() {
-		r, err := s.client(1).Call(testContext(t), call)
-		if err != nil {
-			t.Error(err)
-		}
-		ended <- r
+		ended <- s.call(ctx, toolapi.ToolInstall, toolapi.InstallArgs{NPM: []string{"a@1.0.0"}, NPMRegistry: "https://npm.example.org"})
 	}()
 	await(t, "npm runs", func() bool { return isFile(s.workspace + "/" + installDir + "/out/begun") })
-	if _, err := s.client(1).Cancel(testContext(t), call.ID); err != nil {
-		t.Fatal(err)
-	}
+	cancel(tool.ErrCancelled)
 	if r := <-ended; r.ErrorCode != toolapi.CodeCancelled {
 		t.Errorf("%+v", r)
 	}
@@ -235,7 +219,7 @@ func TestWhyFailed(t *testing.T) {
 		"pip":  {"Looking in indexes\nERROR: No matching distribution\n", "ERROR: No matching distribution"},
 		"apt":  {"Reading\nE: Version '9' for 'jq' was not found\n", "E: Version '9' for 'jq' was not found"},
 		"none": {"something\nelse\n", "something\nelse\n"},
-		"long": {strings.Repeat("é", 2000), strings.Repeat("é", maxInstallWhy/2)},
+		"long": {strings.Repeat("é", 2000), strings.Repeat("é", maxWhy/2)},
 	} {
 		if got := whyFailed(tt.log); got != tt.want {
 			t.Errorf("%s: %q", name, got)

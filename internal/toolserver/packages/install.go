@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package packages
 
 import (
 	"context"
@@ -30,19 +30,29 @@ const (
 	installTimeout = 10 * time.Minute
 	// installDir is the folder in the workspace for the time of the installation.
 	installDir = workspace.OwnDir + "/install"
-	// maxInstallLog is the most that is kept of what a program prints, maxInstallWhy what is told of it.
-	maxInstallLog = 64 << 10
-	maxInstallWhy = 1500
+	// maxLog is the most that is kept of what a program prints, maxWhy what is told of it.
+	maxLog = 64 << 10
+	maxWhy = 1500
 )
 
-// errInstallTime ends an installation that takes too long.
-var errInstallTime = errors.New("it was not done within 10 minutes")
+// errTime ends an installation that takes too long.
+var errTime = errors.New("it was not done within 10 minutes")
 
-// installer is the install tool.
-type installer struct {
+// Installer is the install tool.
+type Installer struct {
 	programs *program.Runner
-	// keyring is the file with the keys that packages of the distribution are signed with.
+	// keyring is the path of a file.
 	keyring string
+}
+
+// NewInstaller makes the tool. keyring is the file with the keys that packages of the distribution are signed with.
+func NewInstaller(p *program.Runner, keyring string) *Installer {
+	return &Installer{programs: p, keyring: keyring}
+}
+
+// Tools are the tools of packages, by their names.
+func (t *Installer) Tools() map[string]tool.Tool {
+	return map[string]tool.Tool{toolapi.ToolInstall: {Alone: true, Limit: toolapi.MaxOutputBytes, Run: t.install}}
 }
 
 // installation is one call of it. Nothing of a package is run: npm runs no scripts, pip takes wheels only, and packages of the
@@ -59,26 +69,26 @@ type installation struct {
 	names []string
 }
 
-// installFailure is why there is no archive.
-type installFailure struct{ code, message string }
+// failure is why there is no archive.
+type failure struct{ code, message string }
 
-func (e *installFailure) Error() string { return e.message }
+func (e *failure) Error() string { return e.message }
 
 func notInstalled(format string, args ...any) error {
-	return &installFailure{toolapi.CodeInstallFailed, fmt.Sprintf(format, args...)}
+	return &failure{toolapi.CodeInstallFailed, fmt.Sprintf(format, args...)}
 }
 
 // install installs packages and packs them into toolapi.InstallArchive. Whatever was there goes, so that a call that is made
 // again does the same again.
-func (t *installer) install(ctx context.Context, j tool.Job) toolapi.Result {
+func (t *Installer) install(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.InstallArgs
 	if bad := tool.Decode(j.Args, &args, installUsage); bad != nil {
 		return *bad
 	}
-	if wrong := checkInstall(args); wrong != "" {
+	if wrong := check(args); wrong != "" {
 		return tool.Failure(toolapi.CodeInvalidArguments, "%s", wrong)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, installTimeout, errInstallTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, installTimeout, errTime)
 	defer cancel()
 	w := t.programs.Workspace
 	i := &installation{p: t.programs, keyring: t.keyring, job: j, args: args, dir: filepath.Join(w.Dir, installDir)}
@@ -92,15 +102,15 @@ func (t *installer) install(ctx context.Context, j tool.Job) toolapi.Result {
 
 // failed is the envelope of an installation that came to nothing.
 func (i *installation) failed(ctx context.Context, err error) toolapi.Result {
-	var why *installFailure
+	var why *failure
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, tool.ErrCancelled), errors.Is(cause, tool.ErrStopped):
 		return tool.Interrupted(ctx, "while it installed the packages")
 	case cause != nil:
-		return tool.Failure(toolapi.CodeInstallFailed, "%v", errInstallTime)
+		return tool.Failure(toolapi.CodeInstallFailed, "%v", errTime)
 	case errors.As(err, &why):
 		return tool.ForeignFailure(why.code, "%s", why.message)
-	case errors.Is(err, errPackagesTooLarge):
+	case errors.Is(err, errTooLarge):
 		return tool.Failure(toolapi.CodeInstallTooLarge, "%v", err)
 	}
 	return i.p.Workspace.Failure("install packages in", installDir, err)
@@ -108,8 +118,8 @@ func (i *installation) failed(ctx context.Context, err error) toolapi.Result {
 
 var installable = regexp.MustCompile(`^[A-Za-z0-9@][^\s\x00]*$`)
 
-// checkInstall says what is wrong with the arguments. Nothing of them may be taken for an option.
-func checkInstall(args toolapi.InstallArgs) string {
+// check says what is wrong with the arguments. Nothing of them may be taken for an option.
+func check(args toolapi.InstallArgs) string {
 	for _, kind := range []struct {
 		name, source string
 		packages     []string
@@ -273,7 +283,7 @@ type lastText struct{ text []byte }
 // Write takes in all of p and never fails.
 func (l *lastText) Write(p []byte) (int, error) {
 	l.text = append(l.text, p...)
-	if over := len(l.text) - maxInstallLog; over > 0 {
+	if over := len(l.text) - maxLog; over > 0 {
 		l.text = append(l.text[:0], l.text[over:]...)
 	}
 	return len(p), nil
@@ -294,9 +304,9 @@ func whyFailed(log string) string {
 		}
 	}
 	if len(said) > 0 {
-		return plaintext.First(strings.Join(said, "\n"), maxInstallWhy)
+		return plaintext.First(strings.Join(said, "\n"), maxWhy)
 	}
-	return strings.ToValidUTF8(log[max(0, len(log)-maxInstallWhy):], "")
+	return strings.ToValidUTF8(log[max(0, len(log)-maxWhy):], "")
 }
 
 // pack makes the archive.

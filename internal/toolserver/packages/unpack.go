@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package packages
 
 import (
 	"archive/tar"
@@ -111,7 +111,7 @@ func readParts(dir string) ([]byte, error) {
 			return nil, err
 		}
 		if content = append(content, part...); len(content) > toolapi.MaxPackedBytes {
-			return nil, fmt.Errorf("%w: compressed they have more than %d MiB", errPackagesTooLarge, toolapi.MaxPackedBytes>>20)
+			return nil, fmt.Errorf("%w: compressed they have more than %d MiB", errTooLarge, toolapi.MaxPackedBytes>>20)
 		}
 	}
 	return content, nil

@@ -2,7 +2,9 @@
 
 //go:build linux
 
-package toolserver
+// Package packages installs packages of npm, pip and the distribution without running anything of theirs, packs them into an archive, and
+// unpacks that where a Pod uses them.
+package packages
 
 import (
 	"archive/tar"
@@ -31,15 +33,15 @@ const (
 	packedProgram = 0o755
 )
 
-// errPackagesTooLarge is what packing and unpacking give over toolapi.MaxPackedBytes and the limits beside it.
-var errPackagesTooLarge = errors.New("the packages are too large")
+// errTooLarge is what packing and unpacking give over toolapi.MaxPackedBytes and the limits beside it.
+var errTooLarge = errors.New("the packages are too large")
 
 func tooManyEntries() error {
-	return fmt.Errorf("%w: they have more than %d files and folders", errPackagesTooLarge, toolapi.MaxPackageEntries)
+	return fmt.Errorf("%w: they have more than %d files and folders", errTooLarge, toolapi.MaxPackageEntries)
 }
 
 func tooManyBytes() error {
-	return fmt.Errorf("%w: unpacked they have more than %d MiB", errPackagesTooLarge, toolapi.MaxUnpackedBytes>>20)
+	return fmt.Errorf("%w: unpacked they have more than %d MiB", errTooLarge, toolapi.MaxUnpackedBytes>>20)
 }
 
 // packed is an archive that was written.
@@ -174,7 +176,7 @@ type limitedWriter struct {
 // Write implements io.Writer.
 func (l *limitedWriter) Write(p []byte) (int, error) {
 	if int64(len(p)) > l.left {
-		return 0, fmt.Errorf("%w: compressed they have more than %d MiB", errPackagesTooLarge, toolapi.MaxPackedBytes>>20)
+		return 0, fmt.Errorf("%w: compressed they have more than %d MiB", errTooLarge, toolapi.MaxPackedBytes>>20)
 	}
 	n, err := l.to.Write(p)
 	l.left -= int64(n)

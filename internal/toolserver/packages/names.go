@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package packages
 
 import (
 	"encoding/json"
@@ -20,17 +20,17 @@ import (
 )
 
 const (
-	// maxInstallNames is how many names are told of what was installed, and maxInstallName how long one is.
-	maxInstallNames = 100
-	maxInstallName  = 100
+	// maxNames is how many names are told of what was installed, and maxName how long one is.
+	maxNames = 100
+	maxName  = 100
 	// maxLockBytes is the most that npm's list of what it installed is read of.
 	maxLockBytes = 16 << 20
 )
 
 // name notes what was installed.
 func (i *installation) name(kind, name, version string) {
-	if len(i.names) < maxInstallNames {
-		i.names = append(i.names, plaintext.First(text.Printable(kind+" "+name+"@"+version), maxInstallName))
+	if len(i.names) < maxNames {
+		i.names = append(i.names, plaintext.First(text.Printable(kind+" "+name+"@"+version), maxName))
 	}
 }
 

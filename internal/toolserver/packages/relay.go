@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package packages
 
 import (
 	"bufio"

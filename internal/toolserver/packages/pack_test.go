@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package packages
 
 import (
 	"bytes"
@@ -154,13 +154,13 @@ func TestPackLimits(t *testing.T) {
 		}
 		return os.Truncate(dir+"/x", toolapi.MaxUnpackedBytes+1)
 	})
-	if _, err := pack(t.Context(), sparse, &bytes.Buffer{}); !errors.Is(err, errPackagesTooLarge) || !strings.Contains(err.Error(), "unpacked they have more than 400 MiB") {
+	if _, err := pack(t.Context(), sparse, &bytes.Buffer{}); !errors.Is(err, errTooLarge) || !strings.Contains(err.Error(), "unpacked they have more than 400 MiB") {
 		t.Error(err)
 	}
 	full := root(func(dir string) error {
 		return os.WriteFile(dir+"/x", []byte(noise(toolapi.MaxPackedBytes+1)), 0o600)
 	})
-	if _, err := pack(t.Context(), full, &bytes.Buffer{}); !errors.Is(err, errPackagesTooLarge) || !strings.Contains(err.Error(), "compressed they have more than 20 MiB") {
+	if _, err := pack(t.Context(), full, &bytes.Buffer{}); !errors.Is(err, errTooLarge) || !strings.Contains(err.Error(), "compressed they have more than 20 MiB") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
