@@ -6,16 +6,13 @@ package toolserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"slices"
-	"syscall"
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/changes"
+	"motorcortex.dev/motorcortex/internal/toolserver/harvest"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
@@ -51,8 +48,8 @@ func (s *Server) getChanges(r *request.Request) (any, error) {
 		return nil, fmt.Errorf("make the diff of the workspace: another one is being made: %w", ctx.Err())
 	}
 	req := changes.Request{
-		Workspace: diffedFolder{s.artifacts}, Given: s.given, Holds: s.egress.Holds,
-		Own: slices.Concat([]string{workspace.OwnDir, toolapi.ArtifactDir}, s.artifacts.savedPaths()),
+		Workspace: s.artifacts.Diffed(), Given: s.given, Holds: s.egress.Holds,
+		Own: slices.Concat([]string{workspace.OwnDir, toolapi.ArtifactDir}, s.artifacts.SavedPaths()),
 	}
 	for _, name := range asked.Files {
 		if local, err := s.workspace.Resolve(name); err == nil {
@@ -68,42 +65,8 @@ func (s *Server) describeChanges(found changes.Result) toolapi.Changes {
 		answer.Provenance = toolapi.ProvenanceWeb
 	}
 	for _, left := range found.LeftOut[:min(len(found.LeftOut), toolapi.MaxLeftOut)] {
-		answer.LeftOut = append(answer.LeftOut, toolapi.LeftOut{Path: cleanPath(left.Path, toolapi.MaxArtifactPath), Why: left.Why})
+		answer.LeftOut = append(answer.LeftOut, toolapi.LeftOut{Path: harvest.CleanPath(left.Path, toolapi.MaxArtifactPath), Why: left.Why})
 	}
 	answer.Omitted = int32(len(found.LeftOut) - len(answer.LeftOut))
 	return answer
-}
-
-// savedPaths are the files that were saved by name.
-func (a *artifacts) savedPaths() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.saved)
-}
-
-// diffedFolder is the workspace as its changes are looked for.
-type diffedFolder struct{ a *artifacts }
-
-// Lstat implements changes.Workspace.
-func (d diffedFolder) Lstat(path string) (fs.FileInfo, error) { return d.a.w.Root.Lstat(path) }
-
-// ReadFolder implements changes.Workspace.
-func (d diffedFolder) ReadFolder(path string) ([]fs.DirEntry, bool, error) {
-	return d.a.w.ReadFolder(path)
-}
-
-// Open implements changes.Workspace. Where a folder is, or the way to the path ends, there is no such file.
-func (d diffedFolder) Open(path string) (io.ReadCloser, fs.FileInfo, error) {
-	file, info, err := d.a.open(path)
-	switch {
-	case err == nil:
-		return file, info, nil
-	case errors.Is(err, errLinked):
-		err = changes.ErrLink
-	case errors.Is(err, workspace.ErrNotRegular):
-		err = changes.ErrNotRegular
-	case errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR):
-		err = fs.ErrNotExist
-	}
-	return nil, nil, err
 }

@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/harvest"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
@@ -99,7 +100,7 @@ func readError(name string, err error) error {
 	switch {
 	case errors.As(err, &wrong):
 		return err
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, errLinked):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, harvest.ErrLinked):
 		return request.Refuse(http.StatusNotFound, toolapi.ErrNotFound, fmt.Sprintf("there is no regular file %s in the workspace", workspace.Display(name)))
 	case workspace.Escapes(err), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.EINVAL):
 		return request.Bad("%s cannot be read: %v", workspace.Display(name), err)
@@ -167,7 +168,7 @@ func (s *Server) enterForInput(r *request.Request, local string) (done func(), e
 	case s.ledger.Highest() != r.Epoch:
 		err = ledger.ErrStale
 	case !s.mcp.Ran():
-		err = s.first.again(s.workspace)
+		err = s.first.Again(s.workspace)
 	}
 	if err != nil {
 		done()

@@ -14,13 +14,13 @@ import (
 )
 
 // firstCommitState is what the server has on disk.
-func (s *sandbox) firstCommitState() firstCommitState {
+func (s *sandbox) firstCommitState() string {
 	s.t.Helper()
-	content, err := os.ReadFile(filepath.Join(s.state, firstCommitFile))
+	content, err := os.ReadFile(filepath.Join(s.state, "repository"))
 	if err != nil && !os.IsNotExist(err) {
 		s.t.Fatal(err)
 	}
-	return firstCommitState(content)
+	return string(content)
 }
 
 // wantCommitted compares the files of the first commit with those that are given, and the workspace with the commit.
@@ -35,11 +35,11 @@ func (s *sandbox) wantCommitted(files string) {
 func TestRepositoryAfterARestart(t *testing.T) {
 	s := withGit(t)
 	s.give(map[string]string{"a": "a", "sub/b": "b"})
-	if err := os.Mkdir(filepath.Join(s.workspace, lostAndFound), 0); err != nil {
+	if err := os.Mkdir(filepath.Join(s.workspace, "lost+found"), 0); err != nil {
 		t.Fatal(err)
 	}
 	s.restart()
-	if !s.makeRepository() || s.firstCommitState() != firstCommitDone {
+	if !s.makeRepository() || s.firstCommitState() != "done" {
 		t.Fatal("none is made")
 	}
 	s.restart()
@@ -61,7 +61,7 @@ func TestPartOfARepositoryIsRemoved(t *testing.T) {
 	leave := func() {
 		s.write(".git/index.lock", "")
 		s.write(".git/HEAD", "ref: refs/heads/main\n")
-		if err := os.WriteFile(filepath.Join(s.state, firstCommitFile), []byte(firstCommitBegun), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(s.state, "repository"), []byte("begun"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,7 +105,7 @@ func TestStoppedWhileTheRepositoryIsMade(t *testing.T) {
 		return err == nil
 	})
 	s.stop()
-	if s.firstCommitState() != firstCommitBegun {
+	if s.firstCommitState() != "begun" {
 		t.Errorf("the state is %q", s.firstCommitState())
 	}
 	s.path = real

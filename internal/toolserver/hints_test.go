@@ -38,7 +38,7 @@ func namedTool(text, own string) string {
 
 func TestTextsNameNoOtherTool(t *testing.T) {
 	var files []string
-	for _, pattern := range []string{"*.go", "program/*.go", "files/*.go", "mcp/*.go", "packages/*.go", "patch/*.go", "textlines/*.go", "disk/*.go"} {
+	for _, pattern := range []string{"*.go", "program/*.go", "files/*.go", "mcp/*.go", "packages/*.go", "harvest/*.go", "patch/*.go", "textlines/*.go", "disk/*.go"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/harvest"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
@@ -63,7 +64,7 @@ func (s *Server) route(r *http.Request) (func(*request.Request) (any, error), er
 	}
 	if file, ok := strings.CutPrefix(path, toolapi.PathSkills+"/"); ok {
 		return func(r *request.Request) (any, error) {
-			return s.getPart(r, file, isSkillFile, toolapi.MaxSkillFileBytes)
+			return s.getPart(r, file, harvest.IsSkillFile, toolapi.MaxSkillFileBytes)
 		}, checkMethod(r, http.MethodGet)
 	}
 	if file, ok := strings.CutPrefix(path, toolapi.PathFiles); ok && r.Method == http.MethodGet {
@@ -108,7 +109,7 @@ func (s *Server) service(r *http.Request) (serve func(*request.Request) (any, er
 	case toolapi.PathMCP:
 		return s.putMCP, http.MethodPut
 	case toolapi.PathArtifacts:
-		return func(r *request.Request) (any, error) { return s.artifacts.list(r.Context()), nil }, http.MethodGet
+		return func(r *request.Request) (any, error) { return s.artifacts.List(r.Context()), nil }, http.MethodGet
 	case toolapi.PathChanges:
 		return s.getChanges, http.MethodPost
 	case toolapi.PathRepository:

@@ -18,7 +18,7 @@ import (
 
 // getArtifact reads a part of a file that belongs to the result.
 func (s *Server) getArtifact(r *request.Request, name string) (any, error) {
-	return s.getPart(r, name, s.artifacts.has, toolapi.MaxArtifactBytes)
+	return s.getPart(r, name, s.artifacts.Has, toolapi.MaxArtifactBytes)
 }
 
 // getPart reads a part of a file that may be asked for, if it has no more bytes than most. It never waits.
@@ -34,7 +34,7 @@ func (s *Server) getPart(r *request.Request, name string, has func(local string)
 	if !has(local) {
 		return nil, request.Refuse(http.StatusNotFound, toolapi.ErrNotFound, workspace.Display(name)+" does not belong to the result")
 	}
-	file, info, err := s.artifacts.open(local)
+	file, info, err := s.artifacts.Open(local)
 	if err != nil {
 		return nil, readError(name, err)
 	}

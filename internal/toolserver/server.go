@@ -42,6 +42,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/durable"
 	"motorcortex.dev/motorcortex/internal/toolserver/fetch"
 	"motorcortex.dev/motorcortex/internal/toolserver/files"
+	"motorcortex.dev/motorcortex/internal/toolserver/harvest"
 	"motorcortex.dev/motorcortex/internal/toolserver/inventory"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/mcp"
@@ -131,8 +132,8 @@ type Server struct {
 	egress    *wayout.Egress
 	taint     *wayout.Taint
 	fetcher   *fetch.Fetcher
-	artifacts *artifacts
-	first     *firstCommit
+	artifacts *harvest.Artifacts
+	first     *harvest.FirstCommit
 	given     *changes.Baseline
 	mcp       *mcp.Servers
 	tls       *tls.Config
@@ -191,7 +192,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, led.Close(), ws.Close())
 	}
-	kept, err := openArtifacts(ws, cfg.State, marks.Marked)
+	kept, err := harvest.OpenArtifacts(ws, cfg.State, marks.Marked)
 	if err != nil {
 		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}
@@ -199,7 +200,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}
-	first, err := openFirstCommit(cfg.Logger, cfg.State, ws, led.Used())
+	first, err := harvest.OpenFirstCommit(cfg.Logger, cfg.State, ws, led.Used())
 	if err != nil {
 		return nil, errors.Join(err, way.Close(), led.Close(), ws.Close())
 	}
@@ -357,12 +358,9 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) allTools(install *packages.Installer) map[string]tool.Tool {
-	all := map[string]tool.Tool{
-		toolapi.ToolSaveArtifact: {Limit: toolapi.MaxOutputBytes, Run: s.artifacts.saveTool},
-		toolapi.ToolFetch:        {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.fetcher.Fetch},
+	all := map[string]tool.Tool{toolapi.ToolFetch: {Alone: true, Limit: toolapi.MaxOutputBytes, Run: s.fetcher.Fetch}}
+	for _, tools := range []map[string]tool.Tool{files.Tools(s.workspace), s.processes.Tools(), install.Tools(), s.artifacts.Tools()} {
+		maps.Copy(all, tools)
 	}
-	maps.Copy(all, files.Tools(s.workspace))
-	maps.Copy(all, s.processes.Tools())
-	maps.Copy(all, install.Tools())
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolserver/harvest"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
@@ -33,13 +34,13 @@ func (s *Server) makeRepository(r *request.Request) (any, error) {
 	}
 	if s.ledger.Used() || s.mcp.Ran() {
 		// What is in the workspace by now is not only what was given.
-		return toolapi.Repository{Made: s.first.state == firstCommitDone}, nil
+		return toolapi.Repository{Made: s.first.IsMade()}, nil
 	}
-	ctx, cancel := context.WithTimeout(s.base, firstCommitTimeout)
+	ctx, cancel := context.WithTimeout(s.base, harvest.FirstCommitTimeout)
 	defer cancel()
 	ctx, leave := s.processes.Disk.Enter(ctx)
 	defer leave()
-	made := s.first.make(ctx, s.processes, s.given.Files())
+	made := s.first.Make(ctx, s.processes, s.given.Files())
 	if cause := context.Cause(s.base); cause != nil {
 		return nil, cause
 	}

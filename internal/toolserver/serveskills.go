@@ -7,13 +7,13 @@ package toolserver
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
-)
-
-// listSkills ends all that runs, and says which folders of the workspace may be skills. Nothing starts afterwards until the next
+	"motorcortex.dev/motorcortex/internal/toolserver/tool"
+) // listSkills ends all that runs, and says which folders of the workspace may be skills. Nothing starts afterwards until the next
 // call: what is in the files is read when it is asked for, and must be what was listed. A look ends nothing.
 func (s *Server) listSkills(r *request.Request) (any, error) {
 	asked, err := askedSkills(r)
@@ -38,10 +38,29 @@ func (s *Server) listSkills(r *request.Request) (any, error) {
 			return nil, fmt.Errorf("list the skills: %w", err)
 		}
 	}
-	walk := skillSurvey{a: s.artifacts, seen: map[string]bool{}, own: asked.Own}
-	walk.all(ctx)
+	list := s.artifacts.Skills(ctx, asked.Own)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list the skills: %w", err)
 	}
-	return walk.list, nil
+	return list, nil
+}
+
+// skillsTimeout bounds the making of the list, the end of what runs included. The client waits a little longer.
+const skillsTimeout = 20 * time.Second
+
+// maxAskedBytes holds the names of as many places as a skill has files.
+const maxAskedBytes = 256 << 10
+
+func askedSkills(r *request.Request) (asked toolapi.ListSkills, err error) {
+	content, err := r.Content(maxAskedBytes)
+	if err != nil || len(content) == 0 {
+		return asked, err
+	}
+	if err := tool.DecodeStrictly(content, &asked); err != nil {
+		return asked, request.Unreadable("what is asked about skills", err)
+	}
+	if len(asked.Own) > toolapi.MaxSkillFiles {
+		return asked, request.Bad("a skill has at most %d places of its own", toolapi.MaxSkillFiles)
+	}
+	return asked, nil
 }

@@ -2,7 +2,9 @@
 
 //go:build linux
 
-package toolserver
+// Package harvest says what of a workspace is taken out of it: the artifacts and the skills of a run, and what it changed in the files that it
+// was given. What is in a file is read when it is asked for, and nothing is read through a link.
+package harvest
 
 import (
 	"cmp"
@@ -47,17 +49,17 @@ const (
 )
 
 var (
-	// errLinked is what open gives for a path with a symbolic link in it.
-	errLinked = errors.New("a symbolic link")
+	// ErrLinked is what Open gives for a path with a symbolic link in it.
+	ErrLinked = errors.New("a symbolic link")
 	// errSavedFull is what save gives when there are maxSaved paths.
 	errSavedFull = errors.New("as many files are saved as may be")
 	// errArtifactTooLarge is what examine gives for a file over toolapi.MaxArtifactBytes.
 	errArtifactTooLarge = errors.New("the file is too large")
 )
 
-// artifacts knows which files of the workspace belong to the run's result. What is in them is read when it is asked for:
+// Artifacts knows which files of the workspace belong to the run's result. What is in them is read when it is asked for:
 // programs may change it at any time.
-type artifacts struct {
+type Artifacts struct {
 	w *workspace.Workspace
 	// file is the path of savedFile.
 	file string
@@ -69,8 +71,10 @@ type artifacts struct {
 	saved []string
 }
 
-func openArtifacts(w *workspace.Workspace, state string, web func() bool) (*artifacts, error) {
-	a := &artifacts{w: w, file: filepath.Join(state, savedFile), web: web}
+// OpenArtifacts reads from the state folder which files were saved. web says whether what lies in the workspace may have come in from the
+// web.
+func OpenArtifacts(w *workspace.Workspace, state string, web func() bool) (*Artifacts, error) {
+	a := &Artifacts{w: w, file: filepath.Join(state, savedFile), web: web}
 	content, err := os.ReadFile(a.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, nil
@@ -85,7 +89,7 @@ func openArtifacts(w *workspace.Workspace, state string, web func() bool) (*arti
 }
 
 // save notes on disk that a file belongs to the result.
-func (a *artifacts) save(local string) error {
+func (a *Artifacts) save(local string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at, found := slices.BinarySearch(a.saved, local)
@@ -107,16 +111,16 @@ func (a *artifacts) save(local string) error {
 	return nil
 }
 
-// has reports whether a file at this path belongs to the result.
-func (a *artifacts) has(local string) bool {
+// Has reports whether a file at this path belongs to the result.
+func (a *Artifacts) Has(local string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	_, found := slices.BinarySearch(a.saved, local)
 	return found || strings.HasPrefix(local, toolapi.ArtifactDir+"/")
 }
 
-// list says what there is now.
-func (a *artifacts) list(ctx context.Context) toolapi.Artifacts {
+// List says what there is now. It returns in time, without the digests of what it could not read until then.
+func (a *Artifacts) List(ctx context.Context) toolapi.Artifacts {
 	ctx, cancel := context.WithTimeout(ctx, artifactsTimeout)
 	defer cancel()
 	s := survey{a: a, found: map[string]*candidate{}}
@@ -137,14 +141,14 @@ func (a *artifacts) list(ctx context.Context) toolapi.Artifacts {
 	return list
 }
 
-func (a *artifacts) describe(ctx context.Context, local, problem string) toolapi.ArtifactFile {
+func (a *Artifacts) describe(ctx context.Context, local, problem string) toolapi.ArtifactFile {
 	if problem != "" {
 		return toolapi.ArtifactFile{Path: local, Problem: problem}
 	}
 	f, err := a.examine(ctx, local)
 	switch {
 	case err == nil:
-	case errors.Is(err, errLinked), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, ErrLinked), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, syscall.EISDIR):
 		f.Problem = toolapi.ProblemNotRegular
 	case errors.Is(err, errArtifactTooLarge):
 		f.Problem = toolapi.ProblemTooLarge
@@ -157,9 +161,9 @@ func (a *artifacts) describe(ctx context.Context, local, problem string) toolapi
 }
 
 // examine reads a file once, and says what it is. What it gives with an error is what it knew until then.
-func (a *artifacts) examine(ctx context.Context, local string) (toolapi.ArtifactFile, error) {
+func (a *Artifacts) examine(ctx context.Context, local string) (toolapi.ArtifactFile, error) {
 	f := toolapi.ArtifactFile{Path: local}
-	file, info, err := a.open(local)
+	file, info, err := a.Open(local)
 	if err != nil {
 		return f, err
 	}
@@ -190,9 +194,9 @@ func (a *artifacts) examine(ctx context.Context, local string) (toolapi.Artifact
 	return f, nil
 }
 
-// open opens a regular file. It follows no symbolic link: what it leads to has a path of its own. A program that puts one
+// Open opens a regular file; of a folder it gives syscall.EISDIR. It follows no symbolic link: what it leads to has a path of its own. A program that puts one
 // in the way in the very moment has another file of its workspace read, and os.Root keeps it in there.
-func (a *artifacts) open(local string) (*os.File, fs.FileInfo, error) {
+func (a *Artifacts) Open(local string) (*os.File, fs.FileInfo, error) {
 	for i := range len(local) {
 		if local[i] != '/' {
 			continue
@@ -201,7 +205,7 @@ func (a *artifacts) open(local string) (*os.File, fs.FileInfo, error) {
 		case err != nil:
 			return nil, nil, err
 		case info.Mode().Type() == fs.ModeSymlink:
-			return nil, nil, errLinked
+			return nil, nil, ErrLinked
 		}
 	}
 	named, err := a.w.Root.Lstat(local)
@@ -209,7 +213,7 @@ func (a *artifacts) open(local string) (*os.File, fs.FileInfo, error) {
 	case err != nil:
 		return nil, nil, err
 	case named.Mode().Type() == fs.ModeSymlink:
-		return nil, nil, errLinked
+		return nil, nil, ErrLinked
 	}
 	file, info, err := a.w.OpenFile(local, os.O_RDONLY)
 	if err != nil {
@@ -220,7 +224,7 @@ func (a *artifacts) open(local string) (*os.File, fs.FileInfo, error) {
 	case info.IsDir():
 		err = syscall.EISDIR
 	case !os.SameFile(named, info):
-		err = errLinked
+		err = ErrLinked
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
@@ -230,7 +234,7 @@ func (a *artifacts) open(local string) (*os.File, fs.FileInfo, error) {
 
 // survey is one walk through toolapi.ArtifactDir.
 type survey struct {
-	a *artifacts
+	a *Artifacts
 	// found has every path, as it may be shown.
 	found   map[string]*candidate
 	walked  int
@@ -284,7 +288,7 @@ func (s *survey) folder(ctx context.Context, local string, depth int) {
 func (s *survey) add(local, problem string) {
 	shown := local
 	if !plainPath(local, toolapi.MaxArtifactPath) {
-		shown, problem = cleanPath(local, toolapi.MaxArtifactPath), cmp.Or(problem, toolapi.ProblemUnreadable)
+		shown, problem = CleanPath(local, toolapi.MaxArtifactPath), cmp.Or(problem, toolapi.ProblemUnreadable)
 	}
 	if s.found[shown] != nil {
 		if shown != local {
@@ -307,8 +311,8 @@ func plainPath(local string, most int) bool {
 // oddInPath finds what is invisible, changes the direction of the text, or stands for bytes that are no UTF-8.
 func oddInPath(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
-// cleanPath is what of a path is shown. Of one that is not normalized only ASCII is: é in one character and é in two look the same.
-func cleanPath(local string, most int) string {
+// CleanPath is what of a path is shown. Of one that is not normalized only ASCII is: é in one character and é in two look the same.
+func CleanPath(local string, most int) string {
 	normal := norm.NFC.IsNormalString(local)
 	clean := strings.Map(func(r rune) rune {
 		if oddInPath(r) || !normal && r >= utf8.RuneSelf {

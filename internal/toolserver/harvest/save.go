@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package harvest
 
 import (
 	"context"
@@ -15,8 +15,13 @@ import (
 
 const saveArtifactUsage = `"path"`
 
+// Tools are the tools of artifacts, by their names.
+func (a *Artifacts) Tools() map[string]tool.Tool {
+	return map[string]tool.Tool{toolapi.ToolSaveArtifact: {Limit: toolapi.MaxOutputBytes, Run: a.saveTool}}
+}
+
 // saveTool notes that a file belongs to the result. It keeps nothing of it: what it holds at the end counts.
-func (a *artifacts) saveTool(ctx context.Context, j tool.Job) toolapi.Result {
+func (a *Artifacts) saveTool(ctx context.Context, j tool.Job) toolapi.Result {
 	var args toolapi.SaveArtifactArgs
 	if bad := tool.Decode(j.Args, &args, saveArtifactUsage); bad != nil {
 		return *bad
@@ -46,7 +51,7 @@ func (a *artifacts) saveTool(ctx context.Context, j tool.Job) toolapi.Result {
 			workspace.Display(local), f.Size, f.MediaType, f.SHA256)
 	case ctx.Err() != nil:
 		return tool.Interrupted(ctx, "while it read the file")
-	case errors.Is(err, errLinked):
+	case errors.Is(err, ErrLinked):
 		return tool.Failure(toolapi.CodeInvalidArguments, "Cannot save %s: there is a symbolic link in its path. Give the path of the file itself.", workspace.Display(args.Path))
 	case errors.Is(err, errArtifactTooLarge):
 		return tool.Failure(toolapi.CodeTooLarge, "Cannot save %s: it has %d bytes, and a file of the result may have %d MiB. Make it smaller, or split it.",

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package harvest
 
 import (
 	"cmp"
@@ -16,40 +16,17 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
-	"motorcortex.dev/motorcortex/internal/toolserver/request"
-	"motorcortex.dev/motorcortex/internal/toolserver/tool"
 	"motorcortex.dev/motorcortex/internal/toolserver/workspace"
 )
 
-// skillsTimeout bounds the making of the list, the end of what runs included. The client waits a little longer.
-const skillsTimeout = 20 * time.Second
-
-// maxAskedBytes holds the names of as many places as a skill has files.
-const maxAskedBytes = 256 << 10
-
-func askedSkills(r *request.Request) (asked toolapi.ListSkills, err error) {
-	content, err := r.Content(maxAskedBytes)
-	if err != nil || len(content) == 0 {
-		return asked, err
-	}
-	if err := tool.DecodeStrictly(content, &asked); err != nil {
-		return asked, request.Unreadable("what is asked about skills", err)
-	}
-	if len(asked.Own) > toolapi.MaxSkillFiles {
-		return asked, request.Bad("a skill has at most %d places of its own", toolapi.MaxSkillFiles)
-	}
-	return asked, nil
-}
-
-// isSkillFile reports whether a file of the workspace is one that a listed folder can have.
-func isSkillFile(local string) bool { return !toolapi.LeftBehind(local) }
+// IsSkillFile reports whether a file of the workspace is one that a listed folder can have.
+func IsSkillFile(local string) bool { return !toolapi.LeftBehind(local) }
 
 // skillSurvey is one walk through the folders that may be skills.
 type skillSurvey struct {
-	a    *artifacts
+	a    *Artifacts
 	list toolapi.Skills
 	// seen has every path of a folder, as it may be shown.
 	seen map[string]bool
@@ -57,6 +34,14 @@ type skillSurvey struct {
 	own []string
 	// walked counts entries, all folders together.
 	walked int
+}
+
+// Skills lists the folders of the workspace that may be skills. own are the places that the skill which the workspace began with has there,
+// beside those of every skill. The list is not whole if ctx ends.
+func (a *Artifacts) Skills(ctx context.Context, own []string) toolapi.Skills {
+	s := skillSurvey{a: a, seen: map[string]bool{}, own: own}
+	s.all(ctx)
+	return s.list
 }
 
 func (s *skillSurvey) all(ctx context.Context) {
@@ -120,7 +105,7 @@ func (s *skillSurvey) enough(ctx context.Context) bool {
 // add takes a folder in. One whose name cannot be shown as it is has only that as its problem.
 func (s *skillSurvey) add(f toolapi.SkillFolder) {
 	if !plainPath(f.Path, toolapi.MaxSkillPath) {
-		f = toolapi.SkillFolder{Path: cleanPath(f.Path, toolapi.MaxSkillPath), Problem: toolapi.ProblemOddName}
+		f = toolapi.SkillFolder{Path: CleanPath(f.Path, toolapi.MaxSkillPath), Problem: toolapi.ProblemOddName}
 	}
 	if len(s.list.Folders) == toolapi.MaxSkillFolders || s.seen[f.Path] {
 		s.list.Omitted++
@@ -210,7 +195,7 @@ func (w *skillWalk) file(ctx context.Context, rel string) {
 	case err == nil:
 		w.size += f.Size
 		w.tooMuch = w.tooMuch || w.size > toolapi.MaxSkillBytes
-	case errors.Is(err, errLinked), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, ErrLinked), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, syscall.EISDIR):
 		f.Problem = toolapi.ProblemNotRegular
 	case errors.Is(err, errArtifactTooLarge):
 		f.Problem = toolapi.ProblemTooLarge
@@ -222,7 +207,7 @@ func (w *skillWalk) file(ctx context.Context, rel string) {
 
 func (w *skillWalk) examine(ctx context.Context, rel string) (toolapi.SkillFile, error) {
 	f := toolapi.SkillFile{Path: rel}
-	file, info, err := w.a.open(path.Join(w.dir, rel))
+	file, info, err := w.a.Open(path.Join(w.dir, rel))
 	if err != nil {
 		return f, err
 	}
@@ -244,7 +229,7 @@ func (w *skillWalk) examine(ctx context.Context, rel string) (toolapi.SkillFile,
 // take adds a file.
 func (w *skillWalk) take(f toolapi.SkillFile) {
 	if !plainPath(f.Path, toolapi.MaxSkillPath) {
-		f = toolapi.SkillFile{Path: cleanPath(f.Path, toolapi.MaxSkillPath), Problem: cmp.Or(f.Problem, toolapi.ProblemOddName)}
+		f = toolapi.SkillFile{Path: CleanPath(f.Path, toolapi.MaxSkillPath), Problem: cmp.Or(f.Problem, toolapi.ProblemOddName)}
 	}
 	switch {
 	case w.seen[f.Path]: // Two names look the same, and the one that is there has a problem.

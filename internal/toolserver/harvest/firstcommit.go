@@ -2,7 +2,7 @@
 
 //go:build linux
 
-package toolserver
+package harvest
 
 import (
 	"context"
@@ -31,8 +31,8 @@ const (
 	// maxCommittedFiles and maxCommittedBytes bound what the first commit takes. Larger inputs would delay the first call by seconds.
 	maxCommittedFiles = 2000
 	maxCommittedBytes = 64 << 20
-	// firstCommitTimeout bounds the making of it.
-	firstCommitTimeout = 10 * time.Second
+	// FirstCommitTimeout bounds the making of the first commit.
+	FirstCommitTimeout = 10 * time.Second
 	// lostAndFound is the filesystem's own folder at the top of a volume.
 	lostAndFound = "lost+found"
 	// committedShare is the least of the workspace that remains, in parts of what the files take: a repository takes up to as much again.
@@ -57,7 +57,7 @@ var firstCommitConfig = [][2]string{
 	{"maintenance.auto", "false"},
 }
 
-// firstCommit makes a repository of the files that a run was given, before the first call can change them: git diff shows what the run did.
+// FirstCommit makes a repository of the files that a run was given, before the first call can change them: git diff shows what the run did.
 // It is made only if the manager asks for it, which knows whether the run has a tool that can use git: a review of a skill has none.
 // It is a service, and no condition: without git, or if anything is in the way, the workspace stays as it was given.
 //
@@ -66,7 +66,7 @@ var firstCommitConfig = [][2]string{
 //	  └── the process ended, or another file is given: what there is of it is removed
 //
 // The state is on disk, or a process that is killed while git runs would leave a part of a repository that nobody dares to remove.
-type firstCommit struct {
+type FirstCommit struct {
 	log *slog.Logger
 	// file has the state, in the state folder. The lane is held for all that follows.
 	file  string
@@ -84,10 +84,10 @@ const (
 	firstCommitFailed firstCommitState = "failed"
 )
 
-// openFirstCommit reads what a former process did. The part of a repository that it left behind is removed, unless a call was made
+// OpenFirstCommit reads what a former process did. The part of a repository that it left behind is removed, unless a call was made
 // since then, which may have made it another one.
-func openFirstCommit(log *slog.Logger, state string, w *workspace.Workspace, used bool) (*firstCommit, error) {
-	f := &firstCommit{log: log, file: filepath.Join(state, firstCommitFile)}
+func OpenFirstCommit(log *slog.Logger, state string, w *workspace.Workspace, used bool) (*FirstCommit, error) {
+	f := &FirstCommit{log: log, file: filepath.Join(state, firstCommitFile)}
 	content, err := os.ReadFile(f.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read how far the repository got: %w", err)
@@ -101,7 +101,7 @@ func openFirstCommit(log *slog.Logger, state string, w *workspace.Workspace, use
 	return f, nil
 }
 
-func (f *firstCommit) set(state firstCommitState) error {
+func (f *FirstCommit) set(state firstCommitState) error {
 	if err := durable.Write(f.file, []byte(state)); err != nil {
 		return fmt.Errorf("note how far the repository got: %w", err)
 	}
@@ -110,7 +110,7 @@ func (f *firstCommit) set(state firstCommitState) error {
 }
 
 // remove removes what there is of the repository, and then the note of it.
-func (f *firstCommit) remove(w *workspace.Workspace) error {
+func (f *FirstCommit) remove(w *workspace.Workspace) error {
 	err := w.Root.RemoveAll(workspace.GitDir)
 	if err == nil {
 		err = os.Remove(f.file)
@@ -121,8 +121,9 @@ func (f *firstCommit) remove(w *workspace.Workspace) error {
 	return err
 }
 
-// again lets the repository be made again, because another file is about to be given. No call was made.
-func (f *firstCommit) again(w *workspace.Workspace) error {
+// Again lets the repository be made again, because another file is about to be given. No call was made. An error says that what there is of
+// it cannot be removed.
+func (f *FirstCommit) Again(w *workspace.Workspace) error {
 	if f.state == "" {
 		return nil
 	}
@@ -133,8 +134,11 @@ func (f *firstCommit) again(w *workspace.Workspace) error {
 	return f.remove(w)
 }
 
-// make makes the commit, and reports whether it is there. No call was made.
-func (f *firstCommit) make(ctx context.Context, p *program.Runner, given []changes.Given) bool {
+// IsMade reports whether the repository is there as it was made.
+func (f *FirstCommit) IsMade() bool { return f.state == firstCommitDone }
+
+// Make makes the commit of what was given, and reports whether it is there. No call was made.
+func (f *FirstCommit) Make(ctx context.Context, p *program.Runner, given []changes.Given) bool {
 	if f.state != "" {
 		return f.state == firstCommitDone
 	}
@@ -148,7 +152,7 @@ func (f *firstCommit) make(ctx context.Context, p *program.Runner, given []chang
 	return err == nil
 }
 
-func (f *firstCommit) commit(ctx context.Context, p *program.Runner) error {
+func (f *FirstCommit) commit(ctx context.Context, p *program.Runner) error {
 	err := f.set(firstCommitBegun)
 	if err != nil {
 		return err
@@ -233,7 +237,7 @@ func firstCommitEnv(p *program.Runner) ([]string, error) {
 
 func firstCommitStep(ctx context.Context, p *program.Runner, exe string, args, env []string) error {
 	said := output.NewCollector(1<<10, func() (io.WriteCloser, error) { return nil, fs.ErrInvalid })
-	end, err := p.Execute(ctx, exe, program.Program{Name: "git", Args: args, Env: env, Timeout: firstCommitTimeout}, said)
+	end, err := p.Execute(ctx, exe, program.Program{Name: "git", Args: args, Env: env, Timeout: FirstCommitTimeout}, said)
 	if err == nil && (!end.Status.Exited() || end.Status.ExitStatus() != 0) {
 		err = fmt.Errorf("git %s ended with %d: %q", args[0], end.Status, said.Head)
 	}
