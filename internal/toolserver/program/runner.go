@@ -240,7 +240,7 @@ func (p *Runner) Environment(j tool.Job) (env []string, note string) {
 	return env, note
 }
 
-// callEnvironment is environment with what package managers are told. What installs a skill's packages is told otherwise.
+// callEnvironment is Environment with what package managers are told. What installs a skill's packages is told otherwise.
 func (p *Runner) callEnvironment(j tool.Job) (env []string, note string) {
 	env, note = p.Environment(j)
 	return append(packageManagers(p.Egress.Current().Proxy != ""), env...), note

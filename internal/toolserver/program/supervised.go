@@ -31,7 +31,7 @@ type Supervised struct {
 	ended  chan struct{}
 	// leave tells the watch of the disk that it has ended.
 	leave func()
-	// end closes ended and takes it off the list. It comes when nothing is left, or when stop has given up.
+	// end closes ended and takes it off the list. It comes when nothing is left, or when Stop has given up.
 	end func()
 }
 

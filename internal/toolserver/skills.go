@@ -13,7 +13,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 	"motorcortex.dev/motorcortex/internal/toolserver/request"
 	"motorcortex.dev/motorcortex/internal/toolserver/tool"
-) // listSkills ends all that runs, and says which folders of the workspace may be skills. Nothing starts afterwards until the next
+)
+
+// listSkills ends all that runs, and says which folders of the workspace may be skills. Nothing starts afterwards until the next
 // call: what is in the files is read when it is asked for, and must be what was listed. A look ends nothing.
 func (s *Server) listSkills(r *request.Request) (any, error) {
 	asked, err := askedSkills(r)
