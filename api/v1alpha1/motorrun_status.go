@@ -332,9 +332,15 @@ type PendingInput struct {
 	// askedAt is when the question was asked.
 	// +optional
 	AskedAt metav1.Time `json:"askedAt,omitempty,omitzero"`
-	// expiresAt is when the run fails if nobody has answered; of kind Approval, when that counts as Deny.
+	// expiresAt is until when there is time for an answer.
 	// +optional
 	ExpiresAt metav1.Time `json:"expiresAt,omitempty,omitzero"`
+	// onTimeout is what becomes of it then: the run fails, it counts as Deny, or default counts as the answer.
+	// +optional
+	OnTimeout OnTimeout `json:"onTimeout,omitempty"`
+	// answered says that there is an answer, which is about to be put to use.
+	// +optional
+	Answered bool `json:"answered,omitempty"`
 }
 
 // PendingAction is a tool call that waits for approval.

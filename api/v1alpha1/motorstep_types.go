@@ -117,52 +117,6 @@ type MotorStepSpec struct {
 	Skills *SkillsResult `json:"skills,omitempty"`
 }
 
-// ApprovalOutcome is what became of a request for approval.
-// +kubebuilder:validation:Enum=Approved;Denied;Expired
-type ApprovalOutcome string
-
-const (
-	ApprovalApproved ApprovalOutcome = "Approved"
-	ApprovalDenied   ApprovalOutcome = "Denied"
-	ApprovalExpired  ApprovalOutcome = "Expired"
-)
-
-// StepApproval is a request to approve an execution of a tool call, and what became of it. The request is recorded before
-// anybody is asked, an approval before the call is made. It is used once.
-type StepApproval struct {
-	// execution that was asked about; see UnknownExecution.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	// +required
-	Execution string `json:"execution"`
-	// callID is the id of the tool call.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	// +required
-	CallID string `json:"callID"`
-	// argsDigest is "sha256:…" of tool and arguments.
-	// +kubebuilder:validation:MaxLength=71
-	// +required
-	ArgsDigest string `json:"argsDigest"`
-	// outcome of the request, unset until there is one.
-	// +optional
-	Outcome ApprovalOutcome `json:"outcome,omitempty"`
-	// by is who decided, as the response says.
-	// +kubebuilder:validation:MaxLength=1024
-	// +optional
-	By string `json:"by,omitempty"`
-	// reason of the decision, as the response says.
-	// +kubebuilder:validation:MaxLength=2048
-	// +optional
-	Reason string `json:"reason,omitempty"`
-	// askedAt is when it was asked.
-	// +required
-	AskedAt metav1.Time `json:"askedAt"`
-	// decidedAt is when the decision was put to use, or the time for it was found to be over.
-	// +optional
-	DecidedAt metav1.Time `json:"decidedAt,omitempty,omitzero"`
-}
-
 // ToolCall is one tool call that the model decided on.
 type ToolCall struct {
 	// id is the call's identity: the sandbox runs an id at most once.
@@ -283,7 +237,13 @@ type MotorStepStatus struct {
 	// +listMapKey=execution
 	// +optional
 	Unknown []UnknownExecution `json:"unknown,omitempty"`
-	// approvals are the requests to approve its calls. Entries are only added, and get their outcome once.
+	// asks are what people were asked about its calls. Entries are only added, and get their outcome once.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=id
+	// +optional
+	Asks []StepAsk `json:"asks,omitempty"`
+	// approvals are the asks of kind Approval of a manager of 0.1.0.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=execution

@@ -52,14 +52,10 @@ func stepHead(o any) (any, error) {
 	s.Spec.Content = runpolicy.Cut(s.Spec.Content, headContent)
 	for i := range s.Spec.ToolCalls {
 		switch c := &s.Spec.ToolCalls[i]; {
-		case c.Tool == toolapi.ToolAskUser && len(c.Arguments) > toolapi.MaxAskUserBytes,
-			c.Tool == toolapi.ToolRequestDomain && len(c.Arguments) > runpolicy.MaxRequestDomainBytes:
-			// No question that a person is asked is longer.
-			c.Arguments = ""
-		case c.Tool == toolapi.ToolAskUser, c.Tool == toolapi.ToolRequestDomain:
-			// They are asked by the whole of it.
-		case runpolicy.AwaitsApproval(s, c.ID):
+		case runpolicy.IsAsked(s, c.ID):
 			// They are decided about by the whole of it, and there is one such call of a run at a time.
+		case c.Tool == toolapi.ToolRequestDomain && hasResult(s, c.ID) && len(c.Arguments) <= runpolicy.MaxRequestDomainBytes:
+			// A manager of 0.1.0 recorded nothing else of what was asked.
 		default:
 			c.Arguments = runpolicy.Cut(c.Arguments, headArguments)
 		}
@@ -69,6 +65,10 @@ func stepHead(o any) (any, error) {
 		r.Output = outputHead(s, r)
 	}
 	return s, nil
+}
+
+func hasResult(s *v1alpha1.MotorStep, callID string) bool {
+	return slices.ContainsFunc(s.Status.Results, func(r v1alpha1.ToolResult) bool { return r.CallID == callID })
 }
 
 // outputHead keeps of the output of a run without a model what the status has of it.

@@ -56,10 +56,9 @@ func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, erro
 	case d.Failure != nil:
 		runpolicy.Fail(&s.run.Status, d.Failure, d.FinishedAt)
 	}
-	if q := s.progress.Pending; d.Retry == nil && q != nil && q.Kind == v1alpha1.InputDomainRequest {
-		s.asksDomain = true
-	} else {
-		showPendingInput(s, d.Retry)
+	s.concluded = true
+	if s.run.Status.PendingInput = s.progress.Pending; d.Retry != nil {
+		s.run.Status.PendingInput = d.Retry
 	}
 	showModel(s)
 	showRetries(s)

@@ -107,12 +107,12 @@ func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress)
 	}
 	var list []transition
 	if was != nil {
-		a := p.Approvals[was.ID]
+		a := p.Asked[was.ID]
 		call := fmt.Sprintf("%s %s (%s)", was.Action.Tool, runpolicy.CutEncoded(was.Action.Arguments, maxNote/2), was.Action.ArgsDigest)
 		switch a.Outcome {
-		case v1alpha1.ApprovalApproved, v1alpha1.ApprovalDenied:
+		case v1alpha1.AskApproved, v1alpha1.AskDenied:
 			list = append(list, transition{corev1.EventTypeNormal, string(a.Outcome), actionApprove, fmt.Sprintf("%s, by %s: %s", a.Outcome, cmp.Or(a.By, "somebody"), call)})
-		case v1alpha1.ApprovalExpired:
+		case v1alpha1.AskExpired:
 			list = append(list, transition{corev1.EventTypeWarning, string(a.Outcome), actionApprove, "Nobody decided in time, so it was not done: " + call})
 		}
 	}

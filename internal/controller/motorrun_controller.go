@@ -301,7 +301,9 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 			break
 		}
 	}
-	showRequest(s)
+	if s.concluded && !isFinished(s.run) {
+		showAwaitingInput(s)
+	}
 	return nil
 }
 

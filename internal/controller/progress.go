@@ -28,40 +28,42 @@ func (r *MotorRunReconciler) progress(_ context.Context, s *scope) (bool, error)
 	return true, nil
 }
 
-// showPendingInput shows what the run waits for: that somebody asks for another attempt, or an answer.
-func showPendingInput(s *scope, retry *v1alpha1.PendingInput) {
+// showAwaitingInput says whether the run waits for a person, and for what. It comes after the steps that put an answer into effect.
+func showAwaitingInput(s *scope) {
 	st := &s.run.Status
-	pending, again := runpolicy.ToShow(s.run, s.progress, s.bounds, s.now)
-	s.wake(again)
-	st.PendingInput = nil
+	pending := st.PendingInput
+	if pending != nil {
+		pending.Answered = pending.Kind != v1alpha1.InputRetry && runpolicy.IsInEffect(s.run, s.progress, s.bounds)
+	}
 	switch {
-	case retry != nil:
-		st.PendingInput = retry
-		reason := v1alpha1.ReasonAttemptFailed
-		if a := st.Attempts[len(st.Attempts)-1]; a.Failure.Category == v1alpha1.CategoryBudgetExhausted {
-			reason = v1alpha1.ReasonBudgetExhausted
-		}
-		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, reason, retry.Question)
-	case pending != nil:
-		st.PendingInput = pending
-		reason := v1alpha1.ReasonQuestion
-		switch pending.Kind {
-		case v1alpha1.InputOutcomeUnknown:
-			reason = v1alpha1.ReasonOutcomeUnknown
-		case v1alpha1.InputDomainRequest:
-			reason = v1alpha1.ReasonDomainRequest
-		case v1alpha1.InputApproval:
-			reason = v1alpha1.ReasonApproval
-		case v1alpha1.InputQuestion, v1alpha1.InputRetry:
-		}
-		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, reason, pending.Question)
+	case pending != nil && !runpolicy.Answered(s.run, pending):
+		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, awaitingReason(st, pending), pending.Question)
 	case hasExpired(s.progress):
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered, or its time was over.")
-	case hasAnswers(s) || slices.ContainsFunc(st.Attempts, wasAskedFor):
+	case len(s.progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, answeredMessage(s.run))
 	default:
 		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonNothingAsked, "The run has asked nothing.")
 	}
+}
+
+// awaitingReason is the reason of AwaitingInput while a person is asked.
+func awaitingReason(st *v1alpha1.MotorRunStatus, p *v1alpha1.PendingInput) string {
+	switch p.Kind {
+	case v1alpha1.InputRetry:
+		if f := st.Attempts[len(st.Attempts)-1].Failure; f != nil && f.Category == v1alpha1.CategoryBudgetExhausted {
+			return v1alpha1.ReasonBudgetExhausted
+		}
+		return v1alpha1.ReasonAttemptFailed
+	case v1alpha1.InputOutcomeUnknown:
+		return v1alpha1.ReasonOutcomeUnknown
+	case v1alpha1.InputDomainRequest:
+		return v1alpha1.ReasonDomainRequest
+	case v1alpha1.InputApproval:
+		return v1alpha1.ReasonApproval
+	case v1alpha1.InputQuestion:
+	}
+	return v1alpha1.ReasonQuestion
 }
 
 // answeredMessage names who gave the last answer, and what was decided: it is what the Event says.
@@ -81,29 +83,10 @@ func answeredMessage(run *v1alpha1.MotorRun) string {
 	}
 }
 
-// showRequest shows that the model asks for a domain. That depends on what the sandbox may reach by now, so it comes after
-// the steps that see to that.
-func showRequest(s *scope) {
-	if s.asksDomain && !isFinished(s.run) {
-		showPendingInput(s, nil)
-	}
-}
-
-// hasAnswers says whether a question was asked that is open no more.
-func hasAnswers(s *scope) bool {
-	asked := len(s.progress.Asked)
-	if q := s.progress.Pending; q != nil && !runpolicy.Answered(s.run, q) {
-		if _, ok := s.progress.Asked[q.ID]; ok {
-			asked--
-		}
-	}
-	return asked > 0
-}
-
-// hasExpired says whether the run went on without an answer: only a request to approve a call lets it.
+// hasExpired reports whether the run went on without an answer.
 func hasExpired(p runpolicy.Progress) bool {
-	for _, a := range p.Approvals {
-		if a.Outcome == v1alpha1.ApprovalExpired {
+	for _, a := range p.Asked {
+		if a.Outcome == v1alpha1.AskExpired {
 			return true
 		}
 	}

@@ -37,8 +37,8 @@ type scope struct {
 	bounds []v1alpha1.Domain
 	// classes are the StorageClasses that the namespace allows the workspaces of its runs.
 	classes []string
-	// asksDomain says that the open question is about a domain. It is shown last: see showRequest.
-	asksDomain bool
+	// concluded says that the run goes on, as far as the pass knows: status.pendingInput is up to date.
+	concluded bool
 	// domains are what the run may reach now, leftOut what it asks for and is not given.
 	domains, leftOut []v1alpha1.Domain
 	// fell says that a wall of the sandbox was found open.
@@ -129,7 +129,7 @@ func (s *scope) summarizeEnd() {
 }
 
 func (s *scope) phase() v1alpha1.RunPhase {
-	switch p := s.run.Status.PendingInput; {
+	switch p := s.awaited(); {
 	case p != nil && p.Kind == v1alpha1.InputApproval:
 		return v1alpha1.PhaseAwaitingApproval
 	case p != nil:
@@ -140,9 +140,18 @@ func (s *scope) phase() v1alpha1.RunPhase {
 	return v1alpha1.PhaseCreated
 }
 
+// awaited is what the run waits for a person for, nil if it does not.
+func (s *scope) awaited() *v1alpha1.PendingInput {
+	p := s.run.Status.PendingInput
+	if runpolicy.Answered(s.run, p) {
+		return nil
+	}
+	return p
+}
+
 func (s *scope) message() string {
 	waitsFor := ""
-	if p := s.run.Status.PendingInput; p != nil {
+	if p := s.awaited(); p != nil {
 		switch p.Kind {
 		case v1alpha1.InputRetry:
 			waitsFor = p.Question

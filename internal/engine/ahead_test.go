@@ -193,7 +193,7 @@ func TestReadsSideBySideWithARestart(t *testing.T) {
 				Tools:   discreetTools{collectingTools{ordered, nil}, known, box.egress.refresh},
 				Journal: ordered,
 			}
-			if out, err := loop.Run(ctx, box.entries.Turns(), nil); err != nil || out.Kind != motorloop.Completed {
+			if out, err := loop.Run(ctx, box.entries.Turns()); err != nil || out.Kind != motorloop.Completed {
 				t.Fatalf("%+v, %v", out, err)
 			}
 			checkRestart(t, sandbox.events, everything)

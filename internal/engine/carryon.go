@@ -23,21 +23,24 @@ import (
 // maxPanics is how many times in a row a loop may panic. What panics that often does so because of the run.
 const maxPanics = 3
 
+// errNothingAsked says that the loop waits for a person, and its journal has nothing to ask them.
+var errNothingAsked = errors.New("the loop waits for an ask that is not in its journal")
+
 // errMissing says that something which the run needs is missing and may come back.
 var errMissing = errors.New("missing for now")
 
 // carryOn carries the run's attempt on from where its journal ends, until it ends too or waits for a person; then it
-// gives the question. An error decides nothing: the same can be tried again.
+// gives what it waits for. An error decides nothing: the same can be tried again.
 func (e *Engine) carryOn(
 	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger,
-) (waitingFor question, err error) {
+) (waitingFor *waiting, err error) {
 	claim := journal.Claim{Epoch: l.task.epoch, Worker: e.Config.Worker}
 	entries, err := journal.Load(ctx, e.Client, e.Live, run, l.task.attempt, claim, e.apiNow)
 	if err == nil && entries.Closed() {
-		return question{}, nil
+		return nil, nil
 	}
 	if err == nil && (entries.Ended() || run.Status.Ending != nil) {
-		return question{}, e.lastLook(ctx, l, run, entries, known, log)
+		return nil, e.lastLook(ctx, l, run, entries, known, log)
 	}
 	var out motorloop.Outcome
 	// aboutOutage is how many writes only say that the model cannot be had, with which the loop gets no further.
@@ -60,44 +63,34 @@ func (e *Engine) carryOn(
 		out, err = motorloop.Outcome{Kind: motorloop.Failed, Failure: f}, nil
 	}
 	if err != nil {
-		return question{}, err
+		return nil, err
 	}
 	switch out.Kind {
 	case motorloop.Completed:
 		// Its last step says so. The only step of a run without a model leaves nothing behind.
 		if !entries.Ended() {
-			return question{}, nil
+			return nil, nil
 		}
-		return question{}, e.lastLook(ctx, l, run, entries, known, log)
+		return nil, e.lastLook(ctx, l, run, entries, known, log)
 	case motorloop.Failed:
 		if !e.mayDecide() {
-			return question{}, errNoLease
+			return nil, errNoLease
 		}
 		log.Info("the attempt failed", "reason", out.Failure.Reason, "category", string(out.Failure.Category))
 		out.Partial, out.Hint = known.hide(out.Partial), known.hide(out.Hint)
 		if err := entries.End(ctx, known.hideFailure(out.Failure), out); err != nil {
-			return question{}, err
+			return nil, err
 		}
-		return question{}, e.lastLook(ctx, l, run, entries, known, log)
+		return nil, e.lastLook(ctx, l, run, entries, known, log)
 	case motorloop.Awaiting:
 		steps := entries.Steps()
-		return e.asked(run, &steps[len(steps)-1], out), nil
+		open := runpolicy.OpenAsk(&steps[len(steps)-1])
+		if open == nil {
+			return nil, errNothingAsked
+		}
+		return &waiting{*open, e.observed().Extend(open.AskedAt.Time, open.ExpiresAt.Time)}, nil
 	}
-	return question{}, nil
-}
-
-// asked is the question that a loop waits with.
-func (e *Engine) asked(run *v1alpha1.MotorRun, step *v1alpha1.MotorStep, out motorloop.Outcome) question {
-	if out.Approval != "" {
-		p := runpolicy.PendingApproval(run, step, out.Approval)
-		expires := e.observed().Extend(p.AskedAt.Time, p.ExpiresAt.Time)
-		return question{id: p.ID, kind: p.Kind, digest: p.Action.ArgsDigest, expires: expires}
-	}
-	q := question{id: runpolicy.QuestionID(step, out.Waiting.ID), kind: v1alpha1.InputQuestion}
-	if out.Waiting.Tool == toolapi.ToolRequestDomain {
-		q.kind = v1alpha1.InputDomainRequest
-	}
-	return q
+	return nil, nil
 }
 
 // panicked ends an attempt whose loop panics whenever it is started.
@@ -155,7 +148,8 @@ func (e *Engine) runLoop(
 		Tools:       box,
 		Journal:     sharedJournal{leasedJournal{entries, e}, box},
 		Domains:     box.domains,
-		Policy:      callPolicy{run: run, entries: entries, now: e.apiNow, observed: e.observed, known: known},
+		Person:      person{run: run, entries: entries, now: e.apiNow, observed: e.observed, known: known},
+		Policy:      callPolicy{run: run, entries: entries},
 		Credentials: store,
 		Ready:       box.ready,
 		Peer:        box.peer,
@@ -179,7 +173,7 @@ func (e *Engine) runLoop(
 	// What was in the background may have been ended just now, and what is allowed once counts since then.
 	loop.Config.SettleEach, _ = runpolicy.Once(run, runpolicy.ReadJournal(run, entries.Everything()), box.domains.bounds)
 	loop.Journal = endingJournal{loop.Journal, box, kept}
-	out, err := loop.Run(ctx, turns, answers(run, entries, known))
+	out, err := loop.Run(ctx, turns)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
@@ -233,16 +227,6 @@ func usedBefore(p runpolicy.Progress, turns []*motorloop.Turn) int64 {
 		used -= t.Usage.Total() + t.Failed.Total()
 	}
 	return max(used, 0)
-}
-
-// answers are what people said. Who answers with a value that the model must not see has it kept from the model all the
-// same.
-func answers(run *v1alpha1.MotorRun, entries *journal.Log, known *secrets) map[string]string {
-	said := runpolicy.Answers(run, entries.Steps())
-	for id, answer := range said {
-		said[id] = known.hide(answer)
-	}
-	return said
 }
 
 // loopConfig is what the loop is told about the run's attempt.

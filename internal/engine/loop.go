@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -34,8 +33,8 @@ type loop struct {
 	stopped, again bool
 	// over says that nothing is left to do of this task.
 	over bool
-	// waitingFor is the question without whose answer the loop need not be started again.
-	waitingFor question
+	// waitingFor is the ask without whose outcome the loop need not be started again, nil for none.
+	waitingFor *waiting
 	// closing says that the attempt has ended and what it leaves behind is being collected.
 	closing bool
 	history
@@ -94,27 +93,11 @@ func attemptOf(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
 	return v1alpha1.AttemptStatus{}
 }
 
-// question is one that waits for a person. The zero question is none.
-type question struct {
-	id   string
-	kind v1alpha1.InputKind
-	// digest and expires are of a call that is to be approved: when nobody has answered by then, the loop goes on without
-	// an answer.
-	digest  string
+// waiting is an open ask that a loop ended with.
+type waiting struct {
+	ask v1alpha1.StepAsk
+	// expires is ask.ExpiresAt with the times in which no manager led.
 	expires time.Time
-}
-
-// answered says whether the spec has a response to it.
-func (q question) answered(run *v1alpha1.MotorRun) bool {
-	return runpolicy.Answered(run, q.pending())
-}
-
-func (q question) pending() *v1alpha1.PendingInput {
-	p := &v1alpha1.PendingInput{ID: q.id, Kind: q.kind}
-	if q.kind == v1alpha1.InputApproval {
-		p.Action, p.ExpiresAt = &v1alpha1.PendingAction{ArgsDigest: q.digest}, metav1.NewTime(q.expires)
-	}
-	return p
 }
 
 // stop tells the goroutine to end; again has the run looked at when it has.
@@ -128,8 +111,8 @@ func (l *loop) idle(run *v1alpha1.MotorRun, now time.Time, until func(time.Time)
 	if l.over {
 		return 0, true
 	}
-	if l.waitingFor != (question{}) && !l.waitingFor.answered(run) {
-		if wait, idle := unattended(l.waitingFor.pending(), until); idle {
+	if w := l.waitingFor; w != nil && runpolicy.UsableResponse(run, &w.ask) == nil {
+		if wait, idle := unattended(w.ask.OnTimeout, w.expires, until); idle {
 			return wait, true
 		}
 	}
@@ -239,7 +222,7 @@ func (e *Engine) tellOfMissing(l *loop, run *v1alpha1.MotorRun, err error) {
 }
 
 // note decides by how the loop ended when it is started again.
-func (e *Engine) note(l *loop, waitingFor question, err error, log *slog.Logger) {
+func (e *Engine) note(l *loop, waitingFor *waiting, err error, log *slog.Logger) {
 	l.note(err)
 	o, away := errors.AsType[*motorloop.Outage](err)
 	l.away = away
@@ -251,7 +234,7 @@ func (e *Engine) note(l *loop, waitingFor question, err error, log *slog.Logger)
 		}
 		log.Info("the run waits for its model", "reason", o.Reason, "after", o.RetryAfter)
 	case err == nil:
-		l.waitingFor, l.over = waitingFor, waitingFor == (question{})
+		l.waitingFor, l.over = waitingFor, waitingFor == nil
 	case errors.Is(err, motorloop.ErrStale):
 		log.Info("another worker carries the run on, or another attempt has begun")
 		l.over = true
@@ -270,7 +253,7 @@ func (e *Engine) note(l *loop, waitingFor question, err error, log *slog.Logger)
 // guarded is carryOn, but a panic is an error: one run must not end the loops of all others of this manager.
 func (e *Engine) guarded(
 	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger,
-) (waitingFor question, err error) {
+) (waitingFor *waiting, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = motorloop.NewPanic(v)

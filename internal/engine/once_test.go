@@ -74,7 +74,7 @@ func allowedBox(t *testing.T, change func(*v1alpha1.MotorRun), programs []v1alph
 		},
 		Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: "a0-s1-c0", OK: true}}, Background: programs},
 	}
-	run.Spec.Responses = []v1alpha1.Response{{ID: runpolicy.QuestionID(step, "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
+	run.Spec.Responses = []v1alpha1.Response{{ID: runpolicy.AskID(step, v1alpha1.InputDomainRequest, "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
 	if change != nil {
 		change(run)
 	}

@@ -50,7 +50,7 @@ func TestStandsStill(t *testing.T) {
 		"asks and has its answer":  {[]func(*v1alpha1.MotorRun){asked(v1alpha1.InputQuestion, time.Hour), func(r *v1alpha1.MotorRun) { r.Spec.Responses = []v1alpha1.Response{{ID: "q", Answer: "yes"}} }}, "", 0},
 		"is allowed a domain once": {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowOnce)}, toolapi.StoppedWayOut, 0},
 		"and has it": {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowOnce), func(r *v1alpha1.MotorRun) {
-			r.Status.Egress = &v1alpha1.EgressStatus{Domains: []v1alpha1.Domain{"example.org"}}
+			r.Status.PendingInput.Answered = true
 		}}, "", 0},
 		"is allowed a domain":                            {[]func(*v1alpha1.MotorRun){allowed(v1alpha1.DecisionAllowRun)}, "", 0},
 		"has no bash":                                    {[]func(*v1alpha1.MotorRun){suspended, func(r *v1alpha1.MotorRun) { r.Spec.Tools = nil }}, "", 0},

@@ -49,6 +49,7 @@ func TestShouldRun(t *testing.T) {
 		return func(r *v1alpha1.MotorRun) {
 			r.Status.PendingInput = &v1alpha1.PendingInput{
 				ID: "id", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{ArgsDigest: "sha256:this"}, ExpiresAt: metav1.NewTime(noon.Add(left)),
+				OnTimeout: v1alpha1.OnTimeoutDeny,
 			}
 			r.Spec.Responses = responses
 		}
@@ -105,7 +106,7 @@ func TestShouldRun(t *testing.T) {
 		"a domain that is not granted": {func(r *v1alpha1.MotorRun) { allowed(r) }, false},
 		"a domain that is granted": {func(r *v1alpha1.MotorRun) {
 			allowed(r)
-			r.Status.Egress = &v1alpha1.EgressStatus{Domains: []v1alpha1.Domain{"example.org"}}
+			r.Status.PendingInput.Answered = true
 		}, true},
 		"an answer to something else": {func(r *v1alpha1.MotorRun) { answered(v1alpha1.InputQuestion)(r); r.Spec.Responses[0].ID = "other" }, false},
 	} {

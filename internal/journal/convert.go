@@ -98,7 +98,7 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 	return t
 }
 
-// adoptStatus gives the turn what its step has: results, requests for approval, and executions of unknown outcome.
+// adoptStatus gives the turn what its step has: results, asks, and executions of unknown outcome.
 func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 	for i, c := range t.Calls {
 		for j := range s.Status.Results {
@@ -114,12 +114,9 @@ func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 	if l := s.Status.Left; l != nil {
 		t.Left = motorloop.Left{Time: time.Duration(l.Seconds) * time.Second, Tokens: l.Tokens}
 	}
-	t.Approvals = nil
-	for _, a := range s.Status.Approvals {
-		t.Approvals = append(t.Approvals, motorloop.Approval{
-			Execution: a.Execution, CallID: a.CallID, ArgsDigest: a.ArgsDigest, Outcome: motorloop.ApprovalOutcome(a.Outcome), By: a.By, Reason: a.Reason,
-			AskedAt: a.AskedAt.Time, DecidedAt: a.DecidedAt.Time,
-		})
+	t.Asks = nil
+	for i := range s.Status.Asks {
+		t.Asks = append(t.Asks, AskOf(&s.Status.Asks[i]))
 	}
 	t.Unknown = nil
 	for _, u := range s.Status.Unknown {

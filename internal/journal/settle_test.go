@@ -15,16 +15,15 @@ import (
 // What the model was told of what is left stays, whoever settles the step again.
 func TestWhatIsLeftIsRecordedOnce(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1_700_000_000, 0)
 	s, turn := &v1alpha1.MotorStep{}, &motorloop.Turn{}
-	settle(s, turn, now)
+	settle(s, turn)
 	if s.Status.Left != nil {
 		t.Errorf("nothing is known, recorded: %+v", s.Status.Left)
 	}
 	turn.Left = motorloop.Left{Time: 90*time.Second + 1, Tokens: 7}
-	settle(s, turn, now)
+	settle(s, turn)
 	turn.Left = motorloop.Left{Time: time.Second, Tokens: 1}
-	settle(s, turn, now)
+	settle(s, turn)
 	if d := cmp.Diff(&v1alpha1.StepLeft{Seconds: 90, Tokens: 7}, s.Status.Left); d != "" {
 		t.Error(d)
 	}

@@ -97,7 +97,7 @@ func (l *Log) Settle(ctx context.Context, t *motorloop.Turn) error {
 		return err
 	}
 	if err := l.update(ctx, s, func() {
-		settle(s, t, l.now())
+		settle(s, t)
 		if l.programs != nil {
 			s.Status.Background = programsOf(s, l.programs, t.Index)
 		}

@@ -282,7 +282,7 @@ func TestChecksEndWithADenial(t *testing.T) {
 	w.mustAsk(t, nil, "a0-s2-c0", "a0-s2-c0")
 	p.said["a0-s2-c0"] = "Deny"
 	out := mustRun(t, w, nil)
-	if out.Failure == nil || out.Failure.Reason != ReasonAcceptanceFailed || len(w.sandbox.executed) > 0 || len(w.journal.load()[1].Approvals) != 1 {
+	if out.Failure == nil || out.Failure.Reason != ReasonAcceptanceFailed || len(w.sandbox.executed) > 0 || len(w.journal.load()[1].Asks) != 1 {
 		t.Errorf("got %+v, executed %v", out, w.sandbox.executedIDs())
 	}
 }
@@ -301,7 +301,7 @@ func TestNotesOfChecksAreTold(t *testing.T) {
 // A check needs approval like any other call, and one that is not approved ends the attempt: nobody can tell then.
 func TestChecksNeedApproval(t *testing.T) {
 	t.Parallel()
-	for outcome, want := range map[ApprovalOutcome]string{ApprovalApproved: "Completed", ApprovalDenied: ReasonAcceptanceFailed, ApprovalExpired: ReasonAcceptanceFailed} {
+	for outcome, want := range map[AskOutcome]string{AskApproved: "Completed", AskDenied: ReasonAcceptanceFailed, AskExpired: ReasonAcceptanceFailed} {
 		t.Run(string(outcome), func(t *testing.T) {
 			t.Parallel()
 			w, p := gatedWorld(t, Config{Accept: Acceptance{Commands: []AcceptCommand{{Command: "gated"}, {Command: "make test"}}}}, checkedWorkspace(1), says("Done."))
@@ -310,7 +310,7 @@ func TestChecksNeedApproval(t *testing.T) {
 			if len(w.sandbox.executed) > 0 {
 				t.Errorf("executed before anybody decided: %v", w.sandbox.executedIDs())
 			}
-			p.said[id], p.over[id] = map[ApprovalOutcome]string{ApprovalApproved: "Approve", ApprovalDenied: "Deny"}[outcome], outcome == ApprovalExpired
+			p.said[id], p.over[id] = map[AskOutcome]string{AskApproved: "Approve", AskDenied: "Deny"}[outcome], outcome == AskExpired
 			out := mustRun(t, w, nil)
 			got := string(out.Kind)
 			if out.Failure != nil {

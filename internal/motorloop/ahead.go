@@ -78,7 +78,7 @@ func (r *run) readsAhead(t *Turn) []*Call {
 		if !toolapi.OnlyReads(c.Tool) {
 			break
 		}
-		_, asked := t.approval(c.ID)
+		_, asked := t.ask(AskApproval, c.ID)
 		known := slices.ContainsFunc(t.Unknown, func(u Unknown) bool { return u.CallID == c.ID })
 		if asked || known || r.refuse(i) != nil || r.policy != nil && (r.policy.Refuse(*c) != nil || r.policy.NeedsApproval(*c)) {
 			continue

@@ -60,7 +60,7 @@ func TestReadsAreMadeSideBySide(t *testing.T) {
 	w := newWorld(t, Config{Tools: []string{"read"}}, nil, says("", reads(n)...), says("done"))
 	m := &meetingTools{met: make(chan struct{}), want: n}
 	w.loop.Tools = m
-	if out, err := w.loop.Run(ctx, nil, nil); err != nil || out.Kind != Completed {
+	if out, err := w.loop.Run(ctx, nil); err != nil || out.Kind != Completed {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	for i, res := range w.journal.load()[0].Results {
@@ -116,7 +116,7 @@ func TestReadsAheadWaitForApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Config{Tools: []string{"read"}}, nil,
 		says("", reads(1)[0], call(toolapi.ToolRead, `{"path":"gated"}`), call(toolapi.ToolRead, `{"path":"b"}`)), says("done"))
-	w.loop.Policy = &fakePolicy{journal: w.journal}
+	w.loop.Policy = &fakePolicy{journal: w.journal, fakePerson: w.person}
 	out := mustRun(t, w, nil)
 	if out.Kind != Awaiting || slices.Contains(w.sandbox.executedIDs(), "a0-s1-c1") {
 		t.Errorf("%+v, made: %v", out, w.sandbox.executedIDs())

@@ -5,10 +5,8 @@ package motorloop
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -24,108 +22,25 @@ const (
 		"or nothing. Look at what it changed, and go on without making it again."
 )
 
-// Approval is a request to approve an execution of a call, and what became of it. It is recorded before anybody is asked,
-// and its outcome before anything follows from that.
-type Approval struct {
-	Execution string
-	// CallID is the ID of the call.
-	CallID string
-	// ArgsDigest is "sha256:…" of tool and arguments.
-	ArgsDigest string
-	// Outcome is "" until there is one.
-	Outcome ApprovalOutcome
-	// By is who decided, "" if nobody did.
-	By string
-	// Reason is what the person says of it, "" for nothing.
-	Reason string
-	// DecidedAt is zero as long as there is no Outcome.
-	AskedAt, DecidedAt time.Time
-}
-
-// ApprovalOutcome is what became of a request for approval.
-type ApprovalOutcome string
-
-const (
-	ApprovalApproved ApprovalOutcome = "Approved"
-	ApprovalDenied   ApprovalOutcome = "Denied"
-	// ApprovalExpired: nobody decided in time.
-	ApprovalExpired ApprovalOutcome = "Expired"
-)
-
-// waiting is a call that waits for a person; see Outcome.
-type waiting struct {
-	call *Call
-	// approval is the execution that is to be approved, "" if the person is asked something else.
-	approval string
-}
-
-func (w *waiting) outcome() Outcome {
-	return Outcome{Kind: Awaiting, Waiting: w.call, Approval: w.approval}
-}
-
-// approval is the request to approve an execution, false if there is none.
-func (t *Turn) approval(execution string) (Approval, bool) {
-	i := slices.IndexFunc(t.Approvals, func(a Approval) bool { return a.Execution == execution })
-	if i < 0 {
-		return Approval{}, false
-	}
-	return t.Approvals[i], true
-}
-
-// putApproval adds a request to the turn, or gives one that is there its outcome.
-func (t *Turn) putApproval(a Approval) {
-	i := slices.IndexFunc(t.Approvals, func(b Approval) bool { return a.Execution == b.Execution })
-	if i < 0 {
-		t.Approvals = append(t.Approvals, a)
-		return
-	}
-	t.Approvals[i] = a
-}
-
-// leave says whether an execution of a call may be made: if neither a result nor what is waited for is given. A request
-// that was made once is waited for, whatever the policy says by now.
-func (r *run) leave(ctx context.Context, t *Turn, c *Call, execution string) (*toolapi.Result, *waiting, error) {
+// leave decides whether an execution of a call may be made: if neither a result nor an open ask is given. An ask that was
+// recorded once is waited for, whatever the policy says by now.
+func (r *run) leave(ctx context.Context, t *Turn, c *Call, execution string) (*toolapi.Result, *Ask, error) {
 	if r.policy == nil {
 		return nil, nil, nil
 	}
-	if _, asked := t.approval(execution); !asked && !r.policy.NeedsApproval(*c) {
+	if _, asked := t.ask(AskApproval, execution); !asked && !r.policy.NeedsApproval(*c) {
 		return nil, nil, nil
 	}
-	a, err := r.approved(ctx, t, c, execution)
+	a, err := r.asked(ctx, t, AskApproval, c, execution)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case a.Outcome == "":
-		return nil, &waiting{call: new(*c), approval: execution}, nil
-	case a.Outcome == ApprovalApproved:
+		return nil, &a, nil
+	case a.Outcome == AskApproved:
 		return nil, nil, nil
 	}
 	return notApproved(a, execution != c.ID, outputShare(t)), nil, nil
-}
-
-// approved gives the request to approve an execution, whose outcome is "" while that is open. Request and outcome are
-// recorded, before anybody is asked and before anything follows from them. A recorded outcome counts for ever.
-//
-//	none ──► recorded ──► asked ──► Approved, Denied, Expired ──► recorded ──► executed, or a result
-func (r *run) approved(ctx context.Context, t *Turn, c *Call, execution string) (Approval, error) {
-	recorded, asked := t.approval(execution)
-	if recorded.Outcome != "" {
-		return recorded, nil
-	}
-	now, decided := r.policy.Decision(*c, execution)
-	if asked && !decided {
-		return recorded, nil
-	}
-	t.putApproval(now)
-	r.unrecorded = true
-	if err := r.settle(ctx, t); err != nil {
-		return Approval{}, err
-	}
-	// Another loop may have been faster, and what is recorded counts.
-	recorded, _ = t.approval(execution)
-	r.log.LogAttrs(ctx, slog.LevelInfo, "approval of a tool call", slog.String("call", execution), slog.String("tool", c.Tool),
-		slog.String("outcome", string(recorded.Outcome)), slog.String("by", recorded.By))
-	return recorded, nil
 }
 
 // withReason is the result of what a person decided, with what the person says of it: these are instructions, word for word. What code
@@ -147,9 +62,9 @@ func (t *Turn) approvalNote(i int) string {
 		return ""
 	}
 	var note strings.Builder
-	for _, a := range t.Approvals {
+	for _, a := range t.Asks {
 		switch {
-		case a.CallID != c.ID || a.Outcome != ApprovalApproved:
+		case a.Kind != AskApproval || a.CallID != c.ID || a.Outcome != AskApproved:
 		case a.Reason != "":
 			fmt.Fprintf(&note, "\n[the person approved this call, and says: %s]", a.Reason)
 		default:
@@ -161,11 +76,11 @@ func (t *Turn) approvalNote(i int) string {
 
 // notApproved is the result of a call that is not made. One that was made before, and whose end nobody saw, may have done
 // its work all the same.
-func notApproved(a Approval, madeBefore bool, share int) *toolapi.Result {
+func notApproved(a Ask, madeBefore bool, share int) *toolapi.Result {
 	switch {
-	case a.Outcome == ApprovalDenied && madeBefore:
+	case a.Outcome == AskDenied && madeBefore:
 		return withReason(refusal(toolapi.CodeSkipped, notAgainText), " ", a.Reason, share)
-	case a.Outcome == ApprovalDenied:
+	case a.Outcome == AskDenied:
 		return withReason(refusal(toolapi.CodeApprovalDenied, deniedText), saysLead, a.Reason, share)
 	case madeBefore:
 		return refusal(toolapi.CodeOutcomeUnknown, noRetryText)
@@ -175,17 +90,17 @@ func notApproved(a Approval, madeBefore bool, share int) *toolapi.Result {
 
 // requestApproval gives the result of a request for approval that the model makes by itself. It is decided in its place,
 // like the approval of an execution of it: what comes after it may depend on it.
-func (r *run) requestApproval(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *waiting, error) {
+func (r *run) requestApproval(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *Ask, error) {
 	if r.policy == nil {
 		return refusal(toolapi.CodeApprovalDenied, noApprovalText), nil, nil
 	}
-	a, err := r.approved(ctx, t, c, c.ID)
+	a, err := r.asked(ctx, t, AskApproval, c, c.ID)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case a.Outcome == "":
-		return nil, &waiting{call: new(*c), approval: c.ID}, nil
-	case a.Outcome == ApprovalApproved:
+		return nil, &a, nil
+	case a.Outcome == AskApproved:
 		res := &toolapi.Result{OK: true, Output: approvedText, Provenance: toolapi.ProvenanceInternal}
 		return withReason(res, saysLead, a.Reason, outputShare(t)), nil, nil
 	}

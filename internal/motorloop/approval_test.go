@@ -23,7 +23,7 @@ func gatedWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Resu
 	}
 	cfg.Search = true
 	w := newWorld(t, cfg, behave, answers...)
-	p := &fakePolicy{journal: w.journal, said: map[string]string{}, over: map[string]bool{}}
+	p := &fakePolicy{journal: w.journal, fakePerson: w.person}
 	w.loop.Policy = p
 	return w, p
 }
@@ -35,7 +35,7 @@ func (w *world) mustAsk(t *testing.T, answers map[string]string, callID, executi
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out.Kind != Awaiting || out.Waiting.ID != callID || out.Approval != execution {
+	if out.Kind != Awaiting || out.Waiting.Kind != AskApproval || out.Waiting.CallID != callID || out.Waiting.Execution != execution {
 		t.Fatalf("waits for %+v, not for the approval of %s", out, execution)
 	}
 }
@@ -53,28 +53,30 @@ func TestApprovedCallsAreTold(t *testing.T) {
 	}
 }
 
+func isQuestion(a Ask) bool { return a.Kind == AskQuestion }
+
 func TestApproval(t *testing.T) {
 	const id = "a0-s1-c1"
 	for name, tt := range map[string]struct {
 		call     Call
 		said     string
 		over     bool
-		outcome  ApprovalOutcome // "" while it waits
-		code     string          // of its result, "ok" if it succeeded
-		executed string          // of all calls of the turn
+		outcome  AskOutcome // "" while it waits
+		code     string     // of its result, "ok" if it succeeded
+		executed string     // of all calls of the turn
 	}{
 		"nobody has decided":               {call: bash("gated"), executed: "a0-s1-c0"},
-		"approved":                         {bash("gated"), "Approve", false, ApprovalApproved, "ok", "a0-s1-c0 a0-s1-c1 a0-s1-c2"},
-		"denied":                           {bash("gated"), "Deny", false, ApprovalDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
-		"its time is over":                 {bash("gated"), "", true, ApprovalExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
-		"approved too late":                {bash("gated"), "Approve", true, ApprovalExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
+		"approved":                         {bash("gated"), "Approve", false, AskApproved, "ok", "a0-s1-c0 a0-s1-c1 a0-s1-c2"},
+		"denied":                           {bash("gated"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
+		"its time is over":                 {bash("gated"), "", true, AskExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
+		"approved too late":                {bash("gated"), "Approve", true, AskExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
 		"something else was said":          {call: bash("gated"), said: "AllowRun", executed: "a0-s1-c0"},
 		"a request nobody has decided":     {call: request("push"), executed: "a0-s1-c0"},
-		"a request approved":               {request("push"), "Approve", false, ApprovalApproved, "ok", "a0-s1-c0 a0-s1-c2"},
-		"a request denied":                 {request("push"), "Deny", false, ApprovalDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
-		"a request whose time is over":     {request("push"), "", true, ApprovalExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
-		"what the engine does is approved": {saves("gated"), "Approve", false, ApprovalApproved, "ok", "a0-s1-c0 a0-s1-c2"},
-		"what the engine does is denied":   {saves("gated"), "Deny", false, ApprovalDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
+		"a request approved":               {request("push"), "Approve", false, AskApproved, "ok", "a0-s1-c0 a0-s1-c2"},
+		"a request denied":                 {request("push"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
+		"a request whose time is over":     {request("push"), "", true, AskExpired, toolapi.CodeApprovalExpired, "a0-s1-c0 a0-s1-c2"},
+		"what the engine does is approved": {saves("gated"), "Approve", false, AskApproved, "ok", "a0-s1-c0 a0-s1-c2"},
+		"what the engine does is denied":   {saves("gated"), "Deny", false, AskDenied, toolapi.CodeApprovalDenied, "a0-s1-c0 a0-s1-c2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, p := gatedWorld(t, Config{}, nil, says("", bash("before"), tt.call, bash("after"), question("all well?")), says("done"))
@@ -82,7 +84,7 @@ func TestApproval(t *testing.T) {
 			w.loop.Credentials = &fakeStore{fault: noFault, saved: saved, ready: func() bool { return true }}
 			w.mustAsk(t, nil, id, id)
 			asked := w.journal.load()[0]
-			if a := asked.Approvals; len(a) != 1 || a[0].Execution != id || a[0].CallID != id || a[0].ArgsDigest != "digest of "+tt.call.Arguments || a[0].Outcome != "" {
+			if a := asked.Asks; len(a) != 1 || a[0].Kind != AskApproval || a[0].Execution != id || a[0].CallID != id || a[0].Digest != "digest of "+tt.call.Arguments || a[0].Outcome != "" {
 				t.Fatalf("recorded before anybody was asked: %+v", a)
 			}
 			if asked.Results[0] == nil || asked.Results[2] != nil || len(saved) > 0 {
@@ -96,7 +98,7 @@ func TestApproval(t *testing.T) {
 				w.mustWait(t, map[string]string{"a0-s1-c3": "yes"}, "")
 			}
 			turn := w.journal.load()[0]
-			if a := turn.Approvals; len(a) != 1 || a[0].Outcome != tt.outcome || (a[0].By != "") != (tt.outcome == ApprovalApproved || tt.outcome == ApprovalDenied) {
+			if a := slices.DeleteFunc(turn.Asks, isQuestion); len(a) != 1 || a[0].Outcome != tt.outcome || (a[0].By != "") != (tt.outcome == AskApproved || tt.outcome == AskDenied) {
 				t.Errorf("recorded %+v", a)
 			}
 			if got := strings.Join(w.sandbox.executedIDs(), " "); got != tt.executed {
@@ -157,12 +159,12 @@ func TestTheFirstDecisionIsUsed(t *testing.T) {
 	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
 	turns := w.journal.load()
 	other := w.journal.load()[0]
-	other.Approvals[0].Outcome, other.Approvals[0].DecidedAt = ApprovalExpired, time.Unix(1, 0).UTC()
+	other.Asks[0].Outcome, other.Asks[0].ClosedAt = AskExpired, time.Unix(1, 0).UTC()
 	if err := w.journal.Settle(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	p.said["a0-s1-c0"] = "Approve"
-	if _, err := w.loop.Run(t.Context(), turns, nil); err != nil {
+	if _, err := w.loop.Run(t.Context(), turns); err != nil {
 		t.Fatal(err)
 	}
 	if res := w.journal.load()[0].Results[0]; res.ErrorCode != toolapi.CodeApprovalExpired || len(w.sandbox.executed) > 0 {
@@ -213,7 +215,7 @@ func TestForbiddenCalls(t *testing.T) {
 	if d := cmp.Diff([]string{toolapi.CodeCommandNotAllowed, "output of a0-s1-c1"}, w.results()); d != "" {
 		t.Error(d)
 	}
-	if a := w.journal.load()[0].Approvals; len(a) > 0 {
+	if a := w.journal.load()[0].Asks; len(a) > 0 {
 		t.Errorf("a person was asked about %+v", a)
 	}
 }
@@ -228,7 +230,7 @@ func TestRefusedCallsAskNobody(t *testing.T) {
 	if d := cmp.Diff(want, w.results()); d != "" {
 		t.Error(d)
 	}
-	if a := w.journal.load()[0].Approvals; len(a) > 0 {
+	if a := w.journal.load()[0].Asks; len(a) > 0 {
 		t.Errorf("a person was asked about %+v", a)
 	}
 }
@@ -257,7 +259,7 @@ func TestAlreadyDone(t *testing.T) {
 		for _, res := range turn.Results {
 			outputs = append(outputs, res.Output)
 		}
-		if n := len(turn.Approvals); n > 1 {
+		if n := len(turn.Asks); n > 1 {
 			t.Errorf("%d requests", n)
 		}
 	}
@@ -296,15 +298,15 @@ func TestAlreadyDoneFromTheWeb(t *testing.T) {
 }
 
 func TestCloneTurnSharesNothing(t *testing.T) {
-	turn := &Turn{Approvals: []Approval{{Execution: "a"}}, Unknown: []Unknown{{Execution: "u"}}}
+	turn := &Turn{Asks: []Ask{{Execution: "a"}}, Unknown: []Unknown{{Execution: "u"}}}
 	clone := cloneTurn(turn)
-	clone.putApproval(Approval{Execution: "a", Outcome: ApprovalDenied})
-	clone.putApproval(Approval{Execution: "b"})
-	if d := cmp.Diff([]Approval{{Execution: "a"}}, turn.Approvals); d != "" {
+	clone.putAsk(Ask{Execution: "a", Outcome: AskDenied})
+	clone.putAsk(Ask{Execution: "b"})
+	if d := cmp.Diff([]Ask{{Execution: "a"}}, turn.Asks); d != "" {
 		t.Error(d)
 	}
-	want := []Approval{{Execution: "a", Outcome: ApprovalDenied}, {Execution: "b"}}
-	if d := cmp.Diff(want, clone.Approvals, cmpopts.EquateEmpty()); d != "" || !slices.Equal(turn.Unknown, clone.Unknown) {
+	want := []Ask{{Execution: "a", Outcome: AskDenied}, {Execution: "b"}}
+	if d := cmp.Diff(want, clone.Asks, cmpopts.EquateEmpty()); d != "" || !slices.Equal(turn.Unknown, clone.Unknown) {
 		t.Error(d)
 	}
 }

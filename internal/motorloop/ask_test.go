@@ -22,7 +22,7 @@ func TestReplied(t *testing.T) {
 		"more than a word":  {choice, "skip it\nand use 3", "The person replied, with none of the options: skip it\nand use 3"},
 		"no question (any)": {`{`, "yes", "The person replied: yes"},
 	} {
-		if got := replied(Call{Tool: toolapi.ToolAskUser, Arguments: tt.arguments}, tt.answer); got != tt.want {
+		if got := howReplied(&Call{Tool: toolapi.ToolAskUser, Arguments: tt.arguments}, tt.answer) + tt.answer; got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
@@ -71,8 +71,8 @@ func TestReasonsOfDecisions(t *testing.T) {
 			w.mustWait(t, nil, "")
 			turns := w.journal.load()
 			res := turns[0].Results[0]
-			if res.ErrorCode != tt.code || res.Provenance != tt.from || turns[0].Approvals[0].Reason != "it is\nFriday" {
-				t.Errorf("the result is %+v, recorded %+v", res, turns[0].Approvals)
+			if res.ErrorCode != tt.code || res.Provenance != tt.from || turns[0].Asks[0].Reason != "it is\nFriday" {
+				t.Errorf("the result is %+v, recorded %+v", res, turns[0].Asks)
 			}
 			msgs := Transcript(w.loop.Config, turns[:1])
 			if last := msgs[len(msgs)-1].Content; !strings.HasSuffix(last, tt.told+"\n[left: 19 of 20 answers]") || strings.Count(last, "Friday") != 1 ||
@@ -86,7 +86,7 @@ func TestReasonsOfDecisions(t *testing.T) {
 // A call of unknown outcome that a person does not let be made again has the person's words too.
 func TestReasonNotToMakeACallAgain(t *testing.T) {
 	t.Parallel()
-	res := notApproved(Approval{Outcome: ApprovalDenied, Reason: "it was paid twice"}, true, 1<<10)
+	res := notApproved(Ask{Outcome: AskDenied, Reason: "it was paid twice"}, true, 1<<10)
 	if got := RenderResult(res); !strings.HasSuffix(got, "No, do not make it again. it was paid twice") || res.Provenance != toolapi.ProvenanceUser {
 		t.Errorf("told %q", got)
 	}

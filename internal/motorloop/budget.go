@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // The model is told in numbers what it may use: all of it in the system prompt, which does not change, and what is left after an answer, as
@@ -50,14 +48,7 @@ func leftNote(cfg Config, t *Turn, answer int32) string {
 }
 
 // waitedFor reports whether a person was asked in the turn.
-func waitedFor(t *Turn) bool {
-	for i, c := range t.Calls {
-		if res := t.Results[i]; toolapi.WaitsForPerson(c.Tool) && (res.OK || notAllowed(res)) {
-			return true
-		}
-	}
-	return len(t.Approvals) > 0
-}
+func waitedFor(t *Turn) bool { return len(t.Asks) > 0 }
 
 // inWords is a time that a model can plan with.
 func inWords(d time.Duration) string {

@@ -16,8 +16,8 @@ func TestLeftNote(t *testing.T) {
 	plain := func(left Left) *Turn {
 		return &Turn{Calls: []Call{bash("a")}, Results: []*toolapi.Result{ok}, Left: left}
 	}
-	asked := func(res *toolapi.Result) *Turn {
-		return &Turn{Calls: []Call{question("red?")}, Results: []*toolapi.Result{res}, Left: Left{Time: 50 * time.Minute}}
+	asked := func(res *toolapi.Result, asks ...Ask) *Turn {
+		return &Turn{Calls: []Call{question("red?")}, Results: []*toolapi.Result{res}, Asks: asks, Left: Left{Time: 50 * time.Minute}}
 	}
 	cfg := Config{MaxIterations: 10, MaxTokens: 1000, TimeLimit: time.Hour}
 	for name, tt := range map[string]struct {
@@ -32,8 +32,8 @@ func TestLeftNote(t *testing.T) {
 		"few tokens":            {plain(Left{Time: time.Hour, Tokens: 499}), 1, "[left: 9 of 10 answers, 60 minutes, 499 of 1000 tokens]"},
 		"the last answer":       {plain(Left{Time: time.Hour}), 9, "[your next answer is the last one: call finish in it, with what there is]"},
 		"after the last answer": {plain(Left{}), 10, ""},
-		"a person replied":      {asked(ok), 1, "[left: 9 of 10 answers, 50 minutes]"},
-		"a person denied":       {asked(&toolapi.Result{ErrorCode: toolapi.CodeDomainDenied}), 1, "[left: 9 of 10 answers, 50 minutes]"},
+		"a person replied":      {asked(ok, Ask{Outcome: AskAnswered}), 1, "[left: 9 of 10 answers, 50 minutes]"},
+		"a person denied":       {asked(&toolapi.Result{ErrorCode: toolapi.CodeDomainDenied}, Ask{Outcome: AskDenied}), 1, "[left: 9 of 10 answers, 50 minutes]"},
 		"no person was asked":   {asked(&toolapi.Result{ErrorCode: toolapi.CodeInvalidArguments}), 1, ""},
 		"not settled":           {&Turn{Calls: []Call{bash("a")}, Results: []*toolapi.Result{nil}}, 8, ""},
 		"an idle answer":        {&Turn{}, 8, "[left: 2 of 10 answers]"},

@@ -28,45 +28,43 @@ func CallID(attempt, index int32, n int) string {
 }
 
 // carryOut gives every call of the last turn a result, in order, and settles the turn; questions and requests for domains
-// come last, and finish after them. It returns the first call that waits for a person: one of unknown outcome, or that is to be approved, with
-// which all after it wait, or a question or a request, when the other calls are settled.
-func (r *run) carryOut(ctx context.Context) (*waiting, error) {
+// come last, and finish after them. It returns the first ask that is open: about a call of unknown outcome, or one that is to be approved, with
+// which all calls after it wait, or a question or a request, when the other calls are settled.
+func (r *run) carryOut(ctx context.Context) (*Ask, error) {
 	t := r.turns[len(r.turns)-1]
 	defer r.readAhead(ctx, t)()
 	for i := range t.Calls {
 		if t.Results[i] != nil {
 			continue
 		}
-		c := &t.Calls[i]
-		res, waiting, err := r.serve(ctx, t, i)
+		res, open, err := r.serve(ctx, t, i)
 		switch {
 		case err != nil:
 			return nil, r.abandon(ctx, t, err)
-		case waiting != nil:
-			return waiting, r.settle(ctx, t)
+		case open != nil:
+			return open, r.settle(ctx, t)
 		case res == nil:
 			continue
 		}
 		t.Results[i] = res
 		r.unrecorded = true
-		r.tell(ctx, c, res)
+		r.tell(ctx, &t.Calls[i], res)
 		if r.cfg.SettleEach {
 			if err := r.settle(ctx, t); err != nil {
 				return nil, err
 			}
 		}
 	}
-	call, answered := answerQuestions(t, r.answers)
-	r.unrecorded = r.unrecorded || answered
-	if call == nil {
+	open, err := r.askPerson(ctx, t)
+	if err != nil {
+		return nil, r.abandon(ctx, t, err)
+	}
+	if open == nil {
 		if err := r.finish(ctx, t); err != nil {
 			return nil, r.abandon(ctx, t, err)
 		}
 	}
-	if err := r.settle(ctx, t); err != nil || call == nil {
-		return nil, err
-	}
-	return &waiting{call: call}, nil
+	return open, r.settle(ctx, t)
 }
 
 // tell logs that a call has its result.
@@ -78,7 +76,7 @@ func (r *run) tell(ctx context.Context, c *Call, res *toolapi.Result) {
 
 // serve gives call i of the turn its result, by whoever serves its tool, or what a person is asked before it can have one.
 // Neither means that it waits until everything else of the turn is done.
-func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *waiting, error) {
+func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *Ask, error) {
 	c := &t.Calls[i]
 	if t.Checks {
 		if slices.ContainsFunc(t.Results, notAllowed) {
@@ -99,7 +97,7 @@ func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *wait
 	case toolapi.ToolFinish:
 		return beforeAnswer(t), nil, nil
 	case toolapi.ToolRequestDomain:
-		return r.requestDomain(t, c), nil, nil
+		return r.judgeDomain(t, c), nil, nil
 	case toolapi.ToolRequestApproval:
 		return r.requestApproval(ctx, t, c)
 	}
@@ -131,19 +129,19 @@ func (r *run) settle(ctx context.Context, t *Turn) error {
 
 // bringToEnd executes a call until it has a result, which is more than once only if it may be, or until a person must
 // be asked.
-func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *waiting, error) {
+func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *Ask, error) {
 	if !t.Checks {
 		if res, err := r.alreadyDone(ctx, t, c); res != nil || err != nil {
 			return res, nil, err
 		}
 	}
 	for {
-		next := r.prospect(t, c)
-		if next.result != nil || next.waiting != nil {
-			return next.result, next.waiting, nil
+		next, err := r.prospect(ctx, t, c)
+		if err != nil || next.result != nil || next.open != nil {
+			return next.result, next.open, err
 		}
-		if res, waiting, err := r.leave(ctx, t, c, next.approval); res != nil || waiting != nil || err != nil {
-			return res, waiting, err
+		if res, open, err := r.leave(ctx, t, c, next.approval); res != nil || open != nil || err != nil {
+			return res, open, err
 		}
 		res, err := r.execute(ctx, t, c, next.execution)
 		if err == nil {
@@ -248,14 +246,14 @@ func (r *run) refuse(i int) *toolapi.Result {
 	case !slices.Contains(offered, c.Tool):
 		return refusal(toolapi.CodeToolNotGranted, fmt.Sprintf("this run was not granted the tool %q: %s", c.Tool, instead(c, offered)))
 	}
-	if err := r.checkArguments(c); err != nil {
+	if err := r.checkArguments(t, c); err != nil {
 		msg := err.Error()
 		if strings.HasSuffix(t.Content, truncatedMark) {
 			msg += "; your answer was cut off at your output limit, so make it shorter"
 		}
 		return refusal(toolapi.CodeInvalidArguments, msg)
 	}
-	if repeats(r.turns, len(r.turns)-1, i) && !r.decided(c) {
+	if _, asked := t.ask(AskDomain, c.ID); !asked && repeats(r.turns, len(r.turns)-1, i) {
 		return refusal(CodeRepeatedCall, repeatedText)
 	}
 	return nil
@@ -272,14 +270,14 @@ func instead(c *Call, offered []string) string {
 
 // checkArguments says what is wrong with the arguments of a call. Of those of the calls that a person decides the schema
 // only words it better: whether there is anything to be decided is found out where the controller finds it out too.
-func (r *run) checkArguments(c *Call) error {
+func (r *run) checkArguments(t *Turn, c *Call) error {
 	err := r.catalog.ValidateArguments(c.Tool, c.Arguments)
 	var notAsked error
 	switch c.Tool {
 	case toolapi.ToolAskUser:
 		_, notAsked = ParseQuestion(*c)
 	case toolapi.ToolRequestDomain:
-		notAsked = r.notRequested(c)
+		notAsked = r.notRequested(t, c)
 	default:
 		return err
 	}

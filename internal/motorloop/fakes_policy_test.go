@@ -5,21 +5,15 @@ package motorloop
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // fakePolicy decides by what is in the arguments of a call: "forbidden" may not be made, "gated" needs approval, "once" has
-// a key. What people said is by execution: Approve, Deny, or anything else, which counts for nothing.
+// a key.
 type fakePolicy struct {
 	journal *fakeJournal
-	said    map[string]string
-	// reasons are what people say of their decisions.
-	reasons map[string]string
-	// over has the executions for whose approval there is no more time.
-	over map[string]bool
-	now  func() time.Time
+	*fakePerson
 }
 
 func request(action string) Call {
@@ -38,34 +32,6 @@ func (p *fakePolicy) Refuse(c Call) *toolapi.Result {
 }
 
 func (p *fakePolicy) NeedsApproval(c Call) bool { return isGated(c.Arguments) }
-
-func (p *fakePolicy) Decision(c Call, execution string) (Approval, bool) {
-	now := time.Unix(1_700_000_000, 0).UTC()
-	if p.now != nil {
-		now = p.now()
-	}
-	a := Approval{Execution: execution, CallID: c.ID, ArgsDigest: "digest of " + c.Arguments, AskedAt: now}
-	for _, t := range p.journal.seen() {
-		if recorded, ok := t.approval(execution); ok {
-			a.AskedAt = recorded.AskedAt
-		}
-	}
-	switch said := p.said[execution]; {
-	case p.over[execution]:
-		a.Outcome = ApprovalExpired
-	case said == "Approve":
-		a.Outcome, a.By = ApprovalApproved, "anna"
-	case said == "Deny":
-		a.Outcome, a.By = ApprovalDenied, "anna"
-	default:
-		return a, false
-	}
-	a.DecidedAt = now
-	if a.Outcome != ApprovalExpired {
-		a.Reason = p.reasons[execution]
-	}
-	return a, true
-}
 
 func (p *fakePolicy) Key(c Call) string {
 	if isOnce(c.Arguments) {

@@ -274,12 +274,13 @@ func (j *fakeJournal) Settle(ctx context.Context, t *Turn) error {
 		}
 	}
 	t.Unknown = there.Unknown
-	for _, a := range t.Approvals {
-		if old, ok := there.approval(a.Execution); !ok || old.Outcome == "" {
-			there.putApproval(a)
+	for _, a := range t.Asks {
+		if old, ok := there.ask(a.Kind, a.Execution); !ok || old.Outcome == "" {
+			a.Answer = "" // It is not recorded.
+			there.putAsk(a)
 		}
 	}
-	t.Approvals = there.Approvals
+	t.Asks = slices.Clone(there.Asks)
 	j.stored[t.Index-1] = encode(t)
 	return j.fault(ctx, "settle: after")
 }
@@ -321,6 +322,7 @@ type world struct {
 	model   *fakeModel
 	sandbox *fakeSandbox
 	journal *fakeJournal
+	person  *fakePerson
 }
 
 // newWorld is a loop of a model that ends its runs with text, which makes scripts short.
@@ -348,8 +350,9 @@ func newCallingWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi
 		model:   &fakeModel{t: t, answers: answers, fault: noFault, asked: map[string]int{}},
 		sandbox: sandbox,
 		journal: &fakeJournal{fault: noFault, epoch: 1, mu: sandbox.mu, store: &store{}},
+		person:  &fakePerson{said: map[string]string{}, over: map[string]bool{}, defaults: map[string]bool{}},
 	}
-	w.loop = &Loop{Config: cfg, Model: w.model, Tools: w.sandbox, Journal: w.journal}
+	w.loop = &Loop{Config: cfg, Model: w.model, Tools: w.sandbox, Journal: w.journal, Person: w.person}
 	return w
 }
 
@@ -367,7 +370,8 @@ func granted(answers []Answer) []string {
 }
 
 func (w *world) run(ctx context.Context, answers map[string]string) (Outcome, error) {
-	return w.loop.Run(ctx, w.journal.load(), answers)
+	w.person.answers = answers
+	return w.loop.Run(ctx, w.journal.load())
 }
 
 func (w *world) setFault(f fault) {

@@ -192,7 +192,7 @@ func TestFinishWaitsForAnswers(t *testing.T) {
 	t.Parallel()
 	w := newCallingWorld(t, Config{}, nil, says("", question("Red or blue?"), finish(toolapi.FinishSucceeded, "Red.")), says("", finish(toolapi.FinishSucceeded, "Blue.")))
 	out := mustRun(t, w, nil)
-	if out.Kind != Awaiting || out.Waiting.Tool != toolapi.ToolAskUser {
+	if out.Kind != Awaiting || out.Waiting.Kind != AskQuestion {
 		t.Fatalf("got %+v", out)
 	}
 	if out = mustRun(t, w, map[string]string{out.Waiting.ID: "blue"}); out.Kind != Completed || out.Summary != "Blue." {

@@ -19,6 +19,8 @@ type Loop struct {
 	Model   Model
 	Tools   Tools
 	Journal Journal
+	// Person responds to what a call asks. Nil means that there is never a response.
+	Person Person
 	// Domains decides about request_domain. Nil means that nobody does, and every such call is refused.
 	Domains DomainPolicy
 	// Policy judges the calls that reach the sandbox, and request_approval. Nil lets all of the others through, without a key,
@@ -50,8 +52,7 @@ type Loop struct {
 }
 
 // Run carries the attempt on until it is over or needs a person. turns is what the journal holds, oldest first, and is
-// not changed. answers maps IDs of ask_user and request_domain calls, and of executions of unknown outcome, to what the
-// person said; IDs that were not asked about are ignored. A decision about a domain may have its reason below it, from the second line on.
+// not changed.
 //
 // A *Failure of the model, the tools or Ready becomes an Outcome of kind Failed. Run returns an error when nothing is
 // decided: an *Outage of the model, ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
@@ -64,8 +65,8 @@ type Loop struct {
 //	     │                                                  │
 //	     ▼                                                  ▼
 //	Completed, or partial result, hint, Failed          Awaiting
-func (l *Loop) Run(ctx context.Context, turns []*Turn, answers map[string]string) (Outcome, error) {
-	r := l.newRun(turns, answers)
+func (l *Loop) Run(ctx context.Context, turns []*Turn) (Outcome, error) {
+	r := l.newRun(turns)
 	defer r.gate.stop()
 	out, err := r.run(ctx)
 	return concluded(ctx, out, err)
@@ -100,6 +101,7 @@ type run struct {
 	log     *slog.Logger
 	// hintModel may be nil.
 	hintModel Model
+	person    Person
 	// domains, policy, search and credentials may be nil.
 	domains     DomainPolicy
 	policy      CallPolicy
@@ -116,18 +118,20 @@ type run struct {
 	catalog *Catalog
 	gate    *gate
 	turns   []*Turn
-	answers map[string]string
 	// unrecorded says that the last turn has something that the journal has not.
 	unrecorded bool
 	// ahead are calls that are being made before it is their turn, by their execution; see readAhead.
 	ahead map[string]chan early
 }
 
-func (l *Loop) newRun(turns []*Turn, answers map[string]string) *run {
+func (l *Loop) newRun(turns []*Turn) *run {
 	r := &run{
 		cfg: l.Config, model: l.Model, tools: l.Tools, journal: l.Journal, now: l.Now, log: l.Logger,
-		hintModel: l.HintModel, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials, skills: l.Skills,
-		servers: l.MCP, askPeer: l.Peer, catalog: catalogOf(l.Config), gate: newGate(l.Ready), answers: answers,
+		hintModel: l.HintModel, person: l.Person, domains: l.Domains, policy: l.Policy, search: l.Search, credentials: l.Credentials, skills: l.Skills,
+		servers: l.MCP, askPeer: l.Peer, catalog: catalogOf(l.Config), gate: newGate(l.Ready),
+	}
+	if r.person == nil {
+		r.person = absent{}
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -148,7 +152,7 @@ func cloneTurn(t *Turn) *Turn {
 	c.Calls = slices.Clone(t.Calls)
 	c.Results = make([]*toolapi.Result, len(t.Calls))
 	copy(c.Results, t.Results)
-	c.Unknown, c.Approvals = slices.Clone(t.Unknown), slices.Clone(t.Approvals)
+	c.Unknown, c.Asks = slices.Clone(t.Unknown), slices.Clone(t.Asks)
 	return &c
 }
 
@@ -163,7 +167,7 @@ func (r *run) run(ctx context.Context) (Outcome, error) {
 				return Outcome{}, err
 			}
 			if waits != nil {
-				return waits.outcome(), nil
+				return Outcome{Kind: Awaiting, Waiting: waits}, nil
 			}
 		}
 		if out, over := verdict(r.cfg, r.turns); over {

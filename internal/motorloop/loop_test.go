@@ -145,10 +145,10 @@ func TestAskUser(t *testing.T) {
 	if out.Kind != Awaiting || out.Waiting.ID != "a0-s1-c1" {
 		t.Fatalf("got %+v", out)
 	}
-	if args, err := ParseQuestion(*out.Waiting); err != nil || args.Question != "one?" {
-		t.Errorf("question %+v, %v", args, err)
-	}
 	turn := w.journal.load()[0]
+	if args, err := ParseQuestion(turn.Calls[1]); err != nil || args.Question != "one?" || len(turn.Asks) != 1 {
+		t.Errorf("question %+v, %v, recorded %+v", args, err, turn.Asks)
+	}
 	if turn.Settled() || turn.Results[0] == nil || turn.Results[3] == nil {
 		t.Errorf("while waiting: %+v", turn.Results)
 	}
@@ -323,7 +323,7 @@ func TestErrors(t *testing.T) {
 		w.sandbox.fault = noFault
 		turns := w.journal.load()
 		before := encode(turns[0])
-		if _, err := w.loop.Run(t.Context(), turns, nil); err != nil {
+		if _, err := w.loop.Run(t.Context(), turns); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(string(before), string(encode(turns[0]))); d != "" {

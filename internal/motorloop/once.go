@@ -16,7 +16,7 @@ import (
 // errors holds here too, and what it does about a call of unknown outcome happens here. Awaiting comes only of a tool that
 // is not toolapi.Repeatable.
 func (l *Loop) Once(ctx context.Context, turns []*Turn, c Call, refused *toolapi.Result) (Outcome, error) {
-	r := l.newRun(turns, nil)
+	r := l.newRun(turns)
 	defer r.gate.stop()
 	out, err := r.once(ctx, c, refused)
 	return concluded(ctx, out, err)
@@ -34,13 +34,13 @@ func (r *run) once(ctx context.Context, c Call, refused *toolapi.Result) (Outcom
 	}
 	res, made := refused, &t.Calls[0]
 	if res == nil {
-		var w *waiting
+		var w *Ask
 		var err error
 		if res, w, err = r.bringToEnd(ctx, t, made); err != nil {
 			return Outcome{}, err
 		}
 		if w != nil {
-			return Outcome{Kind: Awaiting, Waiting: w.call, Approval: w.approval}, nil
+			return Outcome{Kind: Awaiting, Waiting: w}, nil
 		}
 	}
 	t.Results[0] = res

@@ -115,6 +115,9 @@ func (p *play) checkCall(turn *Turn, n int, allowed map[string]bool) {
 		}
 		p.seen["unknown "+string(u.Policy)]++
 	}
+	if _, recorded := turn.ask(AskDomain, c.ID); c.Tool == toolapi.ToolRequestDomain && !recorded {
+		said = "" // An answer to what was not asked is none.
+	}
 	if res != nil && (c.Tool == toolapi.ToolRequestDomain || c.Tool == toolapi.ToolSaveCredential) {
 		p.checkServed(c, res, said, times)
 		return
@@ -135,7 +138,7 @@ func (p *play) checkCall(turn *Turn, n int, allowed map[string]bool) {
 		p.seen[CodeRepeatedCall]++
 	case res.ErrorCode == toolapi.CodeOutcomeUnknown && times == 0:
 		p.t.Fatalf("the result of %s is unknown, but no execution of it is", c.ID)
-	case res.Provenance == toolapi.ProvenanceUser && res.Output != doneText && res.Output != said && res.Output != replied(c, said) || res.Output == doneText && !asked:
+	case res.Provenance == toolapi.ProvenanceUser && res.Output != doneText && res.Output != said && res.Output != howReplied(&c, said)+said || res.Output == doneText && !asked:
 		p.t.Fatalf("%s was answered %q, not %q", c.ID, said, res.Output)
 	}
 }

@@ -5,6 +5,7 @@ package motorloop
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -62,19 +63,24 @@ func asksLast(tool string) bool {
 
 // waitedFor checks that the run waits for what is open, for a call of unknown outcome before everything after it and for
 // a question when nothing else is open, and answers it, perhaps only later.
-func (p *randomPerson) waitedFor(c *Call) {
+func (p *randomPerson) waitedFor(open *Ask) {
 	turns := p.w.journal.load()
 	last := turns[len(turns)-1]
+	if r, ok := last.ask(open.Kind, open.Execution); !ok || r.Outcome != "" {
+		p.t.Fatalf("waits for %+v; recorded is %+v", open, last.Asks)
+	}
+	c := last.Calls[slices.IndexFunc(last.Calls, func(c Call) bool { return c.ID == open.CallID })]
+	c.ID = open.Execution
 	found := false
 	for i, other := range last.Calls {
-		open := last.Results[i] == nil
+		isOpen := last.Results[i] == nil
 		asksItself := asksLast(other.Tool)
 		switch {
-		case open && asksLast(c.Tool) && !asksItself:
+		case isOpen && asksLast(c.Tool) && !asksItself:
 			p.t.Fatalf("asks %s while %s has no result", c.ID, other.ID)
-		case open && other.ID == c.ID && asksItself:
+		case isOpen && other.ID == c.ID && asksItself:
 			found = true
-		case open && !asksItself && !found:
+		case isOpen && !asksItself && !found:
 			if !strings.HasPrefix(c.ID, other.ID) || last.Unknown[len(last.Unknown)-1].Execution != c.ID {
 				p.t.Fatalf("waits for %s; first in line is %s of %+v", c.ID, other.ID, last.Unknown)
 			}

@@ -17,16 +17,16 @@ type randomApprovals struct {
 	said map[string]string
 	over map[string]bool
 	// outcomes are those that the journal had, of which none may change.
-	outcomes map[string]ApprovalOutcome
+	outcomes map[string]AskOutcome
 }
 
 func newRandomApprovals(p *play) *randomApprovals {
-	return &randomApprovals{play: p, said: map[string]string{}, over: map[string]bool{}, outcomes: map[string]ApprovalOutcome{}}
+	return &randomApprovals{play: p, said: map[string]string{}, over: map[string]bool{}, outcomes: map[string]AskOutcome{}}
 }
 
-// policy is what a loop is given: what is said later does not reach it.
-func (a *randomApprovals) policy(j *fakeJournal) *fakePolicy {
-	return &fakePolicy{journal: j, said: maps.Clone(a.said), over: maps.Clone(a.over)}
+// tell gives a person what was decided so far: what is decided later does not reach the loop.
+func (a *randomApprovals) tell(p *fakePerson) {
+	p.said, p.over = maps.Clone(a.said), maps.Clone(a.over)
 }
 
 func (a *randomApprovals) decide(execution string) {
@@ -46,8 +46,8 @@ func (a *randomApprovals) decideEarly(attempt int32) {
 
 func (a *randomApprovals) maybeDecide() {
 	for _, turn := range a.w.journal.load() {
-		for _, r := range turn.Approvals {
-			if r.Outcome == "" && a.rng.IntN(2) == 0 {
+		for _, r := range turn.Asks {
+			if r.Kind == AskApproval && r.Outcome == "" && a.rng.IntN(2) == 0 {
 				a.decide(r.Execution)
 			}
 		}
@@ -56,23 +56,23 @@ func (a *randomApprovals) maybeDecide() {
 
 // waitedFor checks that the run waits for the first call that is open, and that the journal says so; and decides, perhaps
 // only later.
-func (a *randomApprovals) waitedFor(c *Call, execution string) {
+func (a *randomApprovals) waitedFor(open *Ask) {
 	turns := a.w.journal.load()
 	last := turns[len(turns)-1]
 	for i, other := range last.Calls {
-		if last.Results[i] == nil && other.Tool != toolapi.ToolAskUser && other.Tool != toolapi.ToolRequestDomain && other.ID != c.ID {
-			a.t.Fatalf("%s is to be approved while %s before it is open", execution, other.ID)
+		if last.Results[i] == nil && other.Tool != toolapi.ToolAskUser && other.Tool != toolapi.ToolRequestDomain && other.ID != open.CallID {
+			a.t.Fatalf("%s is to be approved while %s before it is open", open.Execution, other.ID)
 		}
-		if other.ID == c.ID {
+		if other.ID == open.CallID {
 			break
 		}
 	}
-	if r, ok := last.approval(execution); !ok || r.Outcome != "" || r.CallID != c.ID {
-		a.t.Fatalf("waits for the approval of %s; recorded is %+v", execution, last.Approvals)
+	if r, ok := last.ask(AskApproval, open.Execution); !ok || r.Outcome != "" || r.CallID != open.CallID {
+		a.t.Fatalf("waits for the approval of %s; recorded is %+v", open.Execution, last.Asks)
 	}
 	a.seen["waits for approval"]++
 	if a.rng.IntN(3) > 0 {
-		a.decide(execution)
+		a.decide(open.Execution)
 	}
 }
 
@@ -93,8 +93,8 @@ func (a *randomApprovals) made(c toolapi.Call) {
 		execution = c.ID
 	}
 	turns := a.w.journal.load()
-	r, _ := turns[len(turns)-1].approval(execution)
-	if r.Outcome != ApprovalApproved || a.said[execution] != "Approve" {
+	r, _ := turns[len(turns)-1].ask(AskApproval, execution)
+	if r.Outcome != AskApproved || a.said[execution] != "Approve" {
 		a.t.Fatalf("%s was made; %q was said, and recorded is %+v", c.ID, a.said[execution], r)
 	}
 	a.seen["made with approval"]++
@@ -102,7 +102,10 @@ func (a *randomApprovals) made(c toolapi.Call) {
 
 // check checks what the journal says of approvals.
 func (a *randomApprovals) check(turn *Turn) {
-	for _, r := range turn.Approvals {
+	for _, r := range turn.Asks {
+		if r.Kind != AskApproval {
+			continue
+		}
 		if was := a.outcomes[r.Execution]; was != "" && was != r.Outcome {
 			a.t.Fatalf("%s was %s and is %s", r.Execution, was, r.Outcome)
 		}
@@ -111,14 +114,14 @@ func (a *randomApprovals) check(turn *Turn) {
 		if i < 0 || !isGated(turn.Calls[i].Arguments) && turn.Calls[i].Tool != toolapi.ToolRequestApproval {
 			a.t.Fatalf("%s needs no approval", r.Execution)
 		}
-		ok := map[ApprovalOutcome]bool{
-			"": true, ApprovalApproved: a.said[r.Execution] == "Approve", ApprovalDenied: a.said[r.Execution] == "Deny", ApprovalExpired: a.over[r.Execution],
+		ok := map[AskOutcome]bool{
+			"": true, AskApproved: a.said[r.Execution] == "Approve", AskDenied: a.said[r.Execution] == "Deny", AskExpired: a.over[r.Execution],
 		}
 		if !ok[r.Outcome] {
 			a.t.Fatalf("%s is %s; %q was said", r.Execution, r.Outcome, a.said[r.Execution])
 		}
 		a.seen["approval "+string(r.Outcome)]++
-		if res := turn.Results[i]; res != nil && r.Execution == r.CallID && r.Outcome != ApprovalApproved && res.OK {
+		if res := turn.Results[i]; res != nil && r.Execution == r.CallID && r.Outcome != AskApproved && res.OK {
 			a.t.Fatalf("%s is %q and gave %+v", r.Execution, r.Outcome, res)
 		}
 	}

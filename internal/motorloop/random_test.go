@@ -175,9 +175,12 @@ func (p *play) claim() *world {
 	w := *p.w
 	w.sandbox = &fakeSandbox{epoch: p.epoch, mu: &sync.Mutex{}, sandboxState: p.w.sandbox.sandboxState}
 	w.journal = &fakeJournal{epoch: p.epoch, mu: w.sandbox.mu, store: p.w.journal.store}
+	w.person = &fakePerson{}
+	p.approvals.tell(w.person)
 	w.loop = &Loop{
 		Config: p.w.loop.Config, Model: w.model, Tools: w.sandbox, Journal: w.journal, HintModel: w.model, Domains: p.domains,
-		Policy:      p.approvals.policy(w.journal),
+		Person:      w.person,
+		Policy:      &fakePolicy{journal: w.journal, fakePerson: w.person},
 		Credentials: &fakeStore{fault: noFault, saved: p.saved, ready: func() bool { return w.sandbox.ready }},
 		Ready:       func(context.Context) error { w.sandbox.ready = true; return nil },
 	}
@@ -229,8 +232,8 @@ func (p *play) runOnce(ctx context.Context, w *world, lostAfter int) {
 	case out.Kind != Awaiting:
 		p.conclude(out)
 	case stale:
-	case out.Approval != "":
-		p.approvals.waitedFor(out.Waiting, out.Approval)
+	case out.Waiting.Kind == AskApproval:
+		p.approvals.waitedFor(out.Waiting)
 	default:
 		p.person.waitedFor(out.Waiting)
 	}

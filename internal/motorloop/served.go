@@ -5,7 +5,6 @@ package motorloop
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -18,29 +17,24 @@ const (
 	noSearchText      = "nobody carries out searches in this cluster: go on without"
 )
 
-// requestDomain gives the result of a request for a domain, nil while it waits for a person. What a person decided comes
-// before what is allowed by now: a decision in favour is in effect when the loop is started on it, and the call would
-// otherwise be answered as if nobody had been asked.
-func (r *run) requestDomain(t *Turn, c *Call) *toolapi.Result {
+// judgeDomain gives the result of a request for a domain about which no person need be asked, nil of any other. A request that a
+// person was asked about is theirs, whatever is allowed by now: a decision in favour is in effect when the loop is started on it.
+func (r *run) judgeDomain(t *Turn, c *Call) *toolapi.Result {
 	if r.domains == nil {
 		return refusal(toolapi.CodeDomainNotAllowed, noDomainsText)
 	}
-	answer, decided := r.answers[c.ID]
-	if !decided {
-		res := r.domains.Check(c.Arguments)
-		if res == nil {
-			return nil
-		}
+	if _, asked := t.ask(AskDomain, c.ID); asked {
+		return nil
+	}
+	if res := r.domains.Check(c.Arguments); res != nil {
 		return cleanResult(*res, outputShare(t))
 	}
-	decision, reason, _ := strings.Cut(answer, "\n")
-	res := cleanResult(*r.domains.Decided(c.Arguments, decision), outputShare(t))
-	return withReason(res, saysLead, reason, outputShare(t))
+	return nil
 }
 
 // notRequested says why the arguments of a request for a domain are none, nil if they are one.
-func (r *run) notRequested(c *Call) error {
-	if r.domains == nil || r.decided(c) {
+func (r *run) notRequested(t *Turn, c *Call) error {
+	if _, asked := t.ask(AskDomain, c.ID); r.domains == nil || asked {
 		return nil
 	}
 	if res := r.domains.Check(c.Arguments); res != nil && res.ErrorCode == toolapi.CodeInvalidArguments {
@@ -49,20 +43,13 @@ func (r *run) notRequested(c *Call) error {
 	return nil
 }
 
-// decided says whether a person has decided about a request for a domain. It then has its result from there, whatever
-// was decided before: who was asked is to be heard.
-func (r *run) decided(c *Call) bool {
-	_, ok := r.answers[c.ID]
-	return ok && c.Tool == toolapi.ToolRequestDomain
-}
-
 // serveHere gives the result of a call that does something and does not reach the sandbox, once it may be made. Its only
 // execution has the id of the call.
 func (r *run) serveHere(
 	ctx context.Context, t *Turn, c *Call, serve func(context.Context, *Turn, *Call) (*toolapi.Result, error),
-) (*toolapi.Result, *waiting, error) {
-	if res, waiting, err := r.leave(ctx, t, c, c.ID); res != nil || waiting != nil || err != nil {
-		return res, waiting, err
+) (*toolapi.Result, *Ask, error) {
+	if res, open, err := r.leave(ctx, t, c, c.ID); res != nil || open != nil || err != nil {
+		return res, open, err
 	}
 	res, err := serve(ctx, t, c)
 	if err == nil {

@@ -45,8 +45,8 @@ type Turn struct {
 	RequestDigest string
 	// Results has one entry per call, nil until the call has a result.
 	Results []*toolapi.Result
-	// Approvals are the requests to approve executions of its calls. Entries are only added, and get their outcome once.
-	Approvals []Approval
+	// Asks are what a person was asked about its calls. Entries are only added, and get their outcome once.
+	Asks []Ask
 	// Notes are what the model is told beside the results: see ProgramNote.
 	Notes []string
 	// Left is what the run had left when all calls had results. The model is told of it.
@@ -162,9 +162,6 @@ type CallPolicy interface {
 	Refuse(c Call) *toolapi.Result
 	// NeedsApproval says whether a person must approve the call.
 	NeedsApproval(c Call) bool
-	// Decision gives the request to approve an execution of a call of the last turn as it is to be recorded now, with what
-	// became of it. It says false while that is open.
-	Decision(c Call, execution string) (Approval, bool)
 	// Key names the effect of a call that must not happen twice, "" for any other call. See toolapi.Call.
 	Key(c Call) string
 	// Done gives a result for a call that is not made because of one before it, in this attempt or an earlier one, nil if it is
@@ -361,11 +358,8 @@ type Outcome struct {
 	Summary string
 	// Value is the result as JSON, "" if Acceptance asks for none.
 	Value string
-	// Waiting is the call that waits for a person if Kind is Awaiting. Its ID is that of the execution if the person is
-	// asked about its unknown outcome.
-	Waiting *Call
-	// Approval is the execution of Waiting that is to be approved, "" if the person is asked something else.
-	Approval string
+	// Waiting is the open ask that the loop waits with if Kind is Awaiting. It is recorded.
+	Waiting *Ask
 	// Failure is set if Kind is Failed.
 	Failure *Failure
 	// Partial is what the model had to show when its answers were used up, at most 4096 bytes; Hint a model's guess at

@@ -30,17 +30,16 @@ func ExecutionID(callID string, n int) string {
 	return fmt.Sprintf("%s-r%d", callID, n)
 }
 
-// prospect is what comes next of a call that has no result: an execution, what is waited for, or a result.
+// prospect is what comes next of a call that has no result: an execution, an open ask, or a result.
 type prospect struct {
 	// execution is the id under which the call is to be executed, approval the one whose approval counts for it: what a
 	// person has made again must be approved again.
 	execution, approval string
-	// waiting is the call as a person is asked about it.
-	waiting *waiting
-	result  *toolapi.Result
+	open                *Ask
+	result              *toolapi.Result
 }
 
-// prospect decides what comes next of a call that has no result. It depends on the recorded turn and the answers only:
+// prospect decides what comes next of a call that has no result. It depends on the recorded turn and the responses only:
 // a loop that goes on after a restart comes to the same decision.
 //
 //	execution ──► result
@@ -49,7 +48,7 @@ type prospect struct {
 //	  │ unknown ── Model, "done", "skip", started too often ──► result
 //	  │   │
 //	  └───┴── Redo, "retry"                 Person, no answer ──► Awaiting
-func (r *run) prospect(t *Turn, c *Call) prospect {
+func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) {
 	n := 0
 	var last Unknown
 	for _, u := range t.Unknown {
@@ -59,32 +58,30 @@ func (r *run) prospect(t *Turn, c *Call) prospect {
 	}
 	switch {
 	case n == 0:
-		return prospect{execution: c.ID, approval: c.ID}
+		return prospect{execution: c.ID, approval: c.ID}, nil
 	case last.Policy == UnknownModel || n >= MaxExecutions:
-		return prospect{result: unknownResult(n)}
+		return prospect{result: unknownResult(n)}, nil
 	case last.Policy == UnknownRedo && t.Checks:
 		// What a person approved was this once.
-		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}
+		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}, nil
 	case last.Policy == UnknownRedo:
-		return prospect{execution: ExecutionID(c.ID, n), approval: c.ID}
+		return prospect{execution: ExecutionID(c.ID, n), approval: c.ID}, nil
 	}
-	answer, ok := r.answers[last.Execution]
-	if !ok {
-		asked := *c
-		asked.ID = last.Execution
-		return prospect{waiting: &waiting{call: &asked}}
+	a, err := r.asked(ctx, t, AskUnknown, c, last.Execution)
+	if err != nil || a.Outcome == "" {
+		return prospect{open: &a}, err
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
+	switch strings.ToLower(strings.TrimSpace(a.Answer)) {
 	case answerRetry:
-		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}
+		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}, nil
 	case answerDone:
-		return prospect{result: &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}}
+		return prospect{result: &toolapi.Result{OK: true, Output: doneText, Provenance: toolapi.ProvenanceUser}}, nil
 	default:
 		return prospect{result: &toolapi.Result{
 			ErrorCode:  toolapi.CodeSkipped,
-			Output:     cut(strings.ToValidUTF8(answer, "\uFFFD"), toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
+			Output:     cut(strings.ToValidUTF8(a.Answer, "\uFFFD"), toolapi.MaxOutputBytes, outputShare(t), outputCutMark),
 			Provenance: toolapi.ProvenanceUser,
-		}}
+		}}, nil
 	}
 }
 
@@ -129,6 +126,9 @@ func (r *run) foundUnknown(ctx context.Context, t *Turn, c *Call, execution stri
 	}
 	u := Unknown{Execution: execution, CallID: c.ID, FoundAt: r.now(), Policy: r.unknownPolicy(t, c, n)}
 	t.Unknown = append(t.Unknown, u)
+	if u.Policy == UnknownPerson {
+		t.putAsk(r.person.Ask(AskUnknown, *c, execution))
+	}
 	r.log.LogAttrs(ctx, slog.LevelInfo, "nobody saw the tool call end",
 		slog.String("call", execution), slog.String("tool", c.Tool), slog.String("policy", string(u.Policy)))
 	r.unrecorded = true

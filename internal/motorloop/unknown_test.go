@@ -121,7 +121,7 @@ func TestUnknownOutcomes(t *testing.T) {
 				}
 			}
 			if tc.waiting != "" {
-				if out.Kind != Awaiting || out.Waiting.ID != tc.waiting || out.Waiting.Tool != tc.call.Tool {
+				if out.Kind != Awaiting || out.Waiting.Execution != tc.waiting || out.Waiting.Kind != AskUnknown {
 					t.Fatalf("got %+v", out)
 				}
 				if turn.Results[0] == nil || turn.Results[1] != nil || turn.Results[2] != nil || turn.Results[3] != nil {

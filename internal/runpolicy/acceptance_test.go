@@ -152,7 +152,7 @@ func TestChecksInFlight(t *testing.T) {
 				s.Spec.Checks = true
 				s.Spec.ToolCalls = []v1alpha1.ToolCall{{ID: "a0-s2-c0", Tool: toolapi.ToolBash, Arguments: `{"command":"git push"}`}}
 				if tt.approved {
-					s.Status.Approvals = []v1alpha1.StepApproval{{Execution: "a0-s2-c0", CallID: "a0-s2-c0", Outcome: v1alpha1.ApprovalApproved}}
+					s.Status.Asks = []v1alpha1.StepAsk{{ID: "a", Kind: v1alpha1.InputApproval, Execution: "a0-s2-c0", CallID: "a0-s2-c0", Outcome: v1alpha1.AskApproved}}
 				}
 			})
 			if p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1), s}); len(p.Unknown) != tt.want {

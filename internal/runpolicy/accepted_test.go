@@ -134,7 +134,7 @@ func TestTheOutcomeOfACheckIsAskedAsOne(t *testing.T) {
 			s.Spec.Checks = checks
 			s.Spec.ToolCalls = []v1alpha1.ToolCall{{ID: "c", Tool: toolapi.ToolBash, Arguments: `{"command":"./publish"}`}}
 			s.Status.Unknown = []v1alpha1.UnknownExecution{{Execution: "c", CallID: "c", Policy: string(v1alpha1.UnknownAskPerson)}}
-		})
+		}, askedAbout("c", "c", v1alpha1.InputOutcomeUnknown, 20*sec))
 		p := ReadJournal(testRun(), []v1alpha1.MotorStep{s}).Pending
 		if p == nil || strings.Contains(p.Question, "It is a check of spec.accept") != checks {
 			t.Errorf("checks %t: %+v", checks, p)

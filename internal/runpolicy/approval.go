@@ -265,8 +265,3 @@ func irreversibleCommand(arguments string) string {
 	}
 	return why
 }
-
-// ApprovalID is the id of the question whether an execution of a call of the step may be made.
-func ApprovalID(s *v1alpha1.MotorStep, execution string) string {
-	return QuestionID(s, execution+"-approval")
-}

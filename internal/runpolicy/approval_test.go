@@ -240,10 +240,10 @@ func TestCommandRefused(t *testing.T) {
 	}
 }
 
-func TestApprovalID(t *testing.T) {
+func TestApprovalsHaveIDsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := testStep(9, 1000)
-	if got := ApprovalID(&s, "a9-s1000-c63-r3"); got != QuestionID(&s, "a9-s1000-c63-r3-approval") || len(got) > 64 {
+	if got := AskID(&s, v1alpha1.InputApproval, "a9-s1000-c63-r3"); got != AskID(&s, v1alpha1.InputOutcomeUnknown, "a9-s1000-c63-r3-approval") || len(got) > 64 {
 		t.Errorf("the id %q", got)
 	}
 }

@@ -4,7 +4,6 @@ package runpolicy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,38 +21,20 @@ const (
 	maxActionHead = 300
 )
 
-// approvalQuestion asks whether an execution of a call may be made. Who writes the step has found that it needs approval,
+// showApproval asks whether an execution of a call may be made. Who writes the step has found that it needs approval,
 // and that nothing else speaks against it.
-func approvalQuestion(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, c *v1alpha1.ToolCall, a *v1alpha1.StepApproval) *v1alpha1.PendingInput {
-	p := &v1alpha1.PendingInput{
-		ID:    ApprovalID(s, a.Execution),
-		Kind:  v1alpha1.InputApproval,
-		Title: Title(fmt.Sprintf("Approve %s?", strings.TrimSuffix(headline(c), "?"))),
-		Action: &v1alpha1.PendingAction{
-			Tool: CutEncoded(c.Tool, maxTool), Arguments: cutMiddle(DisplayArguments(c.Arguments), maxActionArguments),
-			ArgsDigest: a.ArgsDigest, Reason: CutEncoded(approvalReason(run, c), maxActionReason), Check: s.Spec.Checks,
-		},
-		Options:   []string{string(v1alpha1.DecisionApprove), string(v1alpha1.DecisionDeny)},
-		Step:      s.Name,
-		AskedAt:   a.AskedAt,
-		ExpiresAt: metav1.NewTime(approvalExpires(run, a)),
+func showApproval(p *v1alpha1.PendingInput, run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
+	if p.ExpiresAt.IsZero() {
+		// A manager of 0.1.0 recorded it.
+		p.ExpiresAt = metav1.NewTime(a.AskedAt.Add(time.Duration(run.Spec.Limits.ApprovalSeconds) * time.Second))
 	}
+	p.Title = Title(fmt.Sprintf("Approve %s?", strings.TrimSuffix(headline(c), "?")))
+	p.Action = &v1alpha1.PendingAction{
+		Tool: CutEncoded(c.Tool, maxTool), Arguments: cutMiddle(DisplayArguments(c.Arguments), maxActionArguments),
+		ArgsDigest: a.Digest, Reason: CutEncoded(approvalReason(run, c), maxActionReason), Check: s.Spec.Checks,
+	}
+	p.Options = []string{string(v1alpha1.DecisionApprove), string(v1alpha1.DecisionDeny)}
 	p.Question = approvalText(run, p)
-	return p
-}
-
-// PendingApproval is the question that was asked about an execution of a call of the step, nil if none was.
-func PendingApproval(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, execution string) *v1alpha1.PendingInput {
-	i := slices.IndexFunc(s.Status.Approvals, func(a v1alpha1.StepApproval) bool { return a.Execution == execution })
-	if i < 0 {
-		return nil
-	}
-	a := &s.Status.Approvals[i]
-	n := slices.IndexFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return c.ID == a.CallID })
-	if n < 0 {
-		return nil
-	}
-	return approvalQuestion(run, s, &s.Spec.ToolCalls[n], a)
 }
 
 // approvalText is what a person is asked, and how to decide.
@@ -117,75 +98,4 @@ func approvalReason(run *v1alpha1.MotorRun, c *v1alpha1.ToolCall) string {
 		return "the model is in doubt: " + why
 	}
 	return "the model is in doubt"
-}
-
-func approvalExpires(run *v1alpha1.MotorRun, a *v1alpha1.StepApproval) time.Time {
-	return a.AskedAt.Add(time.Duration(run.Spec.Limits.ApprovalSeconds) * time.Second)
-}
-
-// DecideApproval says what became of a request to approve an execution of a call of the step, and the response that says so: "" as long
-// as it is open. A decision counts if it names the digest of what was asked about, and is put to use in time.
-func DecideApproval(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepApproval, now time.Time) (v1alpha1.ApprovalOutcome, v1alpha1.Response) {
-	if !now.Before(approvalExpires(run, a)) {
-		return v1alpha1.ApprovalExpired, v1alpha1.Response{}
-	}
-	id := ApprovalID(s, a.Execution)
-	for i := range run.Spec.Responses {
-		r := &run.Spec.Responses[i]
-		if r.ID != id || !fits(r, v1alpha1.InputApproval, a.ArgsDigest) {
-			continue
-		}
-		if r.Decision == v1alpha1.DecisionApprove {
-			return v1alpha1.ApprovalApproved, *r
-		}
-		return v1alpha1.ApprovalDenied, *r
-	}
-	return "", v1alpha1.Response{}
-}
-
-// AwaitsApproval says whether a call of the step has no result because somebody is to approve it: then its arguments are
-// shown.
-func AwaitsApproval(s *v1alpha1.MotorStep, callID string) bool {
-	a := approvalOf(s, callID)
-	return a != nil && a.Outcome == "" && resultOf(s, callID) == nil
-}
-
-// approvalOf is the last request to approve an execution of the call, nil if there is none.
-func approvalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepApproval {
-	for i := range slices.Backward(s.Status.Approvals) {
-		if s.Status.Approvals[i].CallID == callID {
-			return &s.Status.Approvals[i]
-		}
-	}
-	return nil
-}
-
-// isOver says whether it is known of the execution that a request is about that nobody saw its end.
-func isOver(s *v1alpha1.MotorStep, a *v1alpha1.StepApproval) bool {
-	return slices.ContainsFunc(s.Status.Unknown, func(u v1alpha1.UnknownExecution) bool { return u.Execution == a.Execution })
-}
-
-// approvalWaits is how long people took to approve calls that have no result yet. What a result has to say of it, and
-// what askedBefore counts, is not in it, nor what is still open.
-func approvalWaits(s *v1alpha1.MotorStep) time.Duration {
-	var sum time.Duration
-	for i := range s.Status.Approvals {
-		a := &s.Status.Approvals[i]
-		if resultOf(s, a.CallID) != nil {
-			continue
-		}
-		until := a.AskedAt
-		if a.Outcome != "" {
-			until = a.DecidedAt
-		}
-		u := lastUnknown(s, a.CallID)
-		switch {
-		case a.Execution == a.CallID:
-			sum += max(0, until.Sub(a.AskedAt.Time))
-		case u != nil && !isOver(s, a):
-			// It was asked because somebody has it made again.
-			sum += max(0, until.Sub(u.FoundAt.Time))
-		}
-	}
-	return sum
 }

@@ -23,19 +23,14 @@ func approvalRun(rules v1alpha1.RunApproval) *v1alpha1.MotorRun {
 	return run
 }
 
-// approval adds a request to approve an execution of a call. Without an outcome it is open.
-func approval(callID, execution string, outcome v1alpha1.ApprovalOutcome, asked, decided time.Duration) stepOption {
+// approval adds an ask whether an execution of a call may be made. Without an outcome it is open.
+func approval(callID, execution string, outcome v1alpha1.AskOutcome, asked, decided time.Duration) stepOption {
 	return func(s *v1alpha1.MotorStep) {
-		a := v1alpha1.StepApproval{Execution: execution, CallID: callID, Outcome: outcome, AskedAt: metav1.NewTime(after(asked))}
-		for _, c := range s.Spec.ToolCalls {
-			if c.ID == callID {
-				a.ArgsDigest = ArgsDigest(c.Tool, c.Arguments)
-			}
-		}
+		askedAbout(callID, execution, v1alpha1.InputApproval, asked)(s)
 		if outcome != "" {
-			a.By, a.DecidedAt = "anna", metav1.NewTime(after(decided))
+			closed(outcome, decided)(s)
+			s.Status.Asks[len(s.Status.Asks)-1].By = "anna"
 		}
-		s.Status.Approvals = append(s.Status.Approvals, a)
 	}
 }
 
@@ -57,11 +52,11 @@ func TestPendingApproval(t *testing.T) {
 		"a request to fetch":           {testStep(0, 1, call("fetch", `{"url":"https://a.example.org","method":"post"}`), open), "a0-s1-c0-approval-00abc001", "Approve fetch: POST https://a.example.o…", nil},
 		"no request before a question": {testStep(0, 1, call("request_approval", `{"action":"x"}`), ask("Which?")), "", "", nil},
 		"made again": {
-			testStep(0, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), approval(c0, c0+"-r1", "", 40*sec, 0)),
+			testStep(0, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), closed("Answered", 38*sec), approval(c0, c0+"-r1", "", 40*sec, 0)),
 			"a0-s1-c0-r1-approval-00abc001", `Approve bash: git push origin \u202emai…`, []string{"a0-s1-c0-approval-00abc001", "a0-s1-c0-00abc001"},
 		},
 		"made again, and approved": {
-			testStep(0, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), approval(c0, c0+"-r1", "Approved", 40*sec, 41*sec)),
+			testStep(0, 1, push, approval(c0, c0, "Approved", 20*sec, 30*sec), unknown(c0, c0, "Person", 35*sec), closed("Answered", 38*sec), approval(c0, c0+"-r1", "Approved", 40*sec, 41*sec)),
 			"", "", []string{"a0-s1-c0-approval-00abc001", "a0-s1-c0-00abc001", "a0-s1-c0-r1-approval-00abc001"},
 		},
 		"approved, and unknown": {
@@ -81,10 +76,10 @@ func TestPendingApproval(t *testing.T) {
 				t.Errorf("asks %q, %q", got.ID, got.Title)
 			}
 			var asked []string
-			for id, kind := range p.Asked {
+			for id, a := range p.Asked {
 				asked = append(asked, id)
-				if (kind == v1alpha1.InputApproval) != strings.Contains(id, "-approval-") {
-					t.Errorf("%s is a %s", id, kind)
+				if (a.Kind == v1alpha1.InputApproval) != strings.Contains(id, "-approval-") {
+					t.Errorf("%s is a %s", id, a.Kind)
 				}
 			}
 			slices.Sort(asked)
@@ -107,8 +102,9 @@ func TestApprovalQuestion(t *testing.T) {
 			Tool: "code", Arguments: `{"language":"python","source":"1"}`, ArgsDigest: digest, Reason: "spec.approval.tools: code",
 		},
 		Options: []string{"Approve", "Deny"}, Step: "run-a0-s1", AskedAt: metav1.NewTime(after(40 * sec)), ExpiresAt: metav1.NewTime(after(100 * sec)),
+		OnTimeout: v1alpha1.OnTimeoutDeny,
 	}
-	got := PendingApproval(run, &step, "a0-s1-c0")
+	got := Shown(run, &step, OpenAsk(&step))
 	for _, part := range []string{
 		`the call code {"language":"python","source":"1"}.`, "It needs approval: spec.approval.tools: code.", "before 2025-03-01T12:01:40Z",
 		`"value":{"id":"a0-s1-c0-approval-00abc001","decision":"Approve","digest":"` + digest + `"}`, "kubectl -n ns patch motorrun run --type=json",
@@ -121,9 +117,6 @@ func TestApprovalQuestion(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if p := PendingApproval(run, &step, "a0-s1-c1"); p != nil {
-		t.Errorf("nobody was asked, and it is %+v", p)
-	}
 }
 
 // Whatever a model writes, what is shown of it fits in a status and in one line.
@@ -134,7 +127,7 @@ func TestApprovalQuestionIsBounded(t *testing.T) {
 	} {
 		for _, tool := range []string{"bash", "fetch", "request_approval", strings.Repeat("t", 64)} {
 			step := testStep(0, 1, call(tool, arguments), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
-			p := PendingApproval(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, "a0-s1-c0")
+			p := Shown(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, OpenAsk(&step))
 			shown, _, _ := strings.Cut(p.Question, "\n")
 			for what, s := range map[string]string{"title": p.Title, "arguments": p.Action.Arguments, "reason": p.Action.Reason, "question": shown} {
 				if strings.ContainsAny(s, "\n\x00\u202e\u2028") || s == "" && what != "reason" && what != "arguments" {
@@ -151,7 +144,7 @@ func TestApprovalQuestionIsBounded(t *testing.T) {
 	}
 }
 
-func TestDecideApproval(t *testing.T) {
+func TestCloseApproval(t *testing.T) {
 	t.Parallel()
 	step := testStep(0, 1, call("bash", `{"command":"git push"}`), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
 	digest, other := ArgsDigest("bash", `{ "command": "git push" }`), ArgsDigest("bash", `{"command":"git push -f"}`)
@@ -159,14 +152,14 @@ func TestDecideApproval(t *testing.T) {
 	for name, tt := range map[string]struct {
 		response v1alpha1.Response
 		at       time.Duration
-		want     v1alpha1.ApprovalOutcome
+		want     v1alpha1.AskOutcome
 		unasked  bool // the response answers nothing that was asked
 	}{
 		"nobody":                       {v1alpha1.Response{}, 99 * sec, "", false},
-		"nobody, and its time is over": {v1alpha1.Response{}, 100 * sec, v1alpha1.ApprovalExpired, false},
-		"approved":                     {v1alpha1.Response{ID: id, Decision: "Approve", Digest: digest}, 50 * sec, v1alpha1.ApprovalApproved, false},
-		"denied":                       {v1alpha1.Response{ID: id, Decision: "Deny", Digest: digest}, 50 * sec, v1alpha1.ApprovalDenied, false},
-		"used too late":                {v1alpha1.Response{ID: id, Decision: "Approve", Digest: digest}, 100 * sec, v1alpha1.ApprovalExpired, false},
+		"nobody, and its time is over": {v1alpha1.Response{}, 100 * sec, v1alpha1.AskExpired, false},
+		"approved":                     {v1alpha1.Response{ID: id, Decision: "Approve", Digest: digest}, 50 * sec, v1alpha1.AskApproved, false},
+		"denied":                       {v1alpha1.Response{ID: id, Decision: "Deny", Digest: digest}, 50 * sec, v1alpha1.AskDenied, false},
+		"used too late":                {v1alpha1.Response{ID: id, Decision: "Approve", Digest: digest}, 100 * sec, v1alpha1.AskExpired, false},
 		"another call":                 {v1alpha1.Response{ID: id, Decision: "Approve", Digest: other}, 50 * sec, "", true},
 		"another call is denied":       {v1alpha1.Response{ID: id, Decision: "Deny", Digest: other}, 50 * sec, "", true},
 		"without a digest":             {v1alpha1.Response{ID: id, Decision: "Deny"}, 50 * sec, "", true},
@@ -183,9 +176,9 @@ func TestDecideApproval(t *testing.T) {
 			if tt.response.ID != "" {
 				run.Spec.Responses = []v1alpha1.Response{tt.response}
 			}
-			outcome, by := DecideApproval(run, &step, &step.Status.Approvals[0], after(tt.at))
-			if outcome != tt.want || (by.RespondedBy == "anna" && by.Reason == "it is Friday") != (tt.want == v1alpha1.ApprovalApproved || tt.want == v1alpha1.ApprovalDenied) {
-				t.Errorf("%s by %+v", outcome, by)
+			a, over := CloseAsk(run, step.Status.Asks[0], Observed{}, after(tt.at))
+			if a.Outcome != tt.want || over != (tt.want != "") || (a.By == "anna" && a.Reason == "it is Friday") != (tt.want == v1alpha1.AskApproved || tt.want == v1alpha1.AskDenied) {
+				t.Errorf("closed: %+v", a)
 			}
 			p := ReadJournal(run, []v1alpha1.MotorStep{step})
 			if answered := Answered(run, p.Pending); answered != (tt.response.ID != "" && !tt.unasked) {
@@ -193,13 +186,6 @@ func TestDecideApproval(t *testing.T) {
 			}
 			if got := UnknownResponses(run, p); (len(got) > 0) != tt.unasked {
 				t.Errorf("unknown responses %q", got)
-			}
-			if len(Answers(run, []v1alpha1.MotorStep{step})) > 0 {
-				t.Error("it counts as an answer too")
-			}
-			// It is shown until its outcome is recorded.
-			if shown, _ := ToShow(run, p, nil, after(tt.at)); shown == nil || shown.ID != id {
-				t.Errorf("shown %+v", shown)
 			}
 		})
 	}
@@ -217,6 +203,10 @@ func TestApprovalsDoNotCount(t *testing.T) {
 	bash := call("bash", "{}")
 	approved := approval(c0, c0, "Approved", 20*sec, 50*sec)
 	lost := unknown(c0, c0, "Person", 55*sec)
+	retried := func(s *v1alpha1.MotorStep) {
+		lost(s)
+		closed(v1alpha1.AskAnswered, 65*sec)(s)
+	}
 	again := approval(c0, r1, "Approved", 65*sec, 75*sec)
 	for name, tt := range map[string]struct {
 		options []stepOption
@@ -229,10 +219,10 @@ func TestApprovalsDoNotCount(t *testing.T) {
 		"made":                       {[]stepOption{bash, approved, result(1000, 30_000)}, 30 * sec, 130 * sec},
 		"denied":                     {[]stepOption{bash, approval(c0, c0, "Denied", 20*sec, 50*sec)}, 30 * sec, 130 * sec},
 		"unknown":                    {[]stepOption{bash, approved, lost}, 30 * sec, 160 * sec},
-		"asked again":                {[]stepOption{bash, approved, lost, approval(c0, r1, "", 65*sec, 0)}, 40 * sec, 200 * sec},
-		"approved again":             {[]stepOption{bash, approved, lost, again}, 50 * sec, 150 * sec},
-		"made again":                 {[]stepOption{bash, approved, lost, again, result(2000, 50_000)}, 50 * sec, 150 * sec},
-		"unknown again":              {[]stepOption{bash, approved, lost, again, unknown(c0, r1, "Person", 80*sec)}, 55 * sec, 185 * sec},
+		"asked again":                {[]stepOption{bash, approved, retried, approval(c0, r1, "", 65*sec, 0)}, 40 * sec, 200 * sec},
+		"approved again":             {[]stepOption{bash, approved, retried, again}, 50 * sec, 150 * sec},
+		"made again":                 {[]stepOption{bash, approved, retried, again, result(2000, 50_000)}, 50 * sec, 150 * sec},
+		"unknown again":              {[]stepOption{bash, approved, retried, again, unknown(c0, r1, "Person", 80*sec)}, 50 * sec, 180 * sec},
 		"made again without anybody": {[]stepOption{call("read", "{}"), approved, unknown(c0, c0, "Redo", 55*sec)}, 30 * sec, 130 * sec},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -155,8 +155,10 @@ func unanswered(o Observation, now time.Time) *End {
 	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, message, true))
 }
 
-// expiresByItself says whether the run goes on when the time for the answer is over: the loop that waits for it sees to that.
-func expiresByItself(p *v1alpha1.PendingInput) bool { return p.Kind == v1alpha1.InputApproval }
+// expiresByItself reports whether the run goes on when the time for the answer is over: the loop that waits for it sees to that.
+func expiresByItself(p *v1alpha1.PendingInput) bool {
+	return p.OnTimeout == v1alpha1.OnTimeoutDeny || p.OnTimeout == v1alpha1.OnTimeoutUseDefault
+}
 
 func timedOut(o Observation, now time.Time) *End {
 	at := timeoutAt(o, now)

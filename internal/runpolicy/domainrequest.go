@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -166,65 +165,30 @@ func DomainDecision(arguments string, d v1alpha1.Decision, granted []v1alpha1.Do
 	return true, fmt.Sprintf("%s can be reached from now on", rule)
 }
 
-// GrantPending says whether a person allowed the domain of status.pendingInput, and the proxy does not let the sandbox
-// reach it yet: the loop must not go on before. The controller ends that in any case, see ToShow.
+// IsInEffect reports whether the response to the open ask can be put to use: there is one, and a domain that it allows can be reached, or is not
+// given to the run. run.Status.Egress must be up to date.
+func IsInEffect(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) bool {
+	q := p.Pending
+	if !Answered(run, q) {
+		return false
+	}
+	if q.Kind != v1alpha1.InputDomainRequest || !allows(decisionOf(run, q.ID)) || grants(run, q.Domain) {
+		return true
+	}
+	p.InBackground = false // What is there is being ended, and then the domain is granted.
+	return !slices.Contains(Domains(awake(run), p, bounds), q.Domain)
+}
+
+// GrantPending reports whether a person has responded to the request for a domain of status.pendingInput, and it is not in effect yet: the loop
+// must not go on before.
 func GrantPending(run *v1alpha1.MotorRun) bool {
 	q := run.Status.PendingInput
-	return q != nil && q.Kind == v1alpha1.InputDomainRequest && allows(decisionOf(run, q.ID)) && !grants(run, q.Domain)
+	return q != nil && q.Kind == v1alpha1.InputDomainRequest && !q.Answered && Answered(run, q)
 }
 
 func grants(run *v1alpha1.MotorRun, d v1alpha1.Domain) bool {
 	r, err := allowlist.ParseRule(string(d))
 	return err == nil && rulesOf(Granted(run)).Covers(r)
-}
-
-const (
-	// askAfter is how long the loop has to answer a request by itself that looks as if a person were to be asked.
-	askAfter = time.Second
-	// askAnyway is when a person is asked about any request that the loop did not answer: it may have seen other bounds
-	// than the controller does, and would wait for ever.
-	askAnyway = 10 * time.Second
-)
-
-// ToShow gives what status.pendingInput is to say of the question that the journal has open, nil for nothing, and when to
-// ask again if nothing else changes, zero for never. run.Status.Egress must be up to date.
-//
-// A question is shown until it is answered, a request to approve a call until its outcome is recorded: the time for it may
-// be over before an answer is put to use. A request for a domain is shown
-//
-//	not at first        because the loop answers some by itself, and stops while somebody is asked;
-//	until it is granted although it was allowed, because the loop must not tell the model before the proxy knows;
-//	no longer           when it was allowed and Domains leaves it out: the loop goes on and tells the model that it is not.
-func ToShow(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain, now time.Time) (pending *v1alpha1.PendingInput, again time.Time) {
-	q := p.Pending
-	switch {
-	case q == nil:
-		return nil, time.Time{}
-	case q.Kind == v1alpha1.InputApproval:
-		return q, time.Time{}
-	case Answered(run, q):
-		p.InBackground = false // What is there is being ended, and then the domain is granted.
-		if q.Kind == v1alpha1.InputDomainRequest && allows(decisionOf(run, q.ID)) && !grants(run, q.Domain) &&
-			slices.Contains(Domains(awake(run), p, bounds), q.Domain) {
-			return q, time.Time{}
-		}
-		return nil, time.Time{}
-	case q.Kind != v1alpha1.InputDomainRequest, run.Status.PendingInput != nil && run.Status.PendingInput.ID == q.ID:
-		return q, time.Time{}
-	}
-	if at := q.AskedAt.Add(patience(run, p, bounds)); now.Before(at) {
-		return nil, at
-	}
-	return q, time.Time{}
-}
-
-// patience is how long to wait for the loop to answer the open request by itself.
-func patience(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) time.Duration {
-	r, err := allowlist.ParseRule(string(p.Pending.Domain))
-	if err != nil || !limitOf(bounds).allows(r) || rulesOf(Lasting(run, p, bounds)).Covers(r) {
-		return askAnyway
-	}
-	return askAfter
 }
 
 // requestText is what a person is asked. What the model wrote is in one line, without characters that move others about,

@@ -5,6 +5,8 @@ package runpolicy
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,11 +61,10 @@ func FuzzParseDomainRequest(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, arguments string) {
-		p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(0, 1, call("request_domain", arguments))})
-		_, _, err := ParseDomainRequest(arguments)
-		if (err == nil) != (p.Pending != nil) {
-			t.Fatalf("error %v, pending %+v", err, p.Pending)
+		if _, _, err := ParseDomainRequest(arguments); err != nil {
+			return
 		}
+		p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(0, 1, call("request_domain", arguments), asked(v1alpha1.InputDomainRequest, 10*sec))})
 		if q := p.Pending; q != nil && (!domainShape.MatchString(string(q.Domain)) || encodedSize(q.Question) > 4096 || strings.ContainsAny(q.Question, "\n\r\x00")) {
 			t.Fatalf("pending %+v", q)
 		}
@@ -127,63 +128,39 @@ func pendingRequest(id, domain, title string, asked time.Duration) *v1alpha1.Pen
 	return &v1alpha1.PendingInput{
 		ID: id, Kind: v1alpha1.InputDomainRequest, Title: title, Question: "The model asks to reach " + domain + ":443: the task needs it",
 		Options: []string{"AllowOnce", "AllowRun", "Deny"}, Domain: v1alpha1.Domain(domain), Step: "run-a0-s1",
-		AskedAt: metav1.NewTime(after(asked)), ExpiresAt: metav1.NewTime(after(asked + 30*sec)),
+		AskedAt: metav1.NewTime(after(asked)), ExpiresAt: metav1.NewTime(after(asked + 30*sec)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 }
 
 func TestDomainQuestions(t *testing.T) {
 	t.Parallel()
 	const q1, q2 = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001"
-	request1 := pendingRequest(q1, "example.org", "Reach example.org?", 10*sec)
-	tests := map[string]struct {
-		run     *v1alpha1.MotorRun
+	for name, tt := range map[string]struct {
 		step    v1alpha1.MotorStep
 		pending *v1alpha1.PendingInput
 		asked   []string
 		waited  time.Duration
 	}{
-		"a request":                    {mayAsk(), testStep(0, 1, request("example.org")), request1, []string{q1}, 0},
-		"before other calls are done":  {mayAsk(), testStep(0, 1, request("example.org"), call("bash", "{}")), nil, nil, 0},
-		"before a question":            {mayAsk(), testStep(0, 1, request("example.org"), ask("Which?")), request1, []string{q1}, 0},
-		"after a question":             {mayAsk(), testStep(0, 1, ask("Which?"), request("example.org")), pendingQuestion(q1, "Which?", "run-a0-s1", 10*sec), []string{q1}, 0},
-		"a second one":                 {mayAsk(), testStep(0, 1, answered("a.example.org", ""), request("example.org")), pendingRequest(q2, "example.org", "Reach example.org?", 19*sec), []string{q1, q2}, 9 * sec},
-		"after a denied one":           {mayAsk(), testStep(0, 1, answered("a.example.org", "domain_denied"), request("example.org")), pendingRequest(q2, "example.org", "Reach example.org?", 19*sec), []string{q1, q2}, 9 * sec},
-		"one that nobody was asked":    {mayAsk(), testStep(0, 1, answered("a.example.org", "domain_not_allowed")), nil, nil, 0},
-		"no request":                   {mayAsk(), testStep(0, 1, request("org")), nil, nil, 0},
-		"a tool that is not offered":   {testRun(), testStep(0, 1, request("example.org")), nil, nil, 0},
-		"a call over the limit":        {mayAsk(), manyCalls(), nil, nil, 0},
-		"offered because of its spec":  {&v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Limits: testRun().Spec.Limits, Domains: domains{"example.net"}}}, testStep(0, 1, request("example.org")), request1, []string{q1}, 0},
-		"what became of a call before": {mayAsk(), testStep(0, 1, request("example.org"), call("bash", "{}"), unknown("a0-s1-c1", "a0-s1-c1", "Model", 40*sec)), nil, nil, 0},
-	}
-	for name, tt := range tests {
+		"a request":                {testStep(0, 1, requesting("example.org", 10*sec)), pendingRequest(q1, "example.org", "Reach example.org?", 10*sec), []string{q1}, 0},
+		"before a person is asked": {testStep(0, 1, request("example.org")), nil, nil, 0},
+		"a second one": {
+			testStep(0, 1, requesting("a.example.org", 10*sec), closed("Approved", 19*sec), requesting("example.org", 19*sec)),
+			pendingRequest(q2, "example.org", "Reach example.org?", 19*sec), []string{q1, q2}, 9 * sec,
+		},
+		"one whose result is from an earlier version": {testStep(0, 1, answered("a.example.org", "domain_denied")), nil, []string{q1}, 9 * sec},
+		"one about which no person was asked":         {testStep(0, 1, answered("a.example.org", "domain_not_allowed")), nil, nil, 0},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := ReadJournal(tt.run, []v1alpha1.MotorStep{tt.step})
+			p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{tt.step})
 			if diff := cmp.Diff(tt.pending, p.Pending); diff != "" {
 				t.Errorf("pending (-want +got):\n%s", diff)
 			}
-			if len(p.Asked) != len(tt.asked) {
-				t.Errorf("asked %v, want %v", p.Asked, tt.asked)
-			}
-			for _, id := range tt.asked {
-				if p.Asked[id] == "" {
-					t.Errorf("asked %v, want %v", p.Asked, tt.asked)
-				}
-			}
-			if p.Waited != tt.waited || len(p.Unknown) > 0 && tt.pending != nil {
-				t.Errorf("waited %s, unknown %v", p.Waited, p.Unknown)
+			if got := slices.Sorted(maps.Keys(p.Asked)); !slices.Equal(got, tt.asked) || p.Waited != tt.waited {
+				t.Errorf("asked %v, want %v; waited %s", got, tt.asked, p.Waited)
 			}
 		})
 	}
-}
-
-// manyCalls is a turn with a request that is one call too many.
-func manyCalls() v1alpha1.MotorStep {
-	var options []stepOption
-	for range 8 {
-		options = append(options, done("bash", true, 1, ""))
-	}
-	return testStep(0, 1, append(options, request("example.org"))...)
 }
 
 // The reason is the model's: nothing of it may look as if the operator said it.
@@ -193,14 +170,14 @@ func TestReasonIsOneLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(0, 1, call("request_domain", `{"domain":"example.org:8443","reason":`+string(reason)+`}`))})
+	p := ReadJournal(mayAsk(), []v1alpha1.MotorStep{testStep(0, 1, call("request_domain", `{"domain":"example.org:8443","reason":`+string(reason)+`}`), asked(v1alpha1.InputDomainRequest, 10*sec))})
 	const want = "The model asks to reach example.org:8443: because The administrator has agreed. gro.elpmaxe [2K"
 	if p.Pending.Question != want || p.Pending.Title != "Reach example.org:8443?" {
 		t.Errorf("%q: %q", p.Pending.Title, p.Pending.Question)
 	}
 }
 
-func TestAnswersFitTheirQuestions(t *testing.T) {
+func TestResponsesFitTheirAsks(t *testing.T) {
 	t.Parallel()
 	const question, domain, outcome = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001", "a0-s1-c2-00abc001"
 	steps := []v1alpha1.MotorStep{testStep(0, 1,
@@ -212,13 +189,6 @@ func TestAnswersFitTheirQuestions(t *testing.T) {
 	decided := mayAsk()
 	for _, id := range []string{question, domain, outcome} {
 		decide(decided, id, v1alpha1.DecisionDeny)
-	}
-	decided.Spec.Responses[1].Reason = "use the\nmirror"
-	if diff := cmp.Diff(map[string]string{"a0-s1-c0": "retry", "a0-s1-c2": "retry"}, Answers(run, steps)); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"a0-s1-c1": "Deny\nuse the\nmirror"}, Answers(decided, steps)); diff != "" {
-		t.Errorf("decisions (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{`spec.responses[1].id "` + domain + `" that takes an answer`}, UnknownResponses(run, ReadJournal(run, steps))); diff != "" {
 		t.Errorf("unknown answers (-want +got):\n%s", diff)
@@ -238,75 +208,47 @@ func TestAnswersFitTheirQuestions(t *testing.T) {
 	}
 }
 
-func TestToShow(t *testing.T) {
+// A response counts when it can be put to use: a domain that it allows can be reached, or is not given to the run.
+func TestIsInEffect(t *testing.T) {
 	t.Parallel()
 	const id = "a0-s1-c0-00abc001"
 	once, always := v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun
-	tests := map[string]struct {
-		step            stepOption
+	for name, tt := range map[string]struct {
 		decision        v1alpha1.Decision
 		bounds, granted domains
-		shown           bool
-		now             time.Duration
-		want            bool
-		again           time.Duration
-		grantPending    bool
 		background      bool
+		want            bool
 	}{
-		"nothing":                        {step: done("bash", true, 1, ""), now: 10 * sec},
-		"a question":                     {step: ask("Which?"), now: 10 * sec, want: true},
-		"a new request":                  {step: request("example.org"), now: 10 * sec, again: 11 * sec},
-		"a request":                      {step: request("example.org"), now: 11 * sec, want: true},
-		"a request, the clock is behind": {step: request("example.org"), shown: true, now: 1 * sec, want: true},
-		"a request that the loop answers": {
-			step: request("example.org"), granted: domains{"example.net", "example.org"}, now: 11 * sec, again: 20 * sec,
-		},
-		"a request that nobody can allow": {step: request("example.org"), bounds: domains{}, now: 19 * sec, again: 20 * sec},
-		"a request that the loop left":    {step: request("example.org"), bounds: domains{}, now: 20 * sec, want: true},
-		"the bounds were narrowed":        {step: request("example.org"), bounds: domains{}, shown: true, now: 12 * sec, want: true},
-		"denied":                          {step: request("example.org"), decision: v1alpha1.DecisionDeny, shown: true, now: 12 * sec},
-		"allowed":                         {step: request("example.org"), decision: always, shown: true, now: 12 * sec, want: true, grantPending: true},
-		"allowed once":                    {step: request("example.org"), decision: once, shown: true, now: 12 * sec, want: true, grantPending: true},
-		"allowed once, when a program is in the background": {
-			step: request("example.org"), decision: once, shown: true, now: 12 * sec, want: true, grantPending: true, background: true,
-		},
-		"allowed and granted":           {step: request("example.org"), decision: always, granted: domains{"*.example.net", "example.org"}, shown: true, now: 12 * sec},
-		"allowed and not within bounds": {step: request("example.org"), decision: always, bounds: domains{}, shown: true, now: 12 * sec, grantPending: true},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run := mayAsk()
-			run.Spec.Domains = domains{"example.net"}
-			if tt.granted != nil {
-				run.Status.Egress = &v1alpha1.EgressStatus{Domains: tt.granted}
-			}
-			if name == "a request that the loop answers" {
-				run.Spec.Domains = tt.granted
-			}
-			if tt.decision != "" {
-				decide(run, id, tt.decision)
-			}
-			p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, tt.step)})
-			p.InBackground = tt.background
-			if tt.shown {
-				run.Status.PendingInput = p.Pending
-			}
-			if got := GrantPending(run); got != tt.grantPending {
-				t.Errorf("the grant is pending: %t", got)
-			}
-			got, again := ToShow(run, p, tt.bounds, after(tt.now))
-			if (got != nil) != tt.want || got != nil && got != p.Pending {
-				t.Errorf("shows %+v", got)
-			}
-			wantAgain := time.Time{}
-			if tt.again > 0 {
-				wantAgain = after(tt.again)
-			}
-			if !again.Equal(wantAgain) {
-				t.Errorf("again at %s, want %s", again, wantAgain)
-			}
-		})
+		"no response":                      {},
+		"denied":                           {decision: v1alpha1.DecisionDeny, want: true},
+		"allowed":                          {decision: always},
+		"allowed once":                     {decision: once},
+		"allowed once, with a program":     {decision: once, background: true},
+		"allowed and granted":              {decision: always, granted: domains{"*.example.net", "example.org"}, want: true},
+		"allowed and not within bounds":    {decision: always, bounds: domains{}, want: true},
+		"allowed once and granted already": {decision: once, granted: domains{"example.org"}, want: true},
+	} {
+		run := mayAsk()
+		run.Spec.Domains = domains{"example.net"}
+		if tt.granted != nil {
+			run.Status.Egress = &v1alpha1.EgressStatus{Domains: tt.granted}
+		}
+		if tt.decision != "" {
+			decide(run, id, tt.decision)
+		}
+		p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, requesting("example.org", 10*sec))})
+		p.InBackground = tt.background
+		run.Status.PendingInput = p.Pending
+		if got := IsInEffect(run, p, tt.bounds); got != tt.want {
+			t.Errorf("%s: in effect: %t", name, got)
+		}
+		p.Pending.Answered = tt.want
+		if got := GrantPending(run); got != (tt.decision != "" && !tt.want) {
+			t.Errorf("%s: the grant is pending: %t", name, got)
+		}
+		if r := UsableResponse(run, &v1alpha1.StepAsk{ID: id, Kind: v1alpha1.InputDomainRequest}); (r != nil) != tt.want {
+			t.Errorf("%s: usable is %+v", name, r)
+		}
 	}
 }
 
@@ -314,7 +256,7 @@ func TestToShow(t *testing.T) {
 func TestNoRequestStandsStill(t *testing.T) {
 	t.Parallel()
 	const id = "a0-s1-c0-00abc001"
-	steps := []v1alpha1.MotorStep{testStep(0, 1, request("example.org"))}
+	steps := []v1alpha1.MotorStep{testStep(0, 1, requesting("example.org", 10*sec))}
 	views := []domains{nil, {}, {"example.org"}}
 	for _, d := range []v1alpha1.Decision{"", v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun, v1alpha1.DecisionDeny} {
 		for i := range len(views) * len(views) {
@@ -322,15 +264,15 @@ func TestNoRequestStandsStill(t *testing.T) {
 			if d != "" {
 				decide(run, id, d)
 			}
-			for look, bounds := range []domains{views[i%len(views)], views[i/len(views)]} {
+			for _, bounds := range []domains{views[i%len(views)], views[i/len(views)]} {
 				p := ReadJournal(run, steps)
 				// The controller grants what it finds in effect, then shows what is open.
 				run.Status.Egress = &v1alpha1.EgressStatus{Domains: Domains(run, p, bounds)}
-				run.Status.PendingInput, _ = ToShow(run, p, bounds, after(20*sec+time.Duration(look)*sec))
+				run.Status.PendingInput = p.Pending
+				p.Pending.Answered = IsInEffect(run, p, bounds)
 			}
-			open := run.Status.PendingInput != nil && !Answered(run, run.Status.PendingInput)
-			if d == "" && !open || d != "" && (open || GrantPending(run)) {
-				t.Errorf("decision %q, views %d: pending %+v, domains %v", d, i, run.Status.PendingInput, run.Status.Egress.Domains)
+			if p := run.Status.PendingInput; p.Answered != (d != "") || GrantPending(run) {
+				t.Errorf("decision %q, views %d: pending %+v, domains %v", d, i, p, run.Status.Egress.Domains)
 			}
 			allowed, _ := DomainDecision(steps[0].Spec.ToolCalls[0].Arguments, d, Granted(run))
 			if allowed != (len(run.Status.Egress.Domains) > 0) {

@@ -182,7 +182,7 @@ func TestDomainsOfDecisions(t *testing.T) {
 	t.Parallel()
 	const q1, q2 = "a0-s1-c0-00abc001", "a0-s1-c1-00abc001"
 	once, always, deny := v1alpha1.DecisionAllowOnce, v1alpha1.DecisionAllowRun, v1alpha1.DecisionDeny
-	asking := testStep(0, 1, request("example.org"))
+	asking := testStep(0, 1, requesting("example.org", 10*sec))
 	told := testStep(0, 1, answered("example.org", ""))
 	want := domains{"example.org"}
 	tests := map[string]struct {

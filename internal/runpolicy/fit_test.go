@@ -41,7 +41,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 		Egress: fullEgress(),
 		PendingInput: &v1alpha1.PendingInput{
 			ID: strings.Repeat("i", 64), Kind: v1alpha1.InputQuestion, Title: strings.Repeat("<", 40), Question: text(4096), Default: text(512),
-			Step: strings.Repeat("s", 60), AskedAt: *at, ExpiresAt: *at,
+			Step: strings.Repeat("s", 60), AskedAt: *at, ExpiresAt: *at, OnTimeout: v1alpha1.OnTimeoutUseDefault, Answered: true,
 		},
 	}
 	st.Artifacts, _ = ShowArtifacts(fullArtifacts())
@@ -140,7 +140,7 @@ func TestFit(t *testing.T) {
 		"it asks, in the last attempt": func(*v1alpha1.MotorRunStatus) {},
 		"it asks for approval": func(st *v1alpha1.MotorRunStatus) {
 			step := testStep(9, 50, call("bash", `{"command":"`+strings.Repeat("<", 90_000)+`"}`), approval("a9-s50-c0", "a9-s50-c0", "", 0, 0))
-			st.Phase, st.PendingInput = v1alpha1.PhaseAwaitingApproval, PendingApproval(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, "a9-s50-c0")
+			st.Phase, st.PendingInput = v1alpha1.PhaseAwaitingApproval, Shown(approvalRun(v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}), &step, OpenAsk(&step))
 		},
 		"it waits for a retry": func(st *v1alpha1.MotorRunStatus) {
 			st.PendingInput.Kind, st.PendingInput.Options = v1alpha1.InputRetry, nil

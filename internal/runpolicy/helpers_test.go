@@ -65,12 +65,60 @@ func done(tool string, ok bool, ms int64, output string) stepOption {
 		s.Status.Results = append(s.Status.Results, r)
 		if tool != "ask_user" {
 			s.Status.ToolMs += ms
+			return
+		}
+		if ok {
+			asked(v1alpha1.InputQuestion, 10*time.Second)(s)
+			closed(v1alpha1.AskAnswered, 10*time.Second+time.Duration(ms)*time.Millisecond)(s)
 		}
 	}
 }
 
 func ask(question string) stepOption {
 	return call("ask_user", fmt.Sprintf(`{"question":%q}`, question))
+}
+
+// asked has a person asked by the last call of a run that has the limits of testRun, and 60 s for approvals.
+func asked(kind v1alpha1.InputKind, at time.Duration) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		c := &s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1]
+		askedAbout(c.ID, c.ID, kind, at)(s)
+	}
+}
+
+// askedAbout has a person asked about an execution of a call.
+func askedAbout(callID, execution string, kind v1alpha1.InputKind, at time.Duration) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		run := testRun()
+		run.Spec.Limits.ApprovalSeconds = 60
+		if c := callOf(s, callID); c != nil {
+			s.Status.Asks = append(s.Status.Asks, NewAsk(run, s, kind, c, execution, after(at)))
+		}
+	}
+}
+
+// closed gives the last ask its outcome.
+func closed(outcome v1alpha1.AskOutcome, at time.Duration) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		a := &s.Status.Asks[len(s.Status.Asks)-1]
+		a.Outcome, a.ClosedAt = outcome, metav1.NewTime(after(at))
+	}
+}
+
+// asking adds a question that is asked.
+func asking(question string, at time.Duration) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		ask(question)(s)
+		asked(v1alpha1.InputQuestion, at)(s)
+	}
+}
+
+// requesting adds a request for a domain that is asked.
+func requesting(domain string, at time.Duration) stepOption {
+	return func(s *v1alpha1.MotorStep) {
+		request(domain)(s)
+		asked(v1alpha1.InputDomainRequest, at)(s)
+	}
 }
 
 func final(content string) stepOption {
@@ -113,5 +161,8 @@ func unknown(callID, execution, policy string, found time.Duration) stepOption {
 		s.Status.Unknown = append(s.Status.Unknown, v1alpha1.UnknownExecution{
 			Execution: execution, CallID: callID, FoundAt: metav1.NewTime(after(found)), Policy: policy,
 		})
+		if policy == "Person" {
+			askedAbout(callID, execution, v1alpha1.InputOutcomeUnknown, found)(s)
+		}
 	}
 }

@@ -184,7 +184,7 @@ func (e *earlier) mayHaveStarted(run *v1alpha1.MotorRun) bool {
 		}
 	}
 	if a := approvalOf(e.step, e.call.ID); a != nil {
-		return a.Outcome == v1alpha1.ApprovalApproved
+		return a.Outcome == v1alpha1.AskApproved
 	}
 	return ApprovalReason(run, e.call.Tool, e.call.Arguments) == ""
 }

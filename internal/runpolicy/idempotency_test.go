@@ -49,10 +49,10 @@ func finished(r v1alpha1.ToolResult) stepOption {
 	}
 }
 
-func approved(outcome v1alpha1.ApprovalOutcome) stepOption {
+func approved(outcome v1alpha1.AskOutcome) stepOption {
 	return func(s *v1alpha1.MotorStep) {
 		id := s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID
-		s.Status.Approvals = append(s.Status.Approvals, v1alpha1.StepApproval{Execution: id, CallID: id, Outcome: outcome})
+		s.Status.Asks = append(s.Status.Asks, v1alpha1.StepAsk{ID: id, Kind: v1alpha1.InputApproval, Execution: id, CallID: id, Outcome: outcome})
 	}
 }
 

@@ -19,7 +19,7 @@ func (w *world) works() bool {
 	a := st.Attempts[len(st.Attempts)-1]
 	p := st.PendingInput
 	return !w.run.Spec.Suspend && w.pod == runningPod && !w.missing && a.FinishedAt == nil &&
-		(p == nil || Answered(w.run, p) || p.Kind == v1alpha1.InputApproval && !w.now.Before(p.ExpiresAt.Time))
+		(p == nil || Answered(w.run, p) || expiresByItself(p) && !w.now.Before(p.ExpiresAt.Time))
 }
 
 // engine does the next thing that an engine would, if it may do something.
@@ -54,24 +54,23 @@ func (w *world) settle(s *v1alpha1.MotorStep) bool {
 	}
 	c := s.Spec.ToolCalls[0]
 	r := v1alpha1.ToolResult{CallID: c.ID, OK: true, DurationMs: 500}
-	answers := Answers(w.run, w.steps)
 	u := lastUnknown(s, c.ID)
-	if a := approvalOf(s, c.ID); a != nil && a.Outcome != "" {
-		r.OK, r.WaitedMs = a.Outcome == v1alpha1.ApprovalApproved, a.DecidedAt.Sub(a.AskedAt.Time).Milliseconds()
-	}
 	switch {
-	case c.Tool == "code" && w.held(s):
-		return true
+	case c.Tool == "code":
+		outcome := w.asks(s, v1alpha1.InputApproval)
+		if outcome == "" {
+			return true
+		}
+		r.OK = outcome == v1alpha1.AskApproved
 	case c.Tool == "ask_user":
-		if _, ok := answers[c.ID]; !ok {
+		if w.asks(s, v1alpha1.InputQuestion) == "" {
 			return true
 		}
-		r.DurationMs = w.now.Sub(s.CreationTimestamp.Time).Milliseconds()
+		r.DurationMs = 0
 	case u != nil && u.Policy == "Person":
-		if _, ok := answers[u.Execution]; !ok {
+		if w.asks(s, v1alpha1.InputOutcomeUnknown) == "" {
 			return true
 		}
-		r.WaitedMs = w.now.Sub(u.FoundAt.Time).Milliseconds()
 	case c.Tool == "bash" && u == nil && w.r.IntN(3) == 0:
 		s.Status.Unknown = append(s.Status.Unknown, v1alpha1.UnknownExecution{
 			Execution: c.ID, CallID: c.ID, FoundAt: metav1.NewTime(w.now.Truncate(sec)), Policy: string(onUnknown(w.run)),
@@ -83,23 +82,22 @@ func (w *world) settle(s *v1alpha1.MotorStep) bool {
 	return true
 }
 
-// held brings the approval of the step's call further, and says whether the call cannot be made yet.
-func (w *world) held(s *v1alpha1.MotorStep) bool {
-	c := s.Spec.ToolCalls[0]
-	a := approvalOf(s, c.ID)
-	if a == nil {
-		approval(c.ID, c.ID, "", w.now.Truncate(sec).Sub(t0), 0)(s)
-		return true
+// asks brings what the step's call asks further, and gives its outcome.
+func (w *world) asks(s *v1alpha1.MotorStep, kind v1alpha1.InputKind) v1alpha1.AskOutcome {
+	c := &s.Spec.ToolCalls[0]
+	i := slices.IndexFunc(s.Status.Asks, func(a v1alpha1.StepAsk) bool { return a.Kind == kind })
+	if i < 0 {
+		s.Status.Asks = append(s.Status.Asks, NewAsk(w.run, s, kind, c, c.ID, w.now))
+		return ""
 	}
-	if a.Outcome != "" {
-		return false
+	if s.Status.Asks[i].Outcome == "" {
+		closed, ok := CloseAsk(w.run, s.Status.Asks[i], Observed{}, w.now)
+		if ok {
+			w.log = append(w.log, string(closed.Outcome))
+		}
+		s.Status.Asks[i] = closed
 	}
-	outcome, r := DecideApproval(w.run, s, a, w.now)
-	if outcome != "" {
-		w.log = append(w.log, string(outcome))
-		a.Outcome, a.By, a.Reason, a.DecidedAt = outcome, r.RespondedBy, r.Reason, metav1.NewTime(w.now.Add(sec-1).Truncate(sec))
-	}
-	return true
+	return s.Status.Asks[i].Outcome
 }
 
 // act has somebody do something.

@@ -89,8 +89,9 @@ func (w *world) once() bool {
 		p = ReadJournal(w.run, w.steps)
 	}
 	changed := d.Next != nil || w.showSuspension()
-	if shown, _ := ToShow(w.run, p, nil, w.now); st.PendingInput == nil {
-		st.PendingInput = shown
+	if st.PendingInput == nil && p.Pending != nil {
+		st.PendingInput = p.Pending
+		st.PendingInput.Answered = IsInEffect(w.run, p, nil)
 	}
 	CountPause(&st.Paused, Paused(w.run, p), w.now)
 	if !w.run.Spec.Suspend && st.PendingInput == nil && w.pod == nil && !w.missing {
@@ -201,7 +202,7 @@ func TestRunsComeToAnEnd(t *testing.T) {
 	t.Parallel()
 	reasons := map[string]int{}
 	attempts := map[int]int{}
-	approvals := map[v1alpha1.ApprovalOutcome]int{}
+	approvals := map[v1alpha1.AskOutcome]int{}
 	for seed := range uint64(2000) {
 		w := newWorld(t, seed)
 		w.pass()
@@ -225,8 +226,10 @@ func TestRunsComeToAnEnd(t *testing.T) {
 		reasons[w.end.Reason]++
 		attempts[len(w.run.Status.Attempts)]++
 		for i := range w.steps {
-			for _, a := range w.steps[i].Status.Approvals {
-				approvals[a.Outcome]++
+			for _, a := range w.steps[i].Status.Asks {
+				if a.Kind == v1alpha1.InputApproval {
+					approvals[a.Outcome]++
+				}
 			}
 		}
 	}
@@ -238,7 +241,7 @@ func TestRunsComeToAnEnd(t *testing.T) {
 			t.Errorf("no run ended with %s", reason)
 		}
 	}
-	for _, outcome := range []v1alpha1.ApprovalOutcome{"", v1alpha1.ApprovalApproved, v1alpha1.ApprovalDenied, v1alpha1.ApprovalExpired} {
+	for _, outcome := range []v1alpha1.AskOutcome{"", v1alpha1.AskApproved, v1alpha1.AskDenied, v1alpha1.AskExpired} {
 		if approvals[outcome] == 0 {
 			t.Errorf("of no request to approve a call became %q", outcome)
 		}

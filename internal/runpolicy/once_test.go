@@ -32,6 +32,8 @@ func onceSteps(calls ...string) []v1alpha1.MotorStep {
 			next.Status.Unknown = append(next.Status.Unknown, v1alpha1.UnknownExecution{Execution: id, CallID: id, Policy: "Model"})
 		case !strings.HasSuffix(tool, "-"):
 			next.Status.Results = append(next.Status.Results, v1alpha1.ToolResult{CallID: id, OK: !failed, ErrorCode: code})
+		case plain == toolapi.ToolAskUser && len(next.Status.Results) == i:
+			next.Status.Asks = append(next.Status.Asks, v1alpha1.StepAsk{ID: id, Kind: v1alpha1.InputQuestion, CallID: id})
 		}
 	}
 	return []v1alpha1.MotorStep{asks, next}
@@ -63,7 +65,7 @@ func TestOnce(t *testing.T) {
 			run.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolRequestDomain, toolapi.ToolBash}
 			run.Spec.Suspend = tt.suspend
 			steps := onceSteps(tt.calls...)
-			run.Spec.Responses = []v1alpha1.Response{{ID: QuestionID(&steps[0], "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
+			run.Spec.Responses = []v1alpha1.Response{{ID: AskID(&steps[0], v1alpha1.InputDomainRequest, "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
 			p := ReadJournal(run, steps)
 			if got := Domains(run, p, nil); (len(got) == 1) != tt.want {
 				t.Errorf("the domains are %q", got)
@@ -87,7 +89,7 @@ func TestOnceOfWhatLasts(t *testing.T) {
 	run := &v1alpha1.MotorRun{}
 	run.Spec.Domains = []v1alpha1.Domain{"*.example.org", "example.org"}
 	steps := onceSteps("bash", "bash-")
-	run.Spec.Responses = []v1alpha1.Response{{ID: QuestionID(&steps[0], "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
+	run.Spec.Responses = []v1alpha1.Response{{ID: AskID(&steps[0], v1alpha1.InputDomainRequest, "a0-s1-c0"), Decision: v1alpha1.DecisionAllowOnce}}
 	if counts, known := Once(run, ReadJournal(run, steps), nil); counts || !known {
 		t.Errorf("it counts %v, and that is known: %v", counts, known)
 	}
@@ -103,7 +105,7 @@ func TestOnceWaitsForTheBackground(t *testing.T) {
 		steps := onceSteps("bash-")
 		steps[0].Spec.ToolCalls = append(steps[0].Spec.ToolCalls, v1alpha1.ToolCall{ID: "a0-s1-c1", Tool: toolapi.ToolBash, Arguments: "{}"})
 		steps[0].Status.Background = []v1alpha1.StepProgram{{Execution: "a0-s1-c1", CallID: "a0-s1-c1", State: state}}
-		id := QuestionID(&steps[0], "a0-s1-c0")
+		id := AskID(&steps[0], v1alpha1.InputDomainRequest, "a0-s1-c0")
 		run.Spec.Responses = []v1alpha1.Response{{ID: id, Decision: v1alpha1.DecisionAllowOnce}}
 		run.Status.PendingInput = &v1alpha1.PendingInput{ID: id, Kind: v1alpha1.InputDomainRequest, Domain: "example.org"}
 		if got := Domains(run, ReadJournal(run, steps), nil); len(got) != want {

@@ -38,11 +38,8 @@ type Progress struct {
 	Away time.Duration
 	// Outage is why it cannot be had now, nil if nothing is known against it.
 	Outage *Outage
-	// Asked holds the id and the kind of every question that was put to a person, not of one that waits for the calls
-	// before it.
-	Asked map[string]v1alpha1.InputKind
-	// Approvals are the requests to approve calls by the ids of their questions, of all attempts.
-	Approvals map[string]v1alpha1.StepApproval
+	// Asked are the asks of all attempts by their ids.
+	Asked map[string]v1alpha1.StepAsk
 	// DomainRequests are the requests for domains of all attempts, in their order.
 	DomainRequests []DomainRequest
 	// Sandbox is the last proof of the isolation of the run's present sandbox: what a step in it says of that.
@@ -76,7 +73,7 @@ type Progress struct {
 	// Closed says that nothing more comes of it, NotCollected why not everything that it leaves behind was collected.
 	Closed       bool
 	NotCollected string
-	// Pending is the question that has no result yet, answered in the spec or not.
+	// Pending is the ask that has no outcome yet, answered in the spec or not.
 	Pending *v1alpha1.PendingInput
 	// Unknown are the last calls of which nobody can tell whether they took effect: they were recorded as such, have no
 	// result yet, were broken off in the last turn, or left a program in the background whose end was not seen. Calls that only read are
@@ -140,15 +137,20 @@ func runningCall(s *v1alpha1.MotorStep) *RunningCall {
 	}
 	for i := range s.Spec.ToolCalls {
 		if c := &s.Spec.ToolCalls[i]; resultOf(s, c.ID) == nil && !asksLast(c.Tool) {
-			return &RunningCall{ID: c.ID, Tool: c.Tool, Step: s.Spec.Index, Since: AskedAt(s)}
+			return &RunningCall{ID: c.ID, Tool: c.Tool, Step: s.Spec.Index, Since: busySince(s)}
 		}
 	}
 	return nil
 }
 
+// asksLast reports whether the calls of a tool ask a person when everything else of their turn is done.
+func asksLast(tool string) bool {
+	return tool == toolapi.ToolAskUser || tool == toolapi.ToolRequestDomain
+}
+
 // ReadJournal sums up the steps of a run, which are ordered by attempt and index.
 func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
-	p := Progress{Asked: map[string]v1alpha1.InputKind{}, Approvals: map[string]v1alpha1.StepApproval{}, Unfinished: map[string]time.Time{}, Estimated: map[int32]bool{}}
+	p := Progress{Asked: map[string]v1alpha1.StepAsk{}, Unfinished: map[string]time.Time{}, Estimated: map[int32]bool{}}
 	if n := len(run.Status.Attempts); n > 0 {
 		p.Attempt = run.Status.Attempts[n-1].Index
 	}
@@ -265,12 +267,20 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		p.Accepted = p.acceptedBy(run, s)
 	}
 	p.Tool += time.Duration(s.Status.ToolMs) * time.Millisecond
-	p.addRequests(run, s)
-	p.addCalls(run, s, current)
-	p.Waited += askedBefore(s) + approvalWaits(s)
-	pending := pendingOf(run, s)
-	if pending != nil {
-		p.Asked[pending.ID] = pending.Kind
+	p.addRequests(s)
+	for i := range s.Spec.ToolCalls {
+		c := &s.Spec.ToolCalls[i]
+		if r := resultOf(s, c.ID); r != nil {
+			p.addResult(c, r, current)
+		}
+	}
+	p.Waited += waitedIn(s)
+	for _, a := range asksOf(s) {
+		p.Asked[a.ID] = a
+	}
+	var pending *v1alpha1.PendingInput
+	if a := OpenAsk(s); a != nil {
+		pending = Shown(run, s, a)
 	}
 	if !current {
 		if pending != nil {
@@ -312,30 +322,6 @@ func openChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, calls []CallRef) 
 	})
 }
 
-// addCalls notes the results of a turn's calls, and what people were asked about them.
-func (p *Progress) addCalls(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, current bool) {
-	for i := range s.Spec.ToolCalls {
-		c := &s.Spec.ToolCalls[i]
-		r := resultOf(s, c.ID)
-		if r == nil {
-			continue
-		}
-		p.addResult(c, r, current)
-		if q := question(run, s, i); q != nil && wasAsked(q, r) {
-			p.Asked[q.ID] = q.Kind
-		}
-	}
-	for _, u := range s.Status.Unknown {
-		if u.Policy == string(v1alpha1.UnknownAskPerson) {
-			p.Asked[QuestionID(s, u.Execution)] = v1alpha1.InputOutcomeUnknown
-		}
-	}
-	for _, a := range s.Status.Approvals {
-		id := ApprovalID(s, a.Execution)
-		p.Asked[id], p.Approvals[id] = v1alpha1.InputApproval, a
-	}
-}
-
 // hasFinish reports whether a step has a call of finish that was accepted.
 func hasFinish(s *v1alpha1.MotorStep) bool {
 	return slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool {
@@ -345,23 +331,20 @@ func hasFinish(s *v1alpha1.MotorStep) bool {
 }
 
 // addRequests notes the requests for domains of a turn, and what the turn means for those before it.
-func (p *Progress) addRequests(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
+func (p *Progress) addRequests(s *v1alpha1.MotorStep) {
 	if allSettled(s) || usedOnce(s) {
 		// They were of other turns, and this one comes after.
 		p.endOnce()
 	}
-	for i := range s.Spec.ToolCalls {
-		c := &s.Spec.ToolCalls[i]
-		if c.Tool != toolapi.ToolRequestDomain {
+	for _, a := range asksOf(s) {
+		if a.Kind != v1alpha1.InputDomainRequest {
 			continue
 		}
-		if q := question(run, s, i); q != nil {
-			r := resultOf(s, c.ID)
-			p.DomainRequests = append(p.DomainRequests, DomainRequest{
-				ID: q.ID, Domain: q.Domain, Attempt: s.Spec.Attempt, Step: s.Spec.Index,
-				Refused: r != nil && !r.OK, Over: s.Spec.Attempt != p.Attempt,
-			})
-		}
+		r := resultOf(s, a.CallID)
+		p.DomainRequests = append(p.DomainRequests, DomainRequest{
+			ID: a.ID, Domain: a.Domain, Attempt: s.Spec.Attempt, Step: s.Spec.Index,
+			Refused: r != nil && !r.OK, Over: s.Spec.Attempt != p.Attempt,
+		})
 	}
 }
 
@@ -381,37 +364,11 @@ func allSettled(s *v1alpha1.MotorStep) bool {
 	return true
 }
 
-// wasAsked says whether a person was asked the question of a call that has a result.
-func wasAsked(q *v1alpha1.PendingInput, r *v1alpha1.ToolResult) bool {
-	return r.OK || q.Kind == v1alpha1.InputDomainRequest && r.ErrorCode == toolapi.CodeDomainDenied
-}
-
-// askedBefore is how long people took for the calls of a step about which they were asked more than once, the last time
-// not counted: a call's result tells of that alone. Executions that were broken off in between count too.
-func askedBefore(s *v1alpha1.MotorStep) time.Duration {
-	var sum time.Duration
-	last := map[string]time.Time{}
-	for _, u := range s.Status.Unknown {
-		if u.Policy != string(v1alpha1.UnknownAskPerson) {
-			continue
-		}
-		if before, ok := last[u.CallID]; ok {
-			sum += max(0, u.FoundAt.Sub(before))
-		}
-		last[u.CallID] = u.FoundAt.Time
-	}
-	return sum
-}
-
 func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, current bool) {
 	p.ToolCalls++
 	if !r.OK {
 		p.Errors++
 	}
-	if toolapi.WaitsForPerson(c.Tool) && (r.OK || r.ErrorCode == toolapi.CodeDomainDenied) {
-		p.Waited += time.Duration(r.DurationMs) * time.Millisecond
-	}
-	p.Waited += time.Duration(r.WaitedMs) * time.Millisecond
 	if !current {
 		return
 	}
@@ -450,7 +407,7 @@ func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
 // isHeld says whether a call has no result because it is to be approved, or was not.
 func isHeld(s *v1alpha1.MotorStep, callID string) bool {
 	a := approvalOf(s, callID)
-	return a != nil && a.Outcome != v1alpha1.ApprovalApproved && resultOf(s, callID) == nil
+	return a != nil && a.Outcome != v1alpha1.AskApproved && resultOf(s, callID) == nil
 }
 
 func resultOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.ToolResult {

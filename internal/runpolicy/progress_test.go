@@ -5,7 +5,6 @@ package runpolicy
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,14 +21,14 @@ import (
 func pendingQuestion(id, question, step string, asked time.Duration) *v1alpha1.PendingInput {
 	return &v1alpha1.PendingInput{
 		ID: id, Kind: v1alpha1.InputQuestion, Title: question, Question: question, Options: []string{}, Step: step,
-		AskedAt: metav1.NewTime(after(asked)), ExpiresAt: metav1.NewTime(after(asked + 30*time.Second)),
+		AskedAt: metav1.NewTime(after(asked)), ExpiresAt: metav1.NewTime(after(asked + 30*time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 }
 
-func askedQuestions(ids ...string) map[string]v1alpha1.InputKind {
-	asked := map[string]v1alpha1.InputKind{}
+func askedQuestions(ids ...string) map[string]v1alpha1.StepAsk {
+	asked := map[string]v1alpha1.StepAsk{}
 	for _, id := range ids {
-		asked[id] = v1alpha1.InputQuestion
+		asked[id] = v1alpha1.StepAsk{Kind: v1alpha1.InputQuestion}
 	}
 	return asked
 }
@@ -79,7 +78,7 @@ func TestReadJournal(t *testing.T) {
 			}},
 		},
 		"a question": {
-			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"))},
+			[]v1alpha1.MotorStep{testStep(0, 1, asking("Which?", 10*time.Second))},
 			Progress{Turns: 1, Pending: pendingQuestion(q1, "Which?", "run-a0-s1", 10*time.Second), Asked: askedQuestions(q1)},
 		},
 		"a question before other calls are done": {
@@ -90,18 +89,18 @@ func TestReadJournal(t *testing.T) {
 			},
 		},
 		"a question after the other calls": {
-			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"), done("bash", false, 2500, "no"))},
+			[]v1alpha1.MotorStep{testStep(0, 1, asking("Which?", 13*time.Second), done("bash", false, 2500, "no"))},
 			Progress{
 				Turns: 1, ToolCalls: 1, Errors: 1, Tool: 2500 * time.Millisecond, LastCalls: []v1alpha1.CallHead{head("a0-s1-c1", "bash", false, 2500, "no")},
 				Pending: pendingQuestion(q1, "Which?", "run-a0-s1", 13*time.Second), Asked: askedQuestions(q1),
 			},
 		},
 		"two questions, one after the other": {
-			[]v1alpha1.MotorStep{testStep(0, 1, ask("First?"), ask("Second?"))},
+			[]v1alpha1.MotorStep{testStep(0, 1, asking("First?", 10*time.Second), ask("Second?"))},
 			Progress{Turns: 1, Pending: pendingQuestion(q1, "First?", "run-a0-s1", 10*time.Second), Asked: askedQuestions(q1)},
 		},
 		"the second of two questions": {
-			[]v1alpha1.MotorStep{testStep(0, 1, done("ask_user", true, 20_000, "yes"), ask("Second?"))},
+			[]v1alpha1.MotorStep{testStep(0, 1, done("ask_user", true, 20_000, "yes"), asking("Second?", 30*time.Second))},
 			Progress{
 				Turns: 1, ToolCalls: 1, Waited: 20 * time.Second, LastCalls: []v1alpha1.CallHead{head("a0-s1-c0", "ask_user", true, 20_000, "yes")},
 				Pending: pendingQuestion(q2, "Second?", "run-a0-s1", 30*time.Second), Asked: askedQuestions(q1, q2),
@@ -118,27 +117,7 @@ func TestReadJournal(t *testing.T) {
 			[]v1alpha1.MotorStep{testStep(0, 1, done("ask_user", false, 0, "bad arguments"))},
 			Progress{Turns: 1, ToolCalls: 1, Errors: 1, LastCalls: []v1alpha1.CallHead{head("a0-s1-c0", "ask_user", false, 0, "bad arguments")}},
 		},
-		"questions that the loop will refuse": {
-			[]v1alpha1.MotorStep{
-				testStep(0, 1, call("ask_user", "Which?")), testStep(0, 2, ask("  ")),
-				testStep(0, 3, ask(strings.Repeat("x", 4097))), testStep(0, 4, call("ask_user", `{"Question":"Which?"}`)),
-				testStep(0, 5, call("ask_user", `{"question":"Which?","urgent":true}`)),
-				testStep(0, 6, call("ask_user", `{"question":"Which?","options":["1","2","3","4","5","6","7","8","9","10","11"]}`)),
-				testStep(0, 7, call("ask_user", `{"question":"Which?","options":[""]}`)),
-			},
-			Progress{Turns: 7},
-		},
-		"a question after one that the loop will refuse": {
-			[]v1alpha1.MotorStep{testStep(0, 1, call("ask_user", `{"Question":"First?"}`), ask("Second?"))},
-			Progress{Turns: 1, Pending: pendingQuestion(q2, "Second?", "run-a0-s1", 10*time.Second), Asked: askedQuestions(q2)},
-		},
-		"the ninth call of a turn asks nobody": {
-			[]v1alpha1.MotorStep{testStep(0, 1, append(slices.Repeat([]stepOption{done("t", true, 0, "")}, 8), ask("Which?"))...)},
-			Progress{Turns: 1, ToolCalls: 8, LastCalls: []v1alpha1.CallHead{
-				head("a0-s1-c3", "t", true, 0, ""), head("a0-s1-c4", "t", true, 0, ""), head("a0-s1-c5", "t", true, 0, ""),
-				head("a0-s1-c6", "t", true, 0, ""), head("a0-s1-c7", "t", true, 0, ""),
-			}},
-		},
+		"a question that is not asked yet": {[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?"))}, Progress{Turns: 1}},
 		"an end without success": {
 			[]v1alpha1.MotorStep{testStep(0, 1, usage(1, 1)), testStep(0, 2, outcome("Why"))},
 			Progress{
@@ -151,7 +130,7 @@ func TestReadJournal(t *testing.T) {
 			Progress{Attempt: 1, Turns: 2, ToolCalls: 2, Tool: 2 * time.Millisecond, LastCalls: []v1alpha1.CallHead{head("a1-s1-c0", "read", true, 1, "")}},
 		},
 		"a second attempt forgets the first one's question and text": {
-			[]v1alpha1.MotorStep{testStep(0, 1, ask("Which?")), testStep(0, 2, final("done")), testStep(1, 1, outcome("Why"))},
+			[]v1alpha1.MotorStep{testStep(0, 1, asking("Which?", 10*time.Second)), testStep(0, 2, final("done")), testStep(1, 1, outcome("Why"))},
 			Progress{
 				Attempt: 1, Turns: 2, Asked: askedQuestions(q1),
 				Failure: &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: "Why", Message: "It failed.", Retryable: true},
@@ -176,7 +155,7 @@ func TestReadJournal(t *testing.T) {
 			t.Parallel()
 			// TestReadJournalOfTheAttempt is about those.
 			others := cmpopts.IgnoreFields(Progress{}, "Calls", "Iterations", "AttemptUsage", "LastStep", "Unknown", "Partial", "Running", "Epoch")
-			if diff := cmp.Diff(tt.want, ReadJournal(testRun(), tt.steps), cmpopts.EquateEmpty(), others); diff != "" {
+			if diff := cmp.Diff(tt.want, ReadJournal(testRun(), tt.steps), cmpopts.EquateEmpty(), others, cmpopts.IgnoreFields(v1alpha1.StepAsk{}, "ID", "CallID", "Execution", "AskedAt", "ExpiresAt", "ClosedAt", "OnTimeout", "Outcome")); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -185,7 +164,7 @@ func TestReadJournal(t *testing.T) {
 
 func TestReadJournalLeavesStepsAlone(t *testing.T) {
 	t.Parallel()
-	steps := []v1alpha1.MotorStep{testStep(0, 1, done("bash", true, 1, strings.Repeat("x", 500)), ask("Which?"))}
+	steps := []v1alpha1.MotorStep{testStep(0, 1, done("bash", true, 1, strings.Repeat("x", 500)), asking("Which?", 12*time.Second))}
 	before := steps[0].DeepCopy()
 	_ = ReadJournal(testRun(), steps)
 	if diff := cmp.Diff(*before, steps[0]); diff != "" {
@@ -206,7 +185,7 @@ func TestQuestionIsCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := ReadJournal(testRun(), []v1alpha1.MotorStep{testStep(0, 1, call("ask_user", string(arguments)))}).Pending
+	p := ReadJournal(testRun(), []v1alpha1.MotorStep{testStep(0, 1, call("ask_user", string(arguments)), asked(v1alpha1.InputQuestion, 10*time.Second))}).Pending
 	if p == nil {
 		t.Fatal("not pending")
 	}
@@ -228,48 +207,44 @@ func TestQuestionIsCut(t *testing.T) {
 	}
 }
 
-func TestQuestionID(t *testing.T) {
+func TestAskID(t *testing.T) {
 	t.Parallel()
 	for uid, want := range map[string]string{
 		"12345678-9abc-4000-8000-000000000000": "c-12345678", "1-2-3-4-5-6-7-8-9": "c-12345678", "abc": "c-abc", "": "c-",
 	} {
 		s := testStep(0, 1)
 		s.UID = types.UID(uid)
-		if got := QuestionID(&s, "c"); got != want {
+		if got := AskID(&s, v1alpha1.InputQuestion, "c"); got != want {
 			t.Errorf("%q gives %q, want %q", uid, got, want)
 		}
 	}
 }
 
-func TestAnswersAndUnknownResponses(t *testing.T) {
+func TestUnknownResponses(t *testing.T) {
 	t.Parallel()
 	const q1, q2 = "a0-s1-c0-00abc001", "a0-s2-c1-00abc002"
 	steps := []v1alpha1.MotorStep{
 		testStep(0, 1, done("ask_user", true, 1, "old")),
-		testStep(0, 2, done("bash", true, 1, ""), ask("Which?")),
+		testStep(0, 2, done("bash", true, 1, ""), asking("Which?", 12*time.Second)),
 	}
 	tests := map[string]struct {
 		responses []string
-		answers   map[string]string
 		unknown   []string
 	}{
-		"none":      {nil, map[string]string{}, nil},
-		"both":      {[]string{q1, q2}, map[string]string{"a0-s1-c0": "answer to " + q1, "a0-s2-c1": "answer to " + q2}, nil},
-		"the last":  {[]string{q2}, map[string]string{"a0-s2-c1": "answer to " + q2}, nil},
-		"a call id": {[]string{"a0-s2-c1", q2}, map[string]string{"a0-s2-c1": "answer to " + q2}, []string{`spec.responses[0].id "a0-s2-c1"`}},
+		"none":      {nil, nil},
+		"both":      {[]string{q1, q2}, nil},
+		"the last":  {[]string{q2}, nil},
+		"a call id": {[]string{"a0-s2-c1", q2}, []string{`spec.responses[0].id "a0-s2-c1"`}},
 		"of another tool": {
-			[]string{"a0-s2-c0-00abc002"}, map[string]string{}, []string{`spec.responses[0].id "a0-s2-c0-00abc002"`},
+			[]string{"a0-s2-c0-00abc002"}, []string{`spec.responses[0].id "a0-s2-c0-00abc002"`},
 		},
-		"of another step": {[]string{"a0-s2-c1-00abc001"}, map[string]string{}, []string{`spec.responses[0].id "a0-s2-c1-00abc001"`}},
-		"two unknown":     {[]string{"x", q1, "y"}, map[string]string{"a0-s1-c0": "answer to " + q1}, []string{`spec.responses[0].id "x"`, `spec.responses[2].id "y"`}},
+		"of another step": {[]string{"a0-s2-c1-00abc001"}, []string{`spec.responses[0].id "a0-s2-c1-00abc001"`}},
+		"two unknown":     {[]string{"x", q1, "y"}, []string{`spec.responses[0].id "x"`, `spec.responses[2].id "y"`}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := testRun(tt.responses...)
-			if diff := cmp.Diff(tt.answers, Answers(run, steps)); diff != "" {
-				t.Errorf("answers (-want +got):\n%s", diff)
-			}
 			if diff := cmp.Diff(tt.unknown, UnknownResponses(run, ReadJournal(run, steps))); diff != "" {
 				t.Errorf("unknown (-want +got):\n%s", diff)
 			}

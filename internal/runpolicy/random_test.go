@@ -26,18 +26,18 @@ func randomStep(r *rand.Rand, index int32) v1alpha1.MotorStep {
 		case 0:
 			options = append(options, call("bash", "{}"))
 		case 1:
-			options = append(options, ask("Which?"))
+			options = append(options, asking("Which?", time.Duration(r.IntN(300))*sec))
 		case 2:
 			options = append(options, call("ask_user", `{"options":[1,2]`))
 		case 3:
-			options = append(options, request([]string{"example.org", "org"}[r.IntN(2)]))
+			options = append(options, []stepOption{requesting("example.org", time.Duration(r.IntN(300))*sec), request("org")}[r.IntN(2)])
 		case 4:
 			options = append(options, answered("example.org", []string{"", "domain_denied", "domain_not_allowed"}[r.IntN(3)]))
 		case 6:
 			options = append(options, call("bash", "{}"), func(s *v1alpha1.MotorStep) {
 				id := s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID
 				asked := time.Duration(r.IntN(300)) * sec
-				approval(id, id, []v1alpha1.ApprovalOutcome{"", "Approved", "Denied", "Expired"}[r.IntN(4)], asked, asked+time.Duration(r.IntN(100))*sec)(s)
+				approval(id, id, []v1alpha1.AskOutcome{"", "Approved", "Denied", "Expired"}[r.IntN(4)], asked, asked+time.Duration(r.IntN(100))*sec)(s)
 			})
 		case 5:
 			options = append(options, done("ask_user", r.IntN(2) == 0, r.Int64N(100_000), "x"))
@@ -58,9 +58,9 @@ func randomObservation(r *rand.Rand, steps []v1alpha1.MotorStep) Observation {
 	for i := range steps {
 		for _, c := range steps[i].Spec.ToolCalls {
 			if r.IntN(3) == 0 {
-				run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: QuestionID(&steps[i], c.ID), Answer: "a"})
+				run.Spec.Responses = append(run.Spec.Responses, v1alpha1.Response{ID: AskID(&steps[i], v1alpha1.InputQuestion, c.ID), Answer: "a"})
 			} else if r.IntN(3) == 0 {
-				decide(run, QuestionID(&steps[i], c.ID), v1alpha1.DecisionAllowRun)
+				decide(run, AskID(&steps[i], v1alpha1.InputQuestion, c.ID), v1alpha1.DecisionAllowRun)
 			}
 		}
 	}

@@ -50,13 +50,13 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		decision v1alpha1.Decision
-		outcome  v1alpha1.ApprovalOutcome
+		outcome  v1alpha1.AskOutcome
 		code     string
 		effects  string
 	}{
-		"approved": {v1alpha1.DecisionApprove, v1alpha1.ApprovalApproved, "", "effect\n"},
-		"denied":   {v1alpha1.DecisionDeny, v1alpha1.ApprovalDenied, toolapi.CodeApprovalDenied, ""},
-		"expired":  {"", v1alpha1.ApprovalExpired, toolapi.CodeApprovalExpired, ""},
+		"approved": {v1alpha1.DecisionApprove, v1alpha1.AskApproved, "", "effect\n"},
+		"denied":   {v1alpha1.DecisionDeny, v1alpha1.AskDenied, toolapi.CodeApprovalDenied, ""},
+		"expired":  {"", v1alpha1.AskExpired, toolapi.CodeApprovalExpired, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
@@ -78,7 +78,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 				// Neither is about this call.
 				wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(p.ID, tt.decision, otherDigest)), "argsDigest")
 				must(t, add(r.ctx, admin, r.run, "responses", decision("a0-s1-c1-approval-00000000", v1alpha1.DecisionApprove, p.Action.ArgsDigest)))
-				never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return approvalIn(t, s, 0).Outcome != "" })
+				never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return askIn(t, s, 0).Outcome != "" })
 				must(t, add(r.ctx, admin, r.run, "responses", withReason(decision(p.ID, tt.decision, p.Action.ArgsDigest), "it is Friday")))
 			}
 			// Of what expires nobody tells the engine: it has to wake by itself.
@@ -90,15 +90,15 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 				t.Errorf("the side effects are %q", r.effects())
 			}
 			by := map[bool]string{true: "", false: "kubernetes-admin"}[tt.decision == ""]
-			a := st.Approvals
-			if len(a) != 1 || a[0].Outcome != tt.outcome || a[0].ArgsDigest != p.Action.ArgsDigest || (a[0].By == "") != (by == "") || a[0].DecidedAt.Before(&a[0].AskedAt) {
+			a := st.Asks
+			if len(a) != 1 || a[0].Outcome != tt.outcome || a[0].Digest != p.Action.ArgsDigest || (a[0].By == "") != (by == "") || a[0].ClosedAt.Before(&a[0].AskedAt) {
 				t.Errorf("recorded %+v", a)
 			}
 			if want := map[bool]string{true: "", false: "it is Friday"}[tt.decision == ""]; a[0].Reason != want {
 				t.Errorf("the recorded reason is %q", a[0].Reason)
 			}
 			res := resultIn(t, st.Results, 1)
-			if says := strings.Contains(res.Output, "The person says: it is Friday"); says != (tt.outcome == v1alpha1.ApprovalDenied) || says != (res.Provenance == "user") {
+			if says := strings.Contains(res.Output, "The person says: it is Friday"); says != (tt.outcome == v1alpha1.AskDenied) || says != (res.Provenance == "user") {
 				t.Errorf("the result is %+v", res)
 			}
 			if asked := r.model.asked.Load(); asked != 2 {
@@ -113,11 +113,11 @@ func TestEngineUsesADecisionWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		away    time.Duration
-		outcome v1alpha1.ApprovalOutcome
+		outcome v1alpha1.AskOutcome
 		effects string
 	}{
-		"in time":  {0, v1alpha1.ApprovalApproved, "effect\n"},
-		"too late": {901 * time.Second, v1alpha1.ApprovalExpired, ""},
+		"in time":  {0, v1alpha1.AskApproved, "effect\n"},
+		"too late": {901 * time.Second, v1alpha1.AskExpired, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates)
@@ -128,7 +128,7 @@ func TestEngineUsesADecisionWhenItIsBack(t *testing.T) {
 			r.skipped.Store(int64(tt.away))
 			r.giveTo("worker-2", 2)
 			r.startEngine("worker-2", nil)
-			if a := r.ended(1)[0].Status.Approvals; len(a) != 1 || a[0].Outcome != tt.outcome {
+			if a := r.ended(1)[0].Status.Asks; len(a) != 1 || a[0].Outcome != tt.outcome {
 				t.Errorf("recorded %+v", a)
 			}
 			if r.effects() != tt.effects {
@@ -161,9 +161,9 @@ func TestEngineFindsOutWhatExpiredInASuspension(t *testing.T) {
 	must(t, mergePatch(r.ctx, r.run.DeepCopy(), `{"spec":{"suspend":true}}`))
 	r.decideCall(p, v1alpha1.DecisionApprove)
 	r.skipped.Store(int64(901 * time.Second))
-	never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return approvalIn(t, s, 0).Outcome != "" })
+	never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return askIn(t, s, 0).Outcome != "" })
 	must(t, mergePatch(r.ctx, r.run.DeepCopy(), `{"spec":{"suspend":false}}`))
-	if a := approvalIn(t, r.ended(1), 0); a.Outcome != v1alpha1.ApprovalExpired || r.effects() != "" {
+	if a := askIn(t, r.ended(1), 0); a.Outcome != v1alpha1.AskExpired || r.effects() != "" {
 		t.Errorf("recorded %+v, the side effects are %q", a, r.effects())
 	}
 }
@@ -210,12 +210,12 @@ func (r *engineRig) wantDecided(d v1alpha1.Decision) {
 
 func (r *engineRig) wantDecision(d v1alpha1.Decision) {
 	r.t.Helper()
-	outcome, effects := v1alpha1.ApprovalApproved, "effect\n"
+	outcome, effects := v1alpha1.AskApproved, "effect\n"
 	if d == v1alpha1.DecisionDeny {
-		outcome, effects = v1alpha1.ApprovalDenied, ""
+		outcome, effects = v1alpha1.AskDenied, ""
 	}
 	st := r.ended(1)[0].Status
-	if len(st.Approvals) != 1 || st.Approvals[0].Outcome != outcome || resultIn(r.t, st.Results, 0).OK != (d == v1alpha1.DecisionApprove) || r.effects() != effects {
+	if len(st.Asks) != 1 || st.Asks[0].Outcome != outcome || resultIn(r.t, st.Results, 0).OK != (d == v1alpha1.DecisionApprove) || r.effects() != effects {
 		r.t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 	}
 }
@@ -233,10 +233,10 @@ func TestEngineAsksAgain(t *testing.T) {
 			lost = r.pending()
 		}
 		respond(r.ctx, t, r.run, lost.ID, v1alpha1.UnknownRetry)
-		r.steps(func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Approvals) == 2 })
+		r.steps(func(s []v1alpha1.MotorStep) bool { return len(s[0].Status.Asks) == 3 })
 		r.decideCall(r.pendingApproval("a0-s1-c0-r1"), v1alpha1.DecisionDeny)
 		st := r.ended(1)[0].Status
-		if resultIn(t, st.Results, 0).ErrorCode != toolapi.CodeSkipped || r.effects() != "effect\n" || len(st.Approvals) != 2 {
+		if resultIn(t, st.Results, 0).ErrorCode != toolapi.CodeSkipped || r.effects() != "effect\n" || len(st.Asks) != 3 {
 			t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 		}
 	})
@@ -247,7 +247,7 @@ func TestEngineAsksAgain(t *testing.T) {
 		r.startEngine("worker-1", nil)
 		first := r.pendingApproval("a0-s1-c0")
 		r.decideCall(first, v1alpha1.DecisionApprove)
-		r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) > 1 && len(s[1].Status.Approvals) == 1 })
+		r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) > 1 && len(s[1].Status.Asks) == 1 })
 		second := r.pendingApproval("a0-s2-c0")
 		wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(second.ID, v1alpha1.DecisionApprove, first.Action.ArgsDigest)), "argsDigest")
 		r.decideCall(second, v1alpha1.DecisionDeny)
@@ -299,8 +299,8 @@ func TestEngineRefusesCommands(t *testing.T) {
 			t.Errorf("call %d: %+v", i, res)
 		}
 	}
-	if len(st.Approvals) > 0 || r.effects() != "" {
-		t.Errorf("asked %+v, the side effects are %q", st.Approvals, r.effects())
+	if len(st.Asks) > 0 || r.effects() != "" {
+		t.Errorf("asked %+v, the side effects are %q", st.Asks, r.effects())
 	}
 }
 

@@ -183,6 +183,7 @@ func TestTheStatusShowsArtifacts(t *testing.T) {
 		return &v1alpha1.ArtifactList{Omitted: 3, Files: []v1alpha1.Artifact{{Path: "a", Size: 1, SHA256: sum, ConfigMap: "c"}}}
 	}
 	r.said(turn(1, "", `ask_user:{"question":"Go on?"}`))
+	r.asks(v1alpha1.InputQuestion, 0)
 	l := r.log()
 	must(t, l.NoteArtifacts(r.ctx, list("1")))
 	version := func() string {

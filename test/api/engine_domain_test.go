@@ -62,6 +62,7 @@ func TestEngineTellsTheModelThatAPersonSaidNo(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("request_domain", askExample)), says("done")}}, mayAsk)
 	r.startEgressEngine("worker-1")
 	must(t, add(r.ctx, admin, r.run, "responses", withReason(decision(r.pending().ID, v1alpha1.DecisionDeny, ""), "use the mirror")))
+	r.inEffect()
 	res := resultAt(t, r.ended(1), 0, 0)
 	if res.OK || res.ErrorCode != toolapi.CodeDomainDenied || res.Provenance != "user" || res.Output != "the person said no: go on without example.org, and do not ask for it again\nThe person says: use the mirror" {
 		t.Errorf("the request's result is %+v", res)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,6 +112,9 @@ func (r *engineRig) showEgress(proxy string, attempt int32, domains ...v1alpha1.
 	r.t.Helper()
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 		st.Egress = &v1alpha1.EgressStatus{Proxy: proxy, Attempt: attempt, Domains: domains}
+		if p := st.PendingInput; p != nil && p.Kind == v1alpha1.InputDomainRequest {
+			p.Answered = slices.Contains(domains, p.Domain)
+		}
 	})
 }
 

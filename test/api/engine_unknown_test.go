@@ -43,6 +43,12 @@ func (r *engineRig) pending() *v1alpha1.PendingInput {
 	return pending
 }
 
+// inEffect has the response to what the run asks counted, as the controller does when the domain that it allows can be reached.
+func (r *engineRig) inEffect() {
+	r.t.Helper()
+	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.PendingInput.Answered = true })
+}
+
 func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -167,10 +167,10 @@ func resultAt(t *testing.T, steps []v1alpha1.MotorStep, step, call int) v1alpha1
 	return resultIn(t, steps[step].Status.Results, call)
 }
 
-// approvalIn gives the first request of a step to approve a call, and fails the test if there is none.
-func approvalIn(t *testing.T, steps []v1alpha1.MotorStep, step int) v1alpha1.StepApproval {
+// askIn gives the first ask of a step, and fails the test if there is none.
+func askIn(t *testing.T, steps []v1alpha1.MotorStep, step int) v1alpha1.StepAsk {
 	t.Helper()
-	return at(t, at(t, steps, step).Status.Approvals, 0)
+	return at(t, at(t, steps, step).Status.Asks, 0)
 }
 
 // at gives an entry of a list, and fails the test if there is none: an index out of range ends all tests.

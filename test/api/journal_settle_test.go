@@ -3,16 +3,12 @@
 package api_test
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -79,84 +75,5 @@ func TestSettlePhases(t *testing.T) {
 				t.Errorf("%s %s, want %s %s", got.Phase, got.OK, tt.phase, tt.ok)
 			}
 		})
-	}
-}
-
-// settleTimed begins the journal of a run of its own with a turn of these calls. What l records is as of now, and after gives instants
-// from the turn's on.
-func settleTimed(ctx context.Context, t *testing.T, now *time.Time, calls ...string) (
-	run *v1alpha1.MotorRun, l *journal.Log, turn1 *motorloop.Turn, after func(seconds int) time.Time,
-) {
-	t.Helper()
-	run = createRun(ctx, t, newNamespace(ctx, t))
-	*now = time.Now()
-	l, err := journal.Load(ctx, manager, manager, run, 0, claim1, func() time.Time { return *now })
-	must(t, err)
-	turn1 = turn(1, "", calls...)
-	must(t, l.Append(ctx, turn1))
-	start := l.Steps()[0].CreationTimestamp.Time
-	return run, l, turn1, func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
-}
-
-// callTimes are how long a call took, and how long people took for it, in milliseconds.
-type callTimes struct{ Took, Waited int64 }
-
-func timesOf(s *v1alpha1.MotorStep) map[string]callTimes {
-	all := map[string]callTimes{}
-	for _, r := range s.Status.Results {
-		all[r.CallID] = callTimes{r.DurationMs, r.WaitedMs}
-	}
-	return all
-}
-
-// What a person took is counted once: not the calls before the question, and not the question before it.
-func TestSettleMeasuresPeople(t *testing.T) {
-	t.Parallel()
-	ctx := testContext(t)
-	run := createRun(ctx, t, newNamespace(ctx, t))
-	now := time.Now()
-	load := func() *journal.Log {
-		l, err := journal.Load(ctx, manager, manager, run, 0, claim1, func() time.Time { return now })
-		must(t, err)
-		return l
-	}
-	l := load()
-	const ask = `ask_user:{"question":"Which?"}`
-	turn1 := turn(1, "", ask, "bash:{}", ask)
-	must(t, l.Append(ctx, turn1))
-	start := l.Steps()[0].CreationTimestamp.Time
-	now = start.Add(20 * time.Second)
-	turn1.Results[1] = okResult("", 20_000)
-	must(t, l.Settle(ctx, turn1))
-
-	asked := func(want time.Duration) {
-		t.Helper()
-		steps := load().Steps()
-		p := runpolicy.ReadJournal(run, steps)
-		if p.Pending == nil {
-			t.Fatal("no question is pending")
-		}
-		if got := p.Pending.AskedAt.Sub(start); got != want {
-			t.Errorf("asked after %s, want %s", got, want)
-		}
-	}
-	asked(20 * time.Second)
-	answer := func() *toolapi.Result {
-		return &toolapi.Result{OK: true, Output: "a", Provenance: toolapi.ProvenanceUser}
-	}
-	now = start.Add(50 * time.Second)
-	l = load()
-	turn1 = l.Turns()[0]
-	turn1.Results[0] = answer()
-	must(t, l.Settle(ctx, turn1))
-	asked(50 * time.Second)
-	now = start.Add(90 * time.Second)
-	turn1.Results[2] = answer()
-	must(t, l.Settle(ctx, turn1))
-	if got := runpolicy.ReadJournal(run, load().Steps()).Waited; got != 70*time.Second {
-		t.Errorf("people took %s, want 70 s", got)
-	}
-	if !turn1.Settled() || turn1.Results[0].DurationMs != 30_000 || turn1.Results[2].DurationMs != 40_000 {
-		t.Errorf("settled %t, answers took %d and %d ms", turn1.Settled(), turn1.Results[0].DurationMs, turn1.Results[2].DurationMs)
 	}
 }

@@ -10,8 +10,6 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
-	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 func unknown(execution, call string, at time.Time, policy motorloop.UnknownPolicy) motorloop.Unknown {
@@ -57,38 +55,4 @@ func TestSettleKeepsUnknownExecutions(t *testing.T) {
 	turnB.Results[1] = okResult("", 1)
 	must(t, b.Settle(ctx, turnB))
 	phase(v1alpha1.StepSettled)
-}
-
-// What a person took to decide about a call is counted once: not what the call took when it was made again, and not
-// in the answer to a question of the same turn.
-func TestSettleMeasuresDecisions(t *testing.T) {
-	t.Parallel()
-	ctx := testContext(t)
-	var now time.Time
-	run, l, turn1, after := settleTimed(ctx, t, &now, "bash:{}", "bash:{}", `ask_user:{"question":"Which?"}`)
-
-	// The first call is of unknown outcome after 10 s, is made again after 40 s, and takes 5 s.
-	turn1.Unknown = append(turn1.Unknown, unknown("a0-s1-c0", "a0-s1-c0", after(10), motorloop.UnknownPerson))
-	must(t, l.Settle(ctx, turn1))
-	now = after(45)
-	turn1.Results[0] = okResult("", 5000)
-	must(t, l.Settle(ctx, turn1))
-	// The second one only reads, so nobody is asked.
-	turn1.Unknown = append(turn1.Unknown, unknown("a0-s1-c1", "a0-s1-c1", after(46), motorloop.UnknownRedo))
-	now = after(50)
-	turn1.Results[1] = okResult("", 4000)
-	must(t, l.Settle(ctx, turn1))
-	now = after(80)
-	turn1.Results[2] = &toolapi.Result{OK: true, Output: "this", Provenance: toolapi.ProvenanceUser}
-	must(t, l.Settle(ctx, turn1))
-
-	step := loadLog(ctx, t, manager, run, claim1).Steps()[0]
-	// What the first execution took until it was broken off is in no call.
-	want := map[string]callTimes{"a0-s1-c0": {5000, 30_000}, "a0-s1-c1": {4000, 0}, "a0-s1-c2": {30_000, 0}}
-	if diff := cmp.Diff(want, timesOf(&step)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if p := runpolicy.ReadJournal(run, loadLog(ctx, t, manager, run, claim1).Steps()); p.Waited != 60*time.Second {
-		t.Errorf("people took %s", p.Waited)
-	}
 }

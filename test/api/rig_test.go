@@ -233,6 +233,7 @@ func (r *rig) said(turn *motorloop.Turn) {
 func (r *rig) asked(index int32, arguments string) string {
 	r.t.Helper()
 	r.said(turn(index, "", "ask_user:"+arguments))
+	r.asks(v1alpha1.InputQuestion, 0)
 	r.step()
 	p := r.run().Status.PendingInput
 	if p == nil {
@@ -241,15 +242,12 @@ func (r *rig) asked(index int32, arguments string) string {
 	return p.ID
 }
 
-// used settles the answer of the last turn's question.
+// used settles the answer to what the last turn asks.
 func (r *rig) used(answer string) {
 	r.t.Helper()
-	l := r.log()
-	turns := l.Turns()
-	last := turns[len(turns)-1]
-	last.Results[0] = okResult(answer, 0)
-	last.Results[0].Provenance = "user"
-	must(r.t, l.Settle(r.ctx, last))
+	res := okResult(answer, 0)
+	res.Provenance = "user"
+	r.closed(motorloop.AskAnswered, "", res)
 }
 
 // failed has the loop end the attempt for a reason that another attempt may overcome.

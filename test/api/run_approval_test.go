@@ -27,14 +27,7 @@ func needsApproval(run *v1alpha1.MotorRun) {
 // asksApproval has the loop ask for leave to make a call of the last turn, and gives the question.
 func (r *rig) asksApproval(call int) *v1alpha1.PendingInput {
 	r.t.Helper()
-	l := r.log()
-	turns := l.Turns()
-	last := turns[len(turns)-1]
-	c := last.Calls[call]
-	last.Approvals = append(last.Approvals, motorloop.Approval{
-		Execution: c.ID, CallID: c.ID, ArgsDigest: runpolicy.ArgsDigest(c.Tool, c.Arguments), AskedAt: r.now.Truncate(time.Second),
-	})
-	must(r.t, l.Settle(r.ctx, last))
+	r.asks(v1alpha1.InputApproval, call)
 	r.step()
 	p := r.run().Status.PendingInput
 	if p == nil {
@@ -44,19 +37,9 @@ func (r *rig) asksApproval(call int) *v1alpha1.PendingInput {
 }
 
 // decided has the loop find out what became of the last request, and gives the call a result.
-func (r *rig) decided(outcome motorloop.ApprovalOutcome, by string, res *toolapi.Result) {
+func (r *rig) decided(outcome motorloop.AskOutcome, by string, res *toolapi.Result) {
 	r.t.Helper()
-	l := r.log()
-	turns := l.Turns()
-	last := turns[len(turns)-1]
-	a := &last.Approvals[len(last.Approvals)-1]
-	a.Outcome, a.By, a.DecidedAt = outcome, by, r.now.Truncate(time.Second)
-	for i, c := range last.Calls {
-		if c.ID == a.CallID {
-			last.Results[i] = res
-		}
-	}
-	must(r.t, l.Settle(r.ctx, last))
+	r.closed(outcome, by, res)
 	r.step()
 }
 
@@ -81,6 +64,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 			Tool: "bash", Arguments: gitPush, ArgsDigest: runpolicy.ArgsDigest("bash", gitPush), Reason: `spec.approval.bash.commands "git push *": git push origin main`,
 		},
 		Options: []string{"Approve", "Deny"}, Step: "run-a0-s1", AskedAt: asked, ExpiresAt: metav1.NewTime(asked.Add(900 * time.Second)),
+		OnTimeout: v1alpha1.OnTimeoutDeny,
 	}
 	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a0-s1-c0-approval-") {
 		t.Errorf("%s (-want +got):\n%s", p.ID, diff)
@@ -93,9 +77,14 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 	r.decides(p, v1alpha1.DecisionApprove)
 	r.step()
 	// It is shown until the loop has put it to use.
-	r.want(v1alpha1.PhaseAwaitingApproval, "ResponsesValid True AllAsked")
+	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "ResponsesValid True AllAsked")
+	if p := r.run().Status.PendingInput; p == nil || !p.Answered {
+		t.Errorf("shown is %+v", p)
+	}
 	r.now = r.now.Add(100 * time.Second)
-	r.decided(motorloop.ApprovalApproved, "anna@example.org", okResult("pushed", 2000))
+	r.closed(motorloop.AskApproved, "anna@example.org", okResult("pushed", 2000))
+	r.asks(v1alpha1.InputQuestion, 1)
+	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True Question", "ResponsesValid True AllAsked")
 	wantEvents := []string{"Normal ApprovalRequested", "Normal Question", "Normal Approved"}
 	if diff := cmp.Diff(wantEvents, r.events[5:]); diff != "" {
@@ -106,10 +95,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 	}
 	respond(r.ctx, t, r.run(), r.run().Status.PendingInput.ID, "this")
 	r.step()
-	l := r.log()
-	last := l.Turns()[0]
-	last.Results[1] = okResult("this", 0)
-	must(t, l.Settle(r.ctx, last))
+	r.used("this")
 	r.said(turn(2, "done"))
 	r.step()
 	run := r.wantEnd(v1alpha1.PhaseCompleted, "Completed")
@@ -128,7 +114,7 @@ func TestApprovalExpires(t *testing.T) {
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingApproval, "Finished False Running")
 	r.now = r.now.Add(30 * time.Second)
-	r.decided(motorloop.ApprovalExpired, "", &toolapi.Result{ErrorCode: toolapi.CodeApprovalExpired, Provenance: toolapi.ProvenanceInternal})
+	r.decided(motorloop.AskExpired, "", &toolapi.Result{ErrorCode: toolapi.CodeApprovalExpired, Provenance: toolapi.ProvenanceInternal})
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "Finished False Running")
 	if diff := cmp.Diff([]string{"Normal ApprovalRequested", "Warning Expired"}, r.events[5:]); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -149,7 +135,7 @@ func TestApprovalOfSomethingElse(t *testing.T) {
 	r.ready()
 	r.said(turn(1, "", "bash:"+gitPush))
 	step := r.log().Steps()[0]
-	must(t, add(r.ctx, admin, r.run(), "responses", decision(runpolicy.ApprovalID(&step, "a0-s1-c0"), v1alpha1.DecisionApprove, otherDigest)))
+	must(t, add(r.ctx, admin, r.run(), "responses", decision(runpolicy.AskID(&step, v1alpha1.InputApproval, "a0-s1-c0"), v1alpha1.DecisionApprove, otherDigest)))
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "ResponsesValid False UnknownQuestion")
 	p := r.asksApproval(0)
@@ -175,7 +161,7 @@ func TestApprovalWhileSuspended(t *testing.T) {
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingApproval, "Finished False Running", "Suspended False Resumed")
 	r.now = r.now.Add(time.Second)
-	r.decided(motorloop.ApprovalExpired, "", &toolapi.Result{ErrorCode: toolapi.CodeApprovalExpired, Provenance: toolapi.ProvenanceInternal})
+	r.decided(motorloop.AskExpired, "", &toolapi.Result{ErrorCode: toolapi.CodeApprovalExpired, Provenance: toolapi.ProvenanceInternal})
 	r.want(v1alpha1.PhaseRunning, "Finished False Running")
 	if st := r.run().Status; st.Paused.Seconds != 0 {
 		t.Errorf("the time of a person was counted twice: %+v", st.Paused)

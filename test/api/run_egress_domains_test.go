@@ -5,7 +5,6 @@ package api_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -15,17 +14,12 @@ import (
 func (r *rig) asksFor(index int32, domain string) string {
 	r.t.Helper()
 	r.said(turn(index, "", "request_domain:{\"domain\":\""+domain+"\",\"reason\":\"the data is there\"}"))
-	// The loop has a moment to answer by itself, which counts from the step's creation by the API server's clock.
-	steps := r.log().Steps()
-	if created := steps[len(steps)-1].CreationTimestamp.Time; r.now.Before(created) {
-		r.now = created
-	}
 	told := len(r.events)
 	r.settle()
 	if slices.Contains(r.events[told:], "Normal Answered") {
 		r.t.Errorf("before anything was asked there is an answer: %q", r.events[told:])
 	}
-	r.now = r.now.Add(12 * time.Second)
+	r.asks(v1alpha1.InputDomainRequest, 0)
 	r.settle()
 	p := r.run().Status.PendingInput
 	if p == nil || p.Kind != v1alpha1.InputDomainRequest || p.Domain != v1alpha1.Domain(domain) {

@@ -21,6 +21,9 @@ func (r *rig) found(call int, execution string, policy motorloop.UnknownPolicy) 
 	turns := l.Turns()
 	last := turns[len(turns)-1]
 	last.Unknown = append(last.Unknown, motorloop.Unknown{Execution: execution, CallID: last.Calls[call].ID, FoundAt: r.now, Policy: policy})
+	if policy == motorloop.UnknownPerson {
+		last.Asks = append(last.Asks, newAsk(l, r.run(), v1alpha1.InputOutcomeUnknown, last.Calls[call], execution, r.now))
+	}
 	must(r.t, l.Settle(r.ctx, last))
 }
 
@@ -35,7 +38,7 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 	foundAt := metav1.NewTime(r.now.Truncate(time.Second))
 	want := &v1alpha1.PendingInput{
 		ID: p.ID, Kind: v1alpha1.InputOutcomeUnknown, Title: p.Title, Question: p.Question, Options: []string{"retry", "skip", "done"}, Step: "run-a0-s1",
-		AskedAt: foundAt, ExpiresAt: metav1.NewTime(foundAt.Add(300 * time.Second)),
+		AskedAt: foundAt, ExpiresAt: metav1.NewTime(foundAt.Add(300 * time.Second)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a0-s1-c0-") || !strings.Contains(p.Question, `bash {"command":"pay"}`) {
 		t.Errorf("question %q (-want +got):\n%s", p.Question, diff)
@@ -46,6 +49,7 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 
 	// It happens again, and is another question.
 	r.now = r.now.Add(20 * time.Second)
+	r.closed(motorloop.AskAnswered, "", nil)
 	r.found(0, "a0-s1-c0-r1", motorloop.UnknownPerson)
 	r.step()
 	again := r.run().Status.PendingInput
@@ -54,11 +58,9 @@ func TestUnknownOutcomeIsAsked(t *testing.T) {
 	}
 	respond(r.ctx, t, r.run(), again.ID, "done")
 	r.step()
-	l := r.log()
-	last := l.Turns()[0]
-	last.Results[0] = okResult("", 0)
 	r.now = r.now.Add(10 * time.Second)
-	must(t, l.Settle(r.ctx, last))
+	r.used("done")
+	r.asks(v1alpha1.InputQuestion, 1)
 	r.step()
 	r.want(v1alpha1.PhaseAwaitingInput, "AwaitingInput True Question", "ResponsesValid True AllAsked")
 }

@@ -91,11 +91,11 @@ func TestSampleApproval(t *testing.T) {
 // wantApprovals fails unless the steps have the decisions, one each, and who made them.
 func wantApprovals(t *testing.T, journal []v1alpha1.MotorStep, decisions ...v1alpha1.Decision) {
 	t.Helper()
-	outcomes := map[v1alpha1.Decision]v1alpha1.ApprovalOutcome{
-		v1alpha1.DecisionApprove: v1alpha1.ApprovalApproved, v1alpha1.DecisionDeny: v1alpha1.ApprovalDenied, "": v1alpha1.ApprovalExpired,
+	outcomes := map[v1alpha1.Decision]v1alpha1.AskOutcome{
+		v1alpha1.DecisionApprove: v1alpha1.AskApproved, v1alpha1.DecisionDeny: v1alpha1.AskDenied, "": v1alpha1.AskExpired,
 	}
 	for i, d := range decisions {
-		got := journal[i].Status.Approvals
+		got := journal[i].Status.Asks
 		if len(got) != 1 || got[0].Outcome != outcomes[d] || (got[0].By == "") != (d == "") {
 			t.Errorf("step %d has the decisions %+v, want %s", i+1, got, outcomes[d])
 		}

@@ -80,7 +80,7 @@ func wantPortfolioQuestion(t *testing.T, run *v1alpha1.MotorRun) {
 		ID: p.ID, Kind: v1alpha1.InputQuestion, Title: p.Title, Question: p.Question,
 		Options: []string{"use the last known price", "skip it", "stop"}, Default: "skip it",
 		Step: "portfolio-a0-s3", AskedAt: p.AskedAt,
-		ExpiresAt: metav1.NewTime(p.AskedAt.Add(1800e9)),
+		ExpiresAt: metav1.NewTime(p.AskedAt.Add(1800e9)), OnTimeout: v1alpha1.OnTimeoutFail,
 	}
 	if diff := cmp.Diff(want, *p); diff != "" {
 		t.Errorf("the question (-want +got):\n%s", diff)

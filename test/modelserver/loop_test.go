@@ -85,7 +85,7 @@ func (s *stage) play(name string, change func(*motorloop.Config)) motorloop.Outc
 		change(&cfg)
 	}
 	s.turns = nil
-	out, err := (&motorloop.Loop{Config: cfg, Model: model, Tools: s, Journal: s, HintModel: model}).Run(s.t.Context(), nil, nil)
+	out, err := (&motorloop.Loop{Config: cfg, Model: model, Tools: s, Journal: s, HintModel: model}).Run(s.t.Context(), nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}

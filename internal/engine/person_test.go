@@ -14,7 +14,10 @@ import (
 // A loop that waits is started again when it has its answer, and one that waits for an approval when the time for it is over.
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	approve := question{id: "id", kind: v1alpha1.InputApproval, digest: "sha256:this", expires: noon.Add(time.Minute)}
+	approve := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputApproval, Digest: "sha256:this", OnTimeout: v1alpha1.OnTimeoutDeny}, noon.Add(time.Minute)}
+	ask := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutFail}, noon}
+	defaulted := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutUseDefault}, noon.Add(time.Minute)}
+	domain := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputDomainRequest}, noon}
 	answered := []v1alpha1.Response{{ID: "id", Answer: "yes"}}
 	approved := []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionApprove, Digest: "sha256:this"}}
 	for name, tt := range map[string]struct {
@@ -27,13 +30,16 @@ func TestIdle(t *testing.T) {
 		"something to do":          {loop{}, nil, noon, 0, false},
 		"over":                     {loop{over: true}, answered, noon, 0, true},
 		"to be tried again":        {loop{retryAt: noon.Add(time.Second)}, nil, noon, time.Second, true},
-		"asks":                     {loop{waitingFor: question{id: "id", kind: v1alpha1.InputQuestion}}, nil, noon, 0, true},
-		"has its answer":           {loop{waitingFor: question{id: "id", kind: v1alpha1.InputQuestion}}, answered, noon, 0, false},
+		"asks":                     {loop{waitingFor: ask}, nil, noon, 0, true},
+		"has its answer":           {loop{waitingFor: ask}, answered, noon, 0, false},
 		"is to be approved":        {loop{waitingFor: approve}, nil, noon, time.Minute, true},
 		"approved":                 {loop{waitingFor: approve}, approved, noon, 0, false},
 		"another was approved":     {loop{waitingFor: approve}, []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionApprove, Digest: "sha256:that"}}, noon, time.Minute, true},
 		"its time is almost over":  {loop{waitingFor: approve}, answered, noon.Add(time.Minute - 1), 1, true},
 		"its time is over":         {loop{waitingFor: approve}, nil, noon.Add(time.Minute), 0, false},
+		"has a default":            {loop{waitingFor: defaulted}, nil, noon, time.Minute, true},
+		"its default is due":       {loop{waitingFor: defaulted}, nil, noon.Add(time.Minute), 0, false},
+		"a domain, not in effect":  {loop{waitingFor: domain}, []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionAllowRun}}, noon, 0, true},
 		"its time was over before": {loop{waitingFor: approve, retryAt: noon.Add(time.Hour)}, nil, noon.Add(59 * time.Minute), time.Minute, true},
 	} {
 		run := readyRun()
@@ -55,13 +61,13 @@ func TestExpiry(t *testing.T) {
 	}{
 		"asks for approval": {func(*v1alpha1.MotorRun) {}, time.Minute},
 		"asks nothing":      {func(r *v1alpha1.MotorRun) { r.Status.PendingInput = nil }, 0},
-		"asks otherwise":    {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.Kind = v1alpha1.InputQuestion }, 0},
+		"asks otherwise":    {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.OnTimeout = v1alpha1.OnTimeoutFail }, 0},
 		"another's":         {func(r *v1alpha1.MotorRun) { r.Status.Worker = "worker-2" }, 0},
 		"suspended":         {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, 0},
 		"over":              {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.ExpiresAt = metav1.NewTime(noon) }, 0},
 	} {
 		run := readyRun()
-		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputApproval, ExpiresAt: metav1.NewTime(noon.Add(time.Minute))}
+		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputApproval, OnTimeout: v1alpha1.OnTimeoutDeny, ExpiresAt: metav1.NewTime(noon.Add(time.Minute))}
 		tt.change(run)
 		if got := e.expiry(run); got != tt.want {
 			t.Errorf("%s: %s", name, got)

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// AskOutcome is what became of an ask.
+// +kubebuilder:validation:Enum=Answered;Approved;Denied;Expired
+type AskOutcome string
+
+const (
+	// AskAnswered: a person answered the question.
+	AskAnswered AskOutcome = "Answered"
+	// AskApproved: a person approved the call, or allowed the domain.
+	AskApproved AskOutcome = "Approved"
+	// AskDenied: a person said no.
+	AskDenied AskOutcome = "Denied"
+	// AskExpired: there was no response in time.
+	AskExpired AskOutcome = "Expired"
+)
+
+// OnTimeout is what becomes of an ask without a response in time.
+// +kubebuilder:validation:Enum=Fail;Deny;UseDefault
+type OnTimeout string
+
+const (
+	// OnTimeoutFail ends the run.
+	OnTimeoutFail OnTimeout = "Fail"
+	// OnTimeoutDeny counts as Deny. The run goes on.
+	OnTimeoutDeny OnTimeout = "Deny"
+	// OnTimeoutUseDefault takes the default of the question for the answer. The run goes on.
+	OnTimeoutUseDefault OnTimeout = "UseDefault"
+)
+
+// StepAsk is one thing that a person is asked in a step, and what became of it. It is recorded before the person is shown it,
+// and its outcome before anything follows from that.
+type StepAsk struct {
+	// id under which spec.responses of the run answers it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=96
+	// +required
+	ID string `json:"id"`
+	// kind of the ask. Retry is none: it is about an attempt, and not about a step.
+	// +required
+	Kind InputKind `json:"kind"`
+	// callID is the id of the tool call that it is about.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	CallID string `json:"callID"`
+	// execution of the call that it is about, of kind Approval and OutcomeUnknown; see UnknownExecution.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Execution string `json:"execution,omitempty"`
+	// digest is "sha256:…" of tool and arguments, of kind Approval. A decision that names another one does not count.
+	// +kubebuilder:validation:MaxLength=71
+	// +optional
+	Digest string `json:"digest,omitempty"`
+	// domain that is asked for, of kind DomainRequest.
+	// +optional
+	Domain Domain `json:"domain,omitempty"`
+	// askedAt is when it was recorded.
+	// +required
+	AskedAt metav1.Time `json:"askedAt"`
+	// expiresAt is until when there is time for a response. Times in which no manager led are added to it.
+	// +optional
+	ExpiresAt metav1.Time `json:"expiresAt,omitempty,omitzero"`
+	// onTimeout is what becomes of it then.
+	// +optional
+	OnTimeout OnTimeout `json:"onTimeout,omitempty"`
+	// outcome, unset while it is open.
+	// +optional
+	Outcome AskOutcome `json:"outcome,omitempty"`
+	// decision that the response has, if it has one.
+	// +optional
+	Decision Decision `json:"decision,omitempty"`
+	// by is who responded, as the response says.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	By string `json:"by,omitempty"`
+	// reason of the decision, as the response says.
+	// +kubebuilder:validation:MaxLength=2048
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// closedAt is when the response was put to use, or the time was found to be over.
+	// +optional
+	ClosedAt metav1.Time `json:"closedAt,omitempty,omitzero"`
+}
+
+// ApprovalOutcome is what became of a StepApproval.
+// +kubebuilder:validation:Enum=Approved;Denied;Expired
+type ApprovalOutcome string
+
+// StepApproval is an ask of kind Approval as a manager of 0.1.0 records it.
+type StepApproval struct {
+	// execution that was asked about; see UnknownExecution.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	Execution string `json:"execution"`
+	// callID is the id of the tool call.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +required
+	CallID string `json:"callID"`
+	// argsDigest is "sha256:…" of tool and arguments.
+	// +kubebuilder:validation:MaxLength=71
+	// +required
+	ArgsDigest string `json:"argsDigest"`
+	// outcome of the request, unset until there is one.
+	// +optional
+	Outcome ApprovalOutcome `json:"outcome,omitempty"`
+	// by is who decided, as the response says.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	By string `json:"by,omitempty"`
+	// reason of the decision, as the response says.
+	// +kubebuilder:validation:MaxLength=2048
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// askedAt is when it was asked.
+	// +required
+	AskedAt metav1.Time `json:"askedAt"`
+	// decidedAt is when the decision was put to use, or the time for it was found to be over.
+	// +optional
+	DecidedAt metav1.Time `json:"decidedAt,omitempty,omitzero"`
+}

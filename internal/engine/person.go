@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// person responds to what a run asks with what its spec says. Whoever answers with a value that the model must not see has it kept from
+// the model all the same.
+type person struct {
+	run     *v1alpha1.MotorRun
+	entries *journal.Log
+	// now is the API server's clock, observed what of its time counts.
+	now      func() time.Time
+	observed func() runpolicy.Observed
+	known    *secrets
+}
+
+// maxReason is the most of the reason of a decision that is recorded, in bytes of JSON.
+const maxReason = 2048
+
+// Ask gives the ask about an execution of a call of the last step.
+func (p person) Ask(kind motorloop.AskKind, c motorloop.Call, execution string) motorloop.Ask {
+	steps := p.entries.Steps()
+	call := v1alpha1.ToolCall{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}
+	a := runpolicy.NewAsk(p.run, &steps[len(steps)-1], v1alpha1.InputKind(kind), &call, execution, p.now())
+	return journal.AskOf(&a)
+}
+
+// Reply gives an ask with what became of it.
+func (p person) Reply(a motorloop.Ask) (motorloop.Ask, bool) {
+	steps := p.entries.Steps()
+	asks := steps[len(steps)-1].Status.Asks
+	i := slices.IndexFunc(asks, func(s v1alpha1.StepAsk) bool { return s.ID == a.ID })
+	if i < 0 {
+		return a, false
+	}
+	ask := asks[i]
+	if ask.Outcome == "" {
+		closed, ok := runpolicy.CloseAsk(p.run, ask, p.observed(), p.now())
+		if !ok {
+			return a, false
+		}
+		closed.Reason = runpolicy.CutEncoded(p.known.hide(closed.Reason), maxReason)
+		ask = closed
+	}
+	a = journal.AskOf(&ask)
+	if r := runpolicy.ResponseTo(p.run, &ask); r != nil {
+		a.Answer = p.known.hide(r.Answer)
+	}
+	return a, true
+}
+
+// unattended reports whether there is nothing to do for a run that waits for a person, and how long that stays so by itself: 0
+// for as long as there is no answer.
+func unattended(onTimeout v1alpha1.OnTimeout, expires time.Time, until func(time.Time) time.Duration) (wait time.Duration, idle bool) {
+	if onTimeout == "" || onTimeout == v1alpha1.OnTimeoutFail {
+		return 0, true
+	}
+	wait = until(expires)
+	return wait, wait > 0
+}
+
+// expired reports whether the loop goes on although there is no answer.
+func (e *Engine) expired(p *v1alpha1.PendingInput) bool {
+	_, idle := unattended(p.OnTimeout, p.ExpiresAt.Time, e.until)
+	return !idle
+}
+
+// expiry is how soon a run that this replica holds is to be looked at because there may be no answer by then, 0 for never.
+func (e *Engine) expiry(run *v1alpha1.MotorRun) time.Duration {
+	p := run.Status.PendingInput
+	if p == nil || run.Status.Worker != e.Config.Worker || run.Spec.Suspend {
+		return 0
+	}
+	wait, _ := unattended(p.OnTimeout, p.ExpiresAt.Time, e.until)
+	return wait
+}

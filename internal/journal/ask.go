@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// asks is what is recorded, with what the turn has beyond that: further asks, and outcomes of those that have none. Another loop
+// may have asked the same, or have had a response to it; what was recorded first counts.
+func asks(recorded []v1alpha1.StepAsk, found []motorloop.Ask) []v1alpha1.StepAsk {
+	all := slices.Clone(recorded)
+	for _, a := range found {
+		i := slices.IndexFunc(all, func(r v1alpha1.StepAsk) bool { return r.ID == a.ID })
+		if i < 0 {
+			i = len(all)
+			all = append(all, v1alpha1.StepAsk{
+				ID: a.ID, Kind: v1alpha1.InputKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Domain: v1alpha1.Domain(a.Domain),
+				AskedAt: metav1.NewTime(a.AskedAt), ExpiresAt: metav1.NewTime(a.ExpiresAt), OnTimeout: v1alpha1.OnTimeout(a.OnTimeout),
+			})
+		}
+		if r := &all[i]; r.Outcome == "" && a.Outcome != "" {
+			r.Outcome, r.Decision, r.By, r.Reason = v1alpha1.AskOutcome(a.Outcome), v1alpha1.Decision(a.Decision), a.By, a.Reason
+			r.ClosedAt = metav1.NewTime(a.ClosedAt)
+		}
+	}
+	return all
+}
+
+// AskOf is an ask of a step as the loop knows it.
+func AskOf(a *v1alpha1.StepAsk) motorloop.Ask {
+	return motorloop.Ask{
+		ID: a.ID, Kind: motorloop.AskKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Domain: string(a.Domain),
+		AskedAt: a.AskedAt.Time, ExpiresAt: a.ExpiresAt.Time, ClosedAt: a.ClosedAt.Time, OnTimeout: motorloop.OnTimeout(a.OnTimeout),
+		Outcome: motorloop.AskOutcome(a.Outcome), Decision: string(a.Decision), By: a.By, Reason: a.Reason,
+	}
+}
+
+// askedFor is how long people took for what a call asked, of the kinds that are given.
+func askedFor(all []v1alpha1.StepAsk, callID string, kinds ...v1alpha1.InputKind) time.Duration {
+	var sum time.Duration
+	for i := range all {
+		if a := &all[i]; a.CallID == callID && a.Outcome != "" && slices.Contains(kinds, a.Kind) {
+			sum += max(0, a.ClosedAt.Sub(a.AskedAt.Time))
+		}
+	}
+	return sum
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package journal
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// What is recorded stays, and an open ask gets an outcome once.
+func TestAsks(t *testing.T) {
+	t.Parallel()
+	recorded := func(outcome v1alpha1.AskOutcome) v1alpha1.StepAsk {
+		a := v1alpha1.StepAsk{
+			ID: "q", Kind: v1alpha1.InputApproval, Execution: "c0", CallID: "c0", Digest: "sha256:0", AskedAt: metav1.NewTime(noon),
+			ExpiresAt: metav1.NewTime(noon.Add(time.Hour)), OnTimeout: v1alpha1.OnTimeoutDeny, Outcome: outcome,
+		}
+		if outcome != "" {
+			a.By, a.ClosedAt = "first", metav1.NewTime(noon.Add(time.Second))
+		}
+		return a
+	}
+	found := func(outcome motorloop.AskOutcome) motorloop.Ask {
+		a := motorloop.Ask{
+			ID: "q", Kind: motorloop.AskApproval, Execution: "c0", CallID: "c0", Digest: "sha256:0", AskedAt: noon.Add(time.Minute), ExpiresAt: noon.Add(time.Hour),
+			OnTimeout: motorloop.OnTimeoutDeny, Outcome: outcome,
+		}
+		if outcome != "" {
+			a.Decision, a.By, a.Reason, a.ClosedAt = "Deny", "second", "because", noon.Add(2*time.Minute)
+		}
+		return a
+	}
+	late := recorded(v1alpha1.AskDenied)
+	late.Decision, late.By, late.Reason, late.ClosedAt = "Deny", "second", "because", metav1.NewTime(noon.Add(2*time.Minute))
+	asked := recorded("")
+	asked.AskedAt = metav1.NewTime(noon.Add(time.Minute))
+	for name, tt := range map[string]struct {
+		recorded []v1alpha1.StepAsk
+		found    []motorloop.Ask
+		want     []v1alpha1.StepAsk
+	}{
+		"nothing":             {nil, nil, nil},
+		"an ask":              {nil, []motorloop.Ask{found("")}, []v1alpha1.StepAsk{asked}},
+		"is recorded already": {[]v1alpha1.StepAsk{recorded("")}, []motorloop.Ask{found("")}, []v1alpha1.StepAsk{recorded("")}},
+		"gets its outcome":    {[]v1alpha1.StepAsk{recorded("")}, []motorloop.Ask{found(motorloop.AskDenied)}, []v1alpha1.StepAsk{late}},
+		"has its outcome":     {[]v1alpha1.StepAsk{recorded(v1alpha1.AskExpired)}, []motorloop.Ask{found(motorloop.AskApproved)}, []v1alpha1.StepAsk{recorded(v1alpha1.AskExpired)}},
+		"stays":               {[]v1alpha1.StepAsk{recorded(v1alpha1.AskApproved)}, nil, []v1alpha1.StepAsk{recorded(v1alpha1.AskApproved)}},
+		"is not taken back":   {[]v1alpha1.StepAsk{recorded(v1alpha1.AskDenied)}, []motorloop.Ask{found("")}, []v1alpha1.StepAsk{recorded(v1alpha1.AskDenied)}},
+	} {
+		before := slices.Clone(tt.recorded)
+		if diff := cmp.Diff(tt.want, asks(tt.recorded, tt.found)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(before, tt.recorded); diff != "" {
+			t.Errorf("%s: what was given was changed:\n%s", name, diff)
+		}
+	}
+}
+
+// A result says how long people took for the call, and an answer how long they took for it.
+func TestTimesOfPeople(t *testing.T) {
+	t.Parallel()
+	closed := func(id, call string, kind v1alpha1.InputKind, from, to time.Duration) v1alpha1.StepAsk {
+		a := v1alpha1.StepAsk{ID: id, Kind: kind, CallID: call, AskedAt: metav1.NewTime(noon.Add(from))}
+		if to > 0 {
+			a.Outcome, a.ClosedAt = v1alpha1.AskAnswered, metav1.NewTime(noon.Add(to))
+		}
+		return a
+	}
+	s := &v1alpha1.MotorStep{Status: v1alpha1.MotorStepStatus{Asks: []v1alpha1.StepAsk{
+		closed("1", "c0", v1alpha1.InputApproval, time.Second, 5*time.Second),
+		closed("2", "c0", v1alpha1.InputOutcomeUnknown, 6*time.Second, 9*time.Second),
+		closed("3", "c1", v1alpha1.InputQuestion, 10*time.Second, 40*time.Second),
+		closed("4", "c2", v1alpha1.InputDomainRequest, 41*time.Second, 0),
+	}}}
+	turn := &motorloop.Turn{
+		Calls:   []motorloop.Call{{ID: "c0", Tool: toolapi.ToolBash}, {ID: "c1", Tool: toolapi.ToolAskUser}, {ID: "c2", Tool: toolapi.ToolRequestDomain}},
+		Results: []*toolapi.Result{{OK: true, DurationMs: 250}, {OK: true}, nil},
+	}
+	settle(s, turn)
+	got := s.Status.Results
+	if len(got) != 2 || got[0].DurationMs != 250 || got[0].WaitedMs != 7000 || got[1].DurationMs != 30_000 || got[1].WaitedMs != 0 || s.Status.ToolMs != 250 {
+		t.Errorf("results %+v, tools took %d ms", got, s.Status.ToolMs)
+	}
+}

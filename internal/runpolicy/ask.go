@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// idSuffix is how many digits of its step's UID the id of an ask ends with.
+const idSuffix = 8
+
+// AskID is the id under which an ask of a kind about an execution of a call of the step is answered. It ends with a part of the
+// step's UID, which the API server draws, so that it cannot be answered before it was asked.
+func AskID(s *v1alpha1.MotorStep, kind v1alpha1.InputKind, execution string) string {
+	if kind == v1alpha1.InputApproval {
+		// The same execution may be asked about once more, when its outcome is unknown.
+		execution += "-approval"
+	}
+	uid := strings.ReplaceAll(string(s.UID), "-", "")
+	return execution + "-" + uid[:min(len(uid), idSuffix)]
+}
+
+// NewAsk is an ask about an execution of a call of the step, as it is recorded at an instant. Times are whole seconds, like every
+// time that is written to the API, and never make a wait seem shorter than it was.
+func NewAsk(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, kind v1alpha1.InputKind, c *v1alpha1.ToolCall, execution string, now time.Time) v1alpha1.StepAsk {
+	now = now.Truncate(time.Second)
+	a := v1alpha1.StepAsk{
+		ID: AskID(s, kind, execution), Kind: kind, CallID: c.ID, Execution: execution,
+		AskedAt: metav1.NewTime(now), OnTimeout: v1alpha1.OnTimeoutFail,
+	}
+	seconds := run.Spec.Limits.AwaitingInputSeconds
+	switch kind {
+	case v1alpha1.InputApproval:
+		seconds = run.Spec.Limits.ApprovalSeconds
+		a.Digest, a.OnTimeout = ArgsDigest(c.Tool, c.Arguments), v1alpha1.OnTimeoutDeny
+	case v1alpha1.InputDomainRequest:
+		if rule, _, err := ParseDomainRequest(c.Arguments); err == nil {
+			a.Domain = v1alpha1.Domain(rule.String())
+		}
+	case v1alpha1.InputQuestion, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry:
+	}
+	a.ExpiresAt = metav1.NewTime(now.Add(time.Duration(seconds) * time.Second))
+	return a
+}
+
+// CloseAsk gives an open ask with its outcome, false while it has none. A response counts that fits. One to an ask that is denied in the end
+// must also be put to use in time: the call must not be made long after it was looked at.
+func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.Time) (v1alpha1.StepAsk, bool) {
+	r := UsableResponse(run, &a)
+	over := a.OnTimeout != v1alpha1.OnTimeoutFail && o.Wait(o.Extend(a.AskedAt.Time, a.ExpiresAt.Time), now) == 0
+	switch {
+	case over && (r == nil || a.OnTimeout == v1alpha1.OnTimeoutDeny):
+		a.Outcome = v1alpha1.AskExpired
+	case r == nil:
+		return a, false
+	case r.Decision == v1alpha1.DecisionDeny:
+		a.Outcome = v1alpha1.AskDenied
+	case r.Decision != "":
+		a.Outcome = v1alpha1.AskApproved
+	default:
+		a.Outcome = v1alpha1.AskAnswered
+	}
+	if a.Outcome != v1alpha1.AskExpired {
+		a.Decision, a.By, a.Reason = r.Decision, r.RespondedBy, r.Reason
+	}
+	a.ClosedAt = metav1.NewTime(now.Add(time.Second - 1).Truncate(time.Second))
+	return a, true
+}
+
+// ResponseTo is the response to an ask, nil if there is none that fits.
+func ResponseTo(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) *v1alpha1.Response {
+	for i := range run.Spec.Responses {
+		if r := &run.Spec.Responses[i]; r.ID == a.ID && fits(r, a.Kind, a.Digest) {
+			return r
+		}
+	}
+	return nil
+}
+
+// UsableResponse is the response to an ask if it can be put to use now, nil otherwise. One to a request for a domain can be when it is in
+// effect, which status.pendingInput tells.
+func UsableResponse(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) *v1alpha1.Response {
+	p := run.Status.PendingInput
+	if a.Kind == v1alpha1.InputDomainRequest && (p == nil || p.ID != a.ID || !p.Answered) {
+		return nil
+	}
+	return ResponseTo(run, a)
+}
+
+// fits reports whether a response is of the sort that an ask of that kind takes, which for an approval means that it is
+// about the call with that digest. The API refuses others once the ask is shown, but not before.
+func fits(r *v1alpha1.Response, kind v1alpha1.InputKind, digest string) bool {
+	switch kind {
+	case v1alpha1.InputDomainRequest:
+		return r.Decision != ""
+	case v1alpha1.InputApproval:
+		return (r.Decision == v1alpha1.DecisionApprove || r.Decision == v1alpha1.DecisionDeny) && digest != "" && r.Digest == digest
+	default:
+		return r.Answer != ""
+	}
+}
+
+// Answered reports whether the spec has a response to the pending input. One of kind Retry goes away when the next attempt begins.
+func Answered(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) bool {
+	if p == nil || p.Kind == v1alpha1.InputRetry {
+		return false
+	}
+	a := v1alpha1.StepAsk{ID: p.ID, Kind: p.Kind}
+	if p.Action != nil {
+		a.Digest = p.Action.ArgsDigest
+	}
+	return ResponseTo(run, &a) != nil
+}
+
+// OpenAsk is what the step asks now, nil if it asks nothing.
+func OpenAsk(s *v1alpha1.MotorStep) *v1alpha1.StepAsk {
+	asks := asksOf(s)
+	for i := range asks {
+		if a := &asks[i]; a.Outcome == "" && resultOf(s, a.CallID) == nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// IsAsked reports whether a person is asked about a call of the step now. Its arguments are shown then.
+func IsAsked(s *v1alpha1.MotorStep, callID string) bool {
+	a := OpenAsk(s)
+	return a != nil && a.CallID == callID
+}
+
+// approvalOf is the last ask for approval of an execution of the call, nil if there is none.
+func approvalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepAsk {
+	asks := asksOf(s)
+	for i := range slices.Backward(asks) {
+		if a := &asks[i]; a.Kind == v1alpha1.InputApproval && a.CallID == callID {
+			return a
+		}
+	}
+	return nil
+}
+
+// waitedIn is how long people took for what a step asked. Of asks that are open it counts nothing. A step of a manager of 0.1.0 has no
+// asks, but results that tell of their time.
+func waitedIn(s *v1alpha1.MotorStep) time.Duration {
+	var asked, told time.Duration
+	for _, a := range asksOf(s) {
+		if a.Outcome != "" {
+			asked += max(0, a.ClosedAt.Sub(a.AskedAt.Time))
+		}
+	}
+	for i := range s.Status.Results {
+		r := &s.Status.Results[i]
+		told += time.Duration(r.WaitedMs) * time.Millisecond
+		if c := callOf(s, r.CallID); c != nil && toolapi.WaitsForPerson(c.Tool) && (r.OK || r.ErrorCode == toolapi.CodeDomainDenied) {
+			told += time.Duration(r.DurationMs) * time.Millisecond
+		}
+	}
+	return max(asked, told)
+}
+
+func callOf(s *v1alpha1.MotorStep, id string) *v1alpha1.ToolCall {
+	for i := range s.Spec.ToolCalls {
+		if s.Spec.ToolCalls[i].ID == id {
+			return &s.Spec.ToolCalls[i]
+		}
+	}
+	return nil
+}
+
+// UnknownResponses describes the responses that answer nothing that was asked.
+func UnknownResponses(run *v1alpha1.MotorRun, p Progress) []string {
+	var unknown []string
+	for i := range run.Spec.Responses {
+		r := &run.Spec.Responses[i]
+		a, asked := p.Asked[r.ID]
+		switch {
+		case !asked:
+			unknown = append(unknown, fmt.Sprintf("spec.responses[%d].id %q", i, r.ID))
+		case !fits(r, a.Kind, a.Digest):
+			how := "that takes an answer"
+			switch {
+			case r.Digest != "":
+				how = "with the digest that it names"
+			case r.Decision != "" && a.Kind == v1alpha1.InputApproval:
+				how = "that takes a decision without a digest"
+			case r.Decision != "":
+				how = "that takes a decision"
+			}
+			unknown = append(unknown, fmt.Sprintf("spec.responses[%d].id %q %s", i, r.ID, how))
+		}
+	}
+	return unknown
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runpolicy
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// Shown is what a person is shown of an ask of the step.
+func Shown(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk) *v1alpha1.PendingInput {
+	c := callOf(s, a.CallID)
+	if c == nil {
+		return nil
+	}
+	p := &v1alpha1.PendingInput{
+		ID: a.ID, Kind: a.Kind, Step: s.Name, AskedAt: a.AskedAt, ExpiresAt: a.ExpiresAt, OnTimeout: a.OnTimeout,
+	}
+	switch a.Kind {
+	case v1alpha1.InputQuestion:
+		showQuestion(p, c)
+	case v1alpha1.InputDomainRequest:
+		showDomainRequest(p, a, c)
+	case v1alpha1.InputApproval:
+		showApproval(p, run, s, a, c)
+	case v1alpha1.InputOutcomeUnknown:
+		showOutcomeUnknown(p, s, a, c)
+	case v1alpha1.InputRetry:
+	}
+	return p
+}
+
+func showQuestion(p *v1alpha1.PendingInput, c *v1alpha1.ToolCall) {
+	args, err := toolapi.ParseAskUser(c.Arguments)
+	if err != nil {
+		return
+	}
+	p.Options = make([]string, 0, len(args.Options))
+	for _, o := range args.Options {
+		p.Options = append(p.Options, CutEncoded(o, toolapi.MaxOption))
+	}
+	p.Title, p.Question, p.Default = Title(args.Question), CutEncoded(args.Question, toolapi.MaxQuestion), CutEncoded(args.Default, toolapi.MaxOption)
+}
+
+func showDomainRequest(p *v1alpha1.PendingInput, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
+	rule, reason, err := ParseDomainRequest(c.Arguments)
+	if err != nil {
+		return
+	}
+	p.Title, p.Question, p.Domain = Title(fmt.Sprintf("Reach %s?", rule)), requestText(rule, reason), a.Domain
+	p.Options = []string{string(v1alpha1.DecisionAllowOnce), string(v1alpha1.DecisionAllowRun), string(v1alpha1.DecisionDeny)}
+}
+
+// busySince is when everything of the step was done that has a result by now. It is whole seconds, like every time that is
+// written to the API, so that what is read back is equal to it.
+func busySince(s *v1alpha1.MotorStep) time.Time {
+	var took time.Duration
+	for i := range s.Status.Results {
+		took += tookOf(&s.Status.Results[i])
+	}
+	at := s.CreationTimestamp.Add(took)
+	for i := range s.Status.Unknown {
+		// What a call took that was broken off is in no result.
+		u := &s.Status.Unknown[i]
+		if r := resultOf(s, u.CallID); r != nil && u.FoundAt.Add(tookOf(r)).After(at) {
+			at = u.FoundAt.Add(tookOf(r))
+		}
+	}
+	return at.Add(time.Second - 1).Truncate(time.Second)
+}
+
+// tookOf is how long a call took, with what a person took to decide about it.
+func tookOf(r *v1alpha1.ToolResult) time.Duration {
+	return time.Duration(r.DurationMs+r.WaitedMs) * time.Millisecond
+}
+
+// lastUnknown is the last execution of the call of which nobody saw the end, nil if there is none.
+func lastUnknown(s *v1alpha1.MotorStep, callID string) *v1alpha1.UnknownExecution {
+	for i := range slices.Backward(s.Status.Unknown) {
+		if s.Status.Unknown[i].CallID == callID {
+			return &s.Status.Unknown[i]
+		}
+	}
+	return nil
+}
+
+// showOutcomeUnknown asks what became of an execution of which nobody saw the end.
+func showOutcomeUnknown(p *v1alpha1.PendingInput, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
+	what := callText(c.Tool, oneLine(c.Arguments, maxHead))
+	check := ""
+	if s.Spec.Checks {
+		check = " It is a check of spec.accept: as if it had succeeded means that the run counts as done if the others hold, and without it that it does not."
+	}
+	p.Title = Title("Outcome unknown: " + what)
+	p.Question = CutEncoded(fmt.Sprintf(
+		"The sandbox's tool server ended in the middle of the call %s, between %s and %s. The call may have done all of its work, a "+
+			"part, or nothing. Find out which, and answer %s to have it made again, %s to go on as if it had succeeded, or %s to go on "+
+			"without it. Any other text counts as %s and is shown to the model.%s",
+		what, notBefore(s, a).UTC().Format(time.RFC3339), a.AskedAt.UTC().Format(time.RFC3339), v1alpha1.UnknownRetry, v1alpha1.UnknownDone, v1alpha1.UnknownSkip, v1alpha1.UnknownSkip, check),
+		toolapi.MaxQuestion)
+	p.Options = []string{v1alpha1.UnknownRetry, v1alpha1.UnknownSkip, v1alpha1.UnknownDone}
+}
+
+// callText names a call for a person.
+func callText(tool, arguments string) string {
+	if arguments == "" {
+		return oneLine(tool, maxTool)
+	}
+	return oneLine(tool, maxTool) + " " + arguments
+}
+
+// notBefore is the earliest that an execution can have begun whose end was not seen: when the step was recorded, when the execution before it was found
+// to have ended so, or when a person last responded to an ask of the step.
+func notBefore(s *v1alpha1.MotorStep, open *v1alpha1.StepAsk) time.Time {
+	at := s.CreationTimestamp.Time
+	for _, a := range asksOf(s) {
+		if a.ID != open.ID && a.ClosedAt.After(at) {
+			at = a.ClosedAt.Time
+		}
+	}
+	for i := range s.Status.Unknown {
+		if u := &s.Status.Unknown[i]; u.Execution != open.Execution && u.FoundAt.After(at) {
+			at = u.FoundAt.Time
+		}
+	}
+	if at.After(open.AskedAt.Time) {
+		// The API server's clock and the manager's are not the same.
+		return open.AskedAt.Time
+	}
+	return at
+}
