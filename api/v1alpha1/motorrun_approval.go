@@ -104,6 +104,16 @@ type RunApproval struct {
 	OnUnknown UnknownPolicy `json:"onUnknown,omitempty"`
 }
 
+// RunQuestions says how the questions of the model are dealt with.
+type RunQuestions struct {
+	// onTimeout is what becomes of a question without an answer within spec.limits.awaitingInputSeconds: the run fails (Fail), or the default
+	// that the model gave with it counts as the answer (UseDefault). A question without a default fails the run.
+	// +kubebuilder:validation:Enum=Fail;UseDefault
+	// +default="Fail"
+	// +optional
+	OnTimeout OnTimeout `json:"onTimeout,omitempty"`
+}
+
 // BashApproval says which commands need approval.
 type BashApproval struct {
 	// commands, such as "git push *" or "rm -rf *". A command needs approval if it has the words of one of them in their
@@ -136,7 +146,7 @@ const (
 )
 
 // Decision is what a person decided.
-// +kubebuilder:validation:Enum=AllowOnce;AllowRun;Approve;Deny
+// +kubebuilder:validation:Enum=AllowOnce;AllowRun;ApproveOnce;ApproveRun;Deny
 type Decision string
 
 const (
@@ -144,15 +154,18 @@ const (
 	DecisionAllowOnce Decision = "AllowOnce"
 	// DecisionAllowRun allows it until the run ends.
 	DecisionAllowRun Decision = "AllowRun"
-	// DecisionApprove lets the tool call be made, once.
-	DecisionApprove Decision = "Approve"
+	// DecisionApproveOnce lets the tool call be made, once.
+	DecisionApproveOnce Decision = "ApproveOnce"
+	// DecisionApproveRun lets the tool call be made, and until the run ends every further one of the same tool that needs approval by the same
+	// rule.
+	DecisionApproveRun Decision = "ApproveRun"
 	// DecisionDeny does not allow it.
 	DecisionDeny Decision = "Deny"
 )
 
 // Response answers one question.
 // +kubebuilder:validation:XValidation:rule="has(self.answer) != has(self.decision)",message="a response has either an answer or a decision"
-// +kubebuilder:validation:XValidation:rule="has(self.digest) ? has(self.decision) && self.decision in ['Approve', 'Deny'] : !has(self.decision) || self.decision != 'Approve'",message="Approve needs digest, and digest goes with Approve and Deny only"
+// +kubebuilder:validation:XValidation:rule="has(self.digest) ? has(self.decision) && self.decision in ['ApproveOnce', 'ApproveRun', 'Deny'] : !has(self.decision) || !(self.decision in ['ApproveOnce', 'ApproveRun'])",message="ApproveOnce and ApproveRun need digest, and digest goes with these and Deny only"
 // +kubebuilder:validation:XValidation:rule="!has(self.reason) || has(self.decision)",message="reason goes with a decision: write what the model is to read into answer"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a response cannot be changed"
 type Response struct {

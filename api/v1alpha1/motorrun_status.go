@@ -270,8 +270,8 @@ const (
 	InputOutcomeUnknown InputKind = "OutcomeUnknown"
 	// InputDomainRequest asks whether the sandbox may reach one more domain. It is answered with a decision.
 	InputDomainRequest InputKind = "DomainRequest"
-	// InputApproval asks whether a tool call may be made. It is answered with a decision and the digest of the call. Nobody's
-	// answer in time counts as Deny.
+	// InputApproval asks whether a tool call may be made. It is answered with a decision and the digest of the call. No answer in
+	// time counts as Deny.
 	InputApproval InputKind = "Approval"
 	// InputRetry asks whether to try again after an attempt that failed. It is answered in spec.retries, or by spec.cancel.
 	InputRetry InputKind = "Retry"
@@ -358,10 +358,14 @@ type PendingAction struct {
 	// +kubebuilder:validation:MaxLength=71
 	// +required
 	ArgsDigest string `json:"argsDigest"`
-	// reason says by which rule it needs approval.
+	// reason says by which rule it needs approval, and what of the call the rule is about.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Reason string `json:"reason,omitempty"`
+	// rule that ApproveRun approves for the run, unset where only this call can be approved.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Rule string `json:"rule,omitempty"`
 	// check says that the call is a command of spec.accept, and not the model's.
 	// +optional
 	Check bool `json:"check,omitempty"`

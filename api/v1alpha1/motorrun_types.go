@@ -55,6 +55,7 @@ type ToolName string
 // +kubebuilder:validation:XValidation:rule="self.limits == oldSelf.limits",fieldPath=".limits",message="limits never change after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.sandbox) == has(oldSelf.sandbox)",fieldPath=".sandbox",message="sandbox never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.approval) == has(oldSelf.approval) && (!has(self.approval) || self.approval == oldSelf.approval)",fieldPath=".approval",message="approval never changes after creation: create another run"
+// +kubebuilder:validation:XValidation:rule="has(self.questions) == has(oldSelf.questions) && (!has(self.questions) || self.questions == oldSelf.questions)",fieldPath=".questions",message="questions never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="has(self.accept) == has(oldSelf.accept) && (!has(self.accept) || self.accept == oldSelf.accept)",fieldPath=".accept",message="accept never changes after creation: create another run"
 // +kubebuilder:validation:XValidation:rule="!has(self.accept) || self.mode == 'Agentic' && !(has(self.skillReview) && self.skillReview)",fieldPath=".accept",message="accept is for Agentic runs that are no review of a skill: only their model calls finish"
 // +kubebuilder:validation:XValidation:rule="self.maxAttempts == oldSelf.maxAttempts",fieldPath=".maxAttempts",message="maxAttempts never changes after creation: create another run"
@@ -174,6 +175,10 @@ type MotorRunSpec struct {
 	// approval says what needs a person.
 	// +optional
 	Approval *RunApproval `json:"approval,omitempty"`
+
+	// questions says how the questions of the model are dealt with.
+	// +optional
+	Questions *RunQuestions `json:"questions,omitempty"`
 
 	// accept says what must hold before the run counts as done. The policy of an approved skill may ask for more.
 	// +optional
@@ -295,21 +300,21 @@ type RunLimits struct {
 	// +default=600
 	// +optional
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
-	// awaitingInputSeconds is how long the run waits for an answer to each question.
+	// awaitingInputSeconds is how long the run waits for an answer to each question, 30 days at most.
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=86400
+	// +kubebuilder:validation:Maximum=2592000
 	// +default=1800
 	// +optional
 	AwaitingInputSeconds int32 `json:"awaitingInputSeconds,omitempty"`
-	// retryWindowSeconds is how long the sandbox and its workspace are kept after an attempt that failed, for a retry.
+	// retryWindowSeconds is how long the sandbox and its workspace are kept after an attempt that failed, for a retry, 30 days at most.
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=86400
+	// +kubebuilder:validation:Maximum=2592000
 	// +default=1800
 	// +optional
 	RetryWindowSeconds int32 `json:"retryWindowSeconds,omitempty"`
-	// approvalSeconds is how long a person may take to approve a tool call. Then it counts as denied, and the run goes on.
+	// approvalSeconds is how long a person may take to approve a tool call, 30 days at most. Then it counts as denied, and the run goes on.
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=86400
+	// +kubebuilder:validation:Maximum=2592000
 	// +default=900
 	// +optional
 	ApprovalSeconds int32 `json:"approvalSeconds,omitempty"`
@@ -383,7 +388,7 @@ type Retry struct {
 // +kubebuilder:printcolumn:name="Model",type=string,priority=1,JSONPath=`.status.model`
 // +kubebuilder:printcolumn:name="Purpose",type=string,priority=1,JSONPath=`.spec.code.purpose`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
-// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind == 'Retry' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || (self.status.pendingInput.kind == 'DomainRequest' ? has(r.decision) && r.decision != 'Approve' : self.status.pendingInput.kind == 'Approval' ? has(r.decision) && r.decision in ['Approve', 'Deny'] : has(r.answer)))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), a request for approval with decision (Approve or Deny) and digest, any other question with answer"
+// +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind == 'Retry' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || (self.status.pendingInput.kind == 'DomainRequest' ? has(r.decision) && r.decision in ['AllowOnce', 'AllowRun', 'Deny'] : self.status.pendingInput.kind == 'Approval' ? has(r.decision) && (r.decision in ['ApproveOnce', 'Deny'] || r.decision == 'ApproveRun' && has(self.status.pendingInput.action.rule)) : has(r.answer)))",fieldPath=".spec.responses",message="a domain request is answered with decision (AllowOnce, AllowRun or Deny), a request for approval with decision (ApproveOnce, Deny, or ApproveRun where status.pendingInput.action has a rule) and digest, any other question with answer"
 // +kubebuilder:validation:XValidation:rule="!has(self.status) || !has(self.status.pendingInput) || self.status.pendingInput.kind != 'Approval' || !has(self.spec.responses) || self.spec.responses.all(r, has(oldSelf.spec.responses) && oldSelf.spec.responses.exists(o, o.id == r.id) || r.id != self.status.pendingInput.id || (has(r.digest) && r.digest == self.status.pendingInput.action.argsDigest))",fieldPath=".spec.responses",message="a decision about a tool call carries the digest of what was decided about: status.pendingInput.action.argsDigest"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 48",message="the name of a MotorRun has at most 48 characters, so that the names of its steps and its Pod fit"
 type MotorRun struct {

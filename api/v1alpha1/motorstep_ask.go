@@ -56,6 +56,10 @@ type StepAsk struct {
 	// +kubebuilder:validation:MaxLength=71
 	// +optional
 	Digest string `json:"digest,omitempty"`
+	// rule by which the call needs approval, of kind Approval: the one that ApproveRun approves, unset where only this call can be approved.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Rule string `json:"rule,omitempty"`
 	// domain that is asked for, of kind DomainRequest.
 	// +optional
 	Domain Domain `json:"domain,omitempty"`

@@ -116,7 +116,7 @@ func notes() map[string]note {
 			Short:   "a question for the person",
 			Limits:  "4096 characters, 10 options",
 			Errors:  []string{toolapi.CodeInvalidArguments},
-			More:    "The run waits for spec.limits.awaitingInputSeconds (1800) at most. The result says whether the reply is one of the options, and has it word for word. When the time is over without one, the run fails: the default is shown to the person, and counts for nothing by itself.",
+			More:    "The run waits for spec.limits.awaitingInputSeconds (1800) at most. The result says whether the reply is one of the options, and has it word for word. When the time is over without one, the run fails, or the default counts where spec.questions.onTimeout is UseDefault: then the result says so.",
 			Example: `{"question": "ACME has no price. Use the last known one?", "options": ["yes", "no"], "default": "yes"}`,
 		},
 		toolapi.ToolFinish: {

@@ -26,7 +26,7 @@ func (p callPolicy) Refuse(c motorloop.Call) *toolapi.Result {
 
 // NeedsApproval says whether a person must approve the call.
 func (p callPolicy) NeedsApproval(c motorloop.Call) bool {
-	return runpolicy.ApprovalReason(p.run, c.Tool, c.Arguments) != ""
+	return runpolicy.OpenRule(p.run, p.entries.AllSteps(), c.Tool, c.Arguments) != nil
 }
 
 // Key names the effect of a call that must not happen twice.

@@ -28,9 +28,8 @@ const maxReason = 2048
 
 // Ask gives the ask about an execution of a call of the last step.
 func (p person) Ask(kind motorloop.AskKind, c motorloop.Call, execution string) motorloop.Ask {
-	steps := p.entries.Steps()
 	call := v1alpha1.ToolCall{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}
-	a := runpolicy.NewAsk(p.run, &steps[len(steps)-1], v1alpha1.InputKind(kind), &call, execution, p.now())
+	a := runpolicy.NewAsk(p.run, p.entries.AllSteps(), v1alpha1.InputKind(kind), &call, execution, p.now())
 	return journal.AskOf(&a)
 }
 

@@ -19,7 +19,7 @@ func TestIdle(t *testing.T) {
 	defaulted := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutUseDefault}, noon.Add(time.Minute)}
 	domain := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputDomainRequest}, noon}
 	answered := []v1alpha1.Response{{ID: "id", Answer: "yes"}}
-	approved := []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionApprove, Digest: "sha256:this"}}
+	approved := []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionApproveOnce, Digest: "sha256:this"}}
 	for name, tt := range map[string]struct {
 		loop      loop
 		responses []v1alpha1.Response
@@ -34,7 +34,7 @@ func TestIdle(t *testing.T) {
 		"has its answer":           {loop{waitingFor: ask}, answered, noon, 0, false},
 		"is to be approved":        {loop{waitingFor: approve}, nil, noon, time.Minute, true},
 		"approved":                 {loop{waitingFor: approve}, approved, noon, 0, false},
-		"another was approved":     {loop{waitingFor: approve}, []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionApprove, Digest: "sha256:that"}}, noon, time.Minute, true},
+		"another was approved":     {loop{waitingFor: approve}, []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionApproveOnce, Digest: "sha256:that"}}, noon, time.Minute, true},
 		"its time is almost over":  {loop{waitingFor: approve}, answered, noon.Add(time.Minute - 1), 1, true},
 		"its time is over":         {loop{waitingFor: approve}, nil, noon.Add(time.Minute), 0, false},
 		"has a default":            {loop{waitingFor: defaulted}, nil, noon, time.Minute, true},

@@ -81,9 +81,9 @@ func TestShouldRun(t *testing.T) {
 		"is answered about it":       {answered(v1alpha1.InputOutcomeUnknown), true},
 		"asks for approval":          {approval(time.Second), false},
 		"nobody approved in time":    {approval(0), true},
-		"approved":                   {approval(time.Second, v1alpha1.Response{ID: "id", Decision: "Approve", Digest: "sha256:this"}), true},
+		"approved":                   {approval(time.Second, v1alpha1.Response{ID: "id", Decision: "ApproveOnce", Digest: "sha256:this"}), true},
 		"denied":                     {approval(time.Second, v1alpha1.Response{ID: "id", Decision: "Deny", Digest: "sha256:this"}), true},
-		"another call is approved":   {approval(time.Second, v1alpha1.Response{ID: "id", Decision: "Approve", Digest: "sha256:that"}), false},
+		"another call is approved":   {approval(time.Second, v1alpha1.Response{ID: "id", Decision: "ApproveOnce", Digest: "sha256:that"}), false},
 		"awaits a retry":             {asks(v1alpha1.InputRetry), false},
 		"a response starts no retry": {answered(v1alpha1.InputRetry), false},
 		"its next attempt has begun": {func(r *v1alpha1.MotorRun) {

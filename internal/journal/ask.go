@@ -21,7 +21,7 @@ func asks(recorded []v1alpha1.StepAsk, found []motorloop.Ask) []v1alpha1.StepAsk
 		if i < 0 {
 			i = len(all)
 			all = append(all, v1alpha1.StepAsk{
-				ID: a.ID, Kind: v1alpha1.InputKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Domain: v1alpha1.Domain(a.Domain),
+				ID: a.ID, Kind: v1alpha1.InputKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Rule: a.Rule, Domain: v1alpha1.Domain(a.Domain),
 				AskedAt: metav1.NewTime(a.AskedAt), ExpiresAt: metav1.NewTime(a.ExpiresAt), OnTimeout: v1alpha1.OnTimeout(a.OnTimeout),
 			})
 		}
@@ -36,7 +36,7 @@ func asks(recorded []v1alpha1.StepAsk, found []motorloop.Ask) []v1alpha1.StepAsk
 // AskOf is an ask of a step as the loop knows it.
 func AskOf(a *v1alpha1.StepAsk) motorloop.Ask {
 	return motorloop.Ask{
-		ID: a.ID, Kind: motorloop.AskKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Domain: string(a.Domain),
+		ID: a.ID, Kind: motorloop.AskKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Rule: a.Rule, Domain: string(a.Domain),
 		AskedAt: a.AskedAt.Time, ExpiresAt: a.ExpiresAt.Time, ClosedAt: a.ClosedAt.Time, OnTimeout: motorloop.OnTimeout(a.OnTimeout),
 		Outcome: motorloop.AskOutcome(a.Outcome), Decision: string(a.Decision), By: a.By, Reason: a.Reason,
 	}

@@ -17,8 +17,10 @@ const (
 	deniedText     = "The person said no to this call, and nothing of it was done. Go on without it, and do not bring it about in another way."
 	expiredText    = "The person said nothing in time. Go on without it, and say in your result what is left to do."
 	notAgainText   = "No, do not make it again."
-	saysLead       = "\nThe person says: "
-	noRetryText    = "Nobody saw this call end, and nobody approved in time that it is made again. It may have done all of its work, a part, " +
+	// DecisionApproveRun is the word of the API for an approval that is good for further calls.
+	DecisionApproveRun = "ApproveRun"
+	saysLead           = "\nThe person says: "
+	noRetryText        = "Nobody saw this call end, and nobody approved in time that it is made again. It may have done all of its work, a part, " +
 		"or nothing. Look at what it changed, and go on without making it again."
 )
 
@@ -66,12 +68,20 @@ func (t *Turn) approvalNote(i int) string {
 		switch {
 		case a.Kind != AskApproval || a.CallID != c.ID || a.Outcome != AskApproved:
 		case a.Reason != "":
-			fmt.Fprintf(&note, "\n[the person approved this call, and says: %s]", a.Reason)
+			fmt.Fprintf(&note, "\n[the person approved this call%s, and says: %s]", further(a), a.Reason)
 		default:
-			note.WriteString("\n[the person approved this call]")
+			fmt.Fprintf(&note, "\n[the person approved this call%s]", further(a))
 		}
 	}
 	return note.String()
+}
+
+// further says what an approval is good for beside its call.
+func further(a Ask) string {
+	if a.Decision == DecisionApproveRun {
+		return " and further ones like it"
+	}
+	return ""
 }
 
 // notApproved is the result of a call that is not made. One that was made before, and whose end nobody saw, may have done

@@ -22,8 +22,8 @@ type Ask struct {
 	Kind AskKind
 	// CallID is the ID of the call, Execution what of it the ask is about: the call's ID, or that of a later execution.
 	CallID, Execution string
-	// Digest is "sha256:…" of tool and arguments of an AskApproval, Domain the host of an AskDomain.
-	Digest, Domain string
+	// Digest is "sha256:…" of tool and arguments of an AskApproval, Rule the rule by which the call needs it; Domain is the host of an AskDomain.
+	Digest, Rule, Domain string
 	// ExpiresAt is until when there is time, AskedAt when it was recorded. ClosedAt is zero as long as there is no Outcome.
 	AskedAt, ExpiresAt, ClosedAt time.Time
 	// OnTimeout is what becomes of it at ExpiresAt.

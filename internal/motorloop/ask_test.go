@@ -111,3 +111,55 @@ func TestReasonsOfDomainDecisions(t *testing.T) {
 		}
 	}
 }
+
+// The default of a question is told as one, and as no words of the person's. An answer that comes before the loop looks counts.
+func TestTheDefaultCountsAtTheEndOfTheTime(t *testing.T) {
+	t.Parallel()
+	const id = "a0-s1-c0"
+	for name, tt := range map[string]struct {
+		answers map[string]string
+		over    bool
+		want    string
+		from    toolapi.Provenance
+	}{
+		"in time":  {nil, false, "", ""},
+		"over":     {nil, true, "There was no reply in time, so the default of your question counts: blue", toolapi.ProvenanceInternal},
+		"answered": {map[string]string{id: "red"}, true, "The person replied: red", toolapi.ProvenanceUser},
+	} {
+		w := newWorld(t, Config{}, nil, says("", call(toolapi.ToolAskUser, `{"question":"Which colour?","default":"blue"}`)), says("done"))
+		w.person.defaults[id] = true
+		w.mustWait(t, nil, id)
+		w.person.over[id] = tt.over
+		if tt.want == "" {
+			w.mustWait(t, tt.answers, id)
+			continue
+		}
+		w.mustWait(t, tt.answers, "")
+		if res := w.journal.load()[0].Results[0]; !res.OK || res.Output != tt.want || res.Provenance != tt.from {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
+// A question that is none is refused, and no person is asked.
+func TestQuestionsThatAreNone(t *testing.T) {
+	t.Parallel()
+	for name, arguments := range map[string]string{
+		"no JSON":         "Which?",
+		"empty":           `{"question":" "}`,
+		"nothing":         "",
+		"unknown field":   `{"question":"Which?","urgent":true}`,
+		"too long":        `{"question":"` + strings.Repeat("x", toolapi.MaxQuestion+1) + `"}`,
+		"eleven options":  `{"question":"Which?","options":["1","2","3","4","5","6","7","8","9","10","11"]}`,
+		"an empty option": `{"question":"Which?","options":["a",""]}`,
+	} {
+		w := newWorld(t, Config{}, nil, says("", call(toolapi.ToolAskUser, arguments)), says("done"))
+		if out := mustRun(t, w, nil); out.Kind != Completed {
+			t.Errorf("%s: %+v", name, out)
+			continue
+		}
+		if turn := w.journal.load()[0]; turn.Results[0].ErrorCode != toolapi.CodeInvalidArguments || len(turn.Asks) > 0 {
+			t.Errorf("%s: %+v, asked %+v", name, turn.Results[0], turn.Asks)
+		}
+	}
+}

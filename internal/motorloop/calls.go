@@ -269,7 +269,7 @@ func instead(c *Call, offered []string) string {
 }
 
 // checkArguments says what is wrong with the arguments of a call. Of those of the calls that a person decides the schema
-// only words it better: whether there is anything to be decided is found out where the controller finds it out too.
+// only words it better: whether there is anything to be decided is found out where it is shown.
 func (r *run) checkArguments(t *Turn, c *Call) error {
 	err := r.catalog.ValidateArguments(c.Tool, c.Arguments)
 	var notAsked error

@@ -15,33 +15,73 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// ApprovalReason says why a person must approve the call, in one sentence that names the rule, "" if nobody need. The
-// first rule that applies is named: tools, mcpTools, bash.commands and fetch.methods of spec.approval, which say most
-// about the call, then required. What a rule cannot tell of a call counts as if it applied, such as arguments that do not
-// parse, or a command whose name comes out of a variable. Calls that ask a person need no approval.
-func ApprovalReason(run *v1alpha1.MotorRun, tool, arguments string) string {
+// ApprovalRule is a rule by which a person must approve a call.
+type ApprovalRule struct {
+	// Name is the same for all calls of a tool that the rule is about. It is "" where what the rule is about cannot be told of the call: such a
+	// call can be approved alone.
+	Name string
+	// Reason names the rule, and what of the call it is about, in one sentence.
+	Reason string
+}
+
+// ApprovalRules are the rules by which a person must approve the call. Those of tools, mcpTools, bash.commands and fetch.methods of
+// spec.approval come first, which say most about the call, then required. What a rule cannot tell of a call counts as if it applied,
+// such as arguments that do not parse, or a command whose name comes out of a variable. Calls that ask a person need no approval.
+func ApprovalRules(run *v1alpha1.MotorRun, tool, arguments string) []ApprovalRule {
 	if toolapi.WaitsForPerson(tool) || toolapi.IsOneshot(tool) || tool == toolapi.ToolInstall {
-		return ""
+		return nil
 	}
 	a := approvalRules(run)
+	var rules []ApprovalRule
 	if slices.Contains(a.Tools, v1alpha1.ToolName(tool)) {
-		return "spec.approval.tools: " + tool
+		const name = "spec.approval.tools: "
+		rules = append(rules, ApprovalRule{name + tool, name + tool})
 	}
-	if why := named(a, tool, arguments); why != "" {
-		return why
-	}
+	rules = append(rules, named(a, tool, arguments)...)
 	switch a.Required {
 	case v1alpha1.ApprovalAlways:
 		if !readsOnly(tool) {
-			return "spec.approval.required Always: " + shown(tool)
+			name := "spec.approval.required Always: " + shown(tool)
+			rules = append(rules, ApprovalRule{name, name})
 		}
 	case v1alpha1.ApprovalIrreversible:
-		if why := Irreversible(run, tool, arguments); why != "" {
-			return "spec.approval.required Irreversible: " + why
+		if why, told := Irreversible(run, tool, arguments); why != "" {
+			const name = "spec.approval.required Irreversible"
+			rule := ApprovalRule{name + ": " + shown(tool), name + ": " + why}
+			if !told {
+				rule.Name = ""
+			}
+			rules = append(rules, rule)
 		}
 	case v1alpha1.ApprovalNever:
 	}
-	return ""
+	return rules
+}
+
+// OpenRule is the first rule by which a person must approve the call, and that no person approved for the run before: nil if none need. steps
+// are those of all attempts so far.
+func OpenRule(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, tool, arguments string) *ApprovalRule {
+	for _, rule := range ApprovalRules(run, tool, arguments) {
+		if rule.Name == "" || !approvedForRun(steps, tool, rule.Name) {
+			return &rule
+		}
+	}
+	return nil
+}
+
+// approvedForRun reports whether a person approved all calls of a tool that need approval by a rule.
+func approvedForRun(steps []v1alpha1.MotorStep, tool, rule string) bool {
+	for i := range steps {
+		for _, a := range steps[i].Status.Asks {
+			if a.Outcome != v1alpha1.AskApproved || a.Decision != v1alpha1.DecisionApproveRun || a.Rule != rule {
+				continue
+			}
+			if c := callOf(&steps[i], a.CallID); c != nil && c.Tool == tool {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // MayNeedApproval reports whether the run has a rule by which a call can need a person's approval.
@@ -59,42 +99,46 @@ func approvalRules(run *v1alpha1.MotorRun) *v1alpha1.RunApproval {
 	return run.Spec.Approval
 }
 
-// named says which rule for single calls applies, "" if none does.
-func named(a *v1alpha1.RunApproval, tool, arguments string) string {
+// named are the rules for single calls that apply.
+func named(a *v1alpha1.RunApproval, tool, arguments string) []ApprovalRule {
 	switch {
 	case tool == toolapi.ToolBash && a.Bash != nil:
-		return namedCommand(a.Bash.Commands, arguments)
+		return namedCommands(a.Bash.Commands, arguments)
 	case tool == toolapi.ToolFetch && a.Fetch != nil:
 		return namedMethod(a.Fetch.Methods, arguments)
 	}
 	server, name, ok := toolapi.ParseMCPToolName(tool)
 	if !ok {
-		return ""
+		return nil
 	}
+	var rules []ApprovalRule
 	for _, rule := range a.MCPTools {
 		if rule == server+"/"+name || rule == server+"/*" {
-			return fmt.Sprintf("spec.approval.mcpTools %q", rule)
+			name := fmt.Sprintf("spec.approval.mcpTools %q", rule)
+			rules = append(rules, ApprovalRule{name, name})
 		}
 	}
-	return ""
+	return rules
 }
 
-// namedCommand says which command of a bash call one of the patterns names, or else which one cannot be told.
-func namedCommand(patterns []v1alpha1.CommandPattern, arguments string) string {
+// namedCommands are the patterns that name a command of a bash call, and what of the line cannot be told.
+func namedCommands(patterns []v1alpha1.CommandPattern, arguments string) []ApprovalRule {
 	const rule = "spec.approval.bash.commands"
 	list, err := parseCommand(arguments)
 	if err != nil {
-		return fmt.Sprintf("%s: what the line runs cannot be told: %s", rule, shown(err.Error()))
+		return []ApprovalRule{{Reason: fmt.Sprintf("%s: what the line runs cannot be told: %s", rule, shown(err.Error()))}}
 	}
+	var rules []ApprovalRule
 	for _, p := range patterns {
 		if c := list.Named(string(p)); c != nil {
-			return fmt.Sprintf("%s %q: %s", rule, p, shown(c.Text))
+			name := fmt.Sprintf("%s %q", rule, p)
+			rules = append(rules, ApprovalRule{name, name + ": " + shown(c.Text)})
 		}
 	}
 	if c := list.Untold(); c != nil {
-		return rule + ": " + untold(c)
+		rules = append(rules, ApprovalRule{Reason: rule + ": " + untold(c)})
 	}
-	return ""
+	return rules
 }
 
 func parseCommand(arguments string) (commandline.List, error) {
@@ -117,17 +161,18 @@ func untold(c *commandline.Command) string {
 // shown is a text of the model's in one line, with nothing in it that could deceive the eye.
 func shown(s string) string { return Cut(visible(oneLine(s, maxHead)), maxHead) }
 
-// namedMethod says so if the method of a fetch call is one of the rule.
-func namedMethod(methods []string, arguments string) string {
+// namedMethod is the rule about the method of a fetch call, if there is one.
+func namedMethod(methods []string, arguments string) []ApprovalRule {
 	const rule = "spec.approval.fetch.methods"
 	method, address, err := requestLine(arguments)
 	if err != nil {
-		return fmt.Sprintf("%s: the request cannot be told: %s", rule, shown(err.Error()))
+		return []ApprovalRule{{Reason: fmt.Sprintf("%s: the request cannot be told: %s", rule, shown(err.Error()))}}
 	}
 	if !slices.ContainsFunc(methods, func(m string) bool { return strings.EqualFold(m, method) }) {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("%s %s: %s", rule, shown(method), shown(address))
+	name := rule + " " + shown(method)
+	return []ApprovalRule{{name, name + ": " + shown(address)}}
 }
 
 var (
@@ -210,29 +255,30 @@ func readsOnly(tool string) bool {
 	return toolapi.WaitsForPerson(tool)
 }
 
-// Irreversible says why the call may do outside of the sandbox what cannot be undone, "" if it plainly does not: a fetch call
+// Irreversible says why the call may do outside of the sandbox what cannot be undone, "" if it plainly does not, and whether that can be told of
+// the call: a fetch call
 // with a method other than GET, HEAD and OPTIONS, every call of a tool of an MCP server, save_credential, and, if the run has
 // a way out, every code call, and a bash call with a command that is not of a short list of harmless ones.
-func Irreversible(run *v1alpha1.MotorRun, tool, arguments string) string {
+func Irreversible(run *v1alpha1.MotorRun, tool, arguments string) (why string, told bool) {
 	switch {
 	case tool == toolapi.ToolFetch:
 		method, address, err := requestLine(arguments)
 		switch {
 		case err != nil:
-			return "the request cannot be told: " + shown(err.Error())
+			return "the request cannot be told: " + shown(err.Error()), false
 		case !isSafeMethod(method):
-			return fmt.Sprintf("%s %s", shown(method), shown(address))
+			return fmt.Sprintf("%s %s", shown(method), shown(address)), true
 		}
 	case tool == toolapi.ToolSaveCredential:
-		return "a credential is stored"
+		return "a credential is stored", true
 	case toolapi.IsMCPTool(tool):
-		return "a tool of an MCP server may do anything"
+		return "a tool of an MCP server may do anything", true
 	case tool == toolapi.ToolCode && hasWayOut(run):
-		return "a program may do anything that the way out allows"
+		return "a program may do anything that the way out allows", true
 	case tool == toolapi.ToolBash && hasWayOut(run):
 		return irreversibleCommand(arguments)
 	}
-	return ""
+	return "", true
 }
 
 const (
@@ -243,25 +289,25 @@ const (
 
 // irreversibleCommand says which commands of a bash call may do something outside of the sandbox: the first few of them, and how many
 // more there are. Of a long line a person sees the beginning and the end only, and must learn that more is in between.
-func irreversibleCommand(arguments string) string {
+func irreversibleCommand(arguments string) (why string, told bool) {
 	list, err := parseCommand(arguments)
 	if err != nil {
-		return "what the line runs cannot be told: " + shown(err.Error())
+		return "what the line runs cannot be told: " + shown(err.Error()), false
 	}
 	all := list.NotHarmless()
 	if len(all) == 0 {
-		return ""
+		return "", true
 	}
 	if len(all) == 1 {
-		return shown(all[0])
+		return shown(all[0]), true
 	}
 	named := make([]string, 0, maxCommands)
 	for _, c := range all[:min(len(all), maxCommands)] {
 		named = append(named, Cut(shown(strings.TrimSuffix(c, ";")), maxCommand))
 	}
-	why := strings.Join(named, ", ")
+	why = strings.Join(named, ", ")
 	if more := len(all) - len(named); more > 0 {
 		why += fmt.Sprintf(", and %d more", more)
 	}
-	return why
+	return why, true
 }

@@ -42,6 +42,14 @@ func bashCall(t testing.TB, command string) string {
 	return string(b)
 }
 
+// reasonOf is why the call needs approval first.
+func reasonOf(run *v1alpha1.MotorRun, tool, arguments string) string {
+	if rules := ApprovalRules(run, tool, arguments); len(rules) > 0 {
+		return rules[0].Reason
+	}
+	return ""
+}
+
 func TestApprovalReason(t *testing.T) {
 	t.Parallel()
 	const never, irrev, always = v1alpha1.ApprovalNever, v1alpha1.ApprovalIrreversible, v1alpha1.ApprovalAlways
@@ -119,7 +127,7 @@ func TestApprovalReason(t *testing.T) {
 		{run: plainRun(always), tool: "search_web", args: `{}`, want: "spec.approval.required Always: search_web"},
 		{run: plainRun(always), tool: "save_artifact", args: `{}`, want: "spec.approval.required Always: save_artifact"},
 	} {
-		if got := ApprovalReason(c.run, c.tool, c.args); got != c.want {
+		if got := reasonOf(c.run, c.tool, c.args); got != c.want {
 			t.Errorf("%s %s\n got %q\nwant %q", c.tool, c.args, got, c.want)
 		}
 		if c.want != "" && !MayNeedApproval(c.run) {
@@ -164,11 +172,11 @@ func TestWayOut(t *testing.T) {
 		},
 	} {
 		run := testRun("q")
-		if why := Irreversible(run, "bash", push); why != "" {
+		if why, _ := Irreversible(run, "bash", push); why != "" {
 			t.Errorf("without a way out: %q", why)
 		}
 		change(run)
-		if why := Irreversible(run, "bash", push); why != "git push" {
+		if why, _ := Irreversible(run, "bash", push); why != "git push" {
 			t.Errorf("%s: %q", name, why)
 		}
 	}
@@ -179,7 +187,7 @@ func TestReasonIsSafe(t *testing.T) {
 	t.Parallel()
 	run := ruledRun(v1alpha1.ApprovalAlways, "a.example")
 	args := bashCall(t, strings.Repeat("git \u202e"+strings.Repeat("\U0001F600", 500)+"\n", 10))
-	if why := ApprovalReason(plainRun(v1alpha1.ApprovalIrreversible, "a.example"), "bash", args); !strings.HasSuffix(why, "…, and 7 more") || utf8.RuneCountInString(why) > 512 || strings.Contains(why, "\u202e") {
+	if why := reasonOf(plainRun(v1alpha1.ApprovalIrreversible, "a.example"), "bash", args); !strings.HasSuffix(why, "…, and 7 more") || utf8.RuneCountInString(why) > 512 || strings.Contains(why, "\u202e") {
 		t.Errorf("many commands: reason %q", why)
 	}
 	for _, command := range []string{
@@ -191,7 +199,7 @@ func TestReasonIsSafe(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, a := range []string{string(args), command, "{" + command} {
-				why := ApprovalReason(run, tool, a)
+				why := reasonOf(run, tool, a)
 				if strings.ContainsAny(why, "\n\r\x1b\x00") || strings.ContainsAny(why, "\u202e\u200b") || utf8.RuneCountInString(why) > 512 || !utf8.ValidString(why) {
 					t.Errorf("%s: reason %q", tool, why)
 				}
@@ -245,5 +253,58 @@ func TestApprovalsHaveIDsOfTheirOwn(t *testing.T) {
 	s := testStep(9, 1000)
 	if got := AskID(&s, v1alpha1.InputApproval, "a9-s1000-c63-r3"); got != AskID(&s, v1alpha1.InputOutcomeUnknown, "a9-s1000-c63-r3-approval") || len(got) > 64 {
 		t.Errorf("the id %q", got)
+	}
+}
+
+// An approval for the run is good for calls of the same tool by the same rule. What another rule is about too, or cannot be told, is asked.
+func TestOpenRule(t *testing.T) {
+	t.Parallel()
+	const push, remove = `spec.approval.bash.commands "git push *"`, `spec.approval.bash.commands "rm -rf *"`
+	approved := func(attempt int32, tool, rule string, decision v1alpha1.Decision, outcome v1alpha1.AskOutcome) v1alpha1.MotorStep {
+		s := testStep(attempt, 1, call(tool, "{}"))
+		s.Status.Asks = []v1alpha1.StepAsk{{ID: "a", Kind: v1alpha1.InputApproval, CallID: s.Spec.ToolCalls[0].ID, Rule: rule, Decision: decision, Outcome: outcome}}
+		return s
+	}
+	forRun := func(tool, rule string) v1alpha1.MotorStep {
+		return approved(0, tool, rule, v1alpha1.DecisionApproveRun, v1alpha1.AskApproved)
+	}
+	for name, tt := range map[string]struct {
+		command string
+		steps   []v1alpha1.MotorStep
+		want    string // the name of the rule, "untold", or "" if no person need approve the call
+	}{
+		"nothing was approved":       {"git push", nil, push},
+		"no rule":                    {"git status", nil, ""},
+		"approved for the run":       {"git push origin x", []v1alpha1.MotorStep{forRun("bash", push)}, ""},
+		"in an attempt before":       {"git push", []v1alpha1.MotorStep{forRun("bash", push), testStep(1, 1)}, ""},
+		"approved once":              {"git push", []v1alpha1.MotorStep{approved(0, "bash", push, v1alpha1.DecisionApproveOnce, v1alpha1.AskApproved)}, push},
+		"the run's time was over":    {"git push", []v1alpha1.MotorStep{approved(0, "bash", push, v1alpha1.DecisionApproveRun, v1alpha1.AskExpired)}, push},
+		"another tool was approved":  {"git push", []v1alpha1.MotorStep{forRun("code", push)}, push},
+		"another rule was approved":  {"git push", []v1alpha1.MotorStep{forRun("bash", remove)}, push},
+		"another rule is about it":   {"git push; rm -rf x", []v1alpha1.MotorStep{forRun("bash", push)}, remove},
+		"both rules were approved":   {"git push; rm -rf x", []v1alpha1.MotorStep{forRun("bash", push), forRun("bash", remove)}, ""},
+		"a part cannot be told":      {"git push; $X", []v1alpha1.MotorStep{forRun("bash", push)}, "untold"},
+		"none of it can be told":     {"$X", []v1alpha1.MotorStep{forRun("bash", "")}, "untold"},
+		"it cannot be parsed":        {"git push (", []v1alpha1.MotorStep{forRun("bash", push)}, "untold"},
+		"what a script in it may do": {"bash x.sh; git push", []v1alpha1.MotorStep{forRun("bash", push)}, "untold"},
+	} {
+		got := ""
+		if rule := OpenRule(ruledRun(v1alpha1.ApprovalNever), tt.steps, "bash", bashCall(t, tt.command)); rule != nil {
+			if got = rule.Name; got == "" {
+				got = "untold"
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	// Irreversible is a rule of its own, per tool.
+	run := plainRun(v1alpha1.ApprovalIrreversible, "example.org")
+	steps := []v1alpha1.MotorStep{forRun("bash", "spec.approval.required Irreversible: bash")}
+	if r := OpenRule(run, steps, "bash", bashCall(t, "git push")); r != nil {
+		t.Errorf("approved for the run, it asks %+v", r)
+	}
+	if r := OpenRule(run, steps, "fetch", `{"method":"POST","url":"https://example.org"}`); r == nil {
+		t.Error("another tool is approved too")
 	}
 }

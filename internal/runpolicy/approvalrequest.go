@@ -31,9 +31,11 @@ func showApproval(p *v1alpha1.PendingInput, run *v1alpha1.MotorRun, s *v1alpha1.
 	p.Title = Title(fmt.Sprintf("Approve %s?", strings.TrimSuffix(headline(c), "?")))
 	p.Action = &v1alpha1.PendingAction{
 		Tool: CutEncoded(c.Tool, maxTool), Arguments: cutMiddle(DisplayArguments(c.Arguments), maxActionArguments),
-		ArgsDigest: a.Digest, Reason: CutEncoded(approvalReason(run, c), maxActionReason), Check: s.Spec.Checks,
+		ArgsDigest: a.Digest, Reason: CutEncoded(approvalReason(run, c, a.Rule), maxActionReason), Rule: a.Rule, Check: s.Spec.Checks,
 	}
-	p.Options = []string{string(v1alpha1.DecisionApprove), string(v1alpha1.DecisionDeny)}
+	for _, d := range approvalDecisions(a.Rule) {
+		p.Options = append(p.Options, string(d))
+	}
 	p.Question = approvalText(run, p)
 }
 
@@ -48,9 +50,14 @@ func approvalText(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 	if p.Action.Reason != "" {
 		fmt.Fprintf(&b, " It needs approval: %s.", CutEncoded(p.Action.Reason, maxActionHead))
 	}
-	fmt.Fprintf(&b, "\nstatus.pendingInput.step has it whole. To approve it, this once, or to Deny it, add a response before %s; then it counts as denied:\n"+
-		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/responses/-","value":{"id":"%s","decision":"Approve","digest":"%s"}}]'`,
-		p.ExpiresAt.UTC().Format(time.RFC3339), run.Namespace, run.Name, p.ID, p.Action.ArgsDigest)
+	decisions := string(v1alpha1.DecisionApproveOnce) + ", or Deny it"
+	if p.Action.Rule != "" {
+		decisions = fmt.Sprintf("%s, %s (which also approves every further call of %s in this run that needs approval by %s), or Deny it",
+			v1alpha1.DecisionApproveOnce, v1alpha1.DecisionApproveRun, p.Action.Tool, p.Action.Rule)
+	}
+	fmt.Fprintf(&b, "\nstatus.pendingInput.step has it whole. Decide %s, with a response before %s; then it counts as denied:\n"+
+		`kubectl -n %s patch motorrun %s --type=json -p '[{"op":"add","path":"/spec/responses/-","value":{"id":"%s","decision":"ApproveOnce","digest":"%s"}}]'`,
+		decisions, p.ExpiresAt.UTC().Format(time.RFC3339), run.Namespace, run.Name, p.ID, p.Action.ArgsDigest)
 	return b.String()
 }
 
@@ -89,10 +96,19 @@ func shownArgument(c *v1alpha1.ToolCall, name string) string {
 	return shown(text)
 }
 
-// approvalReason says why the call needs approval: by a rule, or because the model asks for it.
-func approvalReason(run *v1alpha1.MotorRun, c *v1alpha1.ToolCall) string {
+// approvalReason says why the call needs approval: by a rule, the first one if none is named, or because the model asks for it.
+func approvalReason(run *v1alpha1.MotorRun, c *v1alpha1.ToolCall, rule string) string {
 	if c.Tool != toolapi.ToolRequestApproval {
-		return ApprovalReason(run, c.Tool, c.Arguments)
+		rules := ApprovalRules(run, c.Tool, c.Arguments)
+		for _, r := range rules {
+			if r.Name == rule && rule != "" || rule == "" && r.Name == "" {
+				return r.Reason
+			}
+		}
+		if len(rules) == 0 {
+			return ""
+		}
+		return rules[0].Reason
 	}
 	if why := shownArgument(c, argReason); why != "" {
 		return "the model is in doubt: " + why

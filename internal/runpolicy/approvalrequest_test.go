@@ -95,19 +95,21 @@ func TestApprovalQuestion(t *testing.T) {
 	t.Parallel()
 	run := approvalRun(v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{"code"}})
 	step := testStep(0, 1, call("code", `{"source":"1","language":"python"}`), approval("a0-s1-c0", "a0-s1-c0", "", 40*sec, 0))
+	step.Status.Asks[0].Rule = "spec.approval.tools: code"
 	digest := ArgsDigest("code", `{"language":"python","source":"1"}`)
 	want := &v1alpha1.PendingInput{
 		ID: "a0-s1-c0-approval-00abc001", Kind: v1alpha1.InputApproval, Title: `Approve code {"source":"1","language":"…`,
 		Action: &v1alpha1.PendingAction{
 			Tool: "code", Arguments: `{"language":"python","source":"1"}`, ArgsDigest: digest, Reason: "spec.approval.tools: code",
+			Rule: "spec.approval.tools: code",
 		},
-		Options: []string{"Approve", "Deny"}, Step: "run-a0-s1", AskedAt: metav1.NewTime(after(40 * sec)), ExpiresAt: metav1.NewTime(after(100 * sec)),
+		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, Step: "run-a0-s1", AskedAt: metav1.NewTime(after(40 * sec)), ExpiresAt: metav1.NewTime(after(100 * sec)),
 		OnTimeout: v1alpha1.OnTimeoutDeny,
 	}
 	got := Shown(run, &step, OpenAsk(&step))
 	for _, part := range []string{
 		`the call code {"language":"python","source":"1"}.`, "It needs approval: spec.approval.tools: code.", "before 2025-03-01T12:01:40Z",
-		`"value":{"id":"a0-s1-c0-approval-00abc001","decision":"Approve","digest":"` + digest + `"}`, "kubectl -n ns patch motorrun run --type=json",
+		`"value":{"id":"a0-s1-c0-approval-00abc001","decision":"ApproveOnce","digest":"` + digest + `"}`, "kubectl -n ns patch motorrun run --type=json",
 	} {
 		if !strings.Contains(got.Question, part) {
 			t.Errorf("the question does not say %q:\n%s", part, got.Question)
@@ -157,17 +159,17 @@ func TestCloseApproval(t *testing.T) {
 	}{
 		"nobody":                       {v1alpha1.Response{}, 99 * sec, "", false},
 		"nobody, and its time is over": {v1alpha1.Response{}, 100 * sec, v1alpha1.AskExpired, false},
-		"approved":                     {v1alpha1.Response{ID: id, Decision: "Approve", Digest: digest}, 50 * sec, v1alpha1.AskApproved, false},
+		"approved":                     {v1alpha1.Response{ID: id, Decision: "ApproveOnce", Digest: digest}, 50 * sec, v1alpha1.AskApproved, false},
 		"denied":                       {v1alpha1.Response{ID: id, Decision: "Deny", Digest: digest}, 50 * sec, v1alpha1.AskDenied, false},
-		"used too late":                {v1alpha1.Response{ID: id, Decision: "Approve", Digest: digest}, 100 * sec, v1alpha1.AskExpired, false},
-		"another call":                 {v1alpha1.Response{ID: id, Decision: "Approve", Digest: other}, 50 * sec, "", true},
+		"used too late":                {v1alpha1.Response{ID: id, Decision: "ApproveOnce", Digest: digest}, 100 * sec, v1alpha1.AskExpired, false},
+		"another call":                 {v1alpha1.Response{ID: id, Decision: "ApproveOnce", Digest: other}, 50 * sec, "", true},
 		"another call is denied":       {v1alpha1.Response{ID: id, Decision: "Deny", Digest: other}, 50 * sec, "", true},
 		"without a digest":             {v1alpha1.Response{ID: id, Decision: "Deny"}, 50 * sec, "", true},
 		"another decision":             {v1alpha1.Response{ID: id, Decision: "AllowRun", Digest: digest}, 50 * sec, "", true},
 		"an answer":                    {v1alpha1.Response{ID: id, Answer: "yes"}, 50 * sec, "", true},
-		"the id of the call":           {v1alpha1.Response{ID: "a0-s1-c0-00abc001", Decision: "Approve", Digest: digest}, 50 * sec, "", true},
-		"another execution":            {v1alpha1.Response{ID: "a0-s1-c0-r1-approval-00abc001", Decision: "Approve", Digest: digest}, 50 * sec, "", true},
-		"another step":                 {v1alpha1.Response{ID: "a0-s1-c0-approval-00abc002", Decision: "Approve", Digest: digest}, 50 * sec, "", true},
+		"the id of the call":           {v1alpha1.Response{ID: "a0-s1-c0-00abc001", Decision: "ApproveOnce", Digest: digest}, 50 * sec, "", true},
+		"another execution":            {v1alpha1.Response{ID: "a0-s1-c0-r1-approval-00abc001", Decision: "ApproveOnce", Digest: digest}, 50 * sec, "", true},
+		"another step":                 {v1alpha1.Response{ID: "a0-s1-c0-approval-00abc002", Decision: "ApproveOnce", Digest: digest}, 50 * sec, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,10 +28,11 @@ func AskID(s *v1alpha1.MotorStep, kind v1alpha1.InputKind, execution string) str
 	return execution + "-" + uid[:min(len(uid), idSuffix)]
 }
 
-// NewAsk is an ask about an execution of a call of the step, as it is recorded at an instant. Times are whole seconds, like every
-// time that is written to the API, and never make a wait seem shorter than it was.
-func NewAsk(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, kind v1alpha1.InputKind, c *v1alpha1.ToolCall, execution string, now time.Time) v1alpha1.StepAsk {
+// NewAsk is an ask about an execution of a call of the last step, as it is recorded at an instant. The steps are those of all attempts. Times are
+// whole seconds, like every time that is written to the API, and never make a wait seem shorter than it was.
+func NewAsk(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, kind v1alpha1.InputKind, c *v1alpha1.ToolCall, execution string, now time.Time) v1alpha1.StepAsk {
 	now = now.Truncate(time.Second)
+	s := &steps[len(steps)-1]
 	a := v1alpha1.StepAsk{
 		ID: AskID(s, kind, execution), Kind: kind, CallID: c.ID, Execution: execution,
 		AskedAt: metav1.NewTime(now), OnTimeout: v1alpha1.OnTimeoutFail,
@@ -41,14 +42,25 @@ func NewAsk(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, kind v1alpha1.InputKi
 	case v1alpha1.InputApproval:
 		seconds = run.Spec.Limits.ApprovalSeconds
 		a.Digest, a.OnTimeout = ArgsDigest(c.Tool, c.Arguments), v1alpha1.OnTimeoutDeny
+		if rule := OpenRule(run, steps, c.Tool, c.Arguments); rule != nil && encodedSize(rule.Name) <= maxActionReason {
+			a.Rule = rule.Name
+		}
 	case v1alpha1.InputDomainRequest:
 		if rule, _, err := ParseDomainRequest(c.Arguments); err == nil {
 			a.Domain = v1alpha1.Domain(rule.String())
 		}
-	case v1alpha1.InputQuestion, v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry:
+	case v1alpha1.InputQuestion:
+		if args, err := toolapi.ParseAskUser(c.Arguments); err == nil && args.Default != "" && usesDefaults(run) {
+			a.OnTimeout = v1alpha1.OnTimeoutUseDefault
+		}
+	case v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry:
 	}
 	a.ExpiresAt = metav1.NewTime(now.Add(time.Duration(seconds) * time.Second))
 	return a
+}
+
+func usesDefaults(run *v1alpha1.MotorRun) bool {
+	return run.Spec.Questions != nil && run.Spec.Questions.OnTimeout == v1alpha1.OnTimeoutUseDefault
 }
 
 // CloseAsk gives an open ask with its outcome, false while it has none. A response counts that fits. One to an ask that is denied in the end
@@ -78,7 +90,7 @@ func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.T
 // ResponseTo is the response to an ask, nil if there is none that fits.
 func ResponseTo(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) *v1alpha1.Response {
 	for i := range run.Spec.Responses {
-		if r := &run.Spec.Responses[i]; r.ID == a.ID && fits(r, a.Kind, a.Digest) {
+		if r := &run.Spec.Responses[i]; r.ID == a.ID && fits(r, a) {
 			return r
 		}
 	}
@@ -95,17 +107,25 @@ func UsableResponse(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) *v1alpha1.Respo
 	return ResponseTo(run, a)
 }
 
-// fits reports whether a response is of the sort that an ask of that kind takes, which for an approval means that it is
-// about the call with that digest. The API refuses others once the ask is shown, but not before.
-func fits(r *v1alpha1.Response, kind v1alpha1.InputKind, digest string) bool {
-	switch kind {
+// fits reports whether a response is of the sort that an ask takes, which for an approval means that it is about the call with that
+// digest. The API refuses others once the ask is shown, but not before.
+func fits(r *v1alpha1.Response, a *v1alpha1.StepAsk) bool {
+	switch a.Kind {
 	case v1alpha1.InputDomainRequest:
-		return r.Decision != ""
+		return allows(r.Decision) || r.Decision == v1alpha1.DecisionDeny
 	case v1alpha1.InputApproval:
-		return (r.Decision == v1alpha1.DecisionApprove || r.Decision == v1alpha1.DecisionDeny) && digest != "" && r.Digest == digest
+		return slices.Contains(approvalDecisions(a.Rule), r.Decision) && a.Digest != "" && r.Digest == a.Digest
 	default:
 		return r.Answer != ""
 	}
+}
+
+// approvalDecisions are the decisions about a call that needs approval by a rule, "" for one that can be approved alone.
+func approvalDecisions(rule string) []v1alpha1.Decision {
+	if rule == "" {
+		return []v1alpha1.Decision{v1alpha1.DecisionApproveOnce, v1alpha1.DecisionDeny}
+	}
+	return []v1alpha1.Decision{v1alpha1.DecisionApproveOnce, v1alpha1.DecisionApproveRun, v1alpha1.DecisionDeny}
 }
 
 // Answered reports whether the spec has a response to the pending input. One of kind Retry goes away when the next attempt begins.
@@ -115,7 +135,7 @@ func Answered(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) bool {
 	}
 	a := v1alpha1.StepAsk{ID: p.ID, Kind: p.Kind}
 	if p.Action != nil {
-		a.Digest = p.Action.ArgsDigest
+		a.Digest, a.Rule = p.Action.ArgsDigest, p.Action.Rule
 	}
 	return ResponseTo(run, &a) != nil
 }
@@ -185,7 +205,7 @@ func UnknownResponses(run *v1alpha1.MotorRun, p Progress) []string {
 		switch {
 		case !asked:
 			unknown = append(unknown, fmt.Sprintf("spec.responses[%d].id %q", i, r.ID))
-		case !fits(r, a.Kind, a.Digest):
+		case !fits(r, &a):
 			how := "that takes an answer"
 			switch {
 			case r.Digest != "":

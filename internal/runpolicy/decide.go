@@ -150,7 +150,7 @@ func unanswered(o Observation, now time.Time) *End {
 	message := fmt.Sprintf("Nobody answered the question %s within %d s (spec.limits.awaitingInputSeconds): %s",
 		p.ID, o.Run.Spec.Limits.AwaitingInputSeconds, Title(p.Question))
 	if p.Default != "" {
-		message += fmt.Sprintf(" The model would choose %q, which is no answer by itself: put it into the task of another run, or give that a higher limit.", Title(p.Default))
+		message += fmt.Sprintf(" The model would choose %q, which is no answer by itself: put it into the task of another run, or give that a higher limit, or spec.questions.onTimeout UseDefault.", Title(p.Default))
 	}
 	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, message, true))
 }

@@ -232,7 +232,7 @@ func TestCutEncodedTakesBrokenText(t *testing.T) {
 	}
 }
 
-// Who reads that a question was not answered learns what the model would have chosen, and that it counts for nothing by itself.
+// Who reads that a question was not answered learns what the model would have chosen, and how to have it count.
 func TestAnUnansweredQuestionNamesItsDefault(t *testing.T) {
 	t.Parallel()
 	o := Observation{Run: testRun(), Sandbox: runningPod}

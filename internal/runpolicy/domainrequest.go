@@ -21,8 +21,7 @@ import (
 const (
 	// MaxDomainReason is the most characters of the reason.
 	MaxDomainReason = 1024
-	// MaxRequestDomainBytes is the most that the arguments may have as the model wrote them. The manager's cache keeps no
-	// longer ones, so what is longer would be waited for and never be asked.
+	// MaxRequestDomainBytes is the most that the arguments may have as the model wrote them: the manager's cache keeps them.
 	MaxRequestDomainBytes = 16 << 10
 )
 
@@ -75,8 +74,7 @@ const (
 )
 
 // ParseDomainRequest reads the arguments of a request_domain call as the model wrote them, and decides whether there is
-// a request in them. The loop that waits for a decision and the controller that asks for it must come to the same
-// result, as with toolapi.ParseAskUser: both ask here. The error is for the model.
+// a request in them. What the loop asks the controller shows, so both read it here. The error is for the model.
 func ParseDomainRequest(arguments string) (rule allowlist.Rule, reason string, err error) {
 	if len(arguments) > MaxRequestDomainBytes {
 		return rule, "", fmt.Errorf("the arguments must have at most %d bytes", MaxRequestDomainBytes)

@@ -92,7 +92,7 @@ func askedAbout(callID, execution string, kind v1alpha1.InputKind, at time.Durat
 		run := testRun()
 		run.Spec.Limits.ApprovalSeconds = 60
 		if c := callOf(s, callID); c != nil {
-			s.Status.Asks = append(s.Status.Asks, NewAsk(run, s, kind, c, execution, after(at)))
+			s.Status.Asks = append(s.Status.Asks, NewAsk(run, []v1alpha1.MotorStep{*s}, kind, c, execution, after(at)))
 		}
 	}
 }

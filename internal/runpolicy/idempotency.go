@@ -42,7 +42,8 @@ func IsRisky(run *v1alpha1.MotorRun, tool, arguments string) bool {
 	if toolapi.Repeatable(tool) || toolapi.WaitsForPerson(tool) {
 		return false
 	}
-	return named(approvalRules(run), tool, arguments) != "" || Irreversible(run, tool, arguments) != ""
+	why, _ := Irreversible(run, tool, arguments)
+	return why != "" || len(named(approvalRules(run), tool, arguments)) > 0
 }
 
 // plainKey makes a key fit for a header and for an environment variable.
@@ -118,7 +119,7 @@ func before(steps []v1alpha1.MotorStep, callID, tool string) iter.Seq[*earlier] 
 			s := &steps[i]
 			for j := range s.Spec.ToolCalls {
 				c := &s.Spec.ToolCalls[j]
-				if c.ID == callID || c.Tool == tool && !yield(&earlier{step: s, call: c, result: resultOf(s, c.ID)}) {
+				if c.ID == callID || c.Tool == tool && !yield(&earlier{all: steps, step: s, call: c, result: resultOf(s, c.ID)}) {
 					return
 				}
 			}
@@ -142,6 +143,8 @@ func attemptOf(steps []v1alpha1.MotorStep, callID string) int32 {
 
 // earlier is a call with the same effect.
 type earlier struct {
+	// all are the steps that it was found in.
+	all    []v1alpha1.MotorStep
 	step   *v1alpha1.MotorStep
 	call   *v1alpha1.ToolCall
 	result *v1alpha1.ToolResult
@@ -186,7 +189,7 @@ func (e *earlier) mayHaveStarted(run *v1alpha1.MotorRun) bool {
 	if a := approvalOf(e.step, e.call.ID); a != nil {
 		return a.Outcome == v1alpha1.AskApproved
 	}
-	return ApprovalReason(run, e.call.Tool, e.call.Arguments) == ""
+	return OpenRule(run, e.all, e.call.Tool, e.call.Arguments) == nil
 }
 
 // alreadyResult is what the model is told of a call that is not made.

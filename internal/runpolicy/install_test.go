@@ -89,7 +89,7 @@ func TestInstallInFlight(t *testing.T) {
 	if d.Next == nil || d.Next.Cause != v1alpha1.CauseInfrastructure || !d.Next.NewSandbox {
 		t.Errorf("decision %+v", d)
 	}
-	if why := ApprovalReason(&v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Mode: v1alpha1.ModeInstall, Approval: &v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}}}, toolapi.ToolInstall, "{}"); why != "" {
+	if why := reasonOf(&v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Mode: v1alpha1.ModeInstall, Approval: &v1alpha1.RunApproval{Required: v1alpha1.ApprovalAlways}}}, toolapi.ToolInstall, "{}"); why != "" {
 		t.Errorf("a person is asked: %s", why)
 	}
 }

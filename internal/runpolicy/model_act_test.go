@@ -87,7 +87,7 @@ func (w *world) asks(s *v1alpha1.MotorStep, kind v1alpha1.InputKind) v1alpha1.As
 	c := &s.Spec.ToolCalls[0]
 	i := slices.IndexFunc(s.Status.Asks, func(a v1alpha1.StepAsk) bool { return a.Kind == kind })
 	if i < 0 {
-		s.Status.Asks = append(s.Status.Asks, NewAsk(w.run, s, kind, c, c.ID, w.now))
+		s.Status.Asks = append(s.Status.Asks, NewAsk(w.run, []v1alpha1.MotorStep{*s}, kind, c, c.ID, w.now))
 		return ""
 	}
 	if s.Status.Asks[i].Outcome == "" {
@@ -117,7 +117,7 @@ func (w *world) act() {
 		if p := st.PendingInput; p != nil && p.Kind != v1alpha1.InputRetry && !Answered(w.run, p) {
 			r := v1alpha1.Response{ID: p.ID, Answer: "done"}
 			if p.Kind == v1alpha1.InputApproval {
-				r = v1alpha1.Response{ID: p.ID, Decision: []v1alpha1.Decision{v1alpha1.DecisionApprove, v1alpha1.DecisionDeny}[w.r.IntN(2)], Digest: p.Action.ArgsDigest}
+				r = v1alpha1.Response{ID: p.ID, Decision: []v1alpha1.Decision{v1alpha1.DecisionApproveOnce, v1alpha1.DecisionDeny}[w.r.IntN(2)], Digest: p.Action.ArgsDigest}
 			}
 			w.run.Spec.Responses = append(w.run.Spec.Responses, r)
 		}

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -156,7 +157,8 @@ func TestDeadline(t *testing.T) {
 		"one attempt": {1, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800}, day + 600 + 21*1800},
 		"none":        {0, v1alpha1.RunLimits{MaxIterations: 1, TimeoutSeconds: 1, AwaitingInputSeconds: 1}, day + 2},
 		"approvals":   {1, v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600, AwaitingInputSeconds: 1800, RetryWindowSeconds: 1800, ApprovalSeconds: 900}, day + 600 + 21*1800 + 20*2*8*900},
-		"most":        {8, v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: day, AwaitingInputSeconds: day, RetryWindowSeconds: day}, (2 + 8*51) * day},
+		"most":        {10, v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: day, AwaitingInputSeconds: 30 * day, RetryWindowSeconds: 30 * day, ApprovalSeconds: 30 * day}, math.MaxInt32},
+		"long":        {8, v1alpha1.RunLimits{MaxIterations: 50, TimeoutSeconds: day, AwaitingInputSeconds: day, RetryWindowSeconds: day}, (2 + 8*51) * day},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

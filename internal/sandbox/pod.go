@@ -4,6 +4,7 @@
 package sandbox
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -238,5 +239,6 @@ func deadlineSeconds(run *v1alpha1.MotorRun) int64 {
 		// Those of the answer, and those of the checks of a finish call in it.
 		waits += 2 * toolapi.MaxCalls * int64(l.ApprovalSeconds)
 	}
-	return int64(l.TimeoutSeconds) + pauseSeconds + attempts*(int64(l.MaxIterations)*waits+int64(l.RetryWindowSeconds))
+	// A Pod takes no longer one.
+	return min(math.MaxInt32, int64(l.TimeoutSeconds)+pauseSeconds+attempts*(int64(l.MaxIterations)*waits+int64(l.RetryWindowSeconds)))
 }

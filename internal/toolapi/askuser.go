@@ -21,14 +21,13 @@ const (
 	MaxQuestion = 4096
 	MaxOptions  = 10
 	MaxOption   = 512
-	// MaxAskUserBytes is the most that the arguments may have as the model wrote them. The manager's cache keeps no
-	// longer ones, so a longer question would be waited for and never be asked.
+	// MaxAskUserBytes is the most that the arguments may have as the model wrote them. The manager's cache keeps
+	// them while the question is open.
 	MaxAskUserBytes = 64 << 10
 )
 
 // ParseAskUser reads the arguments of an ask_user call as the model wrote them, and decides whether there is a question
-// in them. The loop that waits for an answer and the controller that asks the person must come to the same decision, or
-// the run waits for an answer to a question that nobody sees: both ask here. A null counts as a field left out.
+// in them. What the loop asks the controller shows, so both read it here. A null counts as a field left out.
 func ParseAskUser(arguments string) (AskUserArgs, error) {
 	var args AskUserArgs
 	if len(arguments) > MaxAskUserBytes {

@@ -28,8 +28,8 @@ func awaitsApproval(ctx context.Context, t *testing.T, namespace, name string) *
 	run := createRun(ctx, t, namespace, named(name))
 	before := run.DeepCopy()
 	run.Status.PendingInput = &v1alpha1.PendingInput{
-		ID: approvalQuestion, Kind: v1alpha1.InputApproval, Title: "Approve bash: git push?", Question: "May it?", Options: []string{"Approve", "Deny"},
-		Action:  &v1alpha1.PendingAction{Tool: "bash", Arguments: `{"command":"git push"}`, ArgsDigest: thisDigest, Reason: "a rule"},
+		ID: approvalQuestion, Kind: v1alpha1.InputApproval, Title: "Approve bash: git push?", Question: "May it?", Options: []string{"ApproveOnce", "ApproveRun", "Deny"},
+		Action:  &v1alpha1.PendingAction{Tool: "bash", Arguments: `{"command":"git push"}`, ArgsDigest: thisDigest, Reason: "a rule", Rule: "a rule"},
 		AskedAt: metav1.Now(), ExpiresAt: metav1.Now(),
 	}
 	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(before)))
@@ -59,29 +59,32 @@ func TestDecisionsAboutCalls(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
 	run := awaitsApproval(ctx, t, ns, "waits")
-	const kinds, about = "Approve or Deny) and digest", "status.pendingInput.action.argsDigest"
+	const kinds, about = "has a rule) and digest", "status.pendingInput.action.argsDigest"
 	for name, tt := range map[string]struct{ entry, want string }{
-		"approve":                          {decision(approvalQuestion, "Approve", thisDigest), ""},
+		"approve":                          {decision(approvalQuestion, "ApproveOnce", thisDigest), ""},
+		"approve for the run":              {decision(approvalQuestion, "ApproveRun", thisDigest), ""},
+		"approve any for the run":          {decision(approvalQuestion, "ApproveRun", ""), "need digest"},
+		"the word of before":               {decision(approvalQuestion, "Approve", thisDigest), "Unsupported value"},
 		"deny":                             {decision(approvalQuestion, "Deny", thisDigest), ""},
-		"approve another call":             {decision(approvalQuestion, "Approve", otherDigest), about},
+		"approve another call":             {decision(approvalQuestion, "ApproveOnce", otherDigest), about},
 		"deny another call":                {decision(approvalQuestion, "Deny", otherDigest), about},
-		"approve whatever it is":           {decision(approvalQuestion, "Approve", ""), "Approve needs digest"},
+		"approve whatever it is":           {decision(approvalQuestion, "ApproveOnce", ""), "need digest"},
 		"deny whatever it is":              {decision(approvalQuestion, "Deny", ""), about},
 		"allow it once":                    {decision(approvalQuestion, "AllowOnce", ""), kinds},
-		"allow it once, with a digest":     {decision(approvalQuestion, "AllowOnce", thisDigest), "digest goes with Approve and Deny only"},
+		"allow it once, with a digest":     {decision(approvalQuestion, "AllowOnce", thisDigest), "digest goes with these and Deny only"},
 		"answer":                           {`{"id":"` + approvalQuestion + `","answer":"yes"}`, kinds},
-		"answer, with a digest":            {`{"id":"` + approvalQuestion + `","answer":"yes","digest":"` + thisDigest + `"}`, "digest goes with Approve and Deny only"},
-		"decide and answer":                {`{"id":"` + approvalQuestion + `","answer":"yes","decision":"Approve","digest":"` + thisDigest + `"}`, "either an answer or a decision"},
-		"approve, with a reason":           {withReason(decision(approvalQuestion, "Approve", thisDigest), "once"), ""},
+		"answer, with a digest":            {`{"id":"` + approvalQuestion + `","answer":"yes","digest":"` + thisDigest + `"}`, "digest goes with these and Deny only"},
+		"decide and answer":                {`{"id":"` + approvalQuestion + `","answer":"yes","decision":"ApproveOnce","digest":"` + thisDigest + `"}`, "either an answer or a decision"},
+		"approve, with a reason":           {withReason(decision(approvalQuestion, "ApproveOnce", thisDigest), "once"), ""},
 		"deny, with a reason":              {withReason(decision(approvalQuestion, "Deny", thisDigest), strings.Repeat("é", 2048)), ""},
 		"a reason that is too long":        {withReason(decision(approvalQuestion, "Deny", thisDigest), strings.Repeat("é", 2049)), "reason"},
 		"an empty reason":                  {withReason(decision(approvalQuestion, "Deny", thisDigest), ""), "reason"},
 		"an answer with a reason":          {withReason(`{"id":"another","answer":"yes"}`, "why"), "reason goes with a decision"},
 		"an unknown decision":              {`{"id":"` + approvalQuestion + `","decision":"Perhaps","digest":"` + thisDigest + `"}`, "Unsupported value"},
-		"half a digest":                    {decision(approvalQuestion, "Approve", thisDigest[:70]), "digest"},
-		"a digest in capitals":             {decision(approvalQuestion, "Approve", "sha256:"+strings.Repeat("A", 64)), "digest"},
-		"something that nobody asked":      {decision("another", "Approve", otherDigest), ""},
-		"something else without a digest":  {decision("another", "Approve", ""), "Approve needs digest"},
+		"half a digest":                    {decision(approvalQuestion, "ApproveOnce", thisDigest[:70]), "digest"},
+		"a digest in capitals":             {decision(approvalQuestion, "ApproveOnce", "sha256:"+strings.Repeat("A", 64)), "digest"},
+		"something that nobody asked":      {decision("another", "ApproveOnce", otherDigest), ""},
+		"something else without a digest":  {decision("another", "ApproveOnce", ""), "need digest"},
 		"a domain that nobody asked about": {decision("another", "AllowRun", ""), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +96,19 @@ func TestDecisionsAboutCalls(t *testing.T) {
 	before := domain.DeepCopy()
 	domain.Status.PendingInput = &v1alpha1.PendingInput{ID: "d", Kind: v1alpha1.InputDomainRequest, Question: "May it?", Domain: "example.org"}
 	must(t, manager.Status().Patch(ctx, domain, client.MergeFrom(before)))
-	wantRefused(t, add(ctx, admin, domain, "responses", decision("d", "Approve", thisDigest)), "AllowOnce, AllowRun or Deny")
+	wantRefused(t, add(ctx, admin, domain, "responses", decision("d", "ApproveOnce", thisDigest)), "AllowOnce, AllowRun or Deny")
+}
+
+// What no rule is about can be approved alone.
+func TestApprovedAlone(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	run := awaitsApproval(ctx, t, newNamespace(ctx, t), "waits")
+	before := run.DeepCopy()
+	run.Status.PendingInput.Action.Rule = ""
+	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(before)))
+	wantRefused(t, add(ctx, admin, run, "responses", decision(approvalQuestion, "ApproveRun", thisDigest)), "has a rule")
+	must(t, add(ctx, admin, run, "responses", decision(approvalQuestion, "ApproveOnce", thisDigest)))
 }
 
 // Whoever may answer may not approve, nor may who wrote the run, and nobody in another's name. A decision stays.
@@ -102,7 +117,7 @@ func TestWhoApproves(t *testing.T) {
 	ctx := testContext(t)
 	ns := newNamespace(ctx, t)
 	run := awaitsApproval(ctx, t, ns, "waits")
-	entry := decision(approvalQuestion, "Approve", thisDigest)
+	entry := decision(approvalQuestion, "ApproveOnce", thisDigest)
 	for name, r := range map[string]rights{"editor": editor, "responder": responder, "both": with(editor, responder)} {
 		t.Run(name, func(t *testing.T) {
 			wantRefused(t, add(ctx, person(ctx, t, ns, name+"@"+ns, r), run, "responses", entry), "need the verb approve")
@@ -112,9 +127,9 @@ func TestWhoApproves(t *testing.T) {
 	must(t, err)
 	wantRefused(t, add(ctx, as, run, "responses", entry), "the accounts of the operator carry runs out")
 	anna := person(ctx, t, ns, "anna@"+ns, approver)
-	must(t, add(ctx, anna, run, "responses", fmt.Sprintf(`{"id":%q,"decision":"Approve","digest":%q,"respondedBy":"root"}`, approvalQuestion, thisDigest)))
+	must(t, add(ctx, anna, run, "responses", fmt.Sprintf(`{"id":%q,"decision":"ApproveOnce","digest":%q,"respondedBy":"root"}`, approvalQuestion, thisDigest)))
 	must(t, admin.Get(ctx, client.ObjectKeyFromObject(run), run))
-	want := v1alpha1.Response{ID: approvalQuestion, Decision: v1alpha1.DecisionApprove, Digest: thisDigest, RespondedBy: "anna@" + ns}
+	want := v1alpha1.Response{ID: approvalQuestion, Decision: v1alpha1.DecisionApproveOnce, Digest: thisDigest, RespondedBy: "anna@" + ns}
 	if len(run.Spec.Responses) != 1 || run.Spec.Responses[0] != want {
 		t.Errorf("responses %+v", run.Spec.Responses)
 	}
@@ -127,7 +142,7 @@ func TestWhoApproves(t *testing.T) {
 	// A run cannot bring its approvals along, but for who may approve.
 	born := func(run *v1alpha1.MotorRun) {
 		run.Name = "born"
-		run.Spec.Responses = []v1alpha1.Response{{ID: approvalQuestion, Decision: v1alpha1.DecisionApprove, Digest: thisDigest}}
+		run.Spec.Responses = []v1alpha1.Response{{ID: approvalQuestion, Decision: v1alpha1.DecisionApproveOnce, Digest: thisDigest}}
 	}
 	wantRefused(t, person(ctx, t, ns, "eve@"+ns, editor).Create(ctx, newRun(ns, born)), "need the verb approve")
 }

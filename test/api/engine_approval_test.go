@@ -54,7 +54,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 		code     string
 		effects  string
 	}{
-		"approved": {v1alpha1.DecisionApprove, v1alpha1.AskApproved, "", "effect\n"},
+		"approved": {v1alpha1.DecisionApproveOnce, v1alpha1.AskApproved, "", "effect\n"},
 		"denied":   {v1alpha1.DecisionDeny, v1alpha1.AskDenied, toolapi.CodeApprovalDenied, ""},
 		"expired":  {"", v1alpha1.AskExpired, toolapi.CodeApprovalExpired, ""},
 	} {
@@ -77,7 +77,7 @@ func TestEngineMakesNoCallWithoutApproval(t *testing.T) {
 			if tt.decision != "" {
 				// Neither is about this call.
 				wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(p.ID, tt.decision, otherDigest)), "argsDigest")
-				must(t, add(r.ctx, admin, r.run, "responses", decision("a0-s1-c1-approval-00000000", v1alpha1.DecisionApprove, p.Action.ArgsDigest)))
+				must(t, add(r.ctx, admin, r.run, "responses", decision("a0-s1-c1-approval-00000000", v1alpha1.DecisionApproveOnce, p.Action.ArgsDigest)))
 				never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return askIn(t, s, 0).Outcome != "" })
 				must(t, add(r.ctx, admin, r.run, "responses", withReason(decision(p.ID, tt.decision, p.Action.ArgsDigest), "it is Friday")))
 			}
@@ -124,7 +124,7 @@ func TestEngineUsesADecisionWhenItIsBack(t *testing.T) {
 			stop := r.startEngine("worker-1", nil)
 			p := r.pendingApproval("a0-s1-c0")
 			stop()
-			r.decideCall(p, v1alpha1.DecisionApprove)
+			r.decideCall(p, v1alpha1.DecisionApproveOnce)
 			r.skipped.Store(int64(tt.away))
 			r.giveTo("worker-2", 2)
 			r.startEngine("worker-2", nil)
@@ -159,7 +159,7 @@ func TestEngineFindsOutWhatExpiredInASuspension(t *testing.T) {
 	r.startEngine("worker-1", nil)
 	p := r.pendingApproval("a0-s1-c0")
 	must(t, mergePatch(r.ctx, r.run.DeepCopy(), `{"spec":{"suspend":true}}`))
-	r.decideCall(p, v1alpha1.DecisionApprove)
+	r.decideCall(p, v1alpha1.DecisionApproveOnce)
 	r.skipped.Store(int64(901 * time.Second))
 	never(r, 500*time.Millisecond, func(s []v1alpha1.MotorStep) bool { return askIn(t, s, 0).Outcome != "" })
 	must(t, mergePatch(r.ctx, r.run.DeepCopy(), `{"spec":{"suspend":false}}`))
@@ -171,7 +171,7 @@ func TestEngineFindsOutWhatExpiredInASuspension(t *testing.T) {
 // Wherever the holder of a run is killed, the call is made once, and not before it was approved.
 func TestEngineKilledAroundAnApproval(t *testing.T) {
 	t.Parallel()
-	for _, d := range []v1alpha1.Decision{v1alpha1.DecisionApprove, v1alpha1.DecisionDeny} {
+	for _, d := range []v1alpha1.Decision{v1alpha1.DecisionApproveOnce, v1alpha1.DecisionDeny} {
 		for _, point := range []engine.FaultPoint{engine.AfterIntent, engine.AfterSettle} {
 			t.Run(fmt.Sprintf("%s, %s before it is asked", d, point), func(t *testing.T) {
 				r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates)
@@ -215,7 +215,7 @@ func (r *engineRig) wantDecision(d v1alpha1.Decision) {
 		outcome, effects = v1alpha1.AskDenied, ""
 	}
 	st := r.ended(1)[0].Status
-	if len(st.Asks) != 1 || st.Asks[0].Outcome != outcome || resultIn(r.t, st.Results, 0).OK != (d == v1alpha1.DecisionApprove) || r.effects() != effects {
+	if len(st.Asks) != 1 || st.Asks[0].Outcome != outcome || resultIn(r.t, st.Results, 0).OK != (d == v1alpha1.DecisionApproveOnce) || r.effects() != effects {
 		r.t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
 	}
 }
@@ -226,7 +226,7 @@ func TestEngineAsksAgain(t *testing.T) {
 	t.Run("for what is made again", func(t *testing.T) {
 		r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect)), says("done")}}, gates)
 		r.startEngine("worker-1", nil)
-		r.decideCall(r.pendingApproval("a0-s1-c0"), v1alpha1.DecisionApprove)
+		r.decideCall(r.pendingApproval("a0-s1-c0"), v1alpha1.DecisionApproveOnce)
 		r.crashSandbox()
 		lost := r.pending()
 		for lost.Kind == v1alpha1.InputApproval {
@@ -246,10 +246,10 @@ func TestEngineAsksAgain(t *testing.T) {
 		}}, gates)
 		r.startEngine("worker-1", nil)
 		first := r.pendingApproval("a0-s1-c0")
-		r.decideCall(first, v1alpha1.DecisionApprove)
+		r.decideCall(first, v1alpha1.DecisionApproveOnce)
 		r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) > 1 && len(s[1].Status.Asks) == 1 })
 		second := r.pendingApproval("a0-s2-c0")
-		wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(second.ID, v1alpha1.DecisionApprove, first.Action.ArgsDigest)), "argsDigest")
+		wantRefused(t, add(r.ctx, admin, r.run, "responses", decision(second.ID, v1alpha1.DecisionApproveOnce, first.Action.ArgsDigest)), "argsDigest")
 		r.decideCall(second, v1alpha1.DecisionDeny)
 		if st := r.ended(2)[1].Status; resultIn(t, st.Results, 0).ErrorCode != toolapi.CodeApprovalDenied || r.effects() != "effect\n" {
 			t.Errorf("the step's status is %+v, the side effects are %q", st, r.effects())
@@ -260,7 +260,7 @@ func TestEngineAsksAgain(t *testing.T) {
 // The model's own doubt is decided in its place: what comes after it waits.
 func TestEngineAsksForTheModel(t *testing.T) {
 	t.Parallel()
-	for d, code := range map[v1alpha1.Decision]string{v1alpha1.DecisionApprove: "", v1alpha1.DecisionDeny: toolapi.CodeApprovalDenied} {
+	for d, code := range map[v1alpha1.Decision]string{v1alpha1.DecisionApproveOnce: "", v1alpha1.DecisionDeny: toolapi.CodeApprovalDenied} {
 		t.Run(string(d), func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
 				says("", call("request_approval", `{"action":"Delete it all?","reason":"the task does not say"}`), call("ask_user", `{"question":"Which?"}`),

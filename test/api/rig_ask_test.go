@@ -15,9 +15,8 @@ import (
 
 // newAsk is what the engine records when a person is asked about an execution of a call of the last turn.
 func newAsk(l *journal.Log, run *v1alpha1.MotorRun, kind v1alpha1.InputKind, c motorloop.Call, execution string, now time.Time) motorloop.Ask {
-	steps := l.Steps()
 	call := v1alpha1.ToolCall{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}
-	a := runpolicy.NewAsk(run, &steps[len(steps)-1], kind, &call, execution, now)
+	a := runpolicy.NewAsk(run, l.AllSteps(), kind, &call, execution, now)
 	return journal.AskOf(&a)
 }
 

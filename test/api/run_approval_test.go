@@ -62,8 +62,9 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 		ID: p.ID, Kind: v1alpha1.InputApproval, Title: "Approve bash: git push origin main?", Question: p.Question,
 		Action: &v1alpha1.PendingAction{
 			Tool: "bash", Arguments: gitPush, ArgsDigest: runpolicy.ArgsDigest("bash", gitPush), Reason: `spec.approval.bash.commands "git push *": git push origin main`,
+			Rule: `spec.approval.bash.commands "git push *"`,
 		},
-		Options: []string{"Approve", "Deny"}, Step: "run-a0-s1", AskedAt: asked, ExpiresAt: metav1.NewTime(asked.Add(900 * time.Second)),
+		Options: []string{"ApproveOnce", "ApproveRun", "Deny"}, Step: "run-a0-s1", AskedAt: asked, ExpiresAt: metav1.NewTime(asked.Add(900 * time.Second)),
 		OnTimeout: v1alpha1.OnTimeoutDeny,
 	}
 	if diff := cmp.Diff(want, p); diff != "" || !strings.HasPrefix(p.ID, "a0-s1-c0-approval-") {
@@ -74,7 +75,7 @@ func TestApprovalIsAskedAndUsed(t *testing.T) {
 	}
 
 	r.now = r.now.Add(100 * time.Second)
-	r.decides(p, v1alpha1.DecisionApprove)
+	r.decides(p, v1alpha1.DecisionApproveOnce)
 	r.step()
 	// It is shown until the loop has put it to use.
 	r.want(v1alpha1.PhaseRunning, "AwaitingInput False Answered", "ResponsesValid True AllAsked")
@@ -135,7 +136,7 @@ func TestApprovalOfSomethingElse(t *testing.T) {
 	r.ready()
 	r.said(turn(1, "", "bash:"+gitPush))
 	step := r.log().Steps()[0]
-	must(t, add(r.ctx, admin, r.run(), "responses", decision(runpolicy.AskID(&step, v1alpha1.InputApproval, "a0-s1-c0"), v1alpha1.DecisionApprove, otherDigest)))
+	must(t, add(r.ctx, admin, r.run(), "responses", decision(runpolicy.AskID(&step, v1alpha1.InputApproval, "a0-s1-c0"), v1alpha1.DecisionApproveOnce, otherDigest)))
 	r.step()
 	r.want(v1alpha1.PhaseRunning, "ResponsesValid False UnknownQuestion")
 	p := r.asksApproval(0)

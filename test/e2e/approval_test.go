@@ -51,9 +51,9 @@ func TestSampleApproval(t *testing.T) {
 		codes         []string
 		left          []string
 	}{
-		"approved and denied":  {v1alpha1.DecisionApprove, v1alpha1.DecisionDeny, []string{"", toolapi.CodeApprovalDenied, ""}, []string{"cache", "src"}},
-		"denied and approved":  {v1alpha1.DecisionDeny, v1alpha1.DecisionApprove, []string{toolapi.CodeApprovalDenied, "", ""}, []string{"build", "src"}},
-		"approved and expired": {v1alpha1.DecisionApprove, "", []string{"", toolapi.CodeApprovalExpired, ""}, []string{"cache", "src"}},
+		"approved and denied":  {v1alpha1.DecisionApproveOnce, v1alpha1.DecisionDeny, []string{"", toolapi.CodeApprovalDenied, ""}, []string{"cache", "src"}},
+		"denied and approved":  {v1alpha1.DecisionDeny, v1alpha1.DecisionApproveOnce, []string{toolapi.CodeApprovalDenied, "", ""}, []string{"build", "src"}},
+		"approved and expired": {v1alpha1.DecisionApproveOnce, "", []string{"", toolapi.CodeApprovalExpired, ""}, []string{"cache", "src"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +66,7 @@ func TestSampleApproval(t *testing.T) {
 			decideAbout(t, run, first, tt.first)
 			second := awaitApproval(t, run, "rm -rf cache")
 			// What was decided about the first call says nothing of the second.
-			replay := decisionPatch(t, second.ID, v1alpha1.DecisionApprove, first.Action.ArgsDigest)
+			replay := decisionPatch(t, second.ID, v1alpha1.DecisionApproveOnce, first.Action.ArgsDigest)
 			if err := suite.client.Patch(t.Context(), run.DeepCopy(), replay); err == nil || !strings.Contains(err.Error(), "argsDigest") {
 				t.Errorf("a decision about another call is taken: %v", err)
 			}
@@ -92,7 +92,7 @@ func TestSampleApproval(t *testing.T) {
 func wantApprovals(t *testing.T, journal []v1alpha1.MotorStep, decisions ...v1alpha1.Decision) {
 	t.Helper()
 	outcomes := map[v1alpha1.Decision]v1alpha1.AskOutcome{
-		v1alpha1.DecisionApprove: v1alpha1.AskApproved, v1alpha1.DecisionDeny: v1alpha1.AskDenied, "": v1alpha1.AskExpired,
+		v1alpha1.DecisionApproveOnce: v1alpha1.AskApproved, v1alpha1.DecisionDeny: v1alpha1.AskDenied, "": v1alpha1.AskExpired,
 	}
 	for i, d := range decisions {
 		got := journal[i].Status.Asks

@@ -19,7 +19,7 @@ const (
 
 // What a person decides.
 const (
-	Approve = "Approve"
+	Approve = "ApproveOnce"
 	Deny    = "Deny"
 )
 
