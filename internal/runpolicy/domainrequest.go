@@ -47,11 +47,10 @@ func (q *DomainRequest) decision(run *v1alpha1.MotorRun) v1alpha1.Decision {
 	return decisionOf(run, q.ID)
 }
 
+// decisionOf is what a person decided about the request for a domain with that id, "" for nothing. A response that does not fit is none.
 func decisionOf(run *v1alpha1.MotorRun, id string) v1alpha1.Decision {
-	for i := range run.Spec.Responses {
-		if run.Spec.Responses[i].ID == id {
-			return run.Spec.Responses[i].Decision
-		}
+	if r := ResponseTo(run, &v1alpha1.StepAsk{ID: id, Kind: v1alpha1.InputDomainRequest}); r != nil {
+		return r.Decision
 	}
 	return ""
 }
