@@ -224,9 +224,9 @@ func (k *Keeper) see(l *coordinationv1.Lease) {
 
 const (
 	// maxGaps bounds the annotation. The run's own time has every gap already; what is dropped could only move the time for an answer.
-	maxGaps = 64
-	// reach is how long a gap can matter: the longest time for an answer is a day.
-	reach = 48 * time.Hour
+	maxGaps = 512
+	// reach is how long a gap can matter: the longest time for an answer is 30 days.
+	reach = 31 * 24 * time.Hour
 )
 
 // recent are the gaps that a deadline may still be moved by: not those that lie further back than reach, other gaps not counted.

@@ -283,3 +283,17 @@ func TestGapsAreReadAsWritten(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A gap moves the time for an answer for as long as that can last.
+func TestGapsOfALongAsk(t *testing.T) {
+	t.Parallel()
+	asked := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	gap := runpolicy.Gap{From: asked.Add(24 * time.Hour), To: asked.Add(48 * time.Hour)}
+	at := func(day int) time.Time {
+		o := runpolicy.Observed{Gaps: recent([]runpolicy.Gap{gap}, asked.AddDate(0, 0, day))}
+		return o.Extend(asked, asked.AddDate(0, 0, 30))
+	}
+	if early, late := at(3), at(30); !early.Equal(late) {
+		t.Errorf("%s, later %s", early, late)
+	}
+}
