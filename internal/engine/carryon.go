@@ -88,7 +88,7 @@ func (e *Engine) carryOn(
 		if open == nil {
 			return nil, errNothingAsked
 		}
-		return &waiting{*open, e.observed().Extend(open.AskedAt.Time, open.ExpiresAt.Time)}, nil
+		return &waiting{*open, e.observed().Extend(open.AskedAt.Time, runpolicy.ExpiresAt(run, open))}, nil
 	}
 	return nil, nil
 }

@@ -36,7 +36,7 @@ func (p person) Ask(kind motorloop.AskKind, c motorloop.Call, execution string) 
 // Reply gives an ask with what became of it.
 func (p person) Reply(a motorloop.Ask) (motorloop.Ask, bool) {
 	steps := p.entries.Steps()
-	asks := steps[len(steps)-1].Status.Asks
+	asks := runpolicy.AsksOf(&steps[len(steps)-1])
 	i := slices.IndexFunc(asks, func(s v1alpha1.StepAsk) bool { return s.ID == a.ID })
 	if i < 0 {
 		return a, false

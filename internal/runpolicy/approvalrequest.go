@@ -24,10 +24,7 @@ const (
 // showApproval asks whether an execution of a call may be made. Who writes the step has found that it needs approval,
 // and that nothing else speaks against it.
 func showApproval(p *v1alpha1.PendingInput, run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
-	if p.ExpiresAt.IsZero() {
-		// A manager of 0.1.0 recorded it.
-		p.ExpiresAt = metav1.NewTime(a.AskedAt.Add(time.Duration(run.Spec.Limits.ApprovalSeconds) * time.Second))
-	}
+	p.ExpiresAt = metav1.NewTime(ExpiresAt(run, a))
 	p.Title = Title(fmt.Sprintf("Approve %s?", strings.TrimSuffix(headline(c), "?")))
 	p.Action = &v1alpha1.PendingAction{
 		Tool: CutEncoded(c.Tool, maxTool), Arguments: cutMiddle(DisplayArguments(c.Arguments), maxActionArguments),

@@ -56,6 +56,9 @@ func NewAsk(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, kind v1alpha1.In
 	case v1alpha1.InputOutcomeUnknown, v1alpha1.InputRetry:
 	}
 	a.ExpiresAt = metav1.NewTime(now.Add(time.Duration(seconds) * time.Second))
+	if p := shownBefore(run, s); p != nil && p.ID == a.ID {
+		a.AskedAt, a.ExpiresAt = p.AskedAt, p.ExpiresAt
+	}
 	return a
 }
 
@@ -67,7 +70,7 @@ func usesDefaults(run *v1alpha1.MotorRun) bool {
 // must also be put to use in time: the call must not be made long after it was looked at.
 func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.Time) (v1alpha1.StepAsk, bool) {
 	r := UsableResponse(run, &a)
-	over := a.OnTimeout != v1alpha1.OnTimeoutFail && o.Wait(o.Extend(a.AskedAt.Time, a.ExpiresAt.Time), now) == 0
+	over := a.OnTimeout != v1alpha1.OnTimeoutFail && o.Wait(o.Extend(a.AskedAt.Time, ExpiresAt(run, &a)), now) == 0
 	switch {
 	case over && (r == nil || a.OnTimeout == v1alpha1.OnTimeoutDeny):
 		a.Outcome = v1alpha1.AskExpired
@@ -82,9 +85,20 @@ func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.T
 	}
 	if a.Outcome != v1alpha1.AskExpired {
 		a.Decision, a.By, a.Reason = r.Decision, r.RespondedBy, r.Reason
+		if r.Decision == decisionApproveOf010 {
+			a.Decision = v1alpha1.DecisionApproveOnce
+		}
 	}
 	a.ClosedAt = metav1.NewTime(now.Add(time.Second - 1).Truncate(time.Second))
 	return a, true
+}
+
+// ExpiresAt is until when there is time for a response. A manager of 0.1.0 did not record that of a request for approval.
+func ExpiresAt(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) time.Time {
+	if a.ExpiresAt.IsZero() {
+		return a.AskedAt.Add(time.Duration(run.Spec.Limits.ApprovalSeconds) * time.Second)
+	}
+	return a.ExpiresAt.Time
 }
 
 // ResponseTo is the response to an ask, nil if there is none that fits.
@@ -114,7 +128,7 @@ func fits(r *v1alpha1.Response, a *v1alpha1.StepAsk) bool {
 	case v1alpha1.InputDomainRequest:
 		return allows(r.Decision) || r.Decision == v1alpha1.DecisionDeny
 	case v1alpha1.InputApproval:
-		return slices.Contains(approvalDecisions(a.Rule), r.Decision) && a.Digest != "" && r.Digest == a.Digest
+		return (r.Decision == decisionApproveOf010 || slices.Contains(approvalDecisions(a.Rule), r.Decision)) && a.Digest != "" && r.Digest == a.Digest
 	default:
 		return r.Answer != ""
 	}
@@ -142,7 +156,7 @@ func Answered(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) bool {
 
 // OpenAsk is what the step asks now, nil if it asks nothing.
 func OpenAsk(s *v1alpha1.MotorStep) *v1alpha1.StepAsk {
-	asks := asksOf(s)
+	asks := AsksOf(s)
 	for i := range asks {
 		if a := &asks[i]; a.Outcome == "" && resultOf(s, a.CallID) == nil {
 			return a
@@ -159,7 +173,7 @@ func IsAsked(s *v1alpha1.MotorStep, callID string) bool {
 
 // approvalOf is the last ask for approval of an execution of the call, nil if there is none.
 func approvalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepAsk {
-	asks := asksOf(s)
+	asks := AsksOf(s)
 	for i := range slices.Backward(asks) {
 		if a := &asks[i]; a.Kind == v1alpha1.InputApproval && a.CallID == callID {
 			return a
@@ -172,7 +186,7 @@ func approvalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepAsk {
 // asks, but results that tell of their time.
 func waitedIn(s *v1alpha1.MotorStep) time.Duration {
 	var asked, told time.Duration
-	for _, a := range asksOf(s) {
+	for _, a := range AsksOf(s) {
 		if a.Outcome != "" {
 			asked += max(0, a.ClosedAt.Sub(a.AskedAt.Time))
 		}

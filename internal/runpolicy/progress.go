@@ -267,7 +267,7 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		p.Accepted = p.acceptedBy(run, s)
 	}
 	p.Tool += time.Duration(s.Status.ToolMs) * time.Millisecond
-	p.addRequests(s)
+	p.addRequests(run, s)
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
 		if r := resultOf(s, c.ID); r != nil {
@@ -275,12 +275,17 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		}
 	}
 	p.Waited += waitedIn(s)
-	for _, a := range asksOf(s) {
+	for _, a := range append(answeredBefore(run, s), AsksOf(s)...) {
 		p.Asked[a.ID] = a
 	}
-	var pending *v1alpha1.PendingInput
+	pending := shownBefore(run, s)
 	if a := OpenAsk(s); a != nil {
 		pending = Shown(run, s, a)
+	}
+	if pending != nil {
+		if _, recorded := p.Asked[pending.ID]; !recorded {
+			p.Asked[pending.ID] = v1alpha1.StepAsk{ID: pending.ID, Kind: pending.Kind}
+		}
 	}
 	if !current {
 		if pending != nil {
@@ -331,12 +336,16 @@ func hasFinish(s *v1alpha1.MotorStep) bool {
 }
 
 // addRequests notes the requests for domains of a turn, and what the turn means for those before it.
-func (p *Progress) addRequests(s *v1alpha1.MotorStep) {
+func (p *Progress) addRequests(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	if allSettled(s) || usedOnce(s) {
 		// They were of other turns, and this one comes after.
 		p.endOnce()
 	}
-	for _, a := range asksOf(s) {
+	asks := append(answeredBefore(run, s), AsksOf(s)...)
+	if q := shownBefore(run, s); q != nil && OpenAsk(s) == nil && q.Kind == v1alpha1.InputDomainRequest {
+		asks = append(asks, v1alpha1.StepAsk{ID: q.ID, Kind: q.Kind, Domain: q.Domain})
+	}
+	for _, a := range asks {
 		if a.Kind != v1alpha1.InputDomainRequest {
 			continue
 		}

@@ -117,7 +117,7 @@ func callText(tool, arguments string) string {
 // to have ended so, or when a person last responded to an ask of the step.
 func notBefore(s *v1alpha1.MotorStep, open *v1alpha1.StepAsk) time.Time {
 	at := s.CreationTimestamp.Time
-	for _, a := range asksOf(s) {
+	for _, a := range AsksOf(s) {
 		if a.ID != open.ID && a.ClosedAt.After(at) {
 			at = a.ClosedAt.Time
 		}
