@@ -47,15 +47,25 @@ func ApprovalRules(run *v1alpha1.MotorRun, tool, arguments string) []ApprovalRul
 	case v1alpha1.ApprovalIrreversible:
 		if why, told := Irreversible(run, tool, arguments); why != "" {
 			const name = "spec.approval.required Irreversible"
-			rule := ApprovalRule{name + ": " + shown(tool), name + ": " + why}
-			if !told {
-				rule.Name = ""
+			rule := ApprovalRule{Reason: name + ": " + why}
+			if told {
+				rule.Name = name + ": " + effectOf(tool, arguments)
 			}
 			rules = append(rules, rule)
 		}
 	case v1alpha1.ApprovalNever:
 	}
 	return rules
+}
+
+// effectOf names what calls like this one do outside of the sandbox.
+func effectOf(tool, arguments string) string {
+	if tool == toolapi.ToolFetch {
+		if method, _, err := requestLine(arguments); err == nil {
+			return shown(tool + " " + method)
+		}
+	}
+	return shown(tool)
 }
 
 // OpenRule is the first rule by which a person must approve the call, and that no person approved for the run before: nil if none need. steps
@@ -72,7 +82,7 @@ func OpenRule(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, tool, argument
 // approvedForRun reports whether a person approved all calls of a tool that need approval by a rule.
 func approvedForRun(steps []v1alpha1.MotorStep, tool, rule string) bool {
 	for i := range steps {
-		for _, a := range steps[i].Status.Asks {
+		for _, a := range AsksOf(&steps[i]) {
 			if a.Outcome != v1alpha1.AskApproved || a.Decision != v1alpha1.DecisionApproveRun || a.Rule != rule {
 				continue
 			}
@@ -274,7 +284,7 @@ func Irreversible(run *v1alpha1.MotorRun, tool, arguments string) (why string, t
 	case toolapi.IsMCPTool(tool):
 		return "a tool of an MCP server may do anything", true
 	case tool == toolapi.ToolCode && hasWayOut(run):
-		return "a program may do anything that the way out allows", true
+		return "a program may do anything that the way out allows", false
 	case tool == toolapi.ToolBash && hasWayOut(run):
 		return irreversibleCommand(arguments)
 	}
@@ -298,8 +308,9 @@ func irreversibleCommand(arguments string) (why string, told bool) {
 	if len(all) == 0 {
 		return "", true
 	}
+	told = list.Untold() == nil
 	if len(all) == 1 {
-		return shown(all[0]), true
+		return shown(all[0]), told
 	}
 	named := make([]string, 0, maxCommands)
 	for _, c := range all[:min(len(all), maxCommands)] {
@@ -309,5 +320,5 @@ func irreversibleCommand(arguments string) (why string, told bool) {
 	if more := len(all) - len(named); more > 0 {
 		why += fmt.Sprintf(", and %d more", more)
 	}
-	return why, true
+	return why, told
 }

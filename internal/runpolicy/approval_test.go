@@ -304,7 +304,15 @@ func TestOpenRule(t *testing.T) {
 	if r := OpenRule(run, steps, "bash", bashCall(t, "git push")); r != nil {
 		t.Errorf("approved for the run, it asks %+v", r)
 	}
-	if r := OpenRule(run, steps, "fetch", `{"method":"POST","url":"https://example.org"}`); r == nil {
-		t.Error("another tool is approved too")
+	if r := OpenRule(run, steps, "fetch", `{"method":"POST","url":"https://example.org"}`); r == nil || r.Name != "spec.approval.required Irreversible: fetch POST" {
+		t.Errorf("another tool asks %+v", r)
+	}
+	for _, command := range []string{"$X --force", "bash evil.sh", `eval "$(cat f)"`, "git push; ./x.sh", "git push ("} {
+		if r := OpenRule(run, steps, "bash", bashCall(t, command)); r == nil || r.Name != "" {
+			t.Errorf("%s: asks %+v", command, r)
+		}
+	}
+	if r := OpenRule(run, nil, "code", `{"language":"python","source":"1"}`); r == nil || r.Name != "" {
+		t.Errorf("a program asks %+v", r)
 	}
 }
