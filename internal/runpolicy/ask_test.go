@@ -52,3 +52,27 @@ func TestDefaultOfAQuestion(t *testing.T) {
 		}
 	}
 }
+
+// An approved call runs since it was approved, and not since it was asked about.
+func TestAnApprovedCallRunsSinceThen(t *testing.T) {
+	t.Parallel()
+	s := testStep(0, 1, call("bash", "{}"), approval("a0-s1-c0", "a0-s1-c0", "Approved", 20*sec, 500*sec))
+	if p := ReadJournal(testRun(), []v1alpha1.MotorStep{s}); p.Running == nil || !p.Running.Since.Equal(after(500*sec)) {
+		t.Errorf("running %+v", p.Running)
+	}
+}
+
+// What was approved for the run later does not make a call that was never approved one that may have been started.
+func TestALaterApprovalStartedNothing(t *testing.T) {
+	t.Parallel()
+	run := approvalRun(v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{"bash"}})
+	first := testStep(0, 1, call("bash", "{}"))
+	later := testStep(1, 1, call("bash", "{}"), approval("a1-s1-c0", "a1-s1-c0", "Approved", 20*sec, 30*sec))
+	a := &later.Status.Asks[0]
+	a.Decision, a.Rule = v1alpha1.DecisionApproveRun, "spec.approval.tools: bash"
+	for e := range before([]v1alpha1.MotorStep{first, later}, "a1-s2-c0", "bash") {
+		if e.call.ID == "a0-s1-c0" && e.isUnknown(run, 1) {
+			t.Error("the call of the first attempt may have been started")
+		}
+	}
+}

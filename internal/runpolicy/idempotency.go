@@ -119,7 +119,7 @@ func before(steps []v1alpha1.MotorStep, callID, tool string) iter.Seq[*earlier] 
 			s := &steps[i]
 			for j := range s.Spec.ToolCalls {
 				c := &s.Spec.ToolCalls[j]
-				if c.ID == callID || c.Tool == tool && !yield(&earlier{all: steps, step: s, call: c, result: resultOf(s, c.ID)}) {
+				if c.ID == callID || c.Tool == tool && !yield(&earlier{until: steps[:i+1], step: s, call: c, result: resultOf(s, c.ID)}) {
 					return
 				}
 			}
@@ -143,8 +143,8 @@ func attemptOf(steps []v1alpha1.MotorStep, callID string) int32 {
 
 // earlier is a call with the same effect.
 type earlier struct {
-	// all are the steps that it was found in.
-	all    []v1alpha1.MotorStep
+	// until are the steps up to its own: what was approved later says nothing of it.
+	until  []v1alpha1.MotorStep
 	step   *v1alpha1.MotorStep
 	call   *v1alpha1.ToolCall
 	result *v1alpha1.ToolResult
@@ -189,7 +189,7 @@ func (e *earlier) mayHaveStarted(run *v1alpha1.MotorRun) bool {
 	if a := approvalOf(e.step, e.call.ID); a != nil {
 		return a.Outcome == v1alpha1.AskApproved
 	}
-	return OpenRule(run, e.all, e.call.Tool, e.call.Arguments) == nil
+	return OpenRule(run, e.until, e.call.Tool, e.call.Arguments) == nil
 }
 
 // alreadyResult is what the model is told of a call that is not made.

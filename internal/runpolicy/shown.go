@@ -70,6 +70,12 @@ func busySince(s *v1alpha1.MotorStep) time.Time {
 			at = u.FoundAt.Add(tookOf(r))
 		}
 	}
+	for _, a := range AsksOf(s) {
+		// The time for an approval is in no result before the call has one.
+		if a.ClosedAt.After(at) {
+			at = a.ClosedAt.Time
+		}
+	}
 	return at.Add(time.Second - 1).Truncate(time.Second)
 }
 
