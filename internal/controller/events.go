@@ -114,6 +114,7 @@ func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress)
 			list = append(list, transition{corev1.EventTypeNormal, string(a.Outcome), actionApprove, fmt.Sprintf("%s, by %s: %s", a.Outcome, cmp.Or(a.By, "somebody"), call)})
 		case v1alpha1.AskExpired:
 			list = append(list, transition{corev1.EventTypeWarning, string(a.Outcome), actionApprove, "Nobody decided in time, so it was not done: " + call})
+		case v1alpha1.AskAnswered: // Of a question.
 		}
 	}
 	if is != nil {

@@ -275,18 +275,7 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 		}
 	}
 	p.Waited += waitedIn(s)
-	for _, a := range append(answeredBefore(run, s), AsksOf(s)...) {
-		p.Asked[a.ID] = a
-	}
-	pending := shownBefore(run, s)
-	if a := OpenAsk(s); a != nil {
-		pending = Shown(run, s, a)
-	}
-	if pending != nil {
-		if _, recorded := p.Asked[pending.ID]; !recorded {
-			p.Asked[pending.ID] = v1alpha1.StepAsk{ID: pending.ID, Kind: pending.Kind}
-		}
-	}
+	pending := p.addAsks(run, s)
 	if !current {
 		if pending != nil {
 			p.give(run, s.Spec.Attempt, pending)
@@ -325,6 +314,23 @@ func openChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, calls []CallRef) 
 		c := &s.Spec.ToolCalls[i]
 		return approvalOf(s, c.ID) == nil && !IsRisky(run, c.Tool, c.Arguments)
 	})
+}
+
+// addAsks notes what a turn asked, and gives what it asks now, nil for nothing.
+func (p *Progress) addAsks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *v1alpha1.PendingInput {
+	for _, a := range append(answeredBefore(run, s), AsksOf(s)...) {
+		p.Asked[a.ID] = a
+	}
+	pending := shownBefore(run, s)
+	if a := OpenAsk(s); a != nil {
+		pending = Shown(run, s, a)
+	}
+	if pending != nil {
+		if _, recorded := p.Asked[pending.ID]; !recorded {
+			p.Asked[pending.ID] = v1alpha1.StepAsk{ID: pending.ID, Kind: pending.Kind}
+		}
+	}
+	return pending
 }
 
 // hasFinish reports whether a step has a call of finish that was accepted.
