@@ -22,7 +22,6 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -57,18 +56,13 @@ func TestEngineWaitsForAPersonWithoutALoop(t *testing.T) {
 		says("Thanks."),
 	}})
 	r.startEngine("worker-1", nil)
-	steps := r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 1 })
-	pending := runpolicy.ReadJournal(r.run, steps).Pending
-	if pending == nil {
-		t.Fatalf("nothing is asked in %+v", steps)
-	}
-	r.changeStatus(func(st *v1alpha1.MotorRunStatus) { st.PendingInput = pending })
+	pending := r.pending()
 	if asked := r.model.asked.Load(); asked != 1 {
 		t.Errorf("the model was asked %d times before the answer", asked)
 	}
 	respond(r.ctx, t, r.run, pending.ID, "blue")
 
-	steps = r.ended(1)
+	steps := r.ended(1)
 	if res := steps[0].Status.Results; len(res) != 1 || res[0].Output != "The person replied: blue" || res[0].Provenance != "user" {
 		t.Errorf("the question's result is %+v", res)
 	}
