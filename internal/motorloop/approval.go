@@ -17,10 +17,10 @@ const (
 	deniedText     = "The person said no to this call, and nothing of it was done. Go on without it, and do not bring it about in another way."
 	expiredText    = "The person said nothing in time. Go on without it, and say in your result what is left to do."
 	notAgainText   = "No, do not make it again."
-	// DecisionApproveRun is the word of the API for an approval that is good for further calls.
-	DecisionApproveRun = "ApproveRun"
-	saysLead           = "\nThe person says: "
-	noRetryText        = "Nobody saw this call end, and nobody approved in time that it is made again. It may have done all of its work, a part, " +
+	// approveRun is the word of the API for an approval that is good for further calls.
+	approveRun  = "ApproveRun"
+	saysLead    = "\nThe person says: "
+	noRetryText = "Nobody saw this call end, and nobody approved in time that it is made again. It may have done all of its work, a part, " +
 		"or nothing. Look at what it changed, and go on without making it again."
 )
 
@@ -78,7 +78,7 @@ func (t *Turn) approvalNote(i int) string {
 
 // further says what an approval is good for beside its call.
 func further(a Ask) string {
-	if a.Decision == DecisionApproveRun {
+	if a.Decision == approveRun {
 		return " and further ones like it"
 	}
 	return ""
