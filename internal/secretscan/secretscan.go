@@ -2,8 +2,9 @@
 
 // Package secretscan finds what looks like a secret in bytes that are about to leave a sandbox or to be kept.
 //
-// The rules are the default ones of gitleaks. What applies them here does as its detector does, and bounds what that does
-// not: the content may be made to keep a scanner busy. It guards against accidents. Who wants a secret to pass encodes it.
+// The rules are the default ones of gitleaks, which stand in the folder gitleaks as data. They are applied as its detector applies them,
+// with bounds that the detector has not: the content may be made to keep a scanner busy. The scan guards against accidents. A secret that
+// is encoded passes.
 package secretscan
 
 import (
@@ -13,12 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	ahocorasick "github.com/BobuSumisu/aho-corasick"
-	"github.com/spf13/viper"
-	"github.com/zricethezav/gitleaks/v8/config"
 )
 
 const (
@@ -67,54 +63,23 @@ func timeLeft(deadline time.Time) time.Duration {
 	return min(maxScanTime, time.Until(deadline))
 }
 
-// ruleSet are the rules, ready to be applied.
-type ruleSet struct {
-	ordered []config.Rule
-	// harmless applies to what any rule finds.
-	harmless []*config.Allowlist
-	// keywords are of all rules. A rule is applied only to content that has one of its own.
-	keywords *ahocorasick.Trie
-}
-
-// rules takes a moment to make and some 10 MiB, which a process that scans nothing does not need.
-var rules = sync.OnceValue(func() *ruleSet {
-	v := viper.New()
-	v.SetConfigType("toml")
-	if err := v.ReadConfig(strings.NewReader(config.DefaultConfig)); err != nil {
-		return nil
-	}
-	var read config.ViperConfig
-	if err := v.Unmarshal(&read); err != nil {
-		return nil
-	}
-	cfg, err := read.Translate()
-	if err != nil {
-		return nil
-	}
-	trie := ahocorasick.NewTrieBuilder()
-	for word := range cfg.Keywords {
-		trie.AddString(word)
-	}
-	return &ruleSet{ordered: cfg.GetOrderedRules(), harmless: cfg.Allowlists, keywords: trie.Build()}
-})
-
 // scan is Scan with its rules, nil if there are none, and the time that it may take.
 func scan(set *ruleSet, name string, content []byte, limit time.Duration) []Finding {
 	if set == nil {
 		return []Finding{{RuleID: RuleUnfinished, Line: 1}}
 	}
 	content = mask(content[:min(len(content), MaxBytes)])
-	if pathAllowed(set.harmless, name) {
+	if allowsFile(set.harmless, name) {
 		return nil
 	}
 	s := &scanner{name: name, harmless: set.harmless, deadline: time.Now().Add(limit)}
 	for from, line := 0, 1; ; {
 		to := min(len(content), from+windowBytes)
 		s.window = window{content: content[from:to], line: line, first: from == 0, last: to == len(content)}
-		words := set.words(s.content)
-		for _, rule := range set.ordered {
-			if len(rule.Keywords) == 0 || slices.ContainsFunc(rule.Keywords, func(w string) bool { return words[w] }) {
-				s.apply(rule)
+		found := set.found(s.content)
+		for _, r := range set.ordered {
+			if len(r.keywords) == 0 || slices.ContainsFunc(r.keywords, func(w string) bool { return found[w] }) {
+				s.apply(r)
 			}
 		}
 		if s.last || s.over() {
@@ -126,15 +91,13 @@ func scan(set *ruleSet, name string, content []byte, limit time.Duration) []Find
 	}
 }
 
-// words are the keywords that are in the content.
-func (set *ruleSet) words(content []byte) map[string]bool {
-	lower := bytes.ToLower(content)
-	words := make(map[string]bool)
-	set.keywords.Walk(lower, func(end, n, _ int64) bool {
-		words[string(lower[end-n+1:end+1])] = true
-		return true
-	})
-	return words
+// found are the keywords that are in the content.
+func (set *ruleSet) found(content []byte) map[string]bool {
+	found := make(map[string]bool)
+	for word := range set.keywords.in(bytes.ToLower(content)) {
+		found[word] = true
+	}
+	return found
 }
 
 // noSecrets are handles of credentials, which are worth nothing outside of their sandbox, and what the model has instead.
@@ -165,7 +128,7 @@ func (w window) whole(from, to int) bool {
 type scanner struct {
 	window
 	name     string
-	harmless []*config.Allowlist
+	harmless []allowlist
 	deadline time.Time
 
 	hits []hit
@@ -181,19 +144,19 @@ type hit struct {
 }
 
 // apply looks for what one rule finds.
-func (s *scanner) apply(rule config.Rule) {
-	if s.over() || rule.SkipReport || pathAllowed(rule.Allowlists, s.name) {
+func (s *scanner) apply(r rule) {
+	if s.over() || allowsFile(r.harmless, s.name) {
 		return
 	}
-	if rule.Path != nil && !rule.Path.MatchString(s.name) {
+	if r.path != nil && !r.path.MatchString(s.name) {
 		return
 	}
-	if rule.Regex == nil {
-		s.hits = append(s.hits, hit{Finding: Finding{RuleID: rule.RuleID, Line: 1}}) // The name alone says it.
+	if r.regex == nil {
+		s.hits = append(s.hits, hit{Finding: Finding{RuleID: r.id, Line: 1}}) // The name alone says it.
 		return
 	}
 	line, counted, found := s.line, 0, 0
-	for _, at := range rule.Regex.FindAllIndex(s.content, -1) {
+	for _, at := range r.regex.FindAllIndex(s.content, -1) {
 		if found == MaxFindings || s.over() {
 			return
 		}
@@ -201,12 +164,13 @@ func (s *scanner) apply(rule config.Rule) {
 			continue
 		}
 		match := strings.Trim(string(s.content[at[0]:at[1]]), "\n")
-		secret := secretOf(rule, match)
-		if rule.Entropy != 0 && entropy(secret) <= rule.Entropy {
+		secret := secretOf(r, match)
+		if r.entropy != 0 && entropy(secret) <= r.entropy {
 			continue
 		}
 		around := s.around(at[0], at[0]+len(match))
-		if s.allowed(s.harmless, match, secret, around) || s.allowed(rule.Allowlists, match, secret, around) {
+		allows := func(l allowlist) bool { return l.allows(s.name, match, secret, around) }
+		if slices.ContainsFunc(s.harmless, allows) || slices.ContainsFunc(r.harmless, allows) {
 			continue
 		}
 		start := at[0]
@@ -215,7 +179,7 @@ func (s *scanner) apply(rule config.Rule) {
 		}
 		line += bytes.Count(s.content[counted:start], []byte("\n"))
 		counted = start
-		s.hits = append(s.hits, hit{Finding: Finding{RuleID: rule.RuleID, Line: line}, secret: secret})
+		s.hits = append(s.hits, hit{Finding: Finding{RuleID: r.id, Line: line}, secret: secret})
 		found++
 	}
 }
@@ -229,10 +193,10 @@ func (s *scanner) over() bool {
 }
 
 // secretOf is the part of a match that is the secret.
-func secretOf(rule config.Rule, match string) string {
-	groups := rule.Regex.FindStringSubmatch(match)
-	if rule.SecretGroup > 0 && rule.SecretGroup < len(groups) {
-		return groups[rule.SecretGroup]
+func secretOf(r rule, match string) string {
+	groups := r.regex.FindStringSubmatch(match)
+	if r.secretGroup > 0 && r.secretGroup < len(groups) {
+		return groups[r.secretGroup]
 	}
 	for i, group := range groups {
 		if i > 0 && group != "" {
@@ -254,40 +218,9 @@ func (s *scanner) around(from, to int) string {
 	return string(s.content[first:last])
 }
 
-// allowed says whether one of the lists takes a match for harmless.
-func (s *scanner) allowed(lists []*config.Allowlist, match, secret, around string) bool {
-	for _, list := range lists {
-		target := secret
-		switch list.RegexTarget {
-		case "match":
-			target = match
-		case "line":
-			target = around
-		}
-		byRegex := list.RegexAllowed(target)
-		byWord, _ := list.ContainsStopWord(secret)
-		if list.MatchCondition == config.AllowlistMatchOr {
-			if byRegex || byWord {
-				return true
-			}
-			continue
-		}
-		// All that it has must hold. No content belongs to a commit.
-		all := len(list.Commits) == 0 && (len(list.Regexes) == 0 || byRegex) && (len(list.StopWords) == 0 || byWord)
-		if all && (len(list.Paths) == 0 || list.PathAllowed(s.name)) {
-			return true
-		}
-	}
-	return false
-}
-
-// pathAllowed says whether one of the lists takes a whole file for harmless by its name.
-func pathAllowed(lists []*config.Allowlist, name string) bool {
-	return name != "" && slices.ContainsFunc(lists, func(list *config.Allowlist) bool {
-		alone := list.MatchCondition == config.AllowlistMatchOr ||
-			len(list.Commits) == 0 && len(list.Regexes) == 0 && len(list.StopWords) == 0
-		return alone && list.PathAllowed(name)
-	})
+// allowsFile reports whether one of the lists takes a whole file for harmless by its name.
+func allowsFile(lists []allowlist, name string) bool {
+	return slices.ContainsFunc(lists, func(l allowlist) bool { return l.allowsFile(name) })
 }
 
 // findings are the hits without those of the generic rule where a better one tells the same.

@@ -4,19 +4,14 @@ package secretscan
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/zricethezav/gitleaks/v8/detect"
 
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
@@ -126,56 +121,8 @@ func TestKnownFalseAlarms(t *testing.T) {
 	}
 }
 
-// The rules are gitleaks' own, so what they find is too.
-func TestAsGitleaksDetects(t *testing.T) {
-	t.Parallel()
-	detector, err := detect.NewDetectorDefaultConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	detector.IgnoreGitleaksAllow = true
-	contents := harmless()
-	all := strings.Join([]string{awsKey, githubToken, slackToken, privateKey, "api_key='" + genericKey + "'\n"}, "\n")
-	for _, name := range []string{"", "a.php", "b.yaml", "main.tf", "nuget.config", "x/client.p12", "vendor/modules.txt", "a.png"} {
-		contents[name] = all
-	}
-	// Texts with a keyword of every rule before something that may be a key.
-	random := rand.New(rand.NewPCG(1, 2))
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	var made strings.Builder
-	for _, rule := range rules().ordered {
-		for _, word := range rule.Keywords {
-			key := make([]byte, 16+random.IntN(40))
-			for i := range key {
-				key[i] = letters[random.IntN(len(letters))]
-			}
-			fmt.Fprintf(&made, "%s_token = \"%s\"\n%s%s\n", word, key, word, strings.ToUpper(string(key)))
-		}
-	}
-	contents["made.txt"] = made.String()
-
-	found := 0
-	for name, content := range contents {
-		var want []Finding
-		for _, f := range detector.Detect(detect.Fragment{Raw: content, FilePath: name}) { //nolint:staticcheck // it takes no other
-			line := 1
-			if at := strings.Index(content, f.Match); at >= 0 && f.Secret != "" {
-				line = 1 + f.StartLine
-			}
-			want = append(want, Finding{f.RuleID, line})
-		}
-		slices.SortFunc(want, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.RuleID, b.RuleID)) })
-		want = slices.Compact(want)
-		found += len(want)
-		got := scan(rules(), name, []byte(content), 10*time.Minute)
-		if !slices.Equal(got, want[:min(len(want), MaxFindings)]) && !strings.Contains(content, "mch-") && !strings.Contains(content, "<credential:") {
-			t.Errorf("%s: got %v, want %v", name, got, want)
-		}
-	}
-	if found < 30 {
-		t.Errorf("the comparison is of %d findings only", found)
-	}
-}
+// patience is more time than any scan takes on a busy machine under the race detector.
+const patience = 10 * time.Minute
 
 // A secret is found wherever it lies in a content of many windows, in one line or in many.
 func TestWindows(t *testing.T) {
@@ -187,13 +134,13 @@ func TestWindows(t *testing.T) {
 			content := slices.Concat(before, []byte(privateKey), []byte(githubToken+"\n"), bytes.Repeat([]byte(filler), 20_000))
 			line := 1 + bytes.Count(before, []byte("\n"))
 			want := []Finding{{"private-key", line}, {"github-pat", line + strings.Count(privateKey, "\n")}}
-			if got := Scan("", content); !slices.Equal(got, want) {
+			if got := scan(rules(), "", content, patience); !slices.Equal(got, want) {
 				t.Fatalf("after %d bytes: %v, want %v", len(before), got, want)
 			}
 		}
 	}
 	// The cut of a window makes no key of a part of a long word.
-	if got := Scan("", bytes.Repeat([]byte("AKIAQ3EGTEXWN5ZK2P7Q"), windowBytes/4)); len(got) != 0 {
+	if got := scan(rules(), "", bytes.Repeat([]byte("AKIAQ3EGTEXWN5ZK2P7Q"), windowBytes/4), patience); len(got) != 0 {
 		t.Errorf("a long word: %v", got)
 	}
 }
@@ -201,11 +148,11 @@ func TestWindows(t *testing.T) {
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	late := append(bytes.Repeat([]byte("a line\n"), MaxBytes/7+1), awsKey...)
-	if got := Scan("", late); len(got) != 0 {
+	if got := scan(rules(), "", late, patience); len(got) != 0 {
 		t.Errorf("behind the bytes that are scanned: %v", got)
 	}
 	many := bytes.Repeat([]byte(awsKey+"\n"), 1000)
-	if got := Scan("", many); len(got) != MaxFindings || got[MaxFindings-1].Line != MaxFindings {
+	if got := scan(rules(), "", many, patience); len(got) != MaxFindings || got[MaxFindings-1].Line != MaxFindings {
 		t.Errorf("a thousand secrets: %v", got)
 	}
 	if got := scan(rules(), "", []byte("key "+awsKey), 0); len(got) != 1 || got[0].RuleID != RuleUnfinished {
@@ -231,7 +178,7 @@ func TestBusyContent(t *testing.T) {
 	t.Parallel()
 	var words bytes.Buffer
 	for _, rule := range rules().ordered {
-		words.WriteString(strings.Join(rule.Keywords, "_ = '"))
+		words.WriteString(strings.Join(rule.keywords, "_ = '"))
 	}
 	for name, content := range map[string][]byte{
 		"every keyword":    bytes.Repeat(words.Bytes(), MaxBytes/words.Len()/8),

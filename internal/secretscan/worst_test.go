@@ -16,7 +16,7 @@ func TestWorst(t *testing.T) {
 	const fileBytes, limit = 64 << 10, maxScanTime / 5 // Both are linear, and less of them is enough to measure.
 	var words []string
 	for _, rule := range rules().ordered {
-		words = append(words, rule.Keywords...)
+		words = append(words, rule.keywords...)
 	}
 	for _, unit := range []string{
 		strings.Join(words, "_ = '") + "\n", "key=", "token='aaaaaaaaaaaaaaab' ", "api_key = \"0a1B2c3D4e5F6g7H8i9J\"\n", "-----BEGIN PRIVATE KEY-----\n", "AKIAYRWSSQ3BPTB4DX7Z\n",
