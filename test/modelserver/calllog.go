@@ -30,7 +30,7 @@ type entry struct {
 	Model    string `json:"model"`
 	Stream   bool   `json:"stream"`
 	Messages int    `json:"messages"`
-	// PromptTokens is an estimate from the length of the request, whatever usage the script reports.
+	// PromptTokens is an estimate from the length of the request.
 	PromptTokens int `json:"promptTokens"`
 	// Conversation is the same for all requests that began alike.
 	Conversation  string `json:"conversation,omitempty"`

@@ -154,8 +154,7 @@ func (s *server) decide(w http.ResponseWriter, r *http.Request, e *entry) reply 
 	var play *script.Play
 	var err error
 	if aside := req.aside(); aside != "" {
-		e.Kind = string(aside)
-		play, err = sc.Aside(aside, req.conversation())
+		e.Kind, play = string(aside), aside.Play(req.conversation())
 	} else {
 		e.Kind = kindTurn
 		play, err = sc.Play(req.conversation())
@@ -198,19 +197,13 @@ func playError(err error) *apiError {
 	return scriptError("script_template", err)
 }
 
-// used gives what the script says was used, or an estimate from the lengths.
+// used estimates from the lengths what was used.
 func used(req *chatRequest, play *script.Play) usage {
-	prompt := tokens(req.promptChars())
-	var completion int
-	if play.Usage != nil {
-		prompt, completion = play.Usage.PromptTokens, play.Usage.CompletionTokens
-	} else {
-		chars := len(play.Content)
-		for _, call := range play.ToolCalls {
-			chars += len(call.Name) + len(call.Arguments)
-		}
-		completion = tokens(chars)
+	chars := len(play.Content)
+	for _, call := range play.ToolCalls {
+		chars += len(call.Name) + len(call.Arguments)
 	}
+	prompt, completion := tokens(req.promptChars()), tokens(chars)
 	return usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 )
 
 // Aside is a request that is no turn of the conversation: the model is asked about it, from outside and without tools, or for a summary
@@ -31,15 +30,11 @@ var asideSigns = []struct {
 	{AsideSummary, regexp.MustCompile(`(?i)\bolder answers\b|\bsummar`)},
 }
 
-// defaultAsides are what is said if the script does not say it.
-var defaultAsides = map[Aside]answer{
-	AsideSummary: plainAnswer("Answers 1 to {{ .Answers }} went as planned. What they did is in the workspace, and the plan goes on."),
-	AsidePartial: plainAnswer("After {{ .Answers }} answers a part of the plan is done, and the rest is not."),
-	AsideHint:    plainAnswer("What was tried does not work however often it is made. Do it in another way."),
-}
-
-func plainAnswer(text string) answer {
-	return answer{content: template.Must(template.New("").Funcs(funcs).Parse(text))}
+// asideAnswers are what is said in them, whatever the script is. ANSWERS is how many answers the request retells.
+var asideAnswers = map[Aside]string{
+	AsideSummary: "Answers 1 to ANSWERS went as planned. What they did is in the workspace, and the plan goes on.",
+	AsidePartial: "After ANSWERS answers a part of the plan is done, and the rest is not.",
+	AsideHint:    "What was tried does not work however often it is made. Do it in another way.",
 }
 
 // summarySign begins what a request for a summary ends with that repeats the whole conversation.
@@ -65,22 +60,20 @@ func AsideOf(messages []Message) Aside {
 	return ""
 }
 
-// Aside gives the answer to an aside. Like Play it depends on nothing but its arguments.
-func (s *Script) Aside(aside Aside, messages []Message) (*Play, error) {
-	play := &Play{Turn: -1, Position: -1, TurnName: string(aside), Conversation: conversationKey(messages)}
-	chosen, ok := s.asides[aside]
-	if !ok {
-		chosen = defaultAsides[aside]
+// Play gives the answer to an aside. It depends on nothing but its arguments.
+func (a Aside) Play(messages []Message) *Play {
+	return &Play{
+		Turn: -1, Position: -1, TurnName: string(a), Conversation: conversationKey(messages), FinishReason: "stop",
+		Content: strings.ReplaceAll(asideAnswers[a], "ANSWERS", strconv.Itoa(answers(messages))),
 	}
-	return play, s.say(play, &chosen, data{Turn: -1, Messages: messages})
 }
 
 var answerNumber = regexp.MustCompile(`"answer":(\d{1,6})`)
 
-// Answers is the number of the last answer that an aside retells, or how many the conversation has, 0 if there is none.
-func (d data) Answers() int {
+// answers is the number of the last answer that an aside retells, or how many the conversation has, 0 if there is none.
+func answers(messages []Message) int {
 	last := 0
-	for _, m := range d.Messages {
+	for _, m := range messages {
 		if m.Role == RoleAssistant {
 			last++
 		}
@@ -91,20 +84,4 @@ func (d data) Answers() int {
 		}
 	}
 	return last
-}
-
-// asides compiles what the script says in asides.
-func (c *checker) asides(raw map[string]rawAnswer) map[Aside]answer {
-	p := field{"asides"}
-	out := make(map[Aside]answer, len(raw))
-	for name, r := range raw {
-		if _, known := defaultAsides[Aside(name)]; !known {
-			c.fail(p.at(name), "is neither %s nor %s nor %s", AsideSummary, AsidePartial, AsideHint)
-		}
-		if r.When != nil || r.Goto != "" {
-			c.fail(p.at(name), "takes no when and no goto")
-		}
-		out[Aside(name)] = c.answer(p.at(name), r)
-	}
-	return out
 }

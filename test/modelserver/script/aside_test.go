@@ -11,22 +11,16 @@ func TestAside(t *testing.T) {
 		return []Message{{Role: RoleSystem, Content: system}, {Role: RoleUser, Content: user}}
 	}
 	const record = "# The record\n{\"answer\":11,\"calls\":[]}\n{\"answer\":12,\"said\":\"x\"}\n"
-	own := mustParse(t, "turns: [{content: zero}]\nasides:\n  summary: {content: 'own {{ .Answers }} {{ .Task | line 1 }}'}\n  hint: {fault: {kind: hang}}")
-	plain := mustParse(t, "turns: [{content: zero}]")
 	for name, tc := range map[string]struct {
-		script   *Script
 		messages []Message
 		aside    Aside
 		want     string
-		fault    FaultKind
 	}{
-		"summary":       {plain, ask("Your older answers do not fit any more.", record), AsideSummary, "Answers 1 to 12 went as planned. What they did is in the workspace, and the plan goes on.", ""},
-		"partial":       {plain, ask("You have no answers left.", record+"The summary so far"), AsidePartial, "After 12 answers a part of the plan is done, and the rest is not.", ""},
-		"hint":          {plain, ask("An attempt has failed.", "x"), AsideHint, "What was tried does not work however often it is made. Do it in another way.", ""},
-		"own":           {own, ask("Write a summary.", record), AsideSummary, "own 12 # The record", ""},
-		"own fault":     {own, ask("Give a hint.", ""), AsideHint, "", FaultHang},
-		"nothing of it": {plain, ask("You carry out a task.", "write a summary"), "", "", ""},
-		"in the middle": {plain, append(ask("Write a summary.", ""), assistant("")), "", "", ""},
+		"summary":       {ask("Your older answers do not fit any more.", record), AsideSummary, "Answers 1 to 12 went as planned. What they did is in the workspace, and the plan goes on."},
+		"partial":       {ask("You have no answers left.", record+"The summary so far"), AsidePartial, "After 12 answers a part of the plan is done, and the rest is not."},
+		"hint":          {ask("An attempt has failed.", "x"), AsideHint, "What was tried does not work however often it is made. Do it in another way."},
+		"nothing of it": {ask("You carry out a task.", "write a summary"), "", ""},
+		"in the middle": {append(ask("Write a summary.", ""), assistant("")), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			aside := AsideOf(tc.messages)
@@ -36,15 +30,8 @@ func TestAside(t *testing.T) {
 			if aside == "" {
 				return
 			}
-			play, err := tc.script.Aside(aside, tc.messages)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if play.Content != tc.want || play.Turn != -1 || play.FinishReason != "stop" {
+			if play := aside.Play(tc.messages); play.Content != tc.want || play.Turn != -1 || play.FinishReason != "stop" {
 				t.Errorf("play %+v", play)
-			}
-			if fault, _ := play.Faults.At(0); fault.Kind != tc.fault {
-				t.Errorf("fault %q", fault.Kind)
 			}
 		})
 	}
@@ -65,8 +52,7 @@ func TestAsksForSummary(t *testing.T) {
 	if !AsksForSummary(talk) || AsksForSummary(talk[:5]) || AsksForSummary(talk[4:]) {
 		t.Error("the last message of a conversation decides")
 	}
-	play, err := mustParse(t, "turns: [{content: zero}]").Aside(AsideSummary, talk)
-	if err != nil || play.Content != "Answers 1 to 2 went as planned. What they did is in the workspace, and the plan goes on." {
-		t.Errorf("said %+v, %v", play, err)
+	if play := AsideSummary.Play(talk); play.Content != "Answers 1 to 2 went as planned. What they did is in the workspace, and the plan goes on." {
+		t.Errorf("said %+v", play)
 	}
 }

@@ -16,15 +16,10 @@ const (
 	maxCalls = 128
 )
 
-// defaultFailure is what a tool's failure looks like when its output is not a
-// JSON object that says so.
-const defaultFailure = `(?i)\A\s*(?:\[?error\b|exit status [1-9])|\A[^\n]*\bok[=:] ?false\b`
-
 var (
-	scriptName    = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$`)
-	finishes      = []string{"", succeeded, "Partial", "Failed", staysText}
-	finishReasons = []string{"", "stop", "length", "tool_calls", "content_filter", "function_call"}
-	follows       = []string{"", followCount, followCallID}
+	scriptName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$`)
+	finishes   = []string{"", succeeded, "Partial", "Failed", staysText}
+	follows    = []string{"", followCount, followCallID}
 )
 
 // compile checks all of a script and gathers every error, so that its author
@@ -35,7 +30,6 @@ func (c *checker) compile(raw rawScript) *Script {
 		Description: raw.Description,
 		Window:      raw.Window,
 		follow:      raw.Follow,
-		failure:     c.regexp(field{"failureMatches"}, raw.FailureMatches),
 		position:    map[string]int{},
 	}
 	if !scriptName.MatchString(s.Name) {
@@ -47,32 +41,9 @@ func (c *checker) compile(raw rawScript) *Script {
 	if raw.Window < 0 {
 		c.fail(field{"window"}, "is negative")
 	}
-	if s.failure == nil {
-		s.failure = regexp.MustCompile(defaultFailure)
-	}
-	s.anyTurn = c.anyTurn(raw.AnyTurn)
 	c.turns(s, raw.Turns)
-	if raw.PastEnd != nil {
-		if raw.PastEnd.When != nil || raw.PastEnd.Goto != "" {
-			c.fail(field{"pastEnd"}, "takes no when and no goto")
-		}
-		end := c.answer(field{"pastEnd"}, *raw.PastEnd)
-		s.pastEnd = &end
-	}
-	s.asides = c.asides(raw.Asides)
 	c.gotos(s, raw)
 	return s
-}
-
-func (c *checker) anyTurn(raw []rawAnswer) []answer {
-	p := field{"anyTurn"}
-	answers := c.answers(p, raw)
-	for i := range answers {
-		if answers[i].when == (when{}) {
-			c.fail(p.at(i), "needs a when, or no turn is ever played")
-		}
-	}
-	return answers
 }
 
 func (c *checker) turns(s *Script, raw []rawTurn) {
@@ -122,26 +93,18 @@ func (c *checker) answers(p field, raw []rawAnswer) []answer {
 
 func (c *checker) answer(p field, raw rawAnswer) answer {
 	a := answer{
-		when:         c.when(p.at("when"), raw.When),
-		content:      c.template(p.at("content"), raw.Content),
-		calls:        c.calls(p.at("toolCalls"), raw.ToolCalls),
-		finishReason: raw.FinishReason,
-		finish:       raw.Finish,
-		usage:        raw.Usage,
-		faults:       c.faults(p, raw),
-		goTo:         raw.Goto,
+		when:    c.when(p.at("when"), raw.When),
+		content: c.template(p.at("content"), raw.Content),
+		calls:   c.calls(p.at("toolCalls"), raw.ToolCalls),
+		finish:  raw.Finish,
+		faults:  c.faults(p, raw),
+		goTo:    raw.Goto,
 	}
 	if raw.Content == "" && len(raw.ToolCalls) == 0 && needsAnswer(a.faults) {
 		c.fail(p, "has neither content nor toolCalls (for an empty answer use the fault %s)", FaultEmpty)
 	}
-	if !slices.Contains(finishReasons, raw.FinishReason) {
-		c.fail(p.at("finishReason"), "%q is not one of %s", raw.FinishReason, strings.Join(finishReasons[1:], " "))
-	}
 	if !slices.Contains(finishes, raw.Finish) {
 		c.fail(p.at("finish"), "%q is not one of %s", raw.Finish, strings.Join(finishes[1:], " "))
-	}
-	if raw.Usage != nil && (raw.Usage.PromptTokens < 0 || raw.Usage.CompletionTokens < 0) {
-		c.fail(p.at("usage"), "is negative")
 	}
 	return a
 }
@@ -168,7 +131,6 @@ func (c *checker) when(p field, raw *rawWhen) when {
 		lastTool:       raw.LastTool,
 		lastToolOK:     raw.LastToolOK,
 		lastToolOutput: c.regexp(p.at("lastToolOutputMatches"), raw.LastToolOutputMatches),
-		lastMessage:    c.regexp(p.at("lastMessageMatches"), raw.LastMessageMatches),
 		lastUser:       c.regexp(p.at("lastUserMatches"), raw.LastUserMatches),
 		system:         c.regexp(p.at("systemMatches"), raw.SystemMatches),
 	}
@@ -263,9 +225,6 @@ func (c *checker) gotos(s *Script, raw rawScript) {
 		if s.follow == followCallID {
 			c.fail(p.at("goto"), "does not go with follow: %s, which cannot tell where a jump came from", followCallID)
 		}
-	}
-	for i := range raw.AnyTurn {
-		check(field{"anyTurn", i}, raw.AnyTurn[i].Goto)
 	}
 	for i := range raw.Turns {
 		check(field{"turns", i}, raw.Turns[i].Goto)

@@ -117,11 +117,11 @@ func toolName(talk []Message, i int) string {
 	return talk[i].Name
 }
 
-// lastContent gives the content of the last message that pred accepts.
-func lastContent(talk []Message, pred func(Message) bool) string {
-	for _, t := range slices.Backward(talk) {
-		if pred(t) {
-			return t.Content
+// lastUser returns the content of the last message of the user.
+func lastUser(talk []Message) string {
+	for _, m := range slices.Backward(talk) {
+		if m.Role == RoleUser {
+			return m.Content
 		}
 	}
 	return ""

@@ -23,8 +23,8 @@
 //	    arguments:
 //	      language: python
 //	      source: |
-//	        rows = {{ .Last | lines | len }}
-//	        print("rows:", rows)
+//	        rows = {{ .Last | json }}.splitlines()
+//	        print("rows:", len(rows))
 //	  fault: {kind: status, status: 429, retryAfterSeconds: 1, times: 2}
 //	- alternatives:
 //	  - when: {lastToolOK: false}
@@ -36,8 +36,6 @@
 //	    - name: ask_user
 //	      arguments: {question: "{{ .Last | after \"rows: \" | line 1 }} rows. Go on?"}
 //	- content: "Done, the answer was {{ .Tool \"ask_user\" | trim | json }}."
-//	pastEnd:
-//	  content: The script is over.
 //
 // Script: name, description, turns, and
 //   - window: how many tokens a request may have. A longer one is refused with
@@ -46,23 +44,19 @@
 //     following goto; callID reads it from the last call id that this package
 //     made up, which still works when the client shortened the history. callID
 //     excludes goto.
-//   - anyTurn: answers with a when, tried before the turn's own, at any point.
-//     They do not use up a turn. For requests that are not part of the plan.
-//   - asides: answers by name, for requests that are no turns of the
-//     conversation: summary, partial, hint. Such a request has no tools and
-//     retells the conversation in one message; which it is shows in its system
-//     prompt (see asideSigns). A summary may also be asked for by the last
-//     message of the whole conversation. Each has a sensible default.
-//   - pastEnd: the answer after the last turn; without it that is an error.
-//   - failureMatches: regexp for lastToolOK, see below.
+//
+// A request after the last turn is an error. Some requests are no turns of the
+// conversation and get the same answer in all scripts: for a summary, a partial
+// result or a hint. Such an aside has no tools and retells the conversation in
+// one message; which it is shows in its system prompt (see asideSigns). A
+// summary may also be asked for by the last message of the whole conversation.
 //
 // Turn: name (for goto), repeat (the turn stands n times in the list), and
 // either one answer's fields or alternatives, of which the first whose when
 // holds is played. None holding is an error.
 //
-// Answer: when, content, toolCalls, finishReason, usage {promptTokens,
-// completionTokens}, fault or faults, goto (the turn after this one), and
-// finish: Succeeded (default), Partial, Failed or Text. To a client that offers a
+// Answer: when, content, toolCalls, fault or faults, goto (the turn after this
+// one), and finish: Succeeded (default), Partial, Failed or Text. To a client that offers a
 // tool named finish, content without toolCalls is the summary of a call of it
 // with that status; Text leaves it a text.
 //
@@ -75,10 +69,10 @@
 //   - lastTool: the name of the tool whose output came last
 //   - lastToolOutputMatches: regexp on that output
 //   - lastToolOK: if the whole output is a JSON object with a boolean "ok",
-//     that; otherwise false exactly if failureMatches (default: a first line
-//     that begins with "error" or "exit status 1", or says ok=false) is found in it
-//   - lastMessageMatches, lastUserMatches, systemMatches: regexp on the last
-//     message, the last user message, all system messages together
+//     that; otherwise false exactly if its first line begins with "error" or
+//     "exit status 1", or says ok=false
+//   - lastUserMatches, systemMatches: regexp on the last user message, all
+//     system messages together
 //
 // # Templates
 //
@@ -86,13 +80,11 @@
 // .LastJSON (the JSON in it, numbers as they were written), .Tool "NAME" (latest
 // output of the tool or call id NAME), .Task (the first user message, in which a
 // test puts values), .System (all system messages), .Attempt
-// and .Turn (from 0), .Messages, in an aside .Answers (how many answers it
-// retells), .Value "NAME" ["DEFAULT"] (VALUE where the task says NAME=VALUE), and
+// and .Turn (from 0), .Messages, .Value "NAME" ["DEFAULT"] (VALUE where the task says NAME=VALUE), and
 // .Effect ["PART"...] (a bash command that has an effect which is counted at
 // /effects as RUN.aATTEMPT.tTURN.PART; the task has to say "as RUN" and
-// counter=IP:PORT). Functions: json,
-// fromJSON, lines, line N, after "M", before "M", trim, regexFind "RE" (the
-// first group, or all), matches "RE", and the built-in ones. line counts from 1,
+// counter=IP:PORT). Functions: json, line N, after "M", trim, regexFind "RE"
+// (the first group, or all), and the built-in ones. line counts from 1,
 // or from the end with -1. What is not found is an error, never an empty string:
 // a script that goes on with nothing would make a test pass for no reason.
 //

@@ -6,16 +6,11 @@ package script
 // compiled once (see compile.go); nothing else reads them.
 
 type rawScript struct {
-	Name           string      `yaml:"name"`
-	Description    string      `yaml:"description"`
-	Follow         string      `yaml:"follow"`
-	Window         int         `yaml:"window"`
-	FailureMatches string      `yaml:"failureMatches"`
-	AnyTurn        []rawAnswer `yaml:"anyTurn"`
-	Turns          []rawTurn   `yaml:"turns"`
-	PastEnd        *rawAnswer  `yaml:"pastEnd"`
-	// Asides is by name; the order of what is wrong in it is not that of the file.
-	Asides map[string]rawAnswer `yaml:"asides"`
+	Name        string    `yaml:"name"`
+	Description string    `yaml:"description"`
+	Follow      string    `yaml:"follow"`
+	Window      int       `yaml:"window"`
+	Turns       []rawTurn `yaml:"turns"`
 }
 
 type rawTurn struct {
@@ -26,22 +21,19 @@ type rawTurn struct {
 }
 
 type rawAnswer struct {
-	When         *rawWhen   `yaml:"when"`
-	Content      string     `yaml:"content"`
-	ToolCalls    []rawCall  `yaml:"toolCalls"`
-	FinishReason string     `yaml:"finishReason"`
-	Finish       string     `yaml:"finish"`
-	Usage        *Usage     `yaml:"usage"`
-	Fault        *rawFault  `yaml:"fault"`
-	Faults       []rawFault `yaml:"faults"`
-	Goto         string     `yaml:"goto"`
+	When      *rawWhen   `yaml:"when"`
+	Content   string     `yaml:"content"`
+	ToolCalls []rawCall  `yaml:"toolCalls"`
+	Finish    string     `yaml:"finish"`
+	Fault     *rawFault  `yaml:"fault"`
+	Faults    []rawFault `yaml:"faults"`
+	Goto      string     `yaml:"goto"`
 }
 
 type rawWhen struct {
 	LastTool              string `yaml:"lastTool"`
 	LastToolOK            *bool  `yaml:"lastToolOK"`
 	LastToolOutputMatches string `yaml:"lastToolOutputMatches"`
-	LastMessageMatches    string `yaml:"lastMessageMatches"`
 	LastUserMatches       string `yaml:"lastUserMatches"`
 	SystemMatches         string `yaml:"systemMatches"`
 }

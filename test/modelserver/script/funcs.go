@@ -17,14 +17,10 @@ import (
 // take the text last, so that they can stand in a pipe.
 var funcs = template.FuncMap{
 	"json":      toJSON,
-	"fromJSON":  fromJSON,
-	"lines":     lines,
 	"line":      line,
 	"after":     after,
-	"before":    before,
 	"trim":      strings.TrimSpace,
 	"regexFind": regexFind,
-	"matches":   regexp.MatchString,
 }
 
 // toJSON leaves <, > and & alone: its results end up in source code that a
@@ -103,14 +99,6 @@ func after(marker, text string) (string, error) {
 		return "", fmt.Errorf("%q is not in %q", marker, clip(text))
 	}
 	return rest, nil
-}
-
-func before(marker, text string) (string, error) {
-	head, _, ok := strings.Cut(text, marker)
-	if !ok {
-		return "", fmt.Errorf("%q is not in %q", marker, clip(text))
-	}
-	return head, nil
 }
 
 // regexFind gives the first group of the first match, or the match itself if the

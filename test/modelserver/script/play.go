@@ -24,8 +24,6 @@ type Play struct {
 	FinishReason string
 	// Finish is the status of the finish call that Content becomes, "" for Succeeded: see WithFinish.
 	Finish string
-	// Usage is nil if the script does not say.
-	Usage  *Usage
 	Faults Faults
 }
 
@@ -56,12 +54,9 @@ func (s *Script) Play(messages []Message) (*Play, error) {
 
 // say fills in what is answered.
 func (s *Script) say(play *Play, chosen *answer, d data) error {
-	play.FinishReason, play.Finish, play.Usage, play.Faults = chosen.finishReason, chosen.finish, chosen.usage, chosen.faults
-	if play.FinishReason == "" {
-		play.FinishReason = "stop"
-		if len(chosen.calls) > 0 {
-			play.FinishReason = "tool_calls"
-		}
+	play.FinishReason, play.Finish, play.Faults = "stop", chosen.finish, chosen.faults
+	if len(chosen.calls) > 0 {
+		play.FinishReason = "tool_calls"
 	}
 	if err := play.speak(chosen, d); err != nil {
 		return s.wrap(play, fmt.Errorf("%w: %w", ErrTemplate, err))
@@ -116,36 +111,20 @@ func (s *Script) locate(talk []Message) (turn, position int) {
 
 // next gives the place after the answer that was given to talk at position.
 func (s *Script) next(position int, talk []Message) int {
-	if a := s.matching(s.anyTurn, talk); a != nil {
-		return s.jump(a, position)
-	}
 	if position >= len(s.turns) {
 		return position
 	}
-	if a := s.matching(s.turns[position].alternatives, talk); a != nil {
-		return s.jump(a, position+1)
+	if a := matching(s.turns[position].alternatives, talk); a != nil && a.goTo != "" {
+		return s.position[a.goTo]
 	}
 	return position + 1
 }
 
-func (s *Script) jump(a *answer, otherwise int) int {
-	if a.goTo == "" {
-		return otherwise
-	}
-	return s.position[a.goTo]
-}
-
 func (s *Script) choose(position int, talk []Message) (*answer, error) {
-	if a := s.matching(s.anyTurn, talk); a != nil {
-		return a, nil
-	}
 	if position >= len(s.turns) {
-		if s.pastEnd == nil {
-			return nil, fmt.Errorf("%w after %d turns", ErrPastEnd, len(s.turns))
-		}
-		return s.pastEnd, nil
+		return nil, fmt.Errorf("%w after %d turns", ErrPastEnd, len(s.turns))
 	}
-	if a := s.matching(s.turns[position].alternatives, talk); a != nil {
+	if a := matching(s.turns[position].alternatives, talk); a != nil {
 		return a, nil
 	}
 	return nil, ErrNoMatch

@@ -24,8 +24,8 @@ func TestPortfolio(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if compute.TurnName != "compute" || !strings.Contains(compute.ToolCalls[0].Arguments, `rows: 3`) ||
-		!strings.Contains(compute.ToolCalls[0].Arguments, `const targets = {\"A\":0.5};`) {
+	if compute.TurnName != "compute" || !strings.Contains(compute.ToolCalls[0].Arguments, `last: B,`) ||
+		!strings.Contains(compute.ToolCalls[0].Arguments, `const targets = {\"A\": 0.5};`) {
 		t.Errorf("turn %q calls %+v", compute.TurnName, compute.ToolCalls)
 	}
 	talk = extend(talk, compute, "rows: 3\nMISSING B, C\n")
@@ -46,7 +46,7 @@ func TestPortfolio(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.Transformer("json", jsonIn)); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
-	if got := said(s, talk); got != "Below target: A, D." {
+	if got := said(s, talk); got != `Below target: ["A", "D"].` {
 		t.Errorf("said %q", got)
 	}
 }

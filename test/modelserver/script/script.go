@@ -15,11 +15,7 @@ type Script struct {
 	Window int
 
 	follow   string
-	failure  *regexp.Regexp
-	anyTurn  []answer
 	turns    []turn
-	pastEnd  *answer
-	asides   map[Aside]answer
 	position map[string]int
 }
 
@@ -37,14 +33,12 @@ type turn struct {
 
 // answer is what the model says if when holds.
 type answer struct {
-	when         when
-	content      *template.Template
-	calls        []call
-	finishReason string
-	finish       string
-	usage        *Usage
-	faults       Faults
-	goTo         string
+	when    when
+	content *template.Template
+	calls   []call
+	finish  string
+	faults  Faults
+	goTo    string
 }
 
 // call is a tool call to make. raw, if there is one, wins over arguments.
@@ -56,14 +50,7 @@ type call struct {
 
 // when is a condition on a conversation; the zero value always holds.
 type when struct {
-	lastTool                              string
-	lastToolOK                            *bool
-	lastToolOutput, lastMessage, lastUser *regexp.Regexp
-	system                                *regexp.Regexp
-}
-
-// Usage is what an answer is said to have cost.
-type Usage struct {
-	PromptTokens     int `yaml:"promptTokens"`
-	CompletionTokens int `yaml:"completionTokens"`
+	lastTool                         string
+	lastToolOK                       *bool
+	lastToolOutput, lastUser, system *regexp.Regexp
 }
