@@ -266,13 +266,32 @@ type SecretKeyRef struct {
 	Key string `json:"key"`
 }
 
+// MotorCortexStatus says whether runs of the namespace find the services that the MotorCortex names. The operator checks them when the spec
+// changes and every five minutes, every minute while one of them is not available.
+type MotorCortexStatus struct {
+	// observedGeneration is the generation of the spec that this status speaks of.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// conditions are what programs read: Ready, and one for each service that is configured.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
 // MotorCortex is an agent's body: the models and defaults of the runs in its namespace.
 // +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,path=motorcortices,singular=motorcortex,shortName=cortex,categories=motor
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Motor",type=string,JSONPath=`.spec.models.motor.model`
-// +kubebuilder:printcolumn:name="Fast",type=string,JSONPath=`.spec.models.fast.model`
-// +kubebuilder:printcolumn:name="Default",type=string,JSONPath=`.spec.models.default.model`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Fast",type=string,priority=1,JSONPath=`.spec.models.fast.model`
+// +kubebuilder:printcolumn:name="Default",type=string,priority=1,JSONPath=`.spec.models.default.model`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == 'default'",message="a namespace has one MotorCortex, and its name is default"
 type MotorCortex struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -280,6 +299,8 @@ type MotorCortex struct {
 
 	// +optional
 	Spec MotorCortexSpec `json:"spec,omitempty,omitzero"`
+	// +optional
+	Status MotorCortexStatus `json:"status,omitempty,omitzero"`
 }
 
 // MotorCortexList is a list of MotorCortex.

@@ -82,16 +82,27 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		return err
 	}
 	endpoints := &breaker.Registry{}
+	model := func(e modelref.Endpoint) (*openai.Client, error) {
+		return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model, Tenant: e.Namespace}, openai.Options{
+			Logger: log, Endpoints: endpoints, HTTPClient: out.modelClient(e.BaseURL, o.builtIn.BaseURL),
+			IdleTimeout: time.Duration(e.IdleSeconds) * time.Second, RequestTimeout: time.Duration(e.RequestSeconds) * time.Second,
+		})
+	}
+	if err := setupCortex(mgr, models, model, out, store, log); err != nil {
+		return err
+	}
 	loops := &engine.Engine{
 		Client: mgr.GetClient(),
 		Live:   mgr.GetAPIReader(),
 		Leases: leases,
 		Models: models,
 		NewModel: func(e modelref.Endpoint) (motorloop.Model, error) {
-			return openai.New(openai.Endpoint{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model, Tenant: e.Namespace}, openai.Options{
-				Logger: log, Endpoints: endpoints, HTTPClient: out.modelClient(e.BaseURL, o.builtIn.BaseURL),
-				IdleTimeout: time.Duration(e.IdleSeconds) * time.Second, RequestTimeout: time.Duration(e.RequestSeconds) * time.Second,
-			})
+			c, err := model(e)
+			if err != nil {
+				// A nil pointer would be a model to the engine.
+				return nil, err
+			}
+			return c, nil
 		},
 		Config: engine.Config{
 			Worker: o.worker, Version: motorcortex.Version(), LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,

@@ -102,6 +102,15 @@ func (r Resolver) Resolve(ctx context.Context, run *v1alpha1.MotorRun) (Endpoint
 	return e, check(e)
 }
 
+// ResolveMotor returns the endpoint of a namespace's loops, as Resolve does for a run that names no model.
+func (r Resolver) ResolveMotor(ctx context.Context, namespace string) (Endpoint, error) {
+	e, err := r.resolve(ctx, namespace, Choose)
+	if err != nil {
+		return e, err
+	}
+	return e, check(e)
+}
+
 // ResolveFast gives the endpoint for the small questions beside the loop of a namespace's runs, such as why an attempt
 // failed. The error is a *Problem if there is none.
 func (r Resolver) ResolveFast(ctx context.Context, namespace string) (Endpoint, error) {

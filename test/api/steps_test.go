@@ -142,7 +142,7 @@ func TestOnlyTheManagerWritesSteps(t *testing.T) {
 	ns := newNamespace(ctx, t)
 	existing := bareStep(ns, "existing")
 	must(t, manager.Create(ctx, existing))
-	const only = "nobody else writes them"
+	const only = "only its manager writes them"
 	run := createRun(ctx, t, ns)
 	revision, skill := bareRevision(ns, "weather-0123456789ab"), &v1alpha1.Skill{ObjectMeta: meta(ns, "weather")}
 	// The policy is what is tried here, not the manager's roles.
@@ -150,6 +150,8 @@ func TestOnlyTheManagerWritesSteps(t *testing.T) {
 	must(t, err)
 	must(t, as.Create(ctx, revision))
 	must(t, as.Create(ctx, skill))
+	cortex := &v1alpha1.MotorCortex{ObjectMeta: meta(ns, "default")}
+	must(t, as.Create(ctx, cortex))
 	other, err := clientAs("system:serviceaccount:"+ns+":motorcortex-manager", "system:masters")
 	must(t, err)
 	for name, c := range map[string]client.Client{"an administrator": admin, "a service account of that name elsewhere": other} {
@@ -165,6 +167,7 @@ func TestOnlyTheManagerWritesSteps(t *testing.T) {
 			wantRefused(t, c.Patch(ctx, revision.DeepCopy(), mergePatchOf(`{"metadata":{"labels":{"a":"b"}}}`)), only)
 			wantRefused(t, c.Status().Patch(ctx, revision.DeepCopy(), mergePatchOf(`{"status":{"findings":[]}}`)), only)
 			wantRefused(t, c.Status().Patch(ctx, skill.DeepCopy(), mergePatchOf(`{"status":{"state":"Approved"}}`)), only)
+			wantRefused(t, c.Status().Patch(ctx, cortex.DeepCopy(), mergePatchOf(`{"status":{"observedGeneration":7}}`)), only)
 		})
 	}
 	must(t, manager.Status().Patch(ctx, existing.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Settled"}}`))))

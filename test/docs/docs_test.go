@@ -93,6 +93,7 @@ func TestEveryReasonIsDocumented(t *testing.T) {
 var nothingToDo = []string{
 	"SandboxRemoved", "InUse", "Confined", "AllOffered", "AllBlocked", "NotTriedYet", "Granted", "Answered", "NothingAsked", "RunEnded", "AllAsked", "AllUsable", "Resumed",
 	"Running", "Completed", "SourceRead", "NoSource", "FactsGathered", "NoRevision", "Reviewing", "PackagesInstalled", "PackagesInstalling", "SkillReady",
+	"Available",
 }
 
 // What the egress proxy answers, writes and counts.

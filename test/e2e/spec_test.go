@@ -58,15 +58,15 @@ func TestNobodyElseWritesWhatTheOperatorTrusts(t *testing.T) {
 		"a step": {
 			args:  []string{"create", "-f", "-"},
 			stdin: "apiVersion: motorcortex.dev/v1alpha1\nkind: MotorStep\nmetadata: {name: forged}\nspec: {type: Turn, attempt: 0, index: 1, epoch: 1, final: true, content: done}\n",
-			want:  "nobody else writes them",
+			want:  "only its manager writes them",
 		},
 		"the result of a step": {
 			args: []string{"patch", "motorstep", run.Name + "-a0-s1", "--subresource=status", "--type=merge", "-p", `{"status":{"ok":"1/1"}}`},
-			want: "nobody else writes them",
+			want: "only its manager writes them",
 		},
 		"the status of a run": {
 			args: []string{"patch", "motorrun", run.Name, "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Completed"}}`},
-			want: "nobody else writes them",
+			want: "only its manager writes them",
 		},
 		"a Pod in place of a sandbox": {
 			args:  []string{"create", "-f", "-"},

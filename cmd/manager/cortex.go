@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/archive/bucket"
+	"motorcortex.dev/motorcortex/internal/controller/cortex"
+	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/motorloop/openai"
+	"motorcortex.dev/motorcortex/internal/websearch"
+)
+
+// newModel makes a client of a model endpoint.
+type newModel func(modelref.Endpoint) (*openai.Client, error)
+
+// setupCortex builds the controller that reports in each MotorCortex whether its services are available.
+func setupCortex(mgr ctrl.Manager, models modelref.Resolver, model newModel, out outside, store *bucket.Bucket, log *slog.Logger) error {
+	services := cortex.Services{
+		Model:  probeModel(model, models.Default),
+		Search: out.probeSearch,
+	}
+	if store != nil {
+		services.Archive = probeArchive(store.Check, log)
+	}
+	r := &cortex.Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("motorcortex"), Models: models, Services: services}
+	if err := r.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("set up the controller of MotorCortex: %w", err)
+	}
+	return nil
+}
+
+// probeModel asks an endpoint for its models. The installation's own is asked once for all namespaces.
+func probeModel(model newModel, own modelref.Endpoint) func(context.Context, modelref.Endpoint) (bool, error) {
+	ask := func(ctx context.Context, e modelref.Endpoint) (bool, error) {
+		c, err := model(e)
+		if err != nil {
+			return false, &cortex.Unavailable{Reason: v1alpha1.ReasonModelNotConfigured, Message: "The model cannot be asked: " + err.Error() + "."}
+		}
+		listed, err := c.Probe(ctx)
+		if f, ok := errors.AsType[*motorloop.Failure](err); ok {
+			return false, &cortex.Unavailable{Reason: f.Reason, Message: f.Message}
+		}
+		return listed, err
+	}
+	shared := cortex.Shared(time.Now, func(ctx context.Context) (bool, error) { return ask(ctx, own) })
+	return func(ctx context.Context, e modelref.Endpoint) (bool, error) {
+		if e.BaseURL == own.BaseURL && e.Model == own.Model && e.APIKey.Reveal() == own.APIKey.Reveal() {
+			return shared(ctx)
+		}
+		return ask(ctx, e)
+	}
+}
+
+func (o outside) probeSearch(ctx context.Context, p *v1alpha1.SearchProvider, key modelref.Secret) error {
+	return websearch.Provider{Type: websearch.Type(p.Type), URL: p.URL, APIKey: key.Reveal(), Transport: o.models}.Probe(ctx)
+}
+
+// probeArchive lists the bucket, once for all namespaces, and logs when that begins to fail.
+func probeArchive(check func(context.Context) error, log *slog.Logger) func(context.Context) bool {
+	failed := false
+	shared := cortex.Shared(time.Now, func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, bucketCheck)
+		defer cancel()
+		err := check(ctx)
+		if err != nil && !failed {
+			log.Warn("the archive's bucket cannot be listed", "error", err)
+		}
+		failed = err != nil
+		return err == nil, err
+	})
+	return func(ctx context.Context) bool {
+		ok, _ := shared(ctx)
+		return ok
+	}
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cortex reports in the status of each MotorCortex whether the services that it names are available: its models, its search provider and
+// the archive. No run depends on that report.
+//
+//	spec changed, or time to look again ──► check each service ──► report ──► one status patch, if anything changed
+package cortex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/text"
+)
+
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorcortices,verbs=get;list;watch
+// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorcortices/status,verbs=patch
+
+const (
+	// readyPause is until the next look at a MotorCortex with everything available, missingPause at one that misses something.
+	readyPause, missingPause = 5 * time.Minute, time.Minute
+	// maxConcurrent bounds how many are looked at at the same time. Each may wait for three services that do not answer, 10 s each.
+	maxConcurrent = 8
+)
+
+// Models finds the model endpoints of a namespace, and the key of its search provider. An error that is a *modelref.Problem says what has to be
+// configured.
+type Models interface {
+	ResolveMotor(ctx context.Context, namespace string) (modelref.Endpoint, error)
+	ResolveFast(ctx context.Context, namespace string) (modelref.Endpoint, error)
+	SearchKey(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (modelref.Secret, error)
+}
+
+// Services are asked whether they are available, in requests that cost nothing.
+type Services struct {
+	// Model reports whether the endpoint lists the model. Its error is a *Unavailable, or the context's.
+	Model func(ctx context.Context, e modelref.Endpoint) (listed bool, err error)
+	// Search fails with a sentence for a person.
+	Search func(ctx context.Context, p *v1alpha1.SearchProvider, key modelref.Secret) error
+	// Archive reports whether the bucket can be listed. It is nil where the manager has none. Why it cannot is for the installation alone.
+	Archive func(ctx context.Context) bool
+}
+
+// Unavailable is why a model cannot be had.
+type Unavailable struct {
+	// Reason is a reason of the condition ModelAvailable, Message a sentence or two for a person.
+	Reason, Message string
+}
+
+func (u *Unavailable) Error() string { return u.Message }
+
+// Reconciler keeps the status of each MotorCortex.
+type Reconciler struct {
+	client.Client
+	Recorder events.EventRecorder
+	Models   Models
+	Services Services
+}
+
+// SetupWithManager registers the reconciler. Like every controller it runs in the leader only.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("motorcortex").
+		For(&v1alpha1.MotorCortex{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: maxConcurrent,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, readyPause),
+		}).
+		Complete(r)
+}
+
+// Reconcile looks at one MotorCortex.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := &v1alpha1.MotorCortex{}
+	if err := r.Get(ctx, req.NamespacedName, c); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !c.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	found, err := r.check(ctx, c)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	before := c.DeepCopy()
+	report(&c.Status, c.Generation, found)
+	text.ShowAll(&c.Status)
+	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
+		if err := r.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+		r.tell(before, c)
+	}
+	if apimeta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.CortexReady) {
+		return ctrl.Result{RequeueAfter: readyPause}, nil
+	}
+	return ctrl.Result{RequeueAfter: missingPause}, nil
+}
+
+// tell makes an Event when the MotorCortex became ready or lost that.
+func (r *Reconciler) tell(before, now *v1alpha1.MotorCortex) {
+	was, is := apimeta.FindStatusCondition(before.Status.Conditions, v1alpha1.CortexReady), apimeta.FindStatusCondition(now.Status.Conditions, v1alpha1.CortexReady)
+	if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if !apimeta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.CortexReady) {
+		kind = corev1.EventTypeWarning
+	}
+	r.Recorder.Eventf(now, nil, kind, is.Reason, "CheckServices", "%s", is.Message)
+}
+
+// check asks each service that is configured. An error says that a service could not be looked at, because the API server did not answer.
+func (r *Reconciler) check(ctx context.Context, c *v1alpha1.MotorCortex) ([]finding, error) {
+	model, err := r.checkModels(ctx, c.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	found := []finding{model}
+	if p := c.Spec.Search; p != nil {
+		search, err := r.checkSearch(ctx, c.Namespace, p)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, search)
+	}
+	if r.Services.Archive != nil {
+		found = append(found, r.checkArchive(ctx))
+	}
+	return found, ctx.Err()
+}
+
+// checkModels looks at the model of the loop, and at the one of hints if that is another.
+func (r *Reconciler) checkModels(ctx context.Context, namespace string) (finding, error) {
+	motor, err := r.Models.ResolveMotor(ctx, namespace)
+	found, err := r.checkModel(ctx, motor, err)
+	if err != nil || !found.ok {
+		return found, err
+	}
+	fast, err := r.Models.ResolveFast(ctx, namespace)
+	if err == nil && fast.BaseURL == motor.BaseURL && fast.Model == motor.Model && fast.APIKey.Reveal() == motor.APIKey.Reveal() {
+		return found, nil
+	}
+	hints, err := r.checkModel(ctx, fast, err)
+	if err != nil || hints.ok && hints.reason == v1alpha1.ReasonCortexAvailable {
+		return found, err
+	}
+	hints.message = "Of the model for hints (spec.models.fast): " + hints.message
+	return hints, nil
+}
+
+func (r *Reconciler) checkModel(ctx context.Context, e modelref.Endpoint, err error) (finding, error) {
+	found := finding{condition: v1alpha1.CortexModelAvailable}
+	if p, ok := modelref.AsProblem(err); ok {
+		found.reason, found.message = p.Reason, p.Message
+		return found, nil
+	}
+	if err != nil {
+		return found, fmt.Errorf("find the model: %w", err)
+	}
+	listed, err := r.Services.Model(ctx, e)
+	if u, ok := errors.AsType[*Unavailable](err); ok {
+		found.reason, found.message = u.Reason, u.Message
+		return found, nil
+	}
+	if err != nil {
+		return found, err
+	}
+	found.ok, found.reason, found.message = true, v1alpha1.ReasonCortexAvailable, fmt.Sprintf("The endpoint of the model %q answers.", e.Model)
+	if !listed {
+		found.reason = v1alpha1.ReasonModelNotListed
+		found.message = fmt.Sprintf("The endpoint answers, and its list of models does not have %q. Check the name, unless the endpoint serves names that it does not list.", e.Model)
+	}
+	return found, nil
+}
+
+func (r *Reconciler) checkSearch(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (finding, error) {
+	found := finding{condition: v1alpha1.CortexSearchReady}
+	key, err := r.Models.SearchKey(ctx, namespace, p)
+	if problem, ok := modelref.AsProblem(err); ok {
+		found.reason, found.message = problem.Reason, problem.Message
+		return found, nil
+	}
+	if err != nil {
+		return found, fmt.Errorf("find the key of the search provider: %w", err)
+	}
+	if err := r.Services.Search(ctx, p, key); err != nil {
+		found.reason, found.message = v1alpha1.ReasonSearchUnavailable, err.Error()
+		return found, ctx.Err()
+	}
+	found.ok, found.reason, found.message = true, v1alpha1.ReasonCortexAvailable, "The search provider can be asked."
+	return found, nil
+}
+
+func (r *Reconciler) checkArchive(ctx context.Context) finding {
+	if r.Services.Archive(ctx) {
+		return finding{v1alpha1.CortexArchiveReady, true, v1alpha1.ReasonCortexAvailable, "The archive's bucket can be listed."}
+	}
+	return finding{
+		v1alpha1.CortexArchiveReady, false, v1alpha1.ReasonArchiveUnavailable,
+		"The archive's bucket cannot be listed. Runs go on, and are archived when it can be written. The manager's log says why.",
+	}
+}
