@@ -49,6 +49,11 @@ type MotorRunStatus struct {
 	// phase is a word for people.
 	// +optional
 	Phase RunPhase `json:"phase,omitempty"`
+	// reason is why the run does not go on: the reason of the condition that it waits for. It is Running while the run goes on, and the reason of
+	// Succeeded when it has ended.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	Reason string `json:"reason,omitempty"`
 	// message says in one sentence how the run stands.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
@@ -87,6 +92,10 @@ type MotorRunStatus struct {
 	// pendingInput is what the run waits for.
 	// +optional
 	PendingInput *PendingInput `json:"pendingInput,omitempty"`
+	// pendingKind is the kind of what the run waits for, unset once there is an answer. A list of runs can be restricted to it with a field
+	// selector.
+	// +optional
+	PendingKind InputKind `json:"pendingKind,omitempty"`
 	// attempts at the task, the first one first.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=map

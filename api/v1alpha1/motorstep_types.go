@@ -375,12 +375,12 @@ type ToolResult struct {
 // +kubebuilder:printcolumn:name="Step",type=integer,JSONPath=`.spec.index`
 // +kubebuilder:printcolumn:name="Tools",type=string,JSONPath=`.spec.tools`
 // +kubebuilder:printcolumn:name="OK",type=string,JSONPath=`.status.ok`
-// +kubebuilder:printcolumn:name="Model-ms",type=integer,JSONPath=`.spec.modelMs`
-// +kubebuilder:printcolumn:name="Tool-ms",type=integer,JSONPath=`.status.toolMs`
 // +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.spec.usage.totalTokens`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Type",type=string,priority=1,JSONPath=`.spec.type`
 // +kubebuilder:printcolumn:name="Phase",type=string,priority=1,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Model-ms",type=integer,priority=1,JSONPath=`.spec.modelMs`
+// +kubebuilder:printcolumn:name="Tool-ms",type=integer,priority=1,JSONPath=`.status.toolMs`
 // +kubebuilder:printcolumn:name="Run",type=string,priority=1,JSONPath=`.metadata.labels.motorcortex\.dev/run`
 // +kubebuilder:printcolumn:name="Attempt",type=integer,priority=1,JSONPath=`.spec.attempt`
 // +kubebuilder:printcolumn:name="Outcome",type=string,priority=1,JSONPath=`.spec.outcome.reason`

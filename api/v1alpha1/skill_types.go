@@ -178,15 +178,15 @@ type SkillRejection struct {
 // Skill is a capability: files after the Agent Skills standard, what they may use, and who approved it.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=motor
+// +kubebuilder:resource:scope=Namespaced,shortName=mskill,categories=motor
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
-// +kubebuilder:printcolumn:name="Domains",type=string,JSONPath=`.spec.policy.domains`
 // +kubebuilder:printcolumn:name="Runs",type=integer,JSONPath=`.status.usage.runs`
 // +kubebuilder:printcolumn:name="Success",type=string,JSONPath=`.status.usage.successRate`
 // +kubebuilder:printcolumn:name="Last-Used",type=date,JSONPath=`.status.usage.lastUsedAt`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Content",type=string,priority=1,JSONPath=`.status.contentHash`
 // +kubebuilder:printcolumn:name="Policy",type=string,priority=1,JSONPath=`.status.policyHash`
+// +kubebuilder:printcolumn:name="Domains",type=string,priority=1,JSONPath=`.spec.policy.domains`
 // +kubebuilder:printcolumn:name="Description",type=string,priority=1,JSONPath=`.status.description`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 64 && self.metadata.name.matches('^[a-z0-9]+(-[a-z0-9]+)*$')",message="the name of a Skill is the one in its SKILL.md: 1 to 64 of a-z, 0-9 and single hyphens between them"

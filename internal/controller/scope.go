@@ -108,6 +108,10 @@ func (s *scope) summarize() {
 	s.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning, "The run has not ended.")
 	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRunning, "The run is being carried out.")
 	st.Phase, st.Message = s.phase(), runpolicy.CutEncoded(s.message(), maxMessage)
+	st.Reason, st.PendingKind = s.reason(), ""
+	if p := s.awaited(); p != nil {
+		st.PendingKind = p.Kind
+	}
 	switch {
 	case s.setAside:
 		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonSetAside, st.Message)
@@ -120,7 +124,11 @@ func (s *scope) summarize() {
 
 // summarizeEnd keeps Stalled for a run that failed: kstatus takes it for "failed", and its absence for "current".
 func (s *scope) summarizeEnd() {
+	s.run.Status.PendingKind = ""
 	c := apimeta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if c != nil {
+		s.run.Status.Reason = c.Reason
+	}
 	if c != nil && c.Status == metav1.ConditionFalse {
 		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, c.Reason, c.Message)
 		return
@@ -138,6 +146,24 @@ func (s *scope) phase() v1alpha1.RunPhase {
 		return v1alpha1.PhaseRunning
 	}
 	return v1alpha1.PhaseCreated
+}
+
+// reason returns the reason of the condition that message speaks of, and Running if the run goes on.
+func (s *scope) reason() string {
+	if s.setAside {
+		return v1alpha1.ReasonSetAside
+	}
+	condition := s.blocked
+	if s.awaited() != nil {
+		condition = v1alpha1.ConditionAwaitingInput
+	}
+	if s.run.Spec.Suspend {
+		condition = v1alpha1.ConditionSuspended
+	}
+	if c := apimeta.FindStatusCondition(s.run.Status.Conditions, condition); c != nil {
+		return c.Reason
+	}
+	return v1alpha1.ReasonRunning
 }
 
 // awaited is what the run waits for a person for, nil if it does not.

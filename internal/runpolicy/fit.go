@@ -100,7 +100,7 @@ func shortenAll(st *v1alpha1.MotorRunStatus) {
 	}
 	if p := st.PendingInput; p != nil && p.Action != nil {
 		// How to decide stands at the end of the question, which is short.
-		p.Action.Arguments = cutMiddle(p.Action.Arguments, 1024)
+		p.Action.Arguments = cutMiddle(p.Action.Arguments, 960)
 	} else if p != nil && p.Kind != v1alpha1.InputRetry {
 		// How to have another attempt made stands at the end; and then there is no recovery context that takes the room.
 		p.Question = CutEncoded(p.Question, 1024)

@@ -31,7 +31,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	text := func(size int) string { return CutEncoded(strings.Repeat("<漢\"\n", size), size) }
 	at := new(metav1.NewTime(t0))
 	st := &v1alpha1.MotorRunStatus{
-		ObservedGeneration: 1 << 40, Phase: v1alpha1.PhaseAwaitingInput, Message: text(1000), Worker: strings.Repeat("w", 253), Epoch: 1 << 40,
+		ObservedGeneration: 1 << 40, Phase: v1alpha1.PhaseAwaitingInput, Reason: strings.Repeat("R", 40), PendingKind: v1alpha1.InputOutcomeUnknown, Message: text(1000), Worker: strings.Repeat("w", 253), Epoch: 1 << 40,
 		Model: strings.Repeat("m", 256), Steps: 500, Usage: bigUsage(), Paused: v1alpha1.PauseStatus{Since: at, Seconds: 1 << 40, ObservedUntil: at}, StartedAt: at,
 		Losses: &v1alpha1.LossStatus{Count: 1 << 10, LastAt: *at, AloneEpoch: 1 << 40, AloneSince: at, Trials: 1 << 10, TrialsLost: 2, SetAside: true},
 		Sandbox: &v1alpha1.SandboxStatus{

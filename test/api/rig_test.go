@@ -315,6 +315,19 @@ func (r *rig) want(phase v1alpha1.RunPhase, conditions ...string) {
 			r.t.Errorf("condition %s is %q, want %q", name, got[name], value)
 		}
 	}
+	r.wantReason(&run.Status)
+}
+
+// wantReason checks that status.reason is that of one of the conditions, and that what is waited for can be selected by.
+func (r *rig) wantReason(st *v1alpha1.MotorRunStatus) {
+	r.t.Helper()
+	if !slices.ContainsFunc(st.Conditions, func(c metav1.Condition) bool { return c.Reason == st.Reason }) {
+		r.t.Errorf("status.reason is %q, which no condition has", st.Reason)
+	}
+	waits := st.Phase == v1alpha1.PhaseAwaitingInput || st.Phase == v1alpha1.PhaseAwaitingApproval
+	if waits != (st.PendingKind != "") || waits && st.PendingKind != st.PendingInput.Kind {
+		r.t.Errorf("in phase %s status.pendingKind is %q", st.Phase, st.PendingKind)
+	}
 }
 
 // wantEnd checks everything that an ended run has in common.
@@ -327,6 +340,9 @@ func (r *rig) wantEnd(phase v1alpha1.RunPhase, reason string) *v1alpha1.MotorRun
 	r.want(phase, succeeded+reason, "Finished True "+reason, "AwaitingInput False RunEnded", "Reconciling False RunEnded")
 	run := r.run()
 	st := &run.Status
+	if st.Reason != reason {
+		r.t.Errorf("status.reason is %q, want %q", st.Reason, reason)
+	}
 	if st.Result == nil || st.FinishedAt == nil || st.PendingInput != nil {
 		r.t.Fatalf("result %v, finished at %v, pending %v", st.Result, st.FinishedAt, st.PendingInput)
 	}

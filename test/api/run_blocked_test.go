@@ -25,8 +25,12 @@ func (r *rig) wantBlocked(condition, reason, message string) {
 	r.t.Helper()
 	res := r.step()
 	r.want(v1alpha1.PhaseCreated, condition+" False "+reason, "Stalled True "+reason, "Finished False Running", "Succeeded Unknown Running")
-	if m := r.run().Status.Message; !strings.Contains(m, message) {
+	st := r.run().Status
+	if m := st.Message; !strings.Contains(m, message) {
 		r.t.Errorf("message %q does not say %q", m, message)
+	}
+	if st.Reason != reason {
+		r.t.Errorf("status.reason is %q, want %q", st.Reason, reason)
 	}
 	if res.RequeueAfter <= 0 || res.RequeueAfter > time.Minute && condition == v1alpha1.ConditionAccepted {
 		r.t.Errorf("looks again after %s", res.RequeueAfter)

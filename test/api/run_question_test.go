@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -30,6 +32,8 @@ func TestQuestionAndAnswer(t *testing.T) {
 	if diff := cmp.Diff(want, run.Status.PendingInput); diff != "" {
 		t.Errorf("status.pendingInput (-want +got):\n%s", diff)
 	}
+	wantSelected(r, "status.pendingKind=Question,status.phase=AwaitingInput", true)
+	wantSelected(r, "status.pendingKind=Approval", false)
 	if !strings.HasPrefix(id, "a0-s1-c0-") || !strings.Contains(string(step.UID), id[len(id)-8:]) {
 		t.Errorf("the id %s does not follow from call and step %s", id, step.UID)
 	}
@@ -43,6 +47,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	if p := r.run().Status.PendingInput; p == nil || !p.Answered {
 		t.Errorf("shown is %+v", p)
 	}
+	wantSelected(r, "status.pendingKind=Question", false)
 
 	// The loop uses it a while later: the time of the person is not the run's.
 	r.now = asked.Add(250 * time.Second)
@@ -60,6 +65,18 @@ func TestQuestionAndAnswer(t *testing.T) {
 	wantEvents := []string{"Normal SandboxReady", "Normal AllBlocked", "Normal Question", "Warning UnknownQuestion", "Normal Answered", "Normal Completed"}
 	if diff := cmp.Diff(wantEvents, r.events[3:]); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// wantSelected checks whether a list of runs that is restricted by fields has the run.
+func wantSelected(r *rig, by string, want bool) {
+	r.t.Helper()
+	selector, err := fields.ParseSelector(by)
+	must(r.t, err)
+	list := &v1alpha1.MotorRunList{}
+	must(r.t, admin.List(r.ctx, list, client.InNamespace(r.ns), client.MatchingFieldsSelector{Selector: selector}))
+	if got := len(list.Items) == 1; got != want {
+		r.t.Errorf("a list restricted to %s has %d runs", by, len(list.Items))
 	}
 }
 

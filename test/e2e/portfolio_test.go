@@ -93,23 +93,27 @@ func wantPortfolioQuestion(t *testing.T, run *v1alpha1.MotorRun) {
 // wantColumns looks at what kubectl prints.
 func wantColumns(t *testing.T, ns, phase string) {
 	t.Helper()
+	standing := "Unknown +Question"
+	if phase == "Completed" {
+		standing = "True +Completed"
+	}
 	for _, tt := range []struct {
 		args   []string
 		header []string
 		rows   []string
 	}{
-		{[]string{"motorrun", "portfolio"}, []string{"NAME", "PHASE", "STEPS", "TOKENS", "QUESTION", "AGE"}, []string{`portfolio +` + phase + ` +\d+ +\d+`}},
+		{[]string{"motorrun", "portfolio"}, []string{"NAME", "SUCCEEDED", "REASON", "STEPS", "ASKS", "AGE"}, []string{`portfolio +` + standing + ` +\d+ `}},
 		{
 			[]string{"mrun", "portfolio", "-o", "wide"},
-			[]string{"NAME", "PHASE", "STEPS", "TOKENS", "QUESTION", "AGE", "ATTEMPT", "POD", "MODEL", "PURPOSE", "MESSAGE"},
-			[]string{`portfolio +` + phase + ` .* 0 +portfolio-motor-sandbox +scripted/portfolio +\S`},
+			[]string{"NAME", "SUCCEEDED", "REASON", "STEPS", "ASKS", "AGE", "PHASE", "ATTEMPT", "TOKENS", "POD", "MODEL", "PURPOSE", "MESSAGE"},
+			[]string{`portfolio +` + standing + ` .* ` + phase + ` .* 0 +\d+ +portfolio-motor-sandbox +scripted/portfolio +\S`},
 		},
 		{
 			[]string{"motorsteps", "-l", v1alpha1.LabelRun + "=portfolio"},
-			[]string{"NAME", "STEP", "TOOLS", "OK", "MODEL-MS", "TOOL-MS", "TOKENS", "AGE"},
-			[]string{`portfolio-a0-s1 +1 +read,read +2/2 +\d+ +\d+ +\d+`, `portfolio-a0-s2 +2 +code +1/1 +\d+ +\d+ +\d+`},
+			[]string{"NAME", "STEP", "TOOLS", "OK", "TOKENS", "AGE"},
+			[]string{`portfolio-a0-s1 +1 +read,read +2/2 +\d+ `, `portfolio-a0-s2 +2 +code +1/1 +\d+ `},
 		},
-		{[]string{"cortex"}, []string{"NAME", "MOTOR", "FAST", "DEFAULT", "AGE"}, []string{`default +scripted/portfolio`}},
+		{[]string{"cortex"}, []string{"NAME", "READY", "REASON", "MOTOR", "AGE"}, []string{`default +True +Available +scripted/portfolio`}},
 	} {
 		out := kubectl(t, append([]string{"-n", ns, "get"}, tt.args...)...)
 		header, _, _ := strings.Cut(out, "\n")
