@@ -67,7 +67,7 @@ const (
 	// ApprovalNever: none but those that the rules for single tools name.
 	ApprovalNever ApprovalMode = "Never"
 	// ApprovalIrreversible: also those that may do outside of the sandbox what cannot be undone: in a run with domains every program
-	// that is not plainly harmless. docs/tools.md says which.
+	// that is not plainly harmless. docs/reference/tools.md says which.
 	ApprovalIrreversible ApprovalMode = "Irreversible"
 	// ApprovalAlways: every call that does more than read in the workspace (read, list, glob, grep) or ask a person.
 	ApprovalAlways ApprovalMode = "Always"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The tooldocs command writes docs/tools.md: what the model is told of each tool, from the structs that its calls are held
+// The tooldocs command writes docs/reference/tools.md: what the model is told of each tool, from the structs that its calls are held
 // to, and beside it limits, errors and an example.
 package main
 
@@ -26,14 +26,14 @@ import (
 var page string
 
 func main() {
-	out := flag.String("o", "docs/tools.md", "file to write")
+	out := flag.String("o", "docs/reference/tools.md", "file to write")
 	flag.Parse()
 	content, err := render()
 	if err == nil {
 		err = os.WriteFile(*out, content, 0o644)
 	}
 	if err != nil {
-		slog.Error("docs/tools.md cannot be written", "error", err)
+		slog.Error("docs/reference/tools.md cannot be written", "error", err)
 		os.Exit(1)
 	}
 }

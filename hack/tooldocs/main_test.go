@@ -57,7 +57,7 @@ func TestThePageIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile("../../docs/tools.md"); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("docs/tools.md is not what make generate writes (%v)", err)
+	if got, err := os.ReadFile("../../docs/reference/tools.md"); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("docs/reference/tools.md is not what make generate writes (%v)", err)
 	}
 }

@@ -73,7 +73,7 @@ func TestFormat(t *testing.T) {
 	}
 	prev := archive.Genesis
 	for i, l := range lines {
-		// This is what docs/archive.md tells people to do without this program.
+		// This is what docs/guides/archive.md tells people to do without this program.
 		at := strings.LastIndex(l, `,"digest":`)
 		sum := sha256.Sum256([]byte(l[:at]))
 		digest := "sha256:" + hex.EncodeToString(sum[:])

@@ -70,20 +70,20 @@ func constants(t *testing.T, dir, prefix string) map[string]string {
 
 func TestEveryReasonIsDocumented(t *testing.T) {
 	t.Parallel()
-	reference, trouble := read(t, "docs/api.md"), read(t, "docs/troubleshooting.md")
+	reference, trouble := read(t, "docs/reference/api.md"), read(t, "docs/guides/troubleshooting.md")
 	for _, of := range []struct{ dir, prefix string }{
 		{"api/v1alpha1", "Condition"}, {"api/v1alpha1", "Reason"}, {"internal/motorloop", "Reason"},
 	} {
 		for name, value := range constants(t, of.dir, of.prefix) {
 			if !strings.Contains(reference, "`"+value+"`") {
-				t.Errorf("docs/api.md does not have `%s` (%s of %s)", value, name, of.dir)
+				t.Errorf("docs/reference/api.md does not have `%s` (%s of %s)", value, name, of.dir)
 			}
 		}
 	}
 	for _, dir := range []string{"api/v1alpha1", "internal/motorloop"} {
 		for name, value := range constants(t, dir, "Reason") {
 			if strings.Contains(trouble, "`"+value+"`") == slices.Contains(nothingToDo, value) {
-				t.Errorf("docs/troubleshooting.md must say what to do about `%s` (%s of %s), or nothingToDo have it, and not both", value, name, dir)
+				t.Errorf("docs/guides/troubleshooting.md must say what to do about `%s` (%s of %s), or nothingToDo have it, and not both", value, name, dir)
 			}
 		}
 	}
@@ -99,26 +99,26 @@ var nothingToDo = []string{
 // What the egress proxy answers, writes and counts.
 func TestTheProxysWordsAreDocumented(t *testing.T) {
 	t.Parallel()
-	reference := read(t, "docs/egress.md")
+	reference := read(t, "docs/explanation/egress.md")
 	for _, of := range []struct{ dir, prefix string }{
 		{"internal/egress", "Reason"}, {"internal/egress/kube", "reason"},
 	} {
 		for name, value := range constants(t, of.dir, of.prefix) {
 			if !strings.Contains(reference, "`"+value+"`") {
-				t.Errorf("docs/egress.md does not have `%s` (%s of %s)", value, name, of.dir)
+				t.Errorf("docs/explanation/egress.md does not have `%s` (%s of %s)", value, name, of.dir)
 			}
 		}
 	}
 	for _, dir := range []string{"internal/egress", "internal/egress/kube"} {
 		for _, name := range submatches(t, dir, metricName) {
 			if name = "motorcortex_egress_" + name; !strings.Contains(reference, "`"+name) {
-				t.Errorf("docs/egress.md does not have the metric %s of %s", name, dir)
+				t.Errorf("docs/explanation/egress.md does not have the metric %s of %s", name, dir)
 			}
 		}
 	}
 	for _, name := range submatches(t, "cmd/egressproxy", flagName) {
 		if !strings.Contains(reference, "`--"+name+"`") {
-			t.Errorf("docs/egress.md does not have the flag --%s", name)
+			t.Errorf("docs/explanation/egress.md does not have the flag --%s", name)
 		}
 	}
 }
@@ -154,23 +154,23 @@ var (
 	flagName   = regexp.MustCompile(`fs\.\w+Var\(&o\.[\w.]+, "([a-z-]+)"`)
 )
 
-// The table of domains in docs/api.md is what allowlist says.
+// The table of domains in docs/reference/api.md is what allowlist says.
 func TestDomainGrammarIsTrue(t *testing.T) {
 	t.Parallel()
-	rows := domainRow.FindAllStringSubmatch(read(t, "docs/api.md"), -1)
+	rows := domainRow.FindAllStringSubmatch(read(t, "docs/reference/api.md"), -1)
 	for _, row := range rows {
 		for _, text := range code.FindAllStringSubmatch(row[1], -1) {
 			_, err := allowlist.ParseRule(text[1])
 			if (err == nil) != (row[2] == "accepted") {
-				t.Errorf("docs/api.md says that the domain %s is %s: %v", text[1], row[2], err)
+				t.Errorf("docs/reference/api.md says that the domain %s is %s: %v", text[1], row[2], err)
 			}
 			if refused, ok := errors.AsType[*allowlist.ParseError](err); ok && !strings.Contains(row[3], "`"+string(refused.Reason)+"`") {
-				t.Errorf("docs/api.md does not say that the domain %s is refused as %s", text[1], refused.Reason)
+				t.Errorf("docs/reference/api.md does not say that the domain %s is refused as %s", text[1], refused.Reason)
 			}
 		}
 	}
 	if len(rows) < 10 {
-		t.Errorf("docs/api.md has %d rows of domains", len(rows))
+		t.Errorf("docs/reference/api.md has %d rows of domains", len(rows))
 	}
 }
 
@@ -181,11 +181,11 @@ var (
 
 func TestEveryErrorCodeIsDocumented(t *testing.T) {
 	t.Parallel()
-	reference := read(t, "docs/api.md")
+	reference := read(t, "docs/reference/api.md")
 	for _, dir := range []string{"internal/toolapi", "internal/motorloop"} {
 		for name, value := range constants(t, dir, "Code") {
 			if !strings.Contains(reference, "`"+value) {
-				t.Errorf("docs/api.md does not have the error code `%s` (%s of %s)", value, name, dir)
+				t.Errorf("docs/reference/api.md does not have the error code `%s` (%s of %s)", value, name, dir)
 			}
 		}
 	}
@@ -199,15 +199,7 @@ var (
 
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	var files []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "hack/*/*.md"} {
-		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, found...)
-	}
-	for _, file := range files {
+	for _, file := range pages(t) {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -230,6 +222,27 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pages returns the Markdown files of the repository, but for those that tests and samples read as data.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains([]string{".git", "dist", "testdata", "samples", "tasks"}, entry.Name()):
+			return filepath.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(path, ".md"):
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d Markdown files were found: %v", len(files), err)
+	}
+	return files
 }
 
 // anchors are the fragments by which the headings of a file are linked to.
@@ -271,7 +284,7 @@ func TestTestsThatAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range []string{"docs/reliability.md", "docs/threat-model.md", "docs/parsers.md"} {
+	for _, doc := range []string{"docs/explanation/reliability.md", "docs/explanation/threat-model.md", "docs/reference/parsers.md"} {
 		named := testName.FindAllStringSubmatch(read(t, doc), -1)
 		for _, m := range named {
 			if !tests[m[1]] {

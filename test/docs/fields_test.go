@@ -15,16 +15,16 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// docs/api.md has for each kind tables of fields. A row is of the fields that its first cell names, by their paths in the spec or the
+// docs/reference/api.md has for each kind tables of fields. A row is of the fields that its first cell names, by their paths in the spec or the
 // status. Its second cell names what is in them: `a` is a field of the row's own, and `b` one of a's in "`a: {b}`" or "`a` (`b`)".
 
 func TestEveryFieldIsDocumented(t *testing.T) {
 	t.Parallel()
-	for _, path := range undocumented(read(t, "docs/api.md"), map[string]reflect.Type{
+	for _, path := range undocumented(read(t, "docs/reference/api.md"), map[string]reflect.Type{
 		"MotorRun": reflect.TypeFor[v1alpha1.MotorRun](), "MotorStep": reflect.TypeFor[v1alpha1.MotorStep](), "MotorCortex": reflect.TypeFor[v1alpha1.MotorCortex](),
 		"Skill": reflect.TypeFor[v1alpha1.Skill](), "SkillRevision": reflect.TypeFor[v1alpha1.SkillRevision](),
 	}) {
-		t.Errorf("docs/api.md does not have the field %s in a row of its own, or of one that it is in", path)
+		t.Errorf("docs/reference/api.md does not have the field %s in a row of its own, or of one that it is in", path)
 	}
 }
 

@@ -23,7 +23,7 @@ var fillers = map[string]string{
 }
 
 // A program that fills its workspace is ended at the bound, long before the kubelet looks, and its run goes on. What is on the node's disk
-// then is no more than a quarter above the bound, as docs/threat-model.md has it for bounds of this size.
+// then is no more than a quarter above the bound, as docs/explanation/threat-model.md has it for bounds of this size.
 func TestSecurityDiskIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, script := range fillers {

@@ -65,7 +65,7 @@ func awaitState(t *testing.T, namespace, name string, state v1alpha1.SkillState)
 	return awaitSkill(t, namespace, name, soon, string(state), func(s *v1alpha1.Skill) bool { return s.Status.State == state })
 }
 
-// approve approves a content of the skill with its present policy, as docs/skills.md says.
+// approve approves a content of the skill with its present policy, as docs/guides/skills.md says.
 func approve(t *testing.T, s *v1alpha1.Skill, contentHash string) *v1alpha1.Skill {
 	t.Helper()
 	text := fmt.Sprintf(`{"spec":{"approval":{"contentHash":%q,"policyHash":%q,"note":"read it"}}}`, contentHash, s.Status.PolicyHash)

@@ -9,7 +9,7 @@ import (
 )
 
 // What programs leave in a workspace beside the work: they are not looked at, unless they were given, or the model named them in its
-// call of finish. docs/api.md lists them.
+// call of finish. docs/reference/api.md lists them.
 var (
 	// builtFolders are left out wherever they are, and what is in them.
 	builtFolders = []string{
