@@ -95,7 +95,7 @@ test-eval: ## Unit tests of the evaluation: its tasks' checks judge ends that we
 	go test -C test/eval -timeout 10m ./...
 
 .PHONY: figures
-figures: ## Measure what the README reports.
+figures: ## Measure the figures of docs/performance.md.
 	@hack/figures.sh
 
 .PHONY: figures-egress

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures what the README reports: the demo with everything built and the cluster up, several times on a machine that
+# Measures the figures of docs/performance.md: the demo with everything built and the cluster up, several times on a machine that
 # does nothing else. Writes dist/figures.json of the last time.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"

@@ -45,7 +45,7 @@ func (m *marks) answer(now time.Time) {
 	}
 }
 
-// figures are what the README reports. Compare the ratios: the times are those of one machine.
+// figures are those of docs/performance.md. Compare the ratios: the times are those of one machine.
 type figures struct {
 	// TotalMs is from MOTOR_DEMO_START to the end of the run.
 	TotalMs int64 `json:"totalMs"`
