@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"motorcortex.dev/motorcortex/hack/markdown"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -70,7 +71,7 @@ func render() ([]byte, error) {
 		toolapi.MaxArtifacts, toolapi.MaxCalls, toolapi.MaxReads, toolapi.MaxToolName,
 		sizes(),
 	})
-	return b.Bytes(), err
+	return []byte(markdown.Wrap(b.String())), err
 }
 
 // size is how much the definitions of a set of tools take.
