@@ -109,11 +109,12 @@ figures-tools: ## Measure tool calls and Oneshot runs on the development cluster
 ##@ Change it
 
 .PHONY: generate
-generate: ## Generate deepcopy functions, CRDs, RBAC and docs/reference/tools.md.
+generate: ## Generate deepcopy functions, CRDs, RBAC and the pages of the API and the tools.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/... output:object:dir=$(GENERATED)/api/v1alpha1
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(GENERATED)/config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=motorcortex-manager paths=./internal/controller/... output:rbac:dir=$(GENERATED)/config/rbac
 	mkdir -p $(GENERATED)/docs/reference && go run ./hack/tooldocs -o $(GENERATED)/docs/reference/tools.md
+	go run ./hack/apidocs -o $(GENERATED)/docs/reference
 
 .PHONY: fmt
 fmt: ## Format the code.

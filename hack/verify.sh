@@ -13,7 +13,8 @@ complain() {
 }
 
 make --no-print-directory generate GENERATED="$fresh"
-for f in api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml docs/reference/tools.md; do
+pages=$(cd "$fresh" && echo docs/reference/*.md)
+for f in api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml $pages; do
 	diff -r "$fresh/$f" "$f" >/dev/null || complain "stale: $f; run make generate and commit what it changes"
 done
 for module in . hack/devcluster hack/tools hack/lint test/stores test/eval; do

@@ -18,12 +18,32 @@ const (
 // Reasons of the conditions of a MotorCortex. SearchReady is also False with ModelSecretNotFound, ModelSecretKeyMissing and
 // ModelSecretForbidden, about the Secret of the provider's API key.
 const (
-	// ReasonCortexAvailable: everything that is configured can be reached.
+	// ReasonCortexAvailable is a reason of Ready=True, ModelAvailable=True, SearchReady=True and ArchiveReady=True of a MotorCortex.
+	//
+	// Meaning: Everything that is configured can be reached. Of Brave, which counts every request, only the key was looked for.
+	//
+	// Do: Nothing.
 	ReasonCortexAvailable = "Available"
-	// ReasonModelNotListed: the endpoint answers, and its list of models does not name the model. Many endpoints serve names that they do not list.
+
+	// ReasonModelNotListed is a reason of ModelAvailable=True of a MotorCortex.
+	//
+	// Meaning: The endpoint answers, and its list of models does not name the model of spec.models. Many endpoints serve names that they do
+	// not list.
+	//
+	// Do: Check the name. Nothing, if the endpoint serves names that it does not list.
 	ReasonModelNotListed = "ModelNotListed"
-	// ReasonSearchUnavailable: the search provider cannot be reached, or refuses.
+
+	// ReasonSearchUnavailable is a reason of SearchReady=False of a MotorCortex.
+	//
+	// Meaning: The search provider cannot be reached, or refuses. The message says how.
+	//
+	// Do: Correct spec.search. A SearXNG instance must have json in search.formats.
 	ReasonSearchUnavailable = "SearchUnavailable"
-	// ReasonArchiveUnavailable: the bucket of the archive cannot be listed.
+
+	// ReasonArchiveUnavailable is a reason of ArchiveReady=False of a MotorCortex.
+	//
+	// Meaning: The manager cannot list the archive's bucket. Runs go on meanwhile.
+	//
+	// Do: Read the manager's log, and see the guide of the archive.
 	ReasonArchiveUnavailable = "ArchiveUnavailable"
 )

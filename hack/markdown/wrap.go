@@ -18,7 +18,7 @@ var (
 	// word keeps a code span together: a line break in one would be a space of it.
 	word = regexp.MustCompile("(?:`[^`]*`|[^\\s`])+")
 	// marker is a word that would begin an item, a heading, a quote or a table if it began a line.
-	marker = regexp.MustCompile(`^(?:[-+*>|#]|\d+[.)]$)`)
+	marker = regexp.MustCompile(`^(?:[-+*]$|[>|#]|\d+[.)]$)`)
 )
 
 // Wrap breaks the paragraphs and items of a page into lines of at most Columns. Everything else stays as it is.
