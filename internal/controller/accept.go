@@ -4,14 +4,15 @@ package controller
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"slices"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // accept checks what admission cannot see, before the run asks for a place. An accepted run stays accepted.
@@ -23,11 +24,11 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 		return true, nil
 	}
 	if refusal := runpolicy.RefuseStorageClass(s.run, s.classes); refusal != nil {
-		s.refuse(refusal, true)
+		refuse(s, refusal, true)
 		return false, nil
 	}
 	if refusal := runpolicy.RefuseAcceptance(s.run); refusal != nil {
-		s.refuse(refusal, true)
+		refuse(s, refusal, true)
 		return false, nil
 	}
 	if ok, err := r.acceptDomains(ctx, s); err != nil || !ok {
@@ -65,7 +66,7 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error)
 // acceptDomains checks that the run's domains can be allowed, and that there is a way to them.
 func (r *MotorRunReconciler) acceptDomains(ctx context.Context, s *scope) (bool, error) {
 	if refusal := runpolicy.RefuseDomains(s.run, s.bounds); refusal != nil {
-		s.refuse(refusal, true)
+		refuse(s, refusal, true)
 		return false, nil
 	}
 	if len(s.run.Spec.Domains) == 0 {
@@ -82,22 +83,8 @@ func (r *MotorRunReconciler) acceptDomains(ctx context.Context, s *scope) (bool,
 	return address != "", nil
 }
 
-// showExposure marks a run whose sandbox can read a credential.
-func showExposure(s *scope) {
-	var names []string
-	for _, c := range s.run.Spec.Credentials {
-		if c.ExposeToSandbox {
-			names = append(names, c.Name)
-		}
-	}
-	if len(names) > 0 {
-		s.set(v1alpha1.ConditionCredentialsExposed, metav1.ConditionTrue, v1alpha1.ReasonCredentialsExposed, fmt.Sprintf(
-			"The sandbox, and with it the model, can read %s, because of exposeToSandbox in spec.credentials.", strings.Join(names, ", ")))
-	}
-}
-
 // refuse says why the run is not accepted. It waits for the reason to go away, or ends if nothing can bring that about.
-func (s *scope) refuse(r *runpolicy.Refusal, stalled bool) {
+func refuse(s *scope, r *runpolicy.Refusal, stalled bool) {
 	s.block(v1alpha1.ConditionAccepted, r.Reason, r.Message, stalled)
 	s.wake(s.now.Add(s.pause()))
 	if r.Final {
@@ -110,4 +97,23 @@ func refused(reason, message string) *runpolicy.End {
 		Category: v1alpha1.CategoryInvalidTask, Reason: reason, Message: message,
 		SuggestedAction: runpolicy.SuggestedAction(v1alpha1.CategoryInvalidTask, reason, false),
 	}}
+}
+
+// showTools says of a run that has search_web whether its model is offered that tool: without a provider the model is not told of it, and
+// whoever granted it would wonder why nothing was searched.
+func (r *MotorRunReconciler) showTools(ctx context.Context, s *scope) error {
+	if !slices.Contains(s.run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
+		return nil
+	}
+	cortex, err := r.cortex(ctx, r.Client, s.run.Namespace)
+	if err != nil {
+		return err
+	}
+	if cortex.Spec.Search == nil {
+		s.set(v1alpha1.ConditionToolsOffered, metav1.ConditionFalse, v1alpha1.ReasonSearchNotConfigured,
+			"The model is not offered search_web: the MotorCortex \"default\" of the namespace has no spec.search. The run goes on without it.")
+		return nil
+	}
+	s.set(v1alpha1.ConditionToolsOffered, metav1.ConditionTrue, v1alpha1.ReasonToolsOffered, "The model is offered all tools of spec.tools.")
+	return nil
 }

@@ -9,11 +9,8 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -71,7 +68,7 @@ func (r *MotorRunReconciler) takeTurn(ctx context.Context, s *scope) (runpolicy.
 	if cortex, err = r.cortex(ctx, r.Live, s.run.Namespace); err != nil || cortex.Spec.Concurrency == nil {
 		return runpolicy.Turn{Verdict: runpolicy.Admit}, err
 	}
-	s.held = append(s.held, r.admissions.lock(s.run.Namespace))
+	s.unlock = append(s.unlock, r.admissions.lock(s.run.Namespace))
 	runs, err = r.runHeads(ctx, s.run.Namespace)
 	if err != nil {
 		return runpolicy.Turn{}, err
@@ -111,19 +108,6 @@ func (r *MotorRunReconciler) runHeads(ctx context.Context, namespace string) ([]
 	}
 }
 
-// cortex gives the namespace's MotorCortex, an empty one if there is none.
-func (r *MotorRunReconciler) cortex(ctx context.Context, reader client.Reader, namespace string) (*v1alpha1.MotorCortex, error) {
-	cortex := &v1alpha1.MotorCortex{}
-	err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, cortex)
-	if apierrors.IsNotFound(err) {
-		return &v1alpha1.MotorCortex{}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get MotorCortex: %w", err)
-	}
-	return cortex, nil
-}
-
 // waitMessage keeps naming the run that it named before while that is in the way: each change of the message is a write.
 func waitMessage(run *v1alpha1.MotorRun, turn runpolicy.Turn) string {
 	say := func(other string) string {
@@ -150,10 +134,6 @@ func busy(run *v1alpha1.MotorRun, turn runpolicy.Turn) *runpolicy.End {
 	}}
 }
 
-func isAccepted(run *v1alpha1.MotorRun) bool {
-	return apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionAccepted)
-}
-
 // leavesQueue lets through what may give a waiting run its turn: another one has given back its place, or does not come
 // first any more.
 func leavesQueue() predicate.Predicate {
@@ -177,35 +157,6 @@ func (r *MotorRunReconciler) nextTurns(ctx context.Context, o client.Object) []r
 	return r.chosen(ctx, o, func(cortex *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
 		return runpolicy.NextTurns(cortex.Spec.Concurrency, runs, r.lookingSince(), r.apiNow())
 	})
-}
-
-// chosen asks for a pass over those of a namespace's runs that are chosen by what its MotorCortex says.
-func (r *MotorRunReconciler) chosen(
-	ctx context.Context, o client.Object, choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
-) []reconcile.Request {
-	all := func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error) { return r.runsOf(ctx, o.GetNamespace()) }
-	return r.chosenAmong(ctx, o, all, choose)
-}
-
-// chosenAmong is chosen of the runs that are listed.
-func (r *MotorRunReconciler) chosenAmong(
-	ctx context.Context, o client.Object, list func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error),
-	choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
-) []reconcile.Request {
-	cortex, err := r.cortex(ctx, r.Client, o.GetNamespace())
-	var runs []v1alpha1.MotorRun
-	if err == nil {
-		runs, err = list(cortex)
-	}
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "find the runs that another one concerns", "namespace", o.GetNamespace(), "run", o.GetName())
-		return nil
-	}
-	var requests []reconcile.Request
-	for _, run := range choose(cortex, runs) {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
-	}
-	return requests
 }
 
 // stripes are locks, one for many namespaces: their number must not grow with that of the namespaces.

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -22,17 +20,6 @@ const maxSummary = 8192
 
 // maxPartial is the most of what an attempt had to show when its answers were used up.
 const maxPartial = 4096
-
-// cleanUp keeps a finished run as it is: what it came to is never decided again, and a sandbox of it that it finds goes
-// at the end of the pass.
-func (r *MotorRunReconciler) cleanUp(ctx context.Context, s *scope) (bool, error) {
-	if !isFinished(s.run) {
-		return true, nil
-	}
-	pods, err := r.podsOf(ctx, s.run)
-	s.former = pods
-	return false, err
-}
 
 // conclude ends the run if it is over, and its attempt if that is.
 func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, error) {
@@ -62,12 +49,12 @@ func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, erro
 	}
 	showModel(s)
 	showRetries(s)
-	s.wakeForDeadline(d.WakeAt)
+	wakeForDeadline(s, d.WakeAt)
 	// A new sandbox is made when it is written that there has to be one.
 	return d.Next == nil || !d.Next.NewSandbox, nil
 }
 
-// isTurningPoint says whether the decision cannot be taken back.
+// isTurningPoint reports whether the decision cannot be taken back.
 func isTurningPoint(run *v1alpha1.MotorRun, d runpolicy.Decision) bool {
 	return d.End != nil || d.Next != nil || d.Failure != nil && run.Status.Attempts[len(run.Status.Attempts)-1].Failure == nil
 }
@@ -87,8 +74,8 @@ func (r *MotorRunReconciler) end(ctx context.Context, s *scope, e *runpolicy.End
 	}
 	st.Ending, st.PendingInput = runpolicy.EndingOf(o, e, s.now), nil
 	s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run is ending.")
-	s.note = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
-	s.wakeForDeadline(until)
+	s.message = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
+	wakeForDeadline(s, until)
 	// The replica that had the run may be gone.
 	_, err := r.place(ctx, s)
 	return err
@@ -149,43 +136,6 @@ func endAttempt(st *v1alpha1.MotorRunStatus, e *runpolicy.End) {
 	}
 }
 
-// tearDown takes away what the run had in the cluster. The grant goes before the Pod, whose address may be another Pod's
-// a moment later.
-func (r *MotorRunReconciler) tearDown(ctx context.Context, s *scope) error {
-	pods := s.former
-	if s.pod != nil {
-		pods = append(pods, s.pod)
-	}
-	if err := r.closeEgress(ctx, s.run, len(pods) > 0 || !isFinished(s.before)); err != nil {
-		return err
-	}
-	if err := r.deletePods(ctx, pods); err != nil {
-		return err
-	}
-	return r.letGo(ctx, s)
-}
-
-func (r *MotorRunReconciler) deletePods(ctx context.Context, pods []*corev1.Pod) error {
-	for _, pod := range pods {
-		if err := r.deletePod(ctx, pod); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// deletePod deletes this very Pod, and not a later one of its name.
-func (r *MotorRunReconciler) deletePod(ctx context.Context, pod *corev1.Pod) error {
-	if pod.DeletionTimestamp != nil {
-		return nil
-	}
-	uid := pod.UID
-	if err := r.Delete(ctx, pod, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete the sandbox Pod: %w", err)
-	}
-	return nil
-}
-
 // result sums up all attempts. Pauses count as waiting, because nothing was done in them.
 func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
 	p := s.progress.Answering(s.now)
@@ -223,3 +173,21 @@ func notCollected(s *scope) string {
 
 // ms never goes below zero: creation times have a resolution of a second only.
 func ms(d time.Duration) int64 { return max(0, d.Milliseconds()) }
+
+// begin ends the current attempt and begins the next one, in one write: nobody can see the one without the other. What the
+// former one left in the cluster goes when that is written, in the next pass.
+func begin(s *scope, d runpolicy.Decision) {
+	st := &s.run.Status
+	runpolicy.Fail(st, d.Failure, d.FinishedAt)
+	if d.Next.NewSandbox && s.pod != nil {
+		st.Sandbox = &v1alpha1.SandboxStatus{PodName: s.pod.Name, PodUID: string(s.pod.UID)}
+	}
+	runpolicy.Begin(st, d.Next, s.now)
+	st.Ending = nil
+	// The former attempt's question is nobody's any more.
+	s.progress.Pending, s.progress.Outage = nil, nil
+	if d.Next.NewSandbox {
+		s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, fmt.Sprintf(
+			"Attempt %d gets a new sandbox. The former one failed: %s", d.Next.Index, d.Failure.Message), false)
+	}
+}

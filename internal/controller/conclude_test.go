@@ -38,7 +38,7 @@ func TestFinishedRunIsNotEnding(t *testing.T) {
 	s := newScope(&v1alpha1.MotorRun{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	s.run.Status.Ending = &v1alpha1.RunEnding{Reason: v1alpha1.ReasonTimeout}
 	s.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonTimeout, "The run was not done in time.")
-	s.summarize()
+	summarize(s)
 	if s.run.Status.Ending != nil {
 		t.Errorf("the status still says %+v", s.run.Status.Ending)
 	}

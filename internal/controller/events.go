@@ -93,7 +93,7 @@ const (
 	actionApprove           = "Approve"
 )
 
-// isAboutApproval says whether a change of AwaitingInput is told of by approvalTransitions, which knows who decided what.
+// isAboutApproval reports whether a change of AwaitingInput is told of by approvalTransitions, which knows who decided what.
 func isAboutApproval(was, is *metav1.Condition) bool {
 	return is.Reason == v1alpha1.ReasonApproval ||
 		was != nil && was.Reason == v1alpha1.ReasonApproval && is.Reason == v1alpha1.ReasonAnswered
@@ -133,12 +133,12 @@ func approvalShown(run *v1alpha1.MotorRun) *v1alpha1.PendingInput {
 	return nil
 }
 
-// isCheck says whether the condition is news only when it is False.
+// isCheck reports whether the condition is news only when it is False.
 func isCheck(conditionType string) bool {
 	return conditionType == v1alpha1.ConditionResponsesValid || conditionType == v1alpha1.ConditionRetriesValid
 }
 
-// nothingYet says whether a reason is no news, or is told of otherwise.
+// nothingYet reports whether a reason is no news, or is told of otherwise.
 func nothingYet(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonAttemptFailed, v1alpha1.ReasonBudgetExhausted:
@@ -166,4 +166,40 @@ func eventType(conditionType string, c *metav1.Condition, run *v1alpha1.MotorRun
 		return corev1.EventTypeNormal
 	}
 	return corev1.EventTypeWarning
+}
+
+// The events of attempts.
+const (
+	reasonAttemptStarted = "AttemptStarted"
+	actionAttempt        = "Attempt"
+)
+
+// attemptTransitions tells of attempts that failed while the run goes on, and of those that followed. That the run itself
+// failed is told by its end.
+func attemptTransitions(before, after *v1alpha1.MotorRun) []transition {
+	var list []transition
+	for i := range after.Status.Attempts {
+		a := &after.Status.Attempts[i]
+		isNew := i >= len(before.Status.Attempts)
+		if isNew && i > 0 {
+			list = append(list, transition{corev1.EventTypeNormal, reasonAttemptStarted, actionAttempt, startedNote(after, a)})
+		}
+		if a.Failure != nil && (isNew || before.Status.Attempts[i].Failure == nil) && !isFinished(after) {
+			note := fmt.Sprintf("Attempt %d failed (%s): %s", a.Index, a.Failure.Reason, a.Failure.Message)
+			list = append(list, transition{corev1.EventTypeWarning, v1alpha1.ReasonAttemptFailed, actionAttempt, runpolicy.CutEncoded(note, maxNote)})
+		}
+	}
+	return list
+}
+
+func startedNote(run *v1alpha1.MotorRun, a *v1alpha1.AttemptStatus) string {
+	if a.Cause == v1alpha1.CauseInfrastructure {
+		return fmt.Sprintf("Attempt %d begins in a new sandbox, because the former one was lost.", a.Index)
+	}
+	for i := range run.Spec.Retries {
+		if r := &run.Spec.Retries[i]; r.Attempt == a.Index && r.RequestedBy != "" {
+			return fmt.Sprintf("Attempt %d begins, as %s asks for in spec.retries.", a.Index, runpolicy.Title(r.RequestedBy))
+		}
+	}
+	return fmt.Sprintf("Attempt %d begins, as spec.retries asks for.", a.Index)
 }

@@ -18,7 +18,6 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
-	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // renewBefore is how much of a grant's lifetime is left when it is renewed: enough for another leader to take over.
@@ -29,7 +28,7 @@ const renewBefore = 3 * time.Minute
 //
 //	no address yet ──► granted ──► renewed, widened, narrowed … ──► withdrawn with the sandbox
 func (r *MotorRunReconciler) grant(ctx context.Context, s *scope) (bool, error) {
-	if !s.needsGrant() {
+	if !needsGrant(s) {
 		showNoGrant(s)
 		_, err := r.withdraw(ctx, s)
 		return true, err
@@ -68,19 +67,14 @@ const awaitingMessage = "The sandbox has no address yet that the egress proxy co
 
 // showAwaiting says that there is no grant until there is a sandbox.
 func showAwaiting(s *scope) {
-	if s.needsGrant() && s.run.Status.Egress == nil {
+	if needsGrant(s) && s.run.Status.Egress == nil {
 		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonEgressPending, awaitingMessage)
 	}
 }
 
-// needsGrant says whether there is anything to tell of the run.
-func (s *scope) needsGrant() bool {
+// needsGrant reports whether there is anything to tell of the run.
+func needsGrant(s *scope) bool {
 	return len(s.domains) > 0 || len(s.run.Spec.Credentials) > 0
-}
-
-// keepsAddress says whether the address that the grant names is still the sandbox's.
-func (s *scope) keepsAddress() bool {
-	return s.hasSandbox() && s.podState.Phase != sandbox.Ended
 }
 
 func addresses(pod *corev1.Pod) []netip.Addr {
@@ -113,7 +107,7 @@ func (r *MotorRunReconciler) proxyAddress(ctx context.Context) (string, error) {
 
 // proxy gives the proxy's address, as of readAgain ago at most. It blocks the run if there is none, and leaves its engine
 // alone if it has one: what needs no way out goes on.
-func (r *MotorRunReconciler) proxy(ctx context.Context, s *scope, st *runState) (string, error) {
+func (r *MotorRunReconciler) proxy(ctx context.Context, s *scope, st *runMemory) (string, error) {
 	if st.proxy == "" || s.now.Sub(st.proxyAt) >= readAgain {
 		address, err := r.proxyAddress(ctx)
 		if err != nil {
@@ -134,7 +128,7 @@ func (r *MotorRunReconciler) noProxyMessage() string {
 }
 
 // compose builds the grant as it must be now, without its CA.
-func (r *MotorRunReconciler) compose(s *scope, st *runState, ips []netip.Addr) *grant.Grant {
+func (r *MotorRunReconciler) compose(s *scope, st *runMemory, ips []netip.Addr) *grant.Grant {
 	run, attempts := s.run, s.run.Status.Attempts
 	uid, podUID, attempt := string(run.UID), string(s.pod.UID), attempts[len(attempts)-1].Index
 	g := &grant.Grant{
@@ -163,7 +157,7 @@ func texts(domains []v1alpha1.Domain) []string {
 }
 
 // showGrant writes into the status what was granted, and asks for the pass that renews it.
-func showGrant(s *scope, st *runState, g *grant.Grant, proxy string) {
+func showGrant(s *scope, st *runMemory, g *grant.Grant, proxy string) {
 	var names, missing []string
 	for i := range s.run.Spec.Credentials {
 		c := &s.run.Spec.Credentials[i]
@@ -236,36 +230,4 @@ func (r *MotorRunReconciler) withdraw(ctx context.Context, s *scope) (gone bool,
 	st.written = nil
 	s.run.Status.Egress = nil
 	return true, nil
-}
-
-// closeEgress takes everything away that let the sandbox of a run out. What it may leave behind, the sweep takes.
-func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, last bool) error {
-	if last && mayHaveGrant(run) {
-		if err := r.deleteGrant(ctx, r.states.of(run)); err != nil {
-			return err
-		}
-	}
-	if err := r.closeRoute(ctx, run); err != nil {
-		return err
-	}
-	r.states.forget(run.UID)
-	return nil
-}
-
-func mayHaveGrant(run *v1alpha1.MotorRun) bool {
-	return run.Status.Egress != nil || len(run.Spec.Credentials) > 0 ||
-		apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionEgressReady) != nil
-}
-
-// closeGone takes away the grants of a run that went without a last pass.
-func (r *MotorRunReconciler) closeGone(ctx context.Context, key client.ObjectKey) error {
-	for _, st := range r.states.gone(key) {
-		if st.written != nil {
-			if err := r.deleteGrant(ctx, st); err != nil {
-				return err
-			}
-		}
-		r.states.forget(st.uid)
-	}
-	return nil
 }

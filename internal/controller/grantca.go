@@ -26,7 +26,7 @@ const (
 	caSkew = time.Hour
 )
 
-// needsCA says whether the proxy has to look into the grant's TLS connections: a credential is bound to a host.
+// needsCA reports whether the proxy has to look into the grant's TLS connections: a credential is bound to a host.
 func needsCA(g *grant.Grant) bool {
 	return slices.ContainsFunc(g.Credentials, func(c grant.Credential) bool { return len(c.Hosts) > 0 })
 }
@@ -85,7 +85,7 @@ func newCA(run *v1alpha1.MotorRun, hosts []string, now time.Time) (*grant.CA, er
 	}, nil
 }
 
-// isFresh says whether a CA can be used now.
+// isFresh reports whether a CA can be used now.
 func isFresh(ca *grant.CA, now time.Time) bool {
 	if ca == nil || len(ca.Key) == 0 {
 		return false

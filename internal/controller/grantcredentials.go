@@ -54,7 +54,7 @@ func checkCredential(ctx context.Context, source credential.Source, run *v1alpha
 
 // readCredentials brings the run's credentials up to date. An error that is nobody's to put right ends the pass: a
 // credential must not be lost because the API server was away for a moment.
-func (r *MotorRunReconciler) readCredentials(ctx context.Context, s *scope, st *runState) error {
+func (r *MotorRunReconciler) readCredentials(ctx context.Context, s *scope, st *runMemory) error {
 	if len(s.run.Spec.Credentials) == 0 || st.credentials != nil && s.now.Sub(st.readAt) < readAgain {
 		return nil
 	}
@@ -80,8 +80,8 @@ func (r *MotorRunReconciler) readCredentials(ctx context.Context, s *scope, st *
 	return nil
 }
 
-// review says whether the requester may use a credential's Secret, as of askAgain ago at most.
-func (r *MotorRunReconciler) review(ctx context.Context, s *scope, st *runState, c *v1alpha1.Credential) (problem, err error) {
+// review reports whether the requester may use a credential's Secret, as of askAgain ago at most.
+func (r *MotorRunReconciler) review(ctx context.Context, s *scope, st *runMemory, c *v1alpha1.Credential) (problem, err error) {
 	if last, ok := st.reviews[c.Name]; ok && s.now.Sub(last.at) < askAgain {
 		return last.problem, nil
 	}
@@ -97,7 +97,7 @@ func (r *MotorRunReconciler) review(ctx context.Context, s *scope, st *runState,
 }
 
 // chooses reports whether the requester may choose the hosts of a credential's Secret, as of askAgain ago at most.
-func (r *MotorRunReconciler) chooses(ctx context.Context, s *scope, st *runState, c *v1alpha1.Credential) (bool, error) {
+func (r *MotorRunReconciler) chooses(ctx context.Context, s *scope, st *runMemory, c *v1alpha1.Credential) (bool, error) {
 	last := st.choices[c.Name]
 	if !last.at.IsZero() && s.now.Sub(last.at) < askAgain {
 		return last.may, nil

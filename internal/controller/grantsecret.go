@@ -32,7 +32,7 @@ func grantLabels(runUID string) labels.Set {
 
 // writeGrant brings the Secret to what it must be, with one write at most. It is not done if somebody else wrote it
 // meanwhile; the next pass is.
-func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *scope, st *runState, want *grant.Grant) (done bool, err error) {
+func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *scope, st *runMemory, want *grant.Grant) (done bool, err error) {
 	if st.written != nil && s.now.Sub(st.lookedAt) < lookAgain && stands(st.written, want, s.now) {
 		return true, nil
 	}
@@ -91,7 +91,7 @@ func (r *MotorRunReconciler) saveGrant(ctx context.Context, secret *corev1.Secre
 	return r.Create(ctx, secret)
 }
 
-// stands says whether a grant says what it must, and for long enough.
+// stands reports whether a grant says what it must, and for long enough.
 func stands(have, want *grant.Grant, now time.Time) bool {
 	if have.ExpiresAt.Sub(now) <= renewBefore || needsCA(want) && !isFresh(have.CA, now) {
 		return false
@@ -121,7 +121,7 @@ func versionOf(secret *corev1.Secret) *grantVersion {
 }
 
 // findGrant notes in which version there is a grant, if there is one.
-func (r *MotorRunReconciler) findGrant(ctx context.Context, st *runState) (found bool, err error) {
+func (r *MotorRunReconciler) findGrant(ctx context.Context, st *runMemory) (found bool, err error) {
 	var secret corev1.Secret
 	err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(st.uid))}, &secret)
 	if client.IgnoreNotFound(err) != nil {
@@ -134,7 +134,7 @@ func (r *MotorRunReconciler) findGrant(ctx context.Context, st *runState) (found
 // deleteGrant deletes the grant in the version that was known when that was decided. A leader that was frozen since then, and
 // thaws when another one has written a grant for a new sandbox, is refused: the error is a conflict, and the next pass decides
 // anew. A version that is not known is looked up: only a run that is over, which gets no other grant, is decided about without.
-func (r *MotorRunReconciler) deleteGrant(ctx context.Context, st *runState) error {
+func (r *MotorRunReconciler) deleteGrant(ctx context.Context, st *runMemory) error {
 	if st.version == nil {
 		if found, err := r.findGrant(ctx, st); err != nil || !found {
 			return err

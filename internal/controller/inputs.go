@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// CheckFiles looks whether the ConfigMaps and artifacts of spec.files are there, and are not too much together; bucket says whether
+// CheckFiles looks whether the ConfigMaps and artifacts of spec.files are there, and are not too much together; bucket reports whether
 // the manager has one. The error is a *modelref.Problem if one is not, or if they are.
 func CheckFiles(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
 	var fromBucket int64

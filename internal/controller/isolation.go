@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -58,7 +56,7 @@ func joinFamilies(families []v1alpha1.AddressFamily) string {
 	return strings.Join(names, " and ")
 }
 
-// showConfinement says whether the sandbox's node has the walls within a sandbox. The run goes on without them.
+// showConfinement reports whether the sandbox's node has the walls within a sandbox. The run goes on without them.
 func showConfinement(s *scope) {
 	sb := s.progress.Sandbox
 	if sb == nil || len(sb.Families) == 0 {
@@ -82,61 +80,4 @@ func showConfinement(s *scope) {
 		s.set(v1alpha1.ConditionConfined, metav1.ConditionTrue, v1alpha1.ReasonConfined,
 			"Programs are kept from the tool server by Landlock, and their number is limited.")
 	}
-}
-
-// identity names a NetworkPolicy and what it says: the API server counts the changes of its spec. It is "" for none.
-func identity(p *networkingv1.NetworkPolicy) string {
-	if p == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s/%d", p.UID, p.Generation)
-}
-
-// look compares a wall of the sandbox, as it was found, with what this process saw of it last. A wall that somebody
-// changed and changed back, or that another run's pass has put right, counts as changed too: it was open in between.
-func (st *runState) look(wall, found string) (changed, known bool) {
-	last, known := st.walls[wall]
-	st.build(wall, found)
-	return known && last != found, known
-}
-
-// build notes a wall as this process made it.
-func (st *runState) build(wall, made string) {
-	if st.walls == nil {
-		st.walls = map[string]string{}
-	}
-	st.walls[wall] = made
-}
-
-// hasSandbox says whether there is a sandbox that a hole in a wall concerns.
-func (s *scope) hasSandbox() bool {
-	sb := s.run.Status.Sandbox
-	return s.pod != nil && sb != nil && !runpolicy.Replaced(sb) && sb.PodUID == string(s.pod.UID)
-}
-
-// noteFall notes that a wall of the sandbox was open, and says whether the pass has to end with that: the wall is put right by the
-// next one, when the status says that it was open. A manager that ended in between would leave a whole wall, and nobody would
-// know that it was not. The write may fail, too, so it is remembered until the status says so.
-func (r *MotorRunReconciler) noteFall(s *scope, fell bool) (first bool) {
-	st := r.states.of(s.run)
-	st.fell = st.fell || fell
-	if !st.fell || s.fell || !s.hasSandbox() {
-		return false
-	}
-	s.fell = true
-	s.lose()
-	s.wake(s.now)
-	return true
-}
-
-// lose notes that the sandbox's isolation has to be proved again. Each loss has an instant of its own, or the engine would
-// take a loss in the same second as one that it knows of for that one.
-func (s *scope) lose() {
-	sb := s.run.Status.Sandbox
-	at := runpolicy.LostAt(s.progress, s.now)
-	if sb.IsolationLostAt != nil && !at.After(sb.IsolationLostAt.Time) {
-		at = metav1.NewTime(sb.IsolationLostAt.Add(time.Second))
-	}
-	sb.IsolationLostAt = &at
-	showIsolation(s)
 }

@@ -111,12 +111,12 @@ func (r *MotorRunReconciler) noteLoss(s *scope, live []runpolicy.Worker) {
 }
 
 // blockSetAside has the status say that the run is set aside, if that is so.
-func (s *scope) blockSetAside() bool {
+func blockSetAside(s *scope) bool {
 	if !runpolicy.IsSetAside(&s.run.Status) {
 		return false
 	}
 	s.setAside = true
-	s.note = fmt.Sprintf("The processes of the manager that carried this run on ended one after the other, the last two while they carried on nothing else. "+
+	s.message = fmt.Sprintf("The processes of the manager that carried this run on ended one after the other, the last two while they carried on nothing else. "+
 		"So the run is set aside, and its time goes on. Look at the former log of the manager for why it ended (kubectl logs --previous), and report it. "+
 		"To have the run tried again: kubectl -n %[1]s patch motorrun %[2]s --type=merge -p '{\"spec\":{\"suspend\":true}}', and the same with false. Otherwise cancel it.",
 		s.run.Namespace, s.run.Name)
@@ -198,7 +198,7 @@ func (r *MotorRunReconciler) mayTry(ctx context.Context, s *scope) bool {
 	r.trials.mu.Lock()
 	defer r.trials.mu.Unlock()
 	st := &s.run.Status
-	s.note = fmt.Sprintf("%d processes of the manager ended in succession while they carried this run on. It is carried on alone when it is its turn. "+
+	s.message = fmt.Sprintf("%d processes of the manager ended in succession while they carried this run on. It is carried on alone when it is its turn. "+
 		"Its time stands still until then.", st.Losses.Count)
 	if at := runpolicy.TrialAt(st); s.now.Before(at) {
 		s.wake(at)
@@ -220,7 +220,7 @@ func (r *MotorRunReconciler) mayTry(ctx context.Context, s *scope) bool {
 		s.wake(t.free)
 		return false
 	}
-	s.note = ""
+	s.message = ""
 	delete(t.asks, s.run.UID)
 	if uid == "" {
 		t.began, t.results = s.now, s.progress.ToolCalls

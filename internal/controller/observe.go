@@ -5,7 +5,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,7 +71,7 @@ func (r *MotorRunReconciler) observePod(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	s.take(pod)
+	takePod(s, pod)
 	return r.observeClaim(ctx, s)
 }
 
@@ -95,52 +94,4 @@ func (r *MotorRunReconciler) observeClaim(ctx context.Context, s *scope) error {
 	}
 	*s.podState = sandbox.ReadClaim(*s.podState, s.pod, claim)
 	return nil
-}
-
-// take notes the Pod that is the run's sandbox.
-func (s *scope) take(pod *corev1.Pod) {
-	state := sandbox.Read(pod)
-	s.pod, s.podState = pod, &state
-}
-
-// split finds the Pod of that name among those of a run, and those of the attempts before. One of an attempt after it is none of
-// them: the run was read before that began.
-func split(pods []*corev1.Pod, names []string, name string) (current *corev1.Pod, former []*corev1.Pod) {
-	at := slices.Index(names, name)
-	for _, p := range pods {
-		switch i := slices.Index(names, p.Name); {
-		case i == at:
-			current = p
-		case i < at:
-			former = append(former, p)
-		}
-	}
-	return current, former
-}
-
-// podsOf are the Pods of all attempts of the run, in their order.
-func (r *MotorRunReconciler) podsOf(ctx context.Context, run *v1alpha1.MotorRun) ([]*corev1.Pod, error) {
-	var pods []*corev1.Pod
-	for _, name := range sandbox.PodNames(run) {
-		pod, err := getPod(ctx, r.Client, run, name)
-		if err != nil {
-			return nil, err
-		}
-		if pod != nil && isOwn(pod, run) {
-			pods = append(pods, pod)
-		}
-	}
-	return pods, nil
-}
-
-func getPod(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, name string) (*corev1.Pod, error) {
-	pod := &corev1.Pod{}
-	err := reader.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, pod)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get the sandbox Pod: %w", err)
-	}
-	return pod, nil
 }

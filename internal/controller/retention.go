@@ -13,8 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -96,20 +94,6 @@ func (r *MotorRunReconciler) tellUnarchived(ctx context.Context, run *v1alpha1.M
 		"namespace", run.Namespace, "run", run.Name, "steps", run.Status.Steps)
 	if r.Config.Unarchived != nil {
 		r.Config.Unarchived.Inc()
-	}
-}
-
-// hasEnded lets through a run that has just finished.
-func hasEnded() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		DeleteFunc:  func(event.DeleteEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok := e.ObjectOld.(*v1alpha1.MotorRun)
-			after, also := e.ObjectNew.(*v1alpha1.MotorRun)
-			return ok && also && !isFinished(before) && isFinished(after)
-		},
 	}
 }
 

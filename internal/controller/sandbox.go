@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -20,7 +18,7 @@ import (
 // sandbox creates the run's Pod and waits until it runs. Pods of earlier attempts are deleted before, and not waited for: a node
 // that is down keeps its Pods. What runs in one has no way out any more: the grant that named it is withdrawn first.
 func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error) {
-	if !s.keepsAddress() {
+	if !keepsAddress(s) {
 		// Before the Pod goes: its address may be another Pod's a moment later.
 		if gone, err := r.withdraw(ctx, s); err != nil || !gone {
 			return false, err
@@ -64,7 +62,7 @@ func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error
 	return true, nil
 }
 
-// standsStill says whether the run needs no sandbox that it does not have.
+// standsStill reports whether the run needs no sandbox that it does not have.
 func standsStill(run *v1alpha1.MotorRun) bool {
 	p := run.Status.PendingInput
 	return run.Spec.Suspend || p != nil && p.Kind == v1alpha1.InputRetry
@@ -117,39 +115,11 @@ func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
 	if err != nil {
 		return fmt.Errorf("create the sandbox Pod: %w", err)
 	}
-	s.take(pod)
+	takePod(s, pod)
 	return r.observeClaim(ctx, s)
 }
 
-func (r *MotorRunReconciler) buildPod(ctx context.Context, run *v1alpha1.MotorRun) (*corev1.Pod, error) {
-	cfg := r.Config.Sandbox
-	if r.Config.WithoutNodes {
-		return sandbox.Pod(run, cfg), nil
-	}
-	var nodes corev1.NodeList
-	if err := r.List(ctx, &nodes); err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
-	}
-	cfg.UserNamespaces = sandbox.SupportsUserNamespaces(nodes.Items)
-	return sandbox.Pod(run, cfg), nil
-}
-
-// isOwn says whether the run controls an object. Unlike metav1.IsControlledBy it looks at more than the UID, which anybody
-// can write under another kind, past the admission policy for owner references to runs.
-func isOwn(o metav1.Object, run *v1alpha1.MotorRun) bool {
-	ref := metav1.GetControllerOfNoCopy(o)
-	if ref == nil || ref.UID != run.UID || ref.Name != run.Name || ref.Kind != "MotorRun" {
-		return false
-	}
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	return err == nil && gv.Group == v1alpha1.GroupVersion.Group
-}
-
-func showUserNamespace(s *scope) {
-	if h := s.pod.Spec.HostUsers; h != nil && !*h {
-		s.set(v1alpha1.ConditionUserNamespace, metav1.ConditionTrue, v1alpha1.ReasonUserNamespaceInUse, "The sandbox has its own user namespace.")
-		return
-	}
-	s.set(v1alpha1.ConditionUserNamespace, metav1.ConditionFalse, v1alpha1.ReasonUserNamespaceUnsupported,
-		"The sandbox shares the node's user namespace, because a node reports no support for user namespaces. It still has no capabilities and no root.")
+// keepsAddress reports whether the address that the grant names is still the sandbox's.
+func keepsAddress(s *scope) bool {
+	return s.hasSandbox() && s.podState.Phase != sandbox.Ended
 }

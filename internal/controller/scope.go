@@ -3,13 +3,10 @@
 package controller
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -41,8 +38,8 @@ type scope struct {
 	concluded bool
 	// domains are what the run may reach now, leftOut what it asks for and is not given.
 	domains, leftOut []v1alpha1.Domain
-	// fell says that a wall of the sandbox was found open.
-	fell bool
+	// policyChanged says that a NetworkPolicy of the sandbox was found changed or deleted.
+	policyChanged bool
 	// blocked is the condition that keeps the run from going on, for the message.
 	blocked string
 	// stalled says that somebody must change something before the run can go on.
@@ -51,10 +48,10 @@ type scope struct {
 	setAside bool
 	// unseen says that the run ends without the last look at its sandbox.
 	unseen bool
-	// note is the message if no condition says what the run waits for.
-	note string
-	// held is given back when the pass is over and the status is written.
-	held []func()
+	// message is the status message if no condition says what the run waits for.
+	message string
+	// unlock are called when the pass is over and the status is written.
+	unlock []func()
 }
 
 func newScope(run *v1alpha1.MotorRun, now time.Time) *scope {
@@ -63,7 +60,7 @@ func newScope(run *v1alpha1.MotorRun, now time.Time) *scope {
 
 // release gives back what the pass holds.
 func (s *scope) release() {
-	for _, f := range s.held {
+	for _, f := range s.unlock {
 		f()
 	}
 }
@@ -89,129 +86,8 @@ func (s *scope) changed() bool {
 	return !equality.Semantic.DeepEqual(s.before.Status, s.run.Status)
 }
 
-// summarize derives the parts of the status that say in short what the conditions say.
-func (s *scope) summarize() {
-	st := &s.run.Status
-	st.ObservedGeneration = s.run.Generation
-	if st.StartedAt == nil {
-		st.StartedAt = &metav1.Time{Time: s.now}
-	}
-	if isFinished(s.run) {
-		// A leader of 0.1.0, which does not know it, may have ended the run.
-		st.Ending = nil
-		s.set(v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
-		s.summarizeEnd()
-		return
-	}
-	runpolicy.CountPause(&st.Paused, runpolicy.Paused(s.run, s.progress), s.now)
-	s.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonRunning, "The run has not ended.")
-	s.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning, "The run has not ended.")
-	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRunning, "The run is being carried out.")
-	st.Phase, st.Message = s.phase(), runpolicy.CutEncoded(s.message(), maxMessage)
-	st.Reason, st.PendingKind = s.reason(), ""
-	if p := s.awaited(); p != nil {
-		st.PendingKind = p.Kind
-	}
-	switch {
-	case s.setAside:
-		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonSetAside, st.Message)
-	case s.stalled:
-		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, apimeta.FindStatusCondition(st.Conditions, s.blocked).Reason, st.Message)
-	default:
-		apimeta.RemoveStatusCondition(&st.Conditions, v1alpha1.ConditionStalled)
-	}
-}
-
-// summarizeEnd keeps Stalled for a run that failed: kstatus takes it for "failed", and its absence for "current".
-func (s *scope) summarizeEnd() {
-	s.run.Status.PendingKind = ""
-	c := apimeta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionSucceeded)
-	if c != nil {
-		s.run.Status.Reason = c.Reason
-	}
-	if c != nil && c.Status == metav1.ConditionFalse {
-		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, c.Reason, c.Message)
-		return
-	}
-	apimeta.RemoveStatusCondition(&s.run.Status.Conditions, v1alpha1.ConditionStalled)
-}
-
-func (s *scope) phase() v1alpha1.RunPhase {
-	switch p := s.awaited(); {
-	case p != nil && p.Kind == v1alpha1.InputApproval:
-		return v1alpha1.PhaseAwaitingApproval
-	case p != nil:
-		return v1alpha1.PhaseAwaitingInput
-	case apimeta.IsStatusConditionTrue(s.run.Status.Conditions, v1alpha1.ConditionSandboxReady):
-		return v1alpha1.PhaseRunning
-	}
-	return v1alpha1.PhaseCreated
-}
-
-// reason returns the reason of the condition that message speaks of, and Running if the run goes on.
-func (s *scope) reason() string {
-	if s.setAside {
-		return v1alpha1.ReasonSetAside
-	}
-	condition := s.blocked
-	if s.awaited() != nil {
-		condition = v1alpha1.ConditionAwaitingInput
-	}
-	if s.run.Spec.Suspend {
-		condition = v1alpha1.ConditionSuspended
-	}
-	if c := apimeta.FindStatusCondition(s.run.Status.Conditions, condition); c != nil {
-		return c.Reason
-	}
-	return v1alpha1.ReasonRunning
-}
-
-// awaited is what the run waits for a person for, nil if it does not.
-func (s *scope) awaited() *v1alpha1.PendingInput {
-	p := s.run.Status.PendingInput
-	if runpolicy.Answered(s.run, p) {
-		return nil
-	}
-	return p
-}
-
-func (s *scope) message() string {
-	waitsFor := ""
-	if p := s.awaited(); p != nil {
-		switch p.Kind {
-		case v1alpha1.InputRetry:
-			waitsFor = p.Question
-		case v1alpha1.InputApproval:
-			waitsFor = "Waiting for approval: " + p.Question
-		default:
-			waitsFor = "Waiting for an answer: " + p.Question
-		}
-	}
-	if s.run.Spec.Suspend {
-		return strings.TrimSpace(suspendedMessage(s.run) + " " + waitsFor)
-	}
-	if waitsFor != "" {
-		return waitsFor
-	}
-	if c := apimeta.FindStatusCondition(s.run.Status.Conditions, s.blocked); c != nil {
-		return c.Message
-	}
-	if s.note != "" {
-		return s.note
-	}
-	switch s.run.Spec.Mode {
-	case v1alpha1.ModeOneshot:
-		return "Running the code."
-	case v1alpha1.ModeInstall:
-		return "Installing the packages."
-	case v1alpha1.ModeAgentic:
-	}
-	if c := s.progress.Running; c != nil {
-		return fmt.Sprintf("Working on %s.", c)
-	}
-	return fmt.Sprintf("Waiting for the model: step %d.", s.run.Status.Steps+1)
-}
-
-func isFinished(run *v1alpha1.MotorRun) bool {
-	return apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFinished)
+// hasSandbox reports whether there is a sandbox that a hole in a wall concerns.
+func (s *scope) hasSandbox() bool {
+	sb := s.run.Status.Sandbox
+	return s.pod != nil && sb != nil && !runpolicy.Replaced(sb) && sb.PodUID == string(s.pod.UID)
 }

@@ -46,7 +46,7 @@ type SkillSource interface {
 }
 
 // SkillReconciler converges Skills: it reads their sources, keeps what it read as SkillRevisions, gathers what there is to know
-// of the files, and says whether what a person approved is what is there. It decides about no approval and never writes a spec.
+// of the files, and reports whether what a person approved is what is there. It decides about no approval and never writes a spec.
 type SkillReconciler struct {
 	client.Client
 	// Live reads past the cache, which has Skills without the contents of their files.

@@ -109,7 +109,7 @@ func (s *skillScope) dropOldest(list []*v1alpha1.SkillRevision, mayGo func(*v1al
 	return list
 }
 
-// needs says whether the status or the spec speaks of a revision.
+// needs reports whether the status or the spec speaks of a revision.
 func (s *skillScope) needs(rev *v1alpha1.SkillRevision) bool {
 	st, hash := &s.skill.Status, rev.Spec.ContentHash
 	switch {

@@ -65,12 +65,12 @@ func newRevisions(before, after *v1alpha1.Skill) []transition {
 	return list
 }
 
-// isNoNews says whether a reason, as the first one, says that nothing has happened yet.
+// isNoNews reports whether a reason, as the first one, says that nothing has happened yet.
 func isNoNews(reason string) bool {
 	return reason == v1alpha1.ReasonNoSource || reason == v1alpha1.ReasonNoRevision || reason == v1alpha1.ReasonReviewing
 }
 
-// isTrouble says whether somebody should know of a reason who does not look at the skill.
+// isTrouble reports whether somebody should know of a reason who does not look at the skill.
 func isTrouble(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonSourceNotFound, v1alpha1.ReasonSourceUnavailable, v1alpha1.ReasonFluxNotInstalled, v1alpha1.ReasonSkillInvalid,

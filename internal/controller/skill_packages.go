@@ -198,7 +198,7 @@ func (r *SkillReconciler) createInstallRun(ctx context.Context, s *skillScope, d
 	return nil
 }
 
-// hasArchive says whether all parts of an archive are there. Of what the cache does not have, the API server is asked.
+// hasArchive reports whether all parts of an archive are there. Of what the cache does not have, the API server is asked.
 func (r *SkillReconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a *v1alpha1.PackageArchive) (bool, error) {
 	for _, name := range a.ConfigMaps {
 		found := false

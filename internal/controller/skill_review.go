@@ -170,7 +170,7 @@ func (r *SkillReconciler) patchRevision(ctx context.Context, rev *v1alpha1.Skill
 	return nil
 }
 
-// policy says whether spec.policy can be granted, and what an approval binds it by.
+// policy reports whether spec.policy can be granted, and what an approval binds it by.
 func (r *SkillReconciler) policy(_ context.Context, s *skillScope) error {
 	p := &s.skill.Spec.Policy
 	s.skill.Status.PolicyHash = skill.PolicyHash(p)

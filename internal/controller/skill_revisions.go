@@ -83,7 +83,7 @@ func (r *SkillReconciler) ignore(s *skillScope, rev *v1alpha1.SkillRevision, pro
 		text.Printable(fmt.Sprintf("SkillRevision %s is not used: %s.", rev.Name, problem)))
 }
 
-// isWhole says whether the ConfigMaps with the bytes of a revision are there. What is in them never changes, and whoever uses the
+// isWhole reports whether the ConfigMaps with the bytes of a revision are there. What is in them never changes, and whoever uses the
 // bytes compares their hashes.
 func (r *SkillReconciler) isWhole(ctx context.Context, rev *v1alpha1.SkillRevision) (bool, error) {
 	for _, name := range rev.Spec.ConfigMaps {

@@ -118,7 +118,7 @@ func (r *SkillReconciler) sourceVersion(ctx context.Context, sk *v1alpha1.Skill)
 
 func isRemote(s *v1alpha1.SkillSource) bool { return s.OCI != nil || s.Flux != nil }
 
-// isRead says whether what the status says of the source still counts. The memory is lost with the process, which then reads
+// isRead reports whether what the status says of the source still counts. The memory is lost with the process, which then reads
 // everything that is in the cluster once more, and nothing that is not.
 func (s *skillScope) isRead(version string) bool {
 	c := s.condition(v1alpha1.ConditionSourceReady)

@@ -58,7 +58,7 @@ func (r *SkillReconciler) usage(ctx context.Context, s *skillScope) error {
 	return r.advise(ctx, s, reviews)
 }
 
-// hasUsed says whether a run has ended that used this very skill, and not one of its name that was there before.
+// hasUsed reports whether a run has ended that used this very skill, and not one of its name that was there before.
 func hasUsed(run *v1alpha1.MotorRun, sk *v1alpha1.Skill) bool {
 	return run.Status.Skill != nil && run.Status.Skill.Name == sk.Name && isFinished(run) &&
 		run.Status.FinishedAt != nil && !run.Status.FinishedAt.Before(&sk.CreationTimestamp)
@@ -141,7 +141,7 @@ func adviceOf(run *v1alpha1.MotorRun) *v1alpha1.RevisionAdvice {
 	return a
 }
 
-// isNews says whether a run ended after the one whose advice there is.
+// isNews reports whether a run ended after the one whose advice there is.
 func isNews(a *v1alpha1.RevisionAdvice, run *v1alpha1.MotorRun) bool {
 	return cmp.Or(run.Status.FinishedAt.Compare(a.At.Time), strings.Compare(run.Name, a.Run)) > 0
 }

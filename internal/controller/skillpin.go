@@ -39,14 +39,14 @@ func (r *MotorRunReconciler) skill(ctx context.Context, s *scope) (bool, error) 
 	}
 	if refusal != nil {
 		// Packages come by themselves, and so does what is known of a skill. A skill does not.
-		s.refuse(refusal, refusal.Final || refusal.Reason == v1alpha1.ReasonSkillNotFound)
+		refuse(s, refusal, refusal.Final || refusal.Reason == v1alpha1.ReasonSkillNotFound)
 		return false, nil
 	}
 	if err := r.hold(ctx, s.run, revision); err != nil {
 		return false, err
 	}
 	s.run.Status.Skill = pin
-	s.note = fmt.Sprintf("The run uses revision %s of the skill %s.", pin.Revision, pin.Name)
+	s.message = fmt.Sprintf("The run uses revision %s of the skill %s.", pin.Revision, pin.Name)
 	// Nothing may be made for the run by what is not written yet: the next pass could find another approval.
 	return false, nil
 }

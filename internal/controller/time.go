@@ -43,7 +43,7 @@ func (r *MotorRunReconciler) countGaps(s *scope) {
 
 // wakeForDeadline asks for a pass at the instant of a deadline. One that lies behind and has not passed for want of a heartbeat asks for
 // none beside that of countGaps: the next pass would find the same, and ask again at once.
-func (s *scope) wakeForDeadline(at time.Time) {
+func wakeForDeadline(s *scope, at time.Time) {
 	if at.After(s.now) || !s.observed.Now(s.now).Before(s.now) {
 		s.wake(at)
 	}

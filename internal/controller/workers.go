@@ -228,7 +228,7 @@ func (l *lostRuns) watch(ctx context.Context, queue workqueue.TypedRateLimitingI
 	}
 }
 
-// wait waits until others may live than before, and says whether to go on. Renewals are not told of, so that what was to
+// wait waits until others may live than before, and reports whether to go on. Renewals are not told of, so that what was to
 // lapse often has not when it is over.
 func (l *lostRuns) wait(ctx context.Context, lapse time.Time) bool {
 	var lapsed <-chan time.Time

@@ -32,18 +32,18 @@ func (r *MotorRunReconciler) route(ctx context.Context, s *scope) (bool, error) 
 		routeTaken(s, have)
 		return false, nil
 	}
-	if r.noteFall(s, r.routeFell(s, have, want)) {
+	if r.notePolicyChange(s, r.routeChanged(s, have, want)) {
 		return false, nil
 	}
 	stands := have != nil && sandbox.SamePolicy(have, want) && sandbox.SameDomains(have, want)
-	return r.putUp(ctx, s, have, want, stands, wallRefused{
+	return r.ensurePolicy(ctx, s, have, want, stands, policyRefused{
 		v1alpha1.ConditionEgressReady, v1alpha1.ReasonRouteRefused, "which opens the way to the egress proxy", "update",
 	})
 }
 
-// routeFell says whether the policy was changed, or was deleted after the run had it. Other domains are no change of it:
+// routeChanged reports whether the policy was changed, or was deleted after the run had it. Other domains are no change of it:
 // what they open is the proxy's matter.
-func (r *MotorRunReconciler) routeFell(s *scope, have, want *networkingv1.NetworkPolicy) bool {
+func (r *MotorRunReconciler) routeChanged(s *scope, have, want *networkingv1.NetworkPolicy) bool {
 	changed, known := r.states.of(s.run).look(want.Name, identity(have))
 	switch {
 	case !s.hasSandbox():
@@ -61,7 +61,7 @@ func (r *MotorRunReconciler) routeFell(s *scope, have, want *networkingv1.Networ
 // has this run looked at again then.
 func (r *MotorRunReconciler) closeRoute(ctx context.Context, run *v1alpha1.MotorRun) error {
 	name := sandbox.EgressPolicyName(run)
-	delete(r.states.of(run).walls, name)
+	delete(r.states.of(run).policies, name)
 	policy := &networkingv1.NetworkPolicy{}
 	err := r.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, policy)
 	if apierrors.IsNotFound(err) {
@@ -80,7 +80,7 @@ func (r *MotorRunReconciler) closeRoute(ctx context.Context, run *v1alpha1.Motor
 	return nil
 }
 
-// isForeign says whether a policy of that name is somebody else's. One that lost its owner is the run's by its labels.
+// isForeign reports whether a policy of that name is somebody else's. One that lost its owner is the run's by its labels.
 func isForeign(have, want *networkingv1.NetworkPolicy, run *v1alpha1.MotorRun) bool {
 	if metav1.GetControllerOfNoCopy(have) == nil {
 		return !hasLabels(have, want.Labels)

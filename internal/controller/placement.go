@@ -27,7 +27,7 @@ func (r *MotorRunReconciler) place(ctx context.Context, s *scope) (bool, error) 
 		return true, nil
 	}
 	live = r.beside(ctx, s, live)
-	trial := !s.blockSetAside() && runpolicy.IsSuspect(st) && r.mayTry(ctx, s)
+	trial := !blockSetAside(s) && runpolicy.IsSuspect(st) && r.mayTry(ctx, s)
 	if !trial && runpolicy.Lives(st.Worker, live) && st.Epoch >= s.progress.Epoch {
 		return true, nil
 	}
@@ -38,7 +38,7 @@ func (r *MotorRunReconciler) place(ctx context.Context, s *scope) (bool, error) 
 	if worker == "" {
 		// The run keeps its former worker, which may show up again. Whoever is the first to show up wakes it.
 		if !s.setAside {
-			s.note = "No replica of the manager is ready to carry the run on. It goes on when one is."
+			s.message = "No replica of the manager is ready to carry the run on. It goes on when one is."
 		}
 		return false, nil
 	}

@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -24,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/modelref"
@@ -32,31 +30,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 	"motorcortex.dev/motorcortex/internal/text"
 )
-
-// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns,verbs=get;list;watch;delete
-// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns/status,verbs=patch
-// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns/finalizers,verbs=update
-// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorsteps,verbs=get;list;watch;create
-// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorsteps/status,verbs=patch
-// +kubebuilder:rbac:groups=motorcortex.dev,resources=motorcortices,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;delete
-// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
-// Of ConfigMaps outside its own namespace, the manager writes and deletes the artifacts of runs, the files of skills and their packages: the same policy sees to that.
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;create;delete
-// Of Secrets outside its own namespace, the manager writes those that a run saves, and no others: an admission policy sees to that.
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;update
-// +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;update;delete
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-answers;motorcortex-claims;motorcortex-claims-of-pods;motorcortex-credentials;motorcortex-endpoints;motorcortex-four-eyes;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-services;motorcortex-skill-files;motorcortex-skills;motorcortex-snapshots;motorcortex-steps,verbs=get
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingadmissionpolicies;mutatingadmissionpolicybindings,resourceNames=motorcortex-origin,verbs=get
-// The recorder of the leader election writes events of the old kind, and replicas tell of what is wrong with themselves.
-// +kubebuilder:rbac:groups="";events.k8s.io,namespace=motorcortex-system,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=motorcortex-system,resources=leases,verbs=get;list;watch;create;update;delete
-// +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=secrets,verbs=get;list;create;update;delete
-// +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=configmaps,verbs=get;create;update
-// +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=services,verbs=get
 
 // Config is what the reconciler is told by the manager's flags.
 type Config struct {
@@ -113,7 +86,7 @@ type MotorRunReconciler struct {
 
 	// indexes says that the cache finds runs by the indexes of index.go.
 	indexes    bool
-	states     runStates
+	states     runCache
 	placed     placements
 	trials     trials
 	admissions stripes
@@ -165,54 +138,6 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// allRuns maps a MotorCortex to the runs of its namespace: it says how long finished ones are kept too.
-func (r *MotorRunReconciler) allRuns(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
-		for i := range runs {
-			list = append(list, &runs[i])
-		}
-		return list
-	})
-}
-
-// unfinishedRuns maps an object that concerns all runs of a namespace to those that it can still concern.
-func (r *MotorRunReconciler) unfinishedRuns(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
-		for i := range runs {
-			if !isFinished(&runs[i]) {
-				list = append(list, &runs[i])
-			}
-		}
-		return list
-	})
-}
-
-// closedRuns maps a NetworkPolicy to the runs whose sandboxes it closes, or opens: one of a run's own to that run.
-func (r *MotorRunReconciler) closedRuns(ctx context.Context, o client.Object) []reconcile.Request {
-	if run := o.GetLabels()[v1alpha1.LabelRun]; run != "" {
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
-	}
-	return r.unfinishedRuns(ctx, o)
-}
-
-// runOfClaim maps the claim of a workspace to its run.
-func runOfClaim(_ context.Context, o client.Object) []reconcile.Request {
-	run := o.GetLabels()[v1alpha1.LabelRun]
-	if run == "" {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
-}
-
-// runsOf lists the runs of a namespace. They are the cache's own: nobody may change them.
-func (r *MotorRunReconciler) runsOf(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
-	var runs v1alpha1.MotorRunList
-	if err := r.List(ctx, &runs, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	return runs.Items, nil
-}
-
 // Reconcile brings one run a step further and writes its status once.
 func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	run := &v1alpha1.MotorRun{}
@@ -231,8 +156,8 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	if err == nil {
 		err = r.writeStatus(ctx, s)
 	}
-	if err == nil && s.fell {
-		r.states.of(s.run).fell = false
+	if err == nil && s.policyChanged {
+		r.states.of(s.run).policyChanged = false
 	}
 	if err == nil && isFinished(s.run) {
 		err = r.tearDown(ctx, s)
@@ -250,23 +175,10 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	return s.result(), nil
 }
 
-// abandon removes the sandbox of a run that is being deleted. Pod and steps are owned by the run and go with it, but a
-// finalizer of somebody else's can hold it back, and nobody would end its sandbox for as long.
-func (r *MotorRunReconciler) abandon(ctx context.Context, run *v1alpha1.MotorRun) error {
-	if err := r.closeEgress(ctx, run, true); err != nil {
-		return err
-	}
-	pods, err := r.podsOf(ctx, run)
-	if err != nil {
-		return err
-	}
-	return r.deletePods(ctx, pods)
-}
-
 // conflictPause lets the cache catch up with the write that won.
 const conflictPause = 50 * time.Millisecond
 
-// step brings a run one part of the way. It sets its own condition and says whether the next step may be taken.
+// step brings a run one part of the way. It sets its own condition and reports whether the next step may be taken.
 type step struct {
 	name string
 	take func(context.Context, *scope) (goOn bool, err error)
@@ -309,7 +221,7 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 
 // writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
 func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
-	s.summarize()
+	summarize(s)
 	printRun(&s.run.Status)
 	runpolicy.Fit(&s.run.Status)
 	// The answer may lack what the API server does not know.

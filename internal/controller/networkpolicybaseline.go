@@ -7,9 +7,6 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -25,19 +22,19 @@ func (r *MotorRunReconciler) baseline(ctx context.Context, s *scope) (bool, erro
 		return false, err
 	}
 	same := have != nil && equality.Semantic.DeepEqual(have.Spec, want.Spec)
-	if r.noteFall(s, r.baselineFell(s, have, same)) {
+	if r.notePolicyChange(s, r.baselineChanged(s, have, same)) {
 		return false, nil
 	}
 	// The condition is what the engine goes by: a run does nothing more while its namespace is open.
-	return r.putUp(ctx, s, have, want, same && hasLabels(have, want.Labels), wallRefused{
+	return r.ensurePolicy(ctx, s, have, want, same && hasLabels(have, want.Labels), policyRefused{
 		v1alpha1.ConditionSandboxReady, v1alpha1.ReasonBaselineRefused, "without which there is no sandbox", "restore",
 	})
 }
 
-// baselineFell says whether the sandbox was open since it was looked at last. The policy is every sandbox's of the namespace,
+// baselineChanged reports whether the sandbox was open since it was looked at last. The policy is every sandbox's of the namespace,
 // so the pass of another run may have put it right before this one: then it is another one than before, or younger than
 // the Pod.
-func (r *MotorRunReconciler) baselineFell(s *scope, have *networkingv1.NetworkPolicy, same bool) bool {
+func (r *MotorRunReconciler) baselineChanged(s *scope, have *networkingv1.NetworkPolicy, same bool) bool {
 	changed, known := r.states.of(s.run).look(sandbox.BaselineName, identity(have))
 	if !s.hasSandbox() {
 		return false
@@ -47,17 +44,4 @@ func (r *MotorRunReconciler) baselineFell(s *scope, have *networkingv1.NetworkPo
 	}
 	lost := s.run.Status.Sandbox.IsolationLostAt
 	return have.CreationTimestamp.After(s.pod.CreationTimestamp.Time) && (lost == nil || lost.Before(&have.CreationTimestamp))
-}
-
-// refusedByAPI says whether an error is the API server's answer about the object, or about its own state, and not a
-// defect of the pass: somebody has to do something about it, so the run must say so.
-func refusedByAPI(err error) bool {
-	// A webhook that cannot be reached is an internal error.
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsInternalError(err) ||
-		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
-}
-
-// hasLabels leaves labels of others alone: who adds some must not start a fight.
-func hasLabels(o client.Object, want labels.Set) bool {
-	return labels.SelectorFromSet(want).Matches(labels.Set(o.GetLabels()))
 }

@@ -12,15 +12,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// runState is what this process remembers of a run between two passes. All of it can be found out again; without it each
+// runMemory is what this process remembers of a run between two passes. All of it can be found out again; without it each
 // pass would read every Secret, and ask for every right, anew. One pass of a run at a time has it.
-type runState struct {
+type runMemory struct {
 	key types.NamespacedName
 	uid types.UID
-	// walls are the identities of the sandbox's NetworkPolicies as they were found or made last.
-	walls map[string]string
-	// fell says that one of them was found open, which no status says yet.
-	fell bool
+	// policies are the identities of the sandbox's NetworkPolicies as they were found or made last.
+	policies map[string]string
+	// policyChanged says that one of them was found changed or deleted, which no status says yet.
+	policyChanged bool
 	// counted is up to when the gaps are in the status, with countedSeconds of pauses: see countGaps.
 	counted        time.Time
 	countedSeconds int64
@@ -59,38 +59,38 @@ type choice struct {
 	at  time.Time
 }
 
-// runStates are the states of all runs that are not over.
-type runStates struct {
+// runCache has the memories of all runs that are not over.
+type runCache struct {
 	mu    sync.Mutex
-	byRun map[types.UID]*runState
+	byRun map[types.UID]*runMemory
 }
 
-// of gives the state of a run, an empty one if there is none.
-func (l *runStates) of(run *v1alpha1.MotorRun) *runState {
+// of returns the memory of a run, an empty one if there is none.
+func (l *runCache) of(run *v1alpha1.MotorRun) *runMemory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st := l.byRun[run.UID]
 	if st == nil {
-		st = &runState{key: types.NamespacedName{Namespace: run.Namespace, Name: run.Name}, uid: run.UID}
+		st = &runMemory{key: types.NamespacedName{Namespace: run.Namespace, Name: run.Name}, uid: run.UID}
 		if l.byRun == nil {
-			l.byRun = map[types.UID]*runState{}
+			l.byRun = map[types.UID]*runMemory{}
 		}
 		l.byRun[run.UID] = st
 	}
 	return st
 }
 
-func (l *runStates) forget(uid types.UID) {
+func (l *runCache) forget(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.byRun, uid)
 }
 
-// gone gives the states of the runs of that name, none of which is there any more.
-func (l *runStates) gone(key types.NamespacedName) []*runState {
+// gone returns the memories of the runs of that name, none of which is there any more.
+func (l *runCache) gone(key types.NamespacedName) []*runMemory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var list []*runState
+	var list []*runMemory
 	for _, st := range l.byRun {
 		if st.key == key {
 			list = append(list, st)

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// cleanUp keeps a finished run as it is: what it came to is never decided again, and a sandbox of it that it finds goes
+// at the end of the pass.
+func (r *MotorRunReconciler) cleanUp(ctx context.Context, s *scope) (bool, error) {
+	if !isFinished(s.run) {
+		return true, nil
+	}
+	pods, err := r.podsOf(ctx, s.run)
+	s.former = pods
+	return false, err
+}
+
+// tearDown takes away what the run had in the cluster. The grant goes before the Pod, whose address may be another Pod's
+// a moment later.
+func (r *MotorRunReconciler) tearDown(ctx context.Context, s *scope) error {
+	pods := s.former
+	if s.pod != nil {
+		pods = append(pods, s.pod)
+	}
+	if err := r.closeEgress(ctx, s.run, len(pods) > 0 || !isFinished(s.before)); err != nil {
+		return err
+	}
+	if err := r.deletePods(ctx, pods); err != nil {
+		return err
+	}
+	return r.letGo(ctx, s)
+}
+
+// closeEgress takes everything away that let the sandbox of a run out. What it may leave behind, the sweep takes.
+func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, last bool) error {
+	if last && mayHaveGrant(run) {
+		if err := r.deleteGrant(ctx, r.states.of(run)); err != nil {
+			return err
+		}
+	}
+	if err := r.closeRoute(ctx, run); err != nil {
+		return err
+	}
+	r.states.forget(run.UID)
+	return nil
+}
+
+func mayHaveGrant(run *v1alpha1.MotorRun) bool {
+	return run.Status.Egress != nil || len(run.Spec.Credentials) > 0 ||
+		apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionEgressReady) != nil
+}
+
+// closeGone takes away the grants of a run that went without a last pass.
+func (r *MotorRunReconciler) closeGone(ctx context.Context, key client.ObjectKey) error {
+	for _, st := range r.states.gone(key) {
+		if st.written != nil {
+			if err := r.deleteGrant(ctx, st); err != nil {
+				return err
+			}
+		}
+		r.states.forget(st.uid)
+	}
+	return nil
+}
+
+// abandon removes the sandbox of a run that is being deleted. Pod and steps are owned by the run and go with it, but a
+// finalizer of somebody else's can hold it back, and nobody would end its sandbox for as long.
+func (r *MotorRunReconciler) abandon(ctx context.Context, run *v1alpha1.MotorRun) error {
+	if err := r.closeEgress(ctx, run, true); err != nil {
+		return err
+	}
+	pods, err := r.podsOf(ctx, run)
+	if err != nil {
+		return err
+	}
+	return r.deletePods(ctx, pods)
+}

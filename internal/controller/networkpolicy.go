@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// policyRefused is what is said of a run if the API server refuses one of its sandbox's NetworkPolicies: the condition that it
+// takes away, the reason, what the policy is for, and the verb for putting it right.
+type policyRefused struct{ condition, reason, purpose, change string }
+
+// ensurePolicy creates a NetworkPolicy of the sandbox, or puts right one that does not stand as it must, and reports whether the pass
+// may go on.
+func (r *MotorRunReconciler) ensurePolicy(
+	ctx context.Context, s *scope, have, want *networkingv1.NetworkPolicy, stands bool, refused policyRefused,
+) (bool, error) {
+	switch {
+	case have == nil:
+		err := r.Create(ctx, want)
+		if apierrors.IsAlreadyExists(err) {
+			// Another run of the namespace was faster; the next pass looks whether it is as it must be.
+			s.wake(s.now.Add(conflictPause))
+			return false, nil
+		}
+		if err != nil {
+			return false, refused.block(s, "create", want.Name, err)
+		}
+		have = want
+	case !stands:
+		have.Spec = want.Spec
+		have.Labels = labels.Merge(have.Labels, want.Labels)
+		if want.OwnerReferences != nil {
+			have.OwnerReferences = want.OwnerReferences
+		}
+		if want.Annotations != nil {
+			have.Annotations = labels.Merge(have.Annotations, want.Annotations)
+		}
+		if err := r.Update(ctx, have); err != nil {
+			return false, refused.block(s, refused.change, want.Name, err)
+		}
+	}
+	r.states.of(s.run).build(want.Name, identity(have))
+	return true, nil
+}
+
+// block blocks the run on what the API server refused, and gives any other error back.
+func (w policyRefused) block(s *scope, verb, name string, err error) error {
+	if !refusedByAPI(err) {
+		return fmt.Errorf("%s the NetworkPolicy %s: %w", verb, name, err)
+	}
+	s.block(w.condition, w.reason, fmt.Sprintf(
+		"The API server did not let the manager %s the NetworkPolicy %s, %s: %v. "+
+			"Permit it in the quota, webhook or policy that refused it.", verb, name, w.purpose, err), true)
+	s.wake(s.now.Add(s.pause()))
+	return nil
+}
+
+// getPolicy reads a NetworkPolicy past the cache. It gives nil if there is none.
+func (r *MotorRunReconciler) getPolicy(ctx context.Context, name, namespace string) (*networkingv1.NetworkPolicy, error) {
+	policy := &networkingv1.NetworkPolicy{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, policy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get the NetworkPolicy %s: %w", name, err)
+	}
+	return policy, nil
+}
+
+// identity names a NetworkPolicy and what it says: the API server counts the changes of its spec. It is "" for none.
+func identity(p *networkingv1.NetworkPolicy) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s/%d", p.UID, p.Generation)
+}
+
+// look compares a NetworkPolicy of the sandbox, as it was found, with what this process saw of it last. A policy that was changed and
+// changed back, or that another run's pass has put right, counts as changed too: the sandbox was open in between.
+func (st *runMemory) look(policy, found string) (changed, known bool) {
+	last, known := st.policies[policy]
+	st.build(policy, found)
+	return known && last != found, known
+}
+
+// build notes a NetworkPolicy as this process made it.
+func (st *runMemory) build(policy, made string) {
+	if st.policies == nil {
+		st.policies = map[string]string{}
+	}
+	st.policies[policy] = made
+}
+
+// notePolicyChange notes that a NetworkPolicy of the sandbox was changed or deleted, and reports whether the pass must end with that: the
+// next pass puts the policy right, when the status says that the sandbox was open. A manager that ended in between would leave a policy
+// that is right, and no record that it was not. The write may fail too, so the change is remembered until the status has it.
+func (r *MotorRunReconciler) notePolicyChange(s *scope, changed bool) (first bool) {
+	st := r.states.of(s.run)
+	st.policyChanged = st.policyChanged || changed
+	if !st.policyChanged || s.policyChanged || !s.hasSandbox() {
+		return false
+	}
+	s.policyChanged = true
+	lose(s)
+	s.wake(s.now)
+	return true
+}
+
+// lose notes that the sandbox's isolation has to be proved again. Each loss has an instant of its own, or the engine would
+// take a loss in the same second as one that it knows of for that one.
+func lose(s *scope) {
+	sb := s.run.Status.Sandbox
+	at := runpolicy.LostAt(s.progress, s.now)
+	if sb.IsolationLostAt != nil && !at.After(sb.IsolationLostAt.Time) {
+		at = metav1.NewTime(sb.IsolationLostAt.Add(time.Second))
+	}
+	sb.IsolationLostAt = &at
+	showIsolation(s)
+}

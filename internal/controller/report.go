@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"slices"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// showAttempt shows how far the current attempt got. The first one is there from the first pass on.
+func showAttempt(s *scope) {
+	st, p := &s.run.Status, s.progress
+	st.Attempts = runpolicy.AttemptsOf(st, p, s.now)
+	if a := &st.Attempts[len(st.Attempts)-1]; a.FinishedAt == nil {
+		a.Iterations, a.Usage, a.LastCalls = p.Iterations, p.AttemptUsage, p.LastCalls
+	}
+	runpolicy.RestoreAttempts(st, p)
+}
+
+// showRetries says which entries of spec.retries start nothing.
+func showRetries(s *scope) {
+	invalid := runpolicy.InvalidRetries(s.run)
+	if len(invalid) == 0 {
+		s.set(v1alpha1.ConditionRetriesValid, metav1.ConditionTrue, v1alpha1.ReasonRetriesValid, "Every retry has started an attempt or can start one.")
+		return
+	}
+	late, over := []string{}, []string{}
+	for _, i := range invalid {
+		if i.Reason == v1alpha1.ReasonRetryTooLate {
+			late = append(late, i.Entry)
+		} else {
+			over = append(over, i.Entry)
+		}
+	}
+	var message []string
+	if len(late) > 0 {
+		message = append(message, fmt.Sprintf("That attempt began without %s, so it is ignored. The next attempt is in status.pendingInput.attempt.",
+			strings.Join(late, ", ")))
+	}
+	if len(over) > 0 {
+		message = append(message, fmt.Sprintf("There can be no such attempt within spec.maxAttempts, so %s is ignored.", strings.Join(over, ", ")))
+	}
+	s.set(v1alpha1.ConditionRetriesValid, metav1.ConditionFalse, invalid[0].Reason, strings.Join(message, " "))
+}
+
+// showModel shows that the run waits for its model, or that the model answers again. A run whose model was always there says
+// nothing of it.
+func showModel(s *scope) {
+	o := s.progress.Outage
+	switch attempts := s.run.Status.Attempts; {
+	case o == nil && apimeta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionModelAvailable) == nil:
+		return
+	case len(attempts) > 0 && attempts[len(attempts)-1].FinishedAt != nil:
+		s.set(v1alpha1.ConditionModelAvailable, metav1.ConditionUnknown, v1alpha1.ReasonModelNotAsked, "The attempt is over, so the model is not asked.")
+		return
+	case o == nil && s.progress.LastStep != "":
+		s.set(v1alpha1.ConditionModelAvailable, metav1.ConditionTrue, v1alpha1.ReasonModelAnswers, "The model answers again.")
+		return
+	case o == nil:
+		return
+	}
+	how := "It is asked again and again"
+	if o.MustAct {
+		how = "It is asked again now and then, and at once when the MotorCortex was changed"
+	}
+	message := fmt.Sprintf("%s The run waits for it since %s, and its clock stands. %s; at %s the attempt fails.", o.Message,
+		o.Since.UTC().Format(time.RFC3339), how, o.Until(s.run).UTC().Format(time.RFC3339))
+	if s.run.Spec.Suspend {
+		s.set(v1alpha1.ConditionModelAvailable, metav1.ConditionFalse, o.Reason, message)
+		return
+	}
+	s.block(v1alpha1.ConditionModelAvailable, o.Reason, message, o.MustAct)
+}
+
+// summarize derives the parts of the status that say in short what the conditions say.
+func summarize(s *scope) {
+	st := &s.run.Status
+	st.ObservedGeneration = s.run.Generation
+	if st.StartedAt == nil {
+		st.StartedAt = &metav1.Time{Time: s.now}
+	}
+	if isFinished(s.run) {
+		// A leader of 0.1.0, which does not know it, may have ended the run.
+		st.Ending = nil
+		s.set(v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
+		summarizeEnd(s)
+		return
+	}
+	runpolicy.CountPause(&st.Paused, runpolicy.Paused(s.run, s.progress), s.now)
+	s.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonRunning, "The run has not ended.")
+	s.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning, "The run has not ended.")
+	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRunning, "The run is being carried out.")
+	st.Phase, st.Message = phase(s), runpolicy.CutEncoded(statusMessage(s), maxMessage)
+	st.Reason, st.PendingKind = statusReason(s), ""
+	if p := awaited(s); p != nil {
+		st.PendingKind = p.Kind
+	}
+	switch {
+	case s.setAside:
+		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonSetAside, st.Message)
+	case s.stalled:
+		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, apimeta.FindStatusCondition(st.Conditions, s.blocked).Reason, st.Message)
+	default:
+		apimeta.RemoveStatusCondition(&st.Conditions, v1alpha1.ConditionStalled)
+	}
+}
+
+// summarizeEnd keeps Stalled for a run that failed: kstatus takes it for "failed", and its absence for "current".
+func summarizeEnd(s *scope) {
+	s.run.Status.PendingKind = ""
+	c := apimeta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if c != nil {
+		s.run.Status.Reason = c.Reason
+	}
+	if c != nil && c.Status == metav1.ConditionFalse {
+		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, c.Reason, c.Message)
+		return
+	}
+	apimeta.RemoveStatusCondition(&s.run.Status.Conditions, v1alpha1.ConditionStalled)
+}
+
+func phase(s *scope) v1alpha1.RunPhase {
+	switch p := awaited(s); {
+	case p != nil && p.Kind == v1alpha1.InputApproval:
+		return v1alpha1.PhaseAwaitingApproval
+	case p != nil:
+		return v1alpha1.PhaseAwaitingInput
+	case apimeta.IsStatusConditionTrue(s.run.Status.Conditions, v1alpha1.ConditionSandboxReady):
+		return v1alpha1.PhaseRunning
+	}
+	return v1alpha1.PhaseCreated
+}
+
+// statusReason returns the reason of the condition that the message speaks of, and Running if the run goes on.
+func statusReason(s *scope) string {
+	if s.setAside {
+		return v1alpha1.ReasonSetAside
+	}
+	condition := s.blocked
+	if awaited(s) != nil {
+		condition = v1alpha1.ConditionAwaitingInput
+	}
+	if s.run.Spec.Suspend {
+		condition = v1alpha1.ConditionSuspended
+	}
+	if c := apimeta.FindStatusCondition(s.run.Status.Conditions, condition); c != nil {
+		return c.Reason
+	}
+	return v1alpha1.ReasonRunning
+}
+
+// awaited is what the run waits for a person for, nil if it does not.
+func awaited(s *scope) *v1alpha1.PendingInput {
+	p := s.run.Status.PendingInput
+	if runpolicy.Answered(s.run, p) {
+		return nil
+	}
+	return p
+}
+
+func statusMessage(s *scope) string {
+	waitsFor := ""
+	if p := awaited(s); p != nil {
+		switch p.Kind {
+		case v1alpha1.InputRetry:
+			waitsFor = p.Question
+		case v1alpha1.InputApproval:
+			waitsFor = "Waiting for approval: " + p.Question
+		default:
+			waitsFor = "Waiting for an answer: " + p.Question
+		}
+	}
+	if s.run.Spec.Suspend {
+		return strings.TrimSpace(suspendedMessage(s.run) + " " + waitsFor)
+	}
+	if waitsFor != "" {
+		return waitsFor
+	}
+	if c := apimeta.FindStatusCondition(s.run.Status.Conditions, s.blocked); c != nil {
+		return c.Message
+	}
+	if s.message != "" {
+		return s.message
+	}
+	switch s.run.Spec.Mode {
+	case v1alpha1.ModeOneshot:
+		return "Running the code."
+	case v1alpha1.ModeInstall:
+		return "Installing the packages."
+	case v1alpha1.ModeAgentic:
+	}
+	if c := s.progress.Running; c != nil {
+		return fmt.Sprintf("Working on %s.", c)
+	}
+	return fmt.Sprintf("Waiting for the model: step %d.", s.run.Status.Steps+1)
+}
+
+// showAwaitingInput reports whether the run waits for a person, and for what. It comes after the steps that put an answer into effect.
+func showAwaitingInput(s *scope) {
+	st := &s.run.Status
+	pending := st.PendingInput
+	if pending != nil {
+		pending.Answered = pending.Kind != v1alpha1.InputRetry && runpolicy.IsInEffect(s.run, s.progress, s.bounds)
+	}
+	switch {
+	case pending != nil && !runpolicy.Answered(s.run, pending):
+		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, awaitingReason(st, pending), pending.Question)
+	case hasExpired(s.progress):
+		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered, or its time was over.")
+	case len(s.progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
+		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, answeredMessage(s.run))
+	default:
+		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonNothingAsked, "The run has asked nothing.")
+	}
+}
+
+// awaitingReason is the reason of AwaitingInput while a person is asked.
+func awaitingReason(st *v1alpha1.MotorRunStatus, p *v1alpha1.PendingInput) string {
+	switch p.Kind {
+	case v1alpha1.InputRetry:
+		if f := st.Attempts[len(st.Attempts)-1].Failure; f != nil && f.Category == v1alpha1.CategoryBudgetExhausted {
+			return v1alpha1.ReasonBudgetExhausted
+		}
+		return v1alpha1.ReasonAttemptFailed
+	case v1alpha1.InputOutcomeUnknown:
+		return v1alpha1.ReasonOutcomeUnknown
+	case v1alpha1.InputDomainRequest:
+		return v1alpha1.ReasonDomainRequest
+	case v1alpha1.InputApproval:
+		return v1alpha1.ReasonApproval
+	case v1alpha1.InputQuestion:
+	}
+	return v1alpha1.ReasonQuestion
+}
+
+// answeredMessage names who gave the last answer, and what was decided: it is what the Event says.
+func answeredMessage(run *v1alpha1.MotorRun) string {
+	const all = "Every question was answered"
+	if len(run.Spec.Responses) == 0 {
+		return all + "."
+	}
+	last := &run.Spec.Responses[len(run.Spec.Responses)-1]
+	switch who := runpolicy.Title(last.RespondedBy); {
+	case who == "":
+		return all + "."
+	case last.Decision != "":
+		return fmt.Sprintf("%s, the last one with %s, by %s.", all, last.Decision, who)
+	default:
+		return fmt.Sprintf("%s, the last one by %s.", all, who)
+	}
+}
+
+// hasExpired reports whether the run went on without an answer.
+func hasExpired(p runpolicy.Progress) bool {
+	for _, a := range p.Asked {
+		if a.Outcome == v1alpha1.AskExpired {
+			return true
+		}
+	}
+	return false
+}
+
+func wasAskedFor(a v1alpha1.AttemptStatus) bool { return a.Cause == v1alpha1.CauseRetry }
+
+func showResponses(s *scope) {
+	unknown := runpolicy.UnknownResponses(s.run, s.progress)
+	if len(unknown) == 0 {
+		s.set(v1alpha1.ConditionResponsesValid, metav1.ConditionTrue, v1alpha1.ReasonResponsesValid, "Every response answers something that was asked.")
+		return
+	}
+	message := fmt.Sprintf("Nothing was asked under the id of %s, so it is ignored. Answer with the id in status.pendingInput.id.", strings.Join(unknown, ", "))
+	if slices.ContainsFunc(s.run.Spec.Responses, func(r v1alpha1.Response) bool { return strings.HasPrefix(r.ID, "retry-") }) {
+		message += " Another attempt is asked for in spec.retries."
+	}
+	s.set(v1alpha1.ConditionResponsesValid, metav1.ConditionFalse, v1alpha1.ReasonUnknownQuestion, message)
+}
+
+// showExposure marks a run whose sandbox can read a credential.
+func showExposure(s *scope) {
+	var names []string
+	for _, c := range s.run.Spec.Credentials {
+		if c.ExposeToSandbox {
+			names = append(names, c.Name)
+		}
+	}
+	if len(names) > 0 {
+		s.set(v1alpha1.ConditionCredentialsExposed, metav1.ConditionTrue, v1alpha1.ReasonCredentialsExposed, fmt.Sprintf(
+			"The sandbox, and with it the model, can read %s, because of exposeToSandbox in spec.credentials.", strings.Join(names, ", ")))
+	}
+}
+
+func showUserNamespace(s *scope) {
+	if h := s.pod.Spec.HostUsers; h != nil && !*h {
+		s.set(v1alpha1.ConditionUserNamespace, metav1.ConditionTrue, v1alpha1.ReasonUserNamespaceInUse, "The sandbox has its own user namespace.")
+		return
+	}
+	s.set(v1alpha1.ConditionUserNamespace, metav1.ConditionFalse, v1alpha1.ReasonUserNamespaceUnsupported,
+		"The sandbox shares the node's user namespace, because a node reports no support for user namespaces. It still has no capabilities and no root.")
+}

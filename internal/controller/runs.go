@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// allRuns maps a MotorCortex to the runs of its namespace: it says how long finished ones are kept too.
+func (r *MotorRunReconciler) allRuns(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
+		for i := range runs {
+			list = append(list, &runs[i])
+		}
+		return list
+	})
+}
+
+// unfinishedRuns maps an object that concerns all runs of a namespace to those that it can still concern.
+func (r *MotorRunReconciler) unfinishedRuns(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
+		for i := range runs {
+			if !isFinished(&runs[i]) {
+				list = append(list, &runs[i])
+			}
+		}
+		return list
+	})
+}
+
+// closedRuns maps a NetworkPolicy to the runs whose sandboxes it closes, or opens: one of a run's own to that run.
+func (r *MotorRunReconciler) closedRuns(ctx context.Context, o client.Object) []reconcile.Request {
+	if run := o.GetLabels()[v1alpha1.LabelRun]; run != "" {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
+	}
+	return r.unfinishedRuns(ctx, o)
+}
+
+// runOfClaim maps the claim of a workspace to its run.
+func runOfClaim(_ context.Context, o client.Object) []reconcile.Request {
+	run := o.GetLabels()[v1alpha1.LabelRun]
+	if run == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
+}
+
+// runsOf lists the runs of a namespace. They are the cache's own: nobody may change them.
+func (r *MotorRunReconciler) runsOf(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
+	var runs v1alpha1.MotorRunList
+	if err := r.List(ctx, &runs, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return runs.Items, nil
+}
+
+// cortex gives the namespace's MotorCortex, an empty one if there is none.
+func (r *MotorRunReconciler) cortex(ctx context.Context, reader client.Reader, namespace string) (*v1alpha1.MotorCortex, error) {
+	cortex := &v1alpha1.MotorCortex{}
+	err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, cortex)
+	if apierrors.IsNotFound(err) {
+		return &v1alpha1.MotorCortex{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get MotorCortex: %w", err)
+	}
+	return cortex, nil
+}
+
+// chosen asks for a pass over those of a namespace's runs that are chosen by what its MotorCortex says.
+func (r *MotorRunReconciler) chosen(
+	ctx context.Context, o client.Object, choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
+) []reconcile.Request {
+	all := func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error) { return r.runsOf(ctx, o.GetNamespace()) }
+	return r.chosenAmong(ctx, o, all, choose)
+}
+
+// chosenAmong is chosen of the runs that are listed.
+func (r *MotorRunReconciler) chosenAmong(
+	ctx context.Context, o client.Object, list func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error),
+	choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
+) []reconcile.Request {
+	cortex, err := r.cortex(ctx, r.Client, o.GetNamespace())
+	var runs []v1alpha1.MotorRun
+	if err == nil {
+		runs, err = list(cortex)
+	}
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "find the runs that another one concerns", "namespace", o.GetNamespace(), "run", o.GetName())
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, run := range choose(cortex, runs) {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
+	}
+	return requests
+}
