@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/objects"
 )
 
 // lookAgain is for how long a grant is believed to be as it was read or written last. Nobody but the manager writes it.
@@ -54,7 +55,7 @@ func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *scope, st *runMe
 		// Not there, or not readable, which is the same: it is written anew.
 		have = nil
 	}
-	if have != nil && hasLabels(&secret, grantLabels(want.RunUID)) && stands(have, want, s.now) {
+	if have != nil && objects.HasLabels(&secret, grantLabels(want.RunUID)) && stands(have, want, s.now) {
 		st.written, st.lookedAt = have, s.now
 		return true, nil
 	}

@@ -5,15 +5,16 @@ package controller
 import (
 	"context"
 	"fmt"
-
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/internal/objects"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // policyRefused is what is said of a run if the API server refuses one of its sandbox's NetworkPolicies: the condition that it
@@ -56,7 +57,7 @@ func (r *MotorRunReconciler) ensurePolicy(
 
 // block blocks the run on what the API server refused, and gives any other error back.
 func (w policyRefused) block(s *scope, verb, name string, err error) error {
-	if !refusedByAPI(err) {
+	if !objects.Refused(err) {
 		return fmt.Errorf("%s the NetworkPolicy %s: %w", verb, name, err)
 	}
 	s.block(w.condition, w.reason, fmt.Sprintf(

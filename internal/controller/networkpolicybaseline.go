@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -26,7 +27,7 @@ func (r *MotorRunReconciler) baseline(ctx context.Context, s *scope) (bool, erro
 		return false, nil
 	}
 	// The condition is what the engine goes by: a run does nothing more while its namespace is open.
-	return r.ensurePolicy(ctx, s, have, want, same && hasLabels(have, want.Labels), policyRefused{
+	return r.ensurePolicy(ctx, s, have, want, same && objects.HasLabels(have, want.Labels), policyRefused{
 		v1alpha1.ConditionSandboxReady, v1alpha1.ReasonBaselineRefused, "without which there is no sandbox", "restore",
 	})
 }

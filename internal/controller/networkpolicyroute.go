@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
@@ -70,11 +71,10 @@ func (r *MotorRunReconciler) closeRoute(ctx context.Context, run *v1alpha1.Motor
 	if err != nil {
 		return fmt.Errorf("get the NetworkPolicy %s: %w", name, err)
 	}
-	if !isOwn(policy, run) {
+	if !objects.OwnedByRun(policy, run) {
 		return nil
 	}
-	uid := policy.UID
-	if err := r.Delete(ctx, policy, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+	if err := objects.Delete(ctx, r.Client, policy); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete the NetworkPolicy %s: %w", name, err)
 	}
 	return nil
@@ -83,9 +83,9 @@ func (r *MotorRunReconciler) closeRoute(ctx context.Context, run *v1alpha1.Motor
 // isForeign reports whether a policy of that name is somebody else's. One that lost its owner is the run's by its labels.
 func isForeign(have, want *networkingv1.NetworkPolicy, run *v1alpha1.MotorRun) bool {
 	if metav1.GetControllerOfNoCopy(have) == nil {
-		return !hasLabels(have, want.Labels)
+		return !objects.HasLabels(have, want.Labels)
 	}
-	return !isOwn(have, run)
+	return !objects.OwnedByRun(have, run)
 }
 
 func routeTaken(s *scope, have *networkingv1.NetworkPolicy) {

@@ -12,6 +12,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
@@ -62,7 +63,7 @@ func (r *MotorRunReconciler) observePod(ctx context.Context, s *scope) error {
 		s.sandboxGone = pod == nil || string(pod.UID) != known.PodUID
 	}
 	switch {
-	case pod == nil || !isOwn(pod, s.run):
+	case pod == nil || !objects.OwnedByRun(pod, s.run):
 		return nil
 	case known == nil || runpolicy.Replaced(known):
 		// It is about to be taken for the sandbox; until its UID is in the status, only its looks say that it is.

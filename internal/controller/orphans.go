@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -87,15 +88,14 @@ func (w *Sweep) remove(ctx context.Context, o client.Object) error {
 	if name != "" {
 		var run v1alpha1.MotorRun
 		err := w.Live.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &run)
-		if err == nil && isOwn(o, &run) {
+		if err == nil && objects.OwnedByRun(o, &run) {
 			return nil
 		}
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("get the run of %s in namespace %s: %w", o.GetName(), o.GetNamespace(), err)
 		}
 	}
-	uid := o.GetUID()
-	err := w.Delete(ctx, o, client.Preconditions{UID: &uid})
+	err := objects.Delete(ctx, w.Client, o)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete %s in namespace %s, whose run is gone: %w", o.GetName(), o.GetNamespace(), err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -23,7 +24,7 @@ func (r *MotorRunReconciler) podsOf(ctx context.Context, run *v1alpha1.MotorRun)
 		if err != nil {
 			return nil, err
 		}
-		if pod != nil && isOwn(pod, run) {
+		if pod != nil && objects.OwnedByRun(pod, run) {
 			pods = append(pods, pod)
 		}
 	}
@@ -90,8 +91,7 @@ func (r *MotorRunReconciler) deletePod(ctx context.Context, pod *corev1.Pod) err
 	if pod.DeletionTimestamp != nil {
 		return nil
 	}
-	uid := pod.UID
-	if err := r.Delete(ctx, pod, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+	if err := objects.Delete(ctx, r.Client, pod); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the sandbox Pod: %w", err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
@@ -92,21 +93,21 @@ func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
 			s.wake(s.now.Add(s.pause()))
 			return nil
 		}
-		if isOwn(pod, s.run) && !sandbox.Same(pod, want) && (s.run.Status.Sandbox == nil || runpolicy.Replaced(s.run.Status.Sandbox)) {
+		if objects.OwnedByRun(pod, s.run) && !sandbox.Same(pod, want) && (s.run.Status.Sandbox == nil || runpolicy.Replaced(s.run.Status.Sandbox)) {
 			// A leader made it, as its version does, and ended before a status named it. No engine has used it.
 			s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, fmt.Sprintf(
 				"The Pod %s was made and never used. It is deleted, and another one made.", pod.Name), false)
 			s.wake(s.now.Add(s.pause()))
 			return r.deletePod(ctx, pod)
 		}
-		if !isOwn(pod, s.run) || !sandbox.Same(pod, want) {
+		if !objects.OwnedByRun(pod, s.run) || !sandbox.Same(pod, want) {
 			s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxNameTaken, fmt.Sprintf(
 				"The Pod %s exists and is not this run's, or not as the manager makes it. Delete it; the run starts when it is gone.", pod.Name), true)
 			s.wake(s.now.Add(s.pause()))
 			return nil
 		}
 	}
-	if refusedByAPI(err) {
+	if objects.Refused(err) {
 		s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxRefused, fmt.Sprintf(
 			"The API server refused the sandbox Pod: %v. Make room, or permit the Pod in the quota, webhook or policy that refused it.", err), true)
 		s.wake(s.now.Add(s.pause()))

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
@@ -145,8 +146,7 @@ func (r *SkillReconciler) installPackages(ctx context.Context, s *skillScope, do
 	case !whole:
 		// Somebody deleted what it installed.
 		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesInstalling, installingMessage(run.Name))
-		uid := run.UID
-		return client.IgnoreNotFound(r.Delete(ctx, &run, client.Preconditions{UID: &uid}))
+		return client.IgnoreNotFound(objects.Delete(ctx, r.Client, &run))
 	}
 	packages.Archive = archive.DeepCopy()
 	s.installed(archive)
@@ -187,7 +187,7 @@ func (r *SkillReconciler) createInstallRun(ctx context.Context, s *skillScope, d
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return errOldCache
-	case refusedByAPI(err):
+	case objects.Refused(err):
 		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesFailed, fmt.Sprintf(
 			"The API server refused the run that installs the packages: %v.", err))
 		s.wake(s.now.Add(maxPause))
@@ -251,8 +251,7 @@ func (r *SkillReconciler) sweepPackages(ctx context.Context, s *skillScope) erro
 		if isUsed(*cm) {
 			continue // The end of the run wakes the skill.
 		}
-		uid := cm.UID
-		if err := r.Delete(ctx, cm, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		if err := objects.Delete(ctx, r.Client, cm); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete the ConfigMap %s: %w", cm.Name, err)
 		}
 	}

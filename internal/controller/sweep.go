@@ -17,6 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/objects"
 )
 
 const (
@@ -123,8 +124,7 @@ func (w *Sweep) judge(ctx context.Context, suspect metav1.PartialObjectMetadata)
 			return fmt.Errorf("get the run of the grant %s: %w", suspect.Name, err)
 		}
 	}
-	uid := secret.UID
-	err = w.Delete(ctx, &secret, client.Preconditions{UID: &uid})
+	err = objects.Delete(ctx, w.Client, &secret)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete the grant %s: %w", suspect.Name, err)
 	}

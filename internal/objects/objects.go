@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package objects has what controllers do to objects of any kind: it tells whose an object is, deletes the very object that was
+// looked at, and tells the API server's answers about an object from errors.
+package objects
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// OwnedByRun reports whether the run controls an object. Unlike metav1.IsControlledBy it looks at more than the UID, which anyone
+// can write under another kind, past the admission policy for owner references to runs.
+func OwnedByRun(o metav1.Object, run *v1alpha1.MotorRun) bool {
+	ref := metav1.GetControllerOfNoCopy(o)
+	if ref == nil || ref.UID != run.UID || ref.Name != run.Name || ref.Kind != "MotorRun" {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == v1alpha1.GroupVersion.Group
+}
+
+// Refused reports whether an error is the API server's answer about the object, or about its own state, and not a
+// defect of the pass. A person must change something, so the status must say so.
+func Refused(err error) bool {
+	// A webhook that cannot be reached is an internal error.
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsInternalError(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
+}
+
+// HasLabels reports whether an object has the labels. It ignores further ones: a controller that took them away would undo what
+// another one does, again and again.
+func HasLabels(o client.Object, want labels.Set) bool {
+	return labels.SelectorFromSet(want).Matches(labels.Set(o.GetLabels()))
+}
+
+// Delete deletes this very object. An object that has taken its name since then is left alone, and the error is a conflict.
+func Delete(ctx context.Context, w client.Writer, o client.Object) error {
+	uid := o.GetUID()
+	return w.Delete(ctx, o, client.Preconditions{UID: &uid})
+}
