@@ -4,72 +4,72 @@ package controller
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"slices"
-
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // accept checks what admission cannot see, before the run asks for a place. An accepted run stays accepted.
-func (r *MotorRunReconciler) accept(ctx context.Context, s *scope) (bool, error) {
+func (r *MotorRunReconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 	if err := r.showTools(ctx, s); err != nil {
 		return false, err
 	}
-	if isAccepted(s.run) {
+	if pass.IsAccepted(s.Run) {
 		return true, nil
 	}
-	if refusal := runpolicy.RefuseStorageClass(s.run, s.classes); refusal != nil {
+	if refusal := runpolicy.RefuseStorageClass(s.Run, s.Classes); refusal != nil {
 		refuse(s, refusal, true)
 		return false, nil
 	}
-	if refusal := runpolicy.RefuseAcceptance(s.run); refusal != nil {
+	if refusal := runpolicy.RefuseAcceptance(s.Run); refusal != nil {
 		refuse(s, refusal, true)
 		return false, nil
 	}
 	if ok, err := r.acceptDomains(ctx, s); err != nil || !ok {
 		return false, err
 	}
-	if !runpolicy.HasModel(s.run) {
+	if !runpolicy.HasModel(s.Run) {
 		// Nor may it have anything else that could be missing.
 		return true, nil
 	}
-	endpoint, err := r.Models.Resolve(ctx, s.run)
+	endpoint, err := r.Models.Resolve(ctx, s.Run)
 	if err == nil {
-		err = r.reviewFiles(ctx, s.run)
+		err = r.reviewFiles(ctx, s.Run)
 	}
 	if err == nil {
-		err = CheckFiles(ctx, r.Live, s.run, r.Config.Archive)
+		err = CheckFiles(ctx, r.Live, s.Run, r.Config.Archive)
 	}
 	if err == nil {
-		err = r.checkCredentials(ctx, s.run)
+		err = r.checkCredentials(ctx, s.Run)
 	}
 	if p, ok := modelref.AsProblem(err); ok {
-		s.block(v1alpha1.ConditionAccepted, p.Reason, p.Message, true)
+		s.Block(v1alpha1.ConditionAccepted, p.Reason, p.Message, true)
 		// A missing Secret or ConfigMap is looked for again: they are not watched, because that would take the right to read
 		// all of them.
-		s.wake(s.now.Add(s.pause()))
+		s.Wake(s.Now.Add(s.Pause()))
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	s.run.Status.Model = endpoint.Model
+	s.Run.Status.Model = endpoint.Model
 	showExposure(s)
 	return true, nil
 }
 
 // acceptDomains checks that the run's domains can be allowed, and that there is a way to them.
-func (r *MotorRunReconciler) acceptDomains(ctx context.Context, s *scope) (bool, error) {
-	if refusal := runpolicy.RefuseDomains(s.run, s.bounds); refusal != nil {
+func (r *MotorRunReconciler) acceptDomains(ctx context.Context, s *pass.Run) (bool, error) {
+	if refusal := runpolicy.RefuseDomains(s.Run, s.Bounds); refusal != nil {
 		refuse(s, refusal, true)
 		return false, nil
 	}
-	if len(s.run.Spec.Domains) == 0 {
+	if len(s.Run.Spec.Domains) == 0 {
 		return true, nil
 	}
 	address, err := r.proxyAddress(ctx)
@@ -77,16 +77,16 @@ func (r *MotorRunReconciler) acceptDomains(ctx context.Context, s *scope) (bool,
 		return false, err
 	}
 	if address == "" {
-		s.block(v1alpha1.ConditionAccepted, v1alpha1.ReasonEgressUnavailable, r.noProxyMessage(), true)
-		s.wake(s.now.Add(s.pause()))
+		s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonEgressUnavailable, r.noProxyMessage(), true)
+		s.Wake(s.Now.Add(s.Pause()))
 	}
 	return address != "", nil
 }
 
 // refuse says why the run is not accepted. It waits for the reason to go away, or ends if nothing can bring that about.
-func refuse(s *scope, r *runpolicy.Refusal, stalled bool) {
-	s.block(v1alpha1.ConditionAccepted, r.Reason, r.Message, stalled)
-	s.wake(s.now.Add(s.pause()))
+func refuse(s *pass.Run, r *runpolicy.Refusal, stalled bool) {
+	s.Block(v1alpha1.ConditionAccepted, r.Reason, r.Message, stalled)
+	s.Wake(s.Now.Add(s.Pause()))
 	if r.Final {
 		end(s, refused(r.Reason, r.Message))
 	}
@@ -101,19 +101,19 @@ func refused(reason, message string) *runpolicy.End {
 
 // showTools says of a run that has search_web whether its model is offered that tool: without a provider the model is not told of it, and
 // whoever granted it would wonder why nothing was searched.
-func (r *MotorRunReconciler) showTools(ctx context.Context, s *scope) error {
-	if !slices.Contains(s.run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
+func (r *MotorRunReconciler) showTools(ctx context.Context, s *pass.Run) error {
+	if !slices.Contains(s.Run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
 		return nil
 	}
-	cortex, err := r.cortex(ctx, r.Client, s.run.Namespace)
+	cortex, err := r.cortex(ctx, r.Client, s.Run.Namespace)
 	if err != nil {
 		return err
 	}
 	if cortex.Spec.Search == nil {
-		s.set(v1alpha1.ConditionToolsOffered, metav1.ConditionFalse, v1alpha1.ReasonSearchNotConfigured,
+		s.Set(v1alpha1.ConditionToolsOffered, metav1.ConditionFalse, v1alpha1.ReasonSearchNotConfigured,
 			"The model is not offered search_web: the MotorCortex \"default\" of the namespace has no spec.search. The run goes on without it.")
 		return nil
 	}
-	s.set(v1alpha1.ConditionToolsOffered, metav1.ConditionTrue, v1alpha1.ReasonToolsOffered, "The model is offered all tools of spec.tools.")
+	s.Set(v1alpha1.ConditionToolsOffered, metav1.ConditionTrue, v1alpha1.ReasonToolsOffered, "The model is offered all tools of spec.tools.")
 	return nil
 }

@@ -17,12 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // admit gives the run one of the namespace's places, and with it accepts the run. It keeps its place until it ends.
-func (r *MotorRunReconciler) admit(ctx context.Context, s *scope) (bool, error) {
-	if isAccepted(s.run) {
+func (r *MotorRunReconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
+	if pass.IsAccepted(s.Run) {
 		return true, nil
 	}
 	turn, err := r.takeTurn(ctx, s)
@@ -31,49 +32,49 @@ func (r *MotorRunReconciler) admit(ctx context.Context, s *scope) (bool, error) 
 	}
 	switch turn.Verdict {
 	case runpolicy.Wait:
-		s.block(v1alpha1.ConditionAccepted, v1alpha1.ReasonQueued, waitMessage(s.run, turn), false)
+		s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonQueued, waitMessage(s.Run, turn), false)
 		// The end of a holder wakes the run. This is for when the one that was woken instead does not take the place.
-		s.wake(s.now.Add(s.pause()))
+		s.Wake(s.Now.Add(s.Pause()))
 		return false, nil
 	case runpolicy.Reject:
-		e := busy(s.run, turn)
-		s.set(v1alpha1.ConditionAccepted, metav1.ConditionFalse, e.Reason, e.Message)
+		e := busy(s.Run, turn)
+		s.Set(v1alpha1.ConditionAccepted, metav1.ConditionFalse, e.Reason, e.Message)
 		end(s, e)
 		return false, nil
 	case runpolicy.Admit:
 	}
-	s.set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "The run can be carried out.")
+	s.Set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "The run can be carried out.")
 	return true, nil
 }
 
 // takeTurn decides by the cache that a run waits, because the end of what it waits for wakes it. What cannot be taken
 // back is decided by what the API server itself says of the bound and of the runs, by one pass of the namespace at a time,
 // until its status is written: two runs must not take the same place, and none be rejected for a run that has ended.
-func (r *MotorRunReconciler) takeTurn(ctx context.Context, s *scope) (runpolicy.Turn, error) {
-	if !runpolicy.HasModel(s.run) {
+func (r *MotorRunReconciler) takeTurn(ctx context.Context, s *pass.Run) (runpolicy.Turn, error) {
+	if !runpolicy.HasModel(s.Run) {
 		return runpolicy.Turn{Verdict: runpolicy.Admit}, nil
 	}
-	cortex, err := r.cortex(ctx, r.Client, s.run.Namespace)
+	cortex, err := r.cortex(ctx, r.Client, s.Run.Namespace)
 	if err != nil {
 		return runpolicy.Turn{}, err
 	}
-	runs, err := r.runsOf(ctx, s.run.Namespace)
+	runs, err := r.runsOf(ctx, s.Run.Namespace)
 	if err != nil {
 		return runpolicy.Turn{}, err
 	}
 	since := r.lookingSince()
-	if turn := runpolicy.TakeTurn(s.run, cortex.Spec.Concurrency, runs, since, s.now); turn.Verdict == runpolicy.Wait {
+	if turn := runpolicy.TakeTurn(s.Run, cortex.Spec.Concurrency, runs, since, s.Now); turn.Verdict == runpolicy.Wait {
 		return turn, nil
 	}
-	if cortex, err = r.cortex(ctx, r.Live, s.run.Namespace); err != nil || cortex.Spec.Concurrency == nil {
+	if cortex, err = r.cortex(ctx, r.Live, s.Run.Namespace); err != nil || cortex.Spec.Concurrency == nil {
 		return runpolicy.Turn{Verdict: runpolicy.Admit}, err
 	}
-	s.unlock = append(s.unlock, r.admissions.lock(s.run.Namespace))
-	runs, err = r.runHeads(ctx, s.run.Namespace)
+	s.Unlock = append(s.Unlock, r.admissions.lock(s.Run.Namespace))
+	runs, err = r.runHeads(ctx, s.Run.Namespace)
 	if err != nil {
 		return runpolicy.Turn{}, err
 	}
-	return runpolicy.TakeTurn(s.run, cortex.Spec.Concurrency, runs, since, s.now), nil
+	return runpolicy.TakeTurn(s.Run, cortex.Spec.Concurrency, runs, since, s.Now), nil
 }
 
 // lookingSince is when this reconciler first asked whose turn it is, which it does for the first time as the leader.

@@ -26,6 +26,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -97,7 +98,7 @@ func (r *ArchiveReconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 func archivable(o client.Object) bool {
 	run, ok := o.(*v1alpha1.MotorRun)
-	return ok && isFinished(run) && run.Status.FinishedAt != nil && run.DeletionTimestamp.IsZero()
+	return ok && pass.IsFinished(run) && run.Status.FinishedAt != nil && run.DeletionTimestamp.IsZero()
 }
 
 func archived(o client.Object) bool {
@@ -126,7 +127,7 @@ func (r *ArchiveReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 		err = r.archive(ctx, run)
 	}
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: conflictPause}, nil
+		return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
 	}
 	r.tell(run, err)
 	return ctrl.Result{}, err
@@ -321,7 +322,7 @@ func (r *ArchiveReconciler) tell(run *v1alpha1.MotorRun, err error) {
 
 // event tells of an archive. What the bucket says of a problem are its own words, and a person reads them on a terminal.
 func (r *ArchiveReconciler) event(run *v1alpha1.MotorRun, kind, reason, note string) {
-	r.Recorder.Eventf(run, nil, kind, reason, actionArchive, "%s", runpolicy.CutEncoded(text.Printable(note), maxNote))
+	r.Recorder.Eventf(run, nil, kind, reason, actionArchive, "%s", runpolicy.CutEncoded(text.Printable(note), pass.MaxNote))
 }
 
 // archiveProblem tells problems apart whose messages change from try to try.

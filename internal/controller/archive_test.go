@@ -11,7 +11,11 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
+
+// controls are characters that would change what a terminal shows.
+const controls = "\x1b[2J\u202eevil\u200b\x9b\u0085\r\x07\U000E0041"
 
 // What a bucket says of itself is made printable before it is told.
 func TestArchiveEventsArePrintable(t *testing.T) {
@@ -19,11 +23,11 @@ func TestArchiveEventsArePrintable(t *testing.T) {
 	recorder := events.NewFakeRecorder(2)
 	r := &ArchiveReconciler{Recorder: recorder}
 	run := &v1alpha1.MotorRun{}
-	r.tell(run, &archiveError{errors.New("the bucket says " + hostile + strings.Repeat("x", 2*maxNote))})
-	r.event(run, corev1.EventTypeNormal, reasonArchived, "as "+hostile)
+	r.tell(run, &archiveError{errors.New("the bucket says " + controls + strings.Repeat("x", 2*pass.MaxNote))})
+	r.event(run, corev1.EventTypeNormal, reasonArchived, "as "+controls)
 	for range 2 {
 		e := <-recorder.Events
-		if strings.ContainsAny(e, "\x1b\u202e\u200b\r\x07\U000E0041\u0085\u009b") || !strings.Contains(e, "evil") || len(e) > maxNote+len("Warning ArchiveFailed ") {
+		if strings.ContainsAny(e, "\x1b\u202e\u200b\r\x07\U000E0041\u0085\u009b") || !strings.Contains(e, "evil") || len(e) > pass.MaxNote+len("Warning ArchiveFailed ") {
 			t.Errorf("%q", e)
 		}
 	}

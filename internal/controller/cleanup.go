@@ -9,27 +9,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
 // cleanUp keeps a finished run as it is: what it came to is never decided again, and a sandbox of it that it finds goes
 // at the end of the pass.
-func (r *MotorRunReconciler) cleanUp(ctx context.Context, s *scope) (bool, error) {
-	if !isFinished(s.run) {
+func (r *MotorRunReconciler) cleanUp(ctx context.Context, s *pass.Run) (bool, error) {
+	if !pass.IsFinished(s.Run) {
 		return true, nil
 	}
-	pods, err := r.podsOf(ctx, s.run)
-	s.former = pods
+	pods, err := r.podsOf(ctx, s.Run)
+	s.Former = pods
 	return false, err
 }
 
 // tearDown takes away what the run had in the cluster. The grant goes before the Pod, whose address may be another Pod's
 // a moment later.
-func (r *MotorRunReconciler) tearDown(ctx context.Context, s *scope) error {
-	pods := s.former
-	if s.pod != nil {
-		pods = append(pods, s.pod)
+func (r *MotorRunReconciler) tearDown(ctx context.Context, s *pass.Run) error {
+	pods := s.Former
+	if s.Pod != nil {
+		pods = append(pods, s.Pod)
 	}
-	if err := r.closeEgress(ctx, s.run, len(pods) > 0 || !isFinished(s.before)); err != nil {
+	if err := r.closeEgress(ctx, s.Run, len(pods) > 0 || !pass.IsFinished(s.Before)); err != nil {
 		return err
 	}
 	if err := r.deletePods(ctx, pods); err != nil {
@@ -41,14 +42,14 @@ func (r *MotorRunReconciler) tearDown(ctx context.Context, s *scope) error {
 // closeEgress takes everything away that let the sandbox of a run out. What it may leave behind, the sweep takes.
 func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, last bool) error {
 	if last && mayHaveGrant(run) {
-		if err := r.deleteGrant(ctx, r.states.of(run)); err != nil {
+		if err := r.deleteGrant(ctx, run.UID, r.states.Of(run)); err != nil {
 			return err
 		}
 	}
 	if err := r.closeRoute(ctx, run); err != nil {
 		return err
 	}
-	r.states.forget(run.UID)
+	r.states.Forget(run.UID)
 	return nil
 }
 
@@ -59,13 +60,13 @@ func mayHaveGrant(run *v1alpha1.MotorRun) bool {
 
 // closeGone takes away the grants of a run that went without a last pass.
 func (r *MotorRunReconciler) closeGone(ctx context.Context, key client.ObjectKey) error {
-	for _, st := range r.states.gone(key) {
+	for uid, st := range r.states.Gone(key) {
 		if st.written != nil {
-			if err := r.deleteGrant(ctx, st); err != nil {
+			if err := r.deleteGrant(ctx, uid, st); err != nil {
 				return err
 			}
 		}
-		r.states.forget(st.uid)
+		r.states.Forget(uid)
 	}
 	return nil
 }

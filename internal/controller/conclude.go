@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -22,9 +23,9 @@ const maxSummary = 8192
 const maxPartial = 4096
 
 // conclude ends the run if it is over, and its attempt if that is.
-func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, error) {
+func (r *MotorRunReconciler) conclude(ctx context.Context, s *pass.Run) (bool, error) {
 	d := r.decide(s)
-	if s.progress.Final == nil && (isTurningPoint(s.run, d) || runpolicy.EndsWell(s.run.Status.Ending)) {
+	if s.Progress.Final == nil && (isTurningPoint(s.Run, d) || runpolicy.EndsWell(s.Run.Status.Ending)) {
 		// The cache may not have the step yet that ends the attempt in its own way. And it has only the heads of steps: whether an end was
 		// accepted, whether a call may be made again, and what the next attempt is told of this one is in whole steps.
 		if err := r.readJournal(ctx, r.Live, s); err != nil {
@@ -41,11 +42,11 @@ func (r *MotorRunReconciler) conclude(ctx context.Context, s *scope) (bool, erro
 	case d.Next != nil:
 		begin(s, d)
 	case d.Failure != nil:
-		runpolicy.Fail(&s.run.Status, d.Failure, d.FinishedAt)
+		runpolicy.Fail(&s.Run.Status, d.Failure, d.FinishedAt)
 	}
-	s.concluded = true
-	if s.run.Status.PendingInput = s.progress.Pending; d.Retry != nil {
-		s.run.Status.PendingInput = d.Retry
+	s.Concluded = true
+	if s.Run.Status.PendingInput = s.Progress.Pending; d.Retry != nil {
+		s.Run.Status.PendingInput = d.Retry
 	}
 	showModel(s)
 	showRetries(s)
@@ -60,66 +61,66 @@ func isTurningPoint(run *v1alpha1.MotorRun, d runpolicy.Decision) bool {
 }
 
 // end ends the run, or keeps its sandbox for a last look before.
-func (r *MotorRunReconciler) end(ctx context.Context, s *scope, e *runpolicy.End) error {
+func (r *MotorRunReconciler) end(ctx context.Context, s *pass.Run, e *runpolicy.End) error {
 	o := r.observation(s)
-	until := runpolicy.LookUntil(o, e, s.now)
-	st := &s.run.Status
+	until := runpolicy.LookUntil(o, e, s.Now)
+	st := &s.Run.Status
 	if !until.IsZero() && runpolicy.EndsUnseen(st, e) {
-		s.unseen = true
+		s.Unseen = true
 		until = time.Time{}
 	}
 	if until.IsZero() {
 		end(s, e)
 		return nil
 	}
-	st.Ending, st.PendingInput = runpolicy.EndingOf(o, e, s.now), nil
-	s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run is ending.")
-	s.message = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
+	st.Ending, st.PendingInput = runpolicy.EndingOf(o, e, s.Now), nil
+	s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run is ending.")
+	s.Message = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
 	wakeForDeadline(s, until)
 	// The replica that had the run may be gone.
 	_, err := r.place(ctx, s)
 	return err
 }
 
-func (r *MotorRunReconciler) decide(s *scope) runpolicy.Decision {
-	return runpolicy.Decide(r.observation(s), s.now)
+func (r *MotorRunReconciler) decide(s *pass.Run) runpolicy.Decision {
+	return runpolicy.Decide(r.observation(s), s.Now)
 }
 
-func (r *MotorRunReconciler) observation(s *scope) runpolicy.Observation {
+func (r *MotorRunReconciler) observation(s *pass.Run) runpolicy.Observation {
 	o := runpolicy.Observation{
-		Run: s.run, Progress: s.progress, Sandbox: s.podState, SandboxGone: s.sandboxGone,
-		SandboxStartTimeout: r.Config.SandboxStartTimeout, Observed: s.observed,
+		Run: s.Run, Progress: s.Progress, Sandbox: s.PodState, SandboxGone: s.SandboxGone,
+		SandboxStartTimeout: r.Config.SandboxStartTimeout, Observed: s.Observed,
 	}
-	if s.pod != nil {
-		o.SandboxCreatedAt = s.pod.CreationTimestamp.Time
+	if s.Pod != nil {
+		o.SandboxCreatedAt = s.Pod.CreationTimestamp.Time
 	}
 	return o
 }
 
 // end notes the result. The sandbox goes when the result is written and not before: the write is refused if the run
 // was changed meanwhile, by the late answer that this decision did not know of, and then the sandbox is still needed.
-func end(s *scope, e *runpolicy.End) {
-	st := &s.run.Status
+func end(s *pass.Run, e *runpolicy.End) {
+	st := &s.Run.Status
 	succeeded := metav1.ConditionFalse
 	if e.Phase == v1alpha1.PhaseCompleted {
 		succeeded = metav1.ConditionTrue
 	}
-	st.Phase, st.Message = e.Phase, runpolicy.CutEncoded(e.Message, maxMessage)
-	st.FinishedAt = new(metav1.NewTime(s.now))
+	st.Phase, st.Message = e.Phase, runpolicy.CutEncoded(e.Message, pass.MaxMessage)
+	st.FinishedAt = new(metav1.NewTime(s.Now))
 	st.PendingInput, st.Egress, st.Artifacts, st.Losses = nil, nil, nil, nil
-	runpolicy.CountPause(&st.Paused, false, s.now)
+	runpolicy.CountPause(&st.Paused, false, s.Now)
 	st.Result = result(s, e)
 	st.Ending = nil
 	endAttempt(st, e)
-	s.set(v1alpha1.ConditionSucceeded, succeeded, e.Reason, e.Message)
-	s.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, e.Reason, e.Message)
-	s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
+	s.Set(v1alpha1.ConditionSucceeded, succeeded, e.Reason, e.Message)
+	s.Set(v1alpha1.ConditionFinished, metav1.ConditionTrue, e.Reason, e.Message)
+	s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
 	for conditionType, reason := range map[string]string{
 		v1alpha1.ConditionSandboxReady: v1alpha1.ReasonSandboxRemoved, v1alpha1.ConditionSuspended: v1alpha1.ReasonRunEnded,
 		v1alpha1.ConditionEgressReady: v1alpha1.ReasonRunEnded, v1alpha1.ConditionModelAvailable: v1alpha1.ReasonRunEnded,
 	} {
 		if apimeta.FindStatusCondition(st.Conditions, conditionType) != nil {
-			s.set(conditionType, metav1.ConditionFalse, reason, "The run has ended, and its sandbox goes with it.")
+			s.Set(conditionType, metav1.ConditionFalse, reason, "The run has ended, and its sandbox goes with it.")
 		}
 	}
 }
@@ -137,10 +138,10 @@ func endAttempt(st *v1alpha1.MotorRunStatus, e *runpolicy.End) {
 }
 
 // result sums up all attempts. Pauses count as waiting, because nothing was done in them.
-func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
-	p := s.progress.Answering(s.now)
-	total := s.now.Sub(s.run.CreationTimestamp.Time)
-	waited := p.Waited + p.Away + time.Duration(s.run.Status.Paused.Seconds)*time.Second
+func result(s *pass.Run, e *runpolicy.End) *v1alpha1.RunResult {
+	p := s.Progress.Answering(s.Now)
+	total := s.Now.Sub(s.Run.CreationTimestamp.Time)
+	waited := p.Waited + p.Away + time.Duration(s.Run.Status.Paused.Seconds)*time.Second
 	r := &v1alpha1.RunResult{
 		OK:      e.Phase == v1alpha1.PhaseCompleted,
 		Summary: runpolicy.CutEncoded(e.Message, maxSummary),
@@ -161,14 +162,14 @@ func result(s *scope, e *runpolicy.End) *v1alpha1.RunResult {
 }
 
 // notCollected says why something is missing that the run may have left behind.
-func notCollected(s *scope) string {
-	if s.unseen {
+func notCollected(s *pass.Run) string {
+	if s.Unseen {
 		return "no last look at the sandbox was taken, because workers ended while they carried the run on; what was collected at the last pause is kept"
 	}
-	if s.run.Status.Ending != nil && !s.progress.Closed {
+	if s.Run.Status.Ending != nil && !s.Progress.Closed {
 		return "the last look at the sandbox was not over in time; what was collected at the last pause is kept"
 	}
-	return s.progress.NotCollected
+	return s.Progress.NotCollected
 }
 
 // ms never goes below zero: creation times have a resolution of a second only.
@@ -176,18 +177,18 @@ func ms(d time.Duration) int64 { return max(0, d.Milliseconds()) }
 
 // begin ends the current attempt and begins the next one, in one write: nobody can see the one without the other. What the
 // former one left in the cluster goes when that is written, in the next pass.
-func begin(s *scope, d runpolicy.Decision) {
-	st := &s.run.Status
+func begin(s *pass.Run, d runpolicy.Decision) {
+	st := &s.Run.Status
 	runpolicy.Fail(st, d.Failure, d.FinishedAt)
-	if d.Next.NewSandbox && s.pod != nil {
-		st.Sandbox = &v1alpha1.SandboxStatus{PodName: s.pod.Name, PodUID: string(s.pod.UID)}
+	if d.Next.NewSandbox && s.Pod != nil {
+		st.Sandbox = &v1alpha1.SandboxStatus{PodName: s.Pod.Name, PodUID: string(s.Pod.UID)}
 	}
-	runpolicy.Begin(st, d.Next, s.now)
+	runpolicy.Begin(st, d.Next, s.Now)
 	st.Ending = nil
 	// The former attempt's question is nobody's any more.
-	s.progress.Pending, s.progress.Outage = nil, nil
+	s.Progress.Pending, s.Progress.Outage = nil, nil
 	if d.Next.NewSandbox {
-		s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, fmt.Sprintf(
+		s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, fmt.Sprintf(
 			"Attempt %d gets a new sandbox. The former one failed: %s", d.Next.Index, d.Failure.Message), false)
 	}
 }

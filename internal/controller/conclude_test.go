@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -21,11 +22,11 @@ func TestResultHasTheSkills(t *testing.T) {
 		Rejected: []v1alpha1.RejectedSkill{{Path: "skills/x", Message: "it cannot be read"}},
 	}
 	for _, phase := range []v1alpha1.RunPhase{v1alpha1.PhaseCompleted, v1alpha1.PhaseFailed} {
-		s := &scope{pass: pass{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, run: &v1alpha1.MotorRun{}, progress: runpolicy.Progress{Skills: skills}}
+		s := &pass.Run{Pass: pass.Pass{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, Run: &v1alpha1.MotorRun{}, Progress: runpolicy.Progress{Skills: skills}}
 		if diff := cmp.Diff(skills, result(s, &runpolicy.End{Phase: phase}).Skills); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", phase, diff)
 		}
-		s.progress.Skills = nil
+		s.Progress.Skills = nil
 		if r := result(s, &runpolicy.End{Phase: phase}); r.Skills != nil {
 			t.Errorf("%s: of nothing it shows %+v", phase, r.Skills)
 		}
@@ -35,11 +36,11 @@ func TestResultHasTheSkills(t *testing.T) {
 // A leader of 0.1.0 ends a run without knowing that its end was decided before, and leaves the decision in the status.
 func TestFinishedRunIsNotEnding(t *testing.T) {
 	t.Parallel()
-	s := newScope(&v1alpha1.MotorRun{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	s.run.Status.Ending = &v1alpha1.RunEnding{Reason: v1alpha1.ReasonTimeout}
-	s.set(v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonTimeout, "The run was not done in time.")
+	s := pass.NewRun(&v1alpha1.MotorRun{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	s.Run.Status.Ending = &v1alpha1.RunEnding{Reason: v1alpha1.ReasonTimeout}
+	s.Set(v1alpha1.ConditionFinished, metav1.ConditionTrue, v1alpha1.ReasonTimeout, "The run was not done in time.")
 	summarize(s)
-	if s.run.Status.Ending != nil {
-		t.Errorf("the status still says %+v", s.run.Status.Ending)
+	if s.Run.Status.Ending != nil {
+		t.Errorf("the status still says %+v", s.Run.Status.Ending)
 	}
 }

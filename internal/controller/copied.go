@@ -7,18 +7,19 @@ import (
 	"fmt"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // copied keeps a run from beginning that was made of a copy of another one. A copy has no status: the task may have been carried
 // out long ago, and what it did outside of its sandbox would be done again. Its own time stands still.
-func (r *MotorRunReconciler) copied(_ context.Context, s *scope) (bool, error) {
-	if !runpolicy.IsCopy(s.run) {
+func (r *MotorRunReconciler) copied(_ context.Context, s *pass.Run) (bool, error) {
+	if !runpolicy.IsCopy(s.Run) {
 		return true, nil
 	}
-	s.block(v1alpha1.ConditionAccepted, v1alpha1.ReasonCopiedRun, fmt.Sprintf(
+	s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonCopiedRun, fmt.Sprintf(
 		"This run was created from a copy of another one, of a backup or of what the API server showed, which may have been carried out already. "+
 			"To have it carried out now, with your rights: kubectl -n %s patch motorrun %s --type=merge -p '{\"spec\":{\"origin\":\"Released\"}}'. "+
-			"To write a run after another one's example, leave out spec.origin. Otherwise delete it.", s.run.Namespace, s.run.Name), true)
+			"To write a run after another one's example, leave out spec.origin. Otherwise delete it.", s.Run.Namespace, s.Run.Name), true)
 	return false, nil
 }

@@ -12,14 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
-
-// maxNote keeps below the 1024 bytes that the events API takes as a note.
-const maxNote = 1000
-
-// transition is an event to tell of.
-type transition struct{ kind, reason, action, note string }
 
 // toldOf are the conditions whose changes are events, with the verb that names the change.
 var toldOf = []struct{ conditionType, action string }{
@@ -38,25 +33,16 @@ var toldOf = []struct{ conditionType, action string }{
 	{v1alpha1.ConditionFinished, "Finish"},
 }
 
-// changedCondition gives a condition before and after a pass. is is nil unless it is there and its status or reason is another.
-func changedCondition(before, after []metav1.Condition, conditionType string) (was, is *metav1.Condition) {
-	was, is = apimeta.FindStatusCondition(before, conditionType), apimeta.FindStatusCondition(after, conditionType)
-	if was != nil && is != nil && was.Status == is.Status && was.Reason == is.Reason {
-		return was, nil
-	}
-	return was, is
-}
-
 // transitions compares what was with what is. Only a change of status or reason is one; a first state that says that
 // nothing has happened yet is none.
-func transitions(before, after *v1alpha1.MotorRun) []transition {
+func transitions(before, after *v1alpha1.MotorRun) []pass.Transition {
 	list := attemptTransitions(before, after)
 	if runpolicy.IsSetAside(&after.Status) && !runpolicy.IsSetAside(&before.Status) {
-		list = append(list, transition{corev1.EventTypeWarning, v1alpha1.ReasonSetAside, "Place", runpolicy.CutEncoded(after.Status.Message, maxNote)})
+		list = append(list, pass.NewTransition(corev1.EventTypeWarning, v1alpha1.ReasonSetAside, "Place", after.Status.Message))
 	}
 	list = append(list, rejectedSkills(before, after)...)
 	for _, t := range toldOf {
-		was, is := changedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
+		was, is := pass.ChangedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
 		if is == nil || nothingYet(is.Reason) {
 			continue
 		}
@@ -66,13 +52,13 @@ func transitions(before, after *v1alpha1.MotorRun) []transition {
 		if was == nil && isCheck(t.conditionType) && is.Status == metav1.ConditionTrue {
 			continue
 		}
-		list = append(list, transition{eventType(t.conditionType, is, after), is.Reason, t.action, runpolicy.CutEncoded(is.Message, maxNote)})
+		list = append(list, pass.NewTransition(eventType(t.conditionType, is, after), is.Reason, t.action, is.Message))
 	}
 	return list
 }
 
 // rejectedSkills tells of the skills that a run which has just ended left behind, and that were not kept.
-func rejectedSkills(before, after *v1alpha1.MotorRun) []transition {
+func rejectedSkills(before, after *v1alpha1.MotorRun) []pass.Transition {
 	if before.Status.Result != nil || after.Status.Result == nil || after.Status.Result.Skills == nil {
 		return nil
 	}
@@ -83,8 +69,8 @@ func rejectedSkills(before, after *v1alpha1.MotorRun) []transition {
 	if len(said) == 0 {
 		return nil
 	}
-	note := runpolicy.CutEncoded("Not kept as a proposal: "+strings.Join(said, "; "), maxNote)
-	return []transition{{corev1.EventTypeWarning, v1alpha1.EventSkillRejected, "CollectSkills", note}}
+	note := "Not kept as a proposal: " + strings.Join(said, "; ")
+	return []pass.Transition{pass.NewTransition(corev1.EventTypeWarning, v1alpha1.EventSkillRejected, "CollectSkills", note)}
 }
 
 // The events of requests to approve a call.
@@ -100,28 +86,25 @@ func isAboutApproval(was, is *metav1.Condition) bool {
 }
 
 // approvalTransitions tells of the request that is shown now and was not before, and of what became of the one before it.
-func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress) []transition {
+func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress) []pass.Transition {
 	was, is := approvalShown(before), approvalShown(after)
 	if was != nil && is != nil && was.ID == is.ID {
 		return nil
 	}
-	var list []transition
+	var list []pass.Transition
 	if was != nil {
 		a := p.Asked[was.ID]
-		call := fmt.Sprintf("%s %s (%s)", was.Action.Tool, runpolicy.CutEncoded(was.Action.Arguments, maxNote/2), was.Action.ArgsDigest)
+		call := fmt.Sprintf("%s %s (%s)", was.Action.Tool, runpolicy.CutEncoded(was.Action.Arguments, pass.MaxNote/2), was.Action.ArgsDigest)
 		switch a.Outcome {
 		case v1alpha1.AskApproved, v1alpha1.AskDenied:
-			list = append(list, transition{corev1.EventTypeNormal, string(a.Outcome), actionApprove, fmt.Sprintf("%s, by %s: %s", a.Outcome, cmp.Or(a.By, "somebody"), call)})
+			list = append(list, pass.NewTransition(corev1.EventTypeNormal, string(a.Outcome), actionApprove, fmt.Sprintf("%s, by %s: %s", a.Outcome, cmp.Or(a.By, "somebody"), call)))
 		case v1alpha1.AskExpired:
-			list = append(list, transition{corev1.EventTypeWarning, string(a.Outcome), actionApprove, "Nobody decided in time, so it was not done: " + call})
+			list = append(list, pass.NewTransition(corev1.EventTypeWarning, string(a.Outcome), actionApprove, "Nobody decided in time, so it was not done: "+call))
 		case v1alpha1.AskAnswered: // Of a question.
 		}
 	}
 	if is != nil {
-		list = append(list, transition{corev1.EventTypeNormal, reasonApprovalRequested, actionApprove, is.Question})
-	}
-	for i := range list {
-		list[i].note = runpolicy.CutEncoded(list[i].note, maxNote)
+		list = append(list, pass.NewTransition(corev1.EventTypeNormal, reasonApprovalRequested, actionApprove, is.Question))
 	}
 	return list
 }
@@ -176,17 +159,17 @@ const (
 
 // attemptTransitions tells of attempts that failed while the run goes on, and of those that followed. That the run itself
 // failed is told by its end.
-func attemptTransitions(before, after *v1alpha1.MotorRun) []transition {
-	var list []transition
+func attemptTransitions(before, after *v1alpha1.MotorRun) []pass.Transition {
+	var list []pass.Transition
 	for i := range after.Status.Attempts {
 		a := &after.Status.Attempts[i]
 		isNew := i >= len(before.Status.Attempts)
 		if isNew && i > 0 {
-			list = append(list, transition{corev1.EventTypeNormal, reasonAttemptStarted, actionAttempt, startedNote(after, a)})
+			list = append(list, pass.NewTransition(corev1.EventTypeNormal, reasonAttemptStarted, actionAttempt, startedNote(after, a)))
 		}
-		if a.Failure != nil && (isNew || before.Status.Attempts[i].Failure == nil) && !isFinished(after) {
+		if a.Failure != nil && (isNew || before.Status.Attempts[i].Failure == nil) && !pass.IsFinished(after) {
 			note := fmt.Sprintf("Attempt %d failed (%s): %s", a.Index, a.Failure.Reason, a.Failure.Message)
-			list = append(list, transition{corev1.EventTypeWarning, v1alpha1.ReasonAttemptFailed, actionAttempt, runpolicy.CutEncoded(note, maxNote)})
+			list = append(list, pass.NewTransition(corev1.EventTypeWarning, v1alpha1.ReasonAttemptFailed, actionAttempt, note))
 		}
 	}
 	return list

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
@@ -27,19 +28,19 @@ const renewBefore = 3 * time.Minute
 // so. A run that has neither domains nor credentials has no grant.
 //
 //	no address yet ──► granted ──► renewed, widened, narrowed … ──► withdrawn with the sandbox
-func (r *MotorRunReconciler) grant(ctx context.Context, s *scope) (bool, error) {
+func (r *MotorRunReconciler) grant(ctx context.Context, s *pass.Run) (bool, error) {
 	if !needsGrant(s) {
 		showNoGrant(s)
 		_, err := r.withdraw(ctx, s)
 		return true, err
 	}
-	ips := addresses(s.pod)
+	ips := addresses(s.Pod)
 	if len(ips) == 0 {
-		s.block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressPending, awaitingMessage, false)
+		s.Block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressPending, awaitingMessage, false)
 		return false, nil
 	}
-	st, proxy := r.states.of(s.run), ""
-	if len(s.domains) > 0 {
+	st, proxy := r.states.Of(s.Run), ""
+	if len(s.Domains) > 0 {
 		var err error
 		if proxy, err = r.proxy(ctx, s, st); err != nil {
 			return false, err
@@ -55,7 +56,7 @@ func (r *MotorRunReconciler) grant(ctx context.Context, s *scope) (bool, error) 
 	if err := r.secondWall(ctx, s); err != nil {
 		return false, err
 	}
-	if len(s.domains) > 0 && proxy == "" {
+	if len(s.Domains) > 0 && proxy == "" {
 		// What was narrowed is written all the same: proxies may run although their Service is gone.
 		return false, nil
 	}
@@ -66,15 +67,15 @@ func (r *MotorRunReconciler) grant(ctx context.Context, s *scope) (bool, error) 
 const awaitingMessage = "The sandbox has no address yet that the egress proxy could know it by."
 
 // showAwaiting says that there is no grant until there is a sandbox.
-func showAwaiting(s *scope) {
-	if needsGrant(s) && s.run.Status.Egress == nil {
-		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonEgressPending, awaitingMessage)
+func showAwaiting(s *pass.Run) {
+	if needsGrant(s) && s.Run.Status.Egress == nil {
+		s.Set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonEgressPending, awaitingMessage)
 	}
 }
 
 // needsGrant reports whether there is anything to tell of the run.
-func needsGrant(s *scope) bool {
-	return len(s.domains) > 0 || len(s.run.Spec.Credentials) > 0
+func needsGrant(s *pass.Run) bool {
+	return len(s.Domains) > 0 || len(s.Run.Spec.Credentials) > 0
 }
 
 func addresses(pod *corev1.Pod) []netip.Addr {
@@ -107,17 +108,17 @@ func (r *MotorRunReconciler) proxyAddress(ctx context.Context) (string, error) {
 
 // proxy gives the proxy's address, as of readAgain ago at most. It blocks the run if there is none, and leaves its engine
 // alone if it has one: what needs no way out goes on.
-func (r *MotorRunReconciler) proxy(ctx context.Context, s *scope, st *runMemory) (string, error) {
-	if st.proxy == "" || s.now.Sub(st.proxyAt) >= readAgain {
+func (r *MotorRunReconciler) proxy(ctx context.Context, s *pass.Run, st *runMemory) (string, error) {
+	if st.proxy == "" || s.Now.Sub(st.proxyAt) >= readAgain {
 		address, err := r.proxyAddress(ctx)
 		if err != nil {
 			return "", err
 		}
-		st.proxy, st.proxyAt = address, s.now
+		st.proxy, st.proxyAt = address, s.Now
 	}
 	if st.proxy == "" {
-		s.block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressUnavailable, r.noProxyMessage(), true)
-		s.wake(s.now.Add(s.pause()))
+		s.Block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressUnavailable, r.noProxyMessage(), true)
+		s.Wake(s.Now.Add(s.Pause()))
 	}
 	return st.proxy, nil
 }
@@ -128,13 +129,13 @@ func (r *MotorRunReconciler) noProxyMessage() string {
 }
 
 // compose builds the grant as it must be now, without its CA.
-func (r *MotorRunReconciler) compose(s *scope, st *runMemory, ips []netip.Addr) *grant.Grant {
-	run, attempts := s.run, s.run.Status.Attempts
-	uid, podUID, attempt := string(run.UID), string(s.pod.UID), attempts[len(attempts)-1].Index
+func (r *MotorRunReconciler) compose(s *pass.Run, st *runMemory, ips []netip.Addr) *grant.Grant {
+	run, attempts := s.Run, s.Run.Status.Attempts
+	uid, podUID, attempt := string(run.UID), string(s.Pod.UID), attempts[len(attempts)-1].Index
 	g := &grant.Grant{
-		RunUID: uid, Namespace: run.Namespace, Run: run.Name, PodName: s.pod.Name, PodUID: podUID, PodIPs: ips,
+		RunUID: uid, Namespace: run.Namespace, Run: run.Name, PodName: s.Pod.Name, PodUID: podUID, PodIPs: ips,
 		TokenHash: grant.HashToken(grant.Token(r.Config.EgressKey, uid, podUID, attempt)), Attempt: attempt,
-		Domains: texts(s.domains), ExpiresAt: s.now.Add(grant.Lifetime).UTC().Truncate(time.Second),
+		Domains: texts(s.Domains), ExpiresAt: s.Now.Add(grant.Lifetime).UTC().Truncate(time.Second),
 	}
 	for i := range run.Spec.Credentials {
 		c := &run.Spec.Credentials[i]
@@ -157,37 +158,37 @@ func texts(domains []v1alpha1.Domain) []string {
 }
 
 // showGrant writes into the status what was granted, and asks for the pass that renews it.
-func showGrant(s *scope, st *runMemory, g *grant.Grant, proxy string) {
+func showGrant(s *pass.Run, st *runMemory, g *grant.Grant, proxy string) {
 	var names, missing []string
-	for i := range s.run.Spec.Credentials {
-		c := &s.run.Spec.Credentials[i]
+	for i := range s.Run.Spec.Credentials {
+		c := &s.Run.Spec.Credentials[i]
 		if p := st.credentials[c.Name].problem; p != nil {
 			missing = append(missing, problemText(p))
 			continue
 		}
 		names = append(names, c.Name)
 	}
-	s.run.Status.Egress = &v1alpha1.EgressStatus{Domains: s.domains, Proxy: proxy, Credentials: names, Attempt: g.Attempt}
+	s.Run.Status.Egress = &v1alpha1.EgressStatus{Domains: s.Domains, Proxy: proxy, Credentials: names, Attempt: g.Attempt}
 	way := metav1.ConditionTrue
-	if len(s.domains) == 0 {
+	if len(s.Domains) == 0 {
 		// Credentials alone are no way out.
 		way = metav1.ConditionFalse
 	}
 	switch {
-	case len(s.domains) == 0 && len(s.leftOut) > 0:
-		s.set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonDomainNotAllowed, leftOutMessage(s.leftOut))
+	case len(s.Domains) == 0 && len(s.LeftOut) > 0:
+		s.Set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonDomainNotAllowed, leftOutMessage(s.LeftOut))
 	case len(missing) > 0:
-		s.set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonCredentialUnavailable, strings.Join(missing, " "))
-	case len(s.leftOut) > 0:
-		s.set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonEgressGranted, leftOutMessage(s.leftOut))
-	case len(s.domains) == 0:
-		s.set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonNoDomains, "The run has no domains, so the sandbox has no way out. Its credentials are ready.")
+		s.Set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonCredentialUnavailable, strings.Join(missing, " "))
+	case len(s.LeftOut) > 0:
+		s.Set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonEgressGranted, leftOutMessage(s.LeftOut))
+	case len(s.Domains) == 0:
+		s.Set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonNoDomains, "The run has no domains, so the sandbox has no way out. Its credentials are ready.")
 	default:
-		s.set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonEgressGranted, "The egress proxy lets the sandbox reach status.egress.domains.")
+		s.Set(v1alpha1.ConditionEgressReady, way, v1alpha1.ReasonEgressGranted, "The egress proxy lets the sandbox reach status.egress.domains.")
 	}
-	s.wake(st.written.ExpiresAt.Add(-renewBefore))
-	if len(s.run.Spec.Credentials) > 0 {
-		s.wake(st.readAt.Add(readAgain))
+	s.Wake(st.written.ExpiresAt.Add(-renewBefore))
+	if len(s.Run.Spec.Credentials) > 0 {
+		s.Wake(st.readAt.Add(readAgain))
 	}
 }
 
@@ -202,32 +203,32 @@ func leftOutMessage(domains []v1alpha1.Domain) string {
 }
 
 // showNoGrant takes away what an earlier pass said, unless it was taken away from the run.
-func showNoGrant(s *scope) {
-	if len(s.leftOut) > 0 {
-		s.set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonDomainNotAllowed, leftOutMessage(s.leftOut))
+func showNoGrant(s *pass.Run) {
+	if len(s.LeftOut) > 0 {
+		s.Set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonDomainNotAllowed, leftOutMessage(s.LeftOut))
 		return
 	}
-	apimeta.RemoveStatusCondition(&s.run.Status.Conditions, v1alpha1.ConditionEgressReady)
+	apimeta.RemoveStatusCondition(&s.Run.Status.Conditions, v1alpha1.ConditionEgressReady)
 }
 
 // withdraw takes the grant away, and reports whether it is gone.
-func (r *MotorRunReconciler) withdraw(ctx context.Context, s *scope) (gone bool, err error) {
-	st := r.states.of(s.run)
-	if s.run.Status.Egress == nil && st.written == nil {
+func (r *MotorRunReconciler) withdraw(ctx context.Context, s *pass.Run) (gone bool, err error) {
+	st := r.states.Of(s.Run)
+	if s.Run.Status.Egress == nil && st.written == nil {
 		return true, nil
 	}
 	if st.version == nil {
-		if found, err := r.findGrant(ctx, st); err != nil {
+		if found, err := r.findGrant(ctx, s.Run.UID, st); err != nil {
 			return false, err
 		} else if found {
 			// It may be another leader's, who knows more: the pass that deletes it decides with this version known.
-			s.wake(s.now.Add(conflictPause))
+			s.Wake(s.Now.Add(pass.ConflictPause))
 			return false, nil
 		}
-	} else if err := r.deleteGrant(ctx, st); err != nil {
+	} else if err := r.deleteGrant(ctx, s.Run.UID, st); err != nil {
 		return false, err
 	}
 	st.written = nil
-	s.run.Status.Egress = nil
+	s.Run.Status.Egress = nil
 	return true, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -54,20 +55,20 @@ func checkCredential(ctx context.Context, source credential.Source, run *v1alpha
 
 // readCredentials brings the run's credentials up to date. An error that is nobody's to put right ends the pass: a
 // credential must not be lost because the API server was away for a moment.
-func (r *MotorRunReconciler) readCredentials(ctx context.Context, s *scope, st *runMemory) error {
-	if len(s.run.Spec.Credentials) == 0 || st.credentials != nil && s.now.Sub(st.readAt) < readAgain {
+func (r *MotorRunReconciler) readCredentials(ctx context.Context, s *pass.Run, st *runMemory) error {
+	if len(s.Run.Spec.Credentials) == 0 || st.credentials != nil && s.Now.Sub(st.readAt) < readAgain {
 		return nil
 	}
 	source, fresh := r.source(), map[string]reading{}
-	for i := range s.run.Spec.Credentials {
-		c := &s.run.Spec.Credentials[i]
+	for i := range s.Run.Spec.Credentials {
+		c := &s.Run.Spec.Credentials[i]
 		problem, err := r.review(ctx, s, st, c)
 		if err != nil {
 			return err
 		}
 		read := reading{problem: problem}
 		if problem == nil {
-			if read.value, err = source.Value(ctx, s.run, c, func() (bool, error) { return r.chooses(ctx, s, st, c) }); err != nil {
+			if read.value, err = source.Value(ctx, s.Run, c, func() (bool, error) { return r.chooses(ctx, s, st, c) }); err != nil {
 				if _, ok := modelref.AsProblem(err); !ok {
 					return err
 				}
@@ -76,40 +77,40 @@ func (r *MotorRunReconciler) readCredentials(ctx context.Context, s *scope, st *
 		}
 		fresh[c.Name] = read
 	}
-	st.credentials, st.readAt = fresh, s.now
+	st.credentials, st.readAt = fresh, s.Now
 	return nil
 }
 
 // review reports whether the requester may use a credential's Secret, as of askAgain ago at most.
-func (r *MotorRunReconciler) review(ctx context.Context, s *scope, st *runMemory, c *v1alpha1.Credential) (problem, err error) {
-	if last, ok := st.reviews[c.Name]; ok && s.now.Sub(last.at) < askAgain {
+func (r *MotorRunReconciler) review(ctx context.Context, s *pass.Run, st *runMemory, c *v1alpha1.Credential) (problem, err error) {
+	if last, ok := st.reviews[c.Name]; ok && s.Now.Sub(last.at) < askAgain {
 		return last.problem, nil
 	}
-	problem = r.source().Allowed(ctx, s.run, c)
+	problem = r.source().Allowed(ctx, s.Run, c)
 	if _, ok := modelref.AsProblem(problem); problem != nil && !ok {
 		return nil, problem
 	}
 	if st.reviews == nil {
 		st.reviews = map[string]review{}
 	}
-	st.reviews[c.Name] = review{problem, s.now}
+	st.reviews[c.Name] = review{problem, s.Now}
 	return problem, nil
 }
 
 // chooses reports whether the requester may choose the hosts of a credential's Secret, as of askAgain ago at most.
-func (r *MotorRunReconciler) chooses(ctx context.Context, s *scope, st *runMemory, c *v1alpha1.Credential) (bool, error) {
+func (r *MotorRunReconciler) chooses(ctx context.Context, s *pass.Run, st *runMemory, c *v1alpha1.Credential) (bool, error) {
 	last := st.choices[c.Name]
-	if !last.at.IsZero() && s.now.Sub(last.at) < askAgain {
+	if !last.at.IsZero() && s.Now.Sub(last.at) < askAgain {
 		return last.may, nil
 	}
-	may, err := r.source().MayChoose(ctx, s.run, c)
+	may, err := r.source().MayChoose(ctx, s.Run, c)
 	if err != nil {
 		return false, err
 	}
 	if st.choices == nil {
 		st.choices = map[string]choice{}
 	}
-	st.choices[c.Name] = choice{may, s.now}
+	st.choices[c.Name] = choice{may, s.Now}
 	return may, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/objects"
 )
@@ -33,8 +34,8 @@ func grantLabels(runUID string) labels.Set {
 
 // writeGrant brings the Secret to what it must be, with one write at most. It is not done if somebody else wrote it
 // meanwhile; the next pass is.
-func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *scope, st *runMemory, want *grant.Grant) (done bool, err error) {
-	if st.written != nil && s.now.Sub(st.lookedAt) < lookAgain && stands(st.written, want, s.now) {
+func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *pass.Run, st *runMemory, want *grant.Grant) (done bool, err error) {
+	if st.written != nil && s.Now.Sub(st.lookedAt) < lookAgain && stands(st.written, want, s.Now) {
 		return true, nil
 	}
 	key := client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(want.RunUID)}
@@ -47,30 +48,30 @@ func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *scope, st *runMe
 	st.version = versionOf(&secret)
 	if found && secret.Type != grant.SecretType {
 		// The type cannot be changed.
-		s.wake(s.now.Add(conflictPause))
-		return false, r.deleteGrant(ctx, st)
+		s.Wake(s.Now.Add(pass.ConflictPause))
+		return false, r.deleteGrant(ctx, s.Run.UID, st)
 	}
 	have, err := grant.Decode(secret.Data)
 	if err != nil {
 		// Not there, or not readable, which is the same: it is written anew.
 		have = nil
 	}
-	if have != nil && objects.HasLabels(&secret, grantLabels(want.RunUID)) && stands(have, want, s.now) {
-		st.written, st.lookedAt = have, s.now
+	if have != nil && objects.HasLabels(&secret, grantLabels(want.RunUID)) && stands(have, want, s.Now) {
+		st.written, st.lookedAt = have, s.Now
 		return true, nil
 	}
-	if want.CA, err = caOf(have, s.run, s.now); err != nil {
+	if want.CA, err = caOf(have, s.Run, s.Now); err != nil {
 		return false, err
 	}
 	if err := r.saveGrant(ctx, &secret, key, found, want); err != nil {
 		st.version = nil
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
-			s.wake(s.now.Add(conflictPause))
+			s.Wake(s.Now.Add(pass.ConflictPause))
 			return false, nil
 		}
 		return false, fmt.Errorf("write the grant: %w", err)
 	}
-	st.written, st.lookedAt, st.version = want, s.now, versionOf(&secret)
+	st.written, st.lookedAt, st.version = want, s.Now, versionOf(&secret)
 	return true, nil
 }
 
@@ -122,9 +123,9 @@ func versionOf(secret *corev1.Secret) *grantVersion {
 }
 
 // findGrant notes in which version there is a grant, if there is one.
-func (r *MotorRunReconciler) findGrant(ctx context.Context, st *runMemory) (found bool, err error) {
+func (r *MotorRunReconciler) findGrant(ctx context.Context, uid types.UID, st *runMemory) (found bool, err error) {
 	var secret corev1.Secret
-	err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(st.uid))}, &secret)
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(uid))}, &secret)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("get the grant to delete it: %w", err)
 	}
@@ -135,16 +136,16 @@ func (r *MotorRunReconciler) findGrant(ctx context.Context, st *runMemory) (foun
 // deleteGrant deletes the grant in the version that was known when that was decided. A leader that was frozen since then, and
 // thaws when another one has written a grant for a new sandbox, is refused: the error is a conflict, and the next pass decides
 // anew. A version that is not known is looked up: only a run that is over, which gets no other grant, is decided about without.
-func (r *MotorRunReconciler) deleteGrant(ctx context.Context, st *runMemory) error {
+func (r *MotorRunReconciler) deleteGrant(ctx context.Context, uid types.UID, st *runMemory) error {
 	if st.version == nil {
-		if found, err := r.findGrant(ctx, st); err != nil || !found {
+		if found, err := r.findGrant(ctx, uid, st); err != nil || !found {
 			return err
 		}
 	}
 	version := st.version
 	st.version = nil
 	err := r.Delete(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(st.uid))},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(uid))},
 	}, client.Preconditions{UID: &version.uid, ResourceVersion: &version.resourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the grant: %w", err)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // needsOf are the values of indexNeeds.
 func needsOf(run *v1alpha1.MotorRun) []string {
-	if isFinished(run) {
+	if pass.IsFinished(run) {
 		return nil
 	}
 	var names []string
@@ -40,7 +41,7 @@ func needsOf(run *v1alpha1.MotorRun) []string {
 // endOf are the values of indexEnd.
 func endOf(run *v1alpha1.MotorRun) []string {
 	switch {
-	case !isFinished(run), !runpolicy.HasModel(run):
+	case !pass.IsFinished(run), !runpolicy.HasModel(run):
 		return nil
 	case apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionSucceeded):
 		return []string{"succeeded"}

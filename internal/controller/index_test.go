@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
 // fakeIndexer gives a fake client the indexes that a cache has.
@@ -82,7 +83,7 @@ func TestManyRunsAreRetiredInLinearTime(t *testing.T) {
 		if err := r.Get(t.Context(), client.ObjectKeyFromObject(run), run); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.retire(t.Context(), newScope(run, now)); err != nil {
+		if err := r.retire(t.Context(), pass.NewRun(run, now)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -197,11 +198,11 @@ func TestRunsThatWaitForTheirArchivesAreLeftAlone(t *testing.T) {
 		}
 		*read = 0
 		for _, run := range all {
-			s := newScope(run, now)
+			s := pass.NewRun(run, now)
 			if err := r.retire(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.result().RequeueAfter; got < tt.again || got > tt.again+time.Second {
+			if got := s.Result().RequeueAfter; got < tt.again || got > tt.again+time.Second {
 				t.Errorf("%s: looked at again after %s, want %s", name, got, tt.again)
 			}
 		}

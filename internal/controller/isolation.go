@@ -10,28 +10,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 const lostMessage = "A NetworkPolicy of the sandbox was changed or deleted. It is put right, everything in the sandbox is ended, and nothing more runs in it before no connection is left and its isolation is proved again."
 
 // showIsolation says what the last proof of the sandbox's isolation came to.
-func showIsolation(s *scope) {
+func showIsolation(s *pass.Run) {
 	showConfinement(s)
-	sb := s.progress.Sandbox
-	switch f := s.progress.Failure; {
-	case runpolicy.IsolationLost(s.run, s.progress):
-		s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonIsolationLost, lostMessage)
+	sb := s.Progress.Sandbox
+	switch f := s.Progress.Failure; {
+	case runpolicy.IsolationLost(s.Run, s.Progress):
+		s.Set(v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonIsolationLost, lostMessage)
 	case sb != nil && len(sb.Open) > 0:
-		s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonUnenforcedAllowed, fmt.Sprintf(
+		s.Set(v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonUnenforcedAllowed, fmt.Sprintf(
 			"The sandbox is not isolated: it reaches %s. The manager goes on because of --allow-unenforced-isolation.", strings.Join(sb.Open, ", ")))
 	case sb != nil:
-		s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionTrue, v1alpha1.ReasonIsolationVerified, fmt.Sprintf(
+		s.Set(v1alpha1.ConditionIsolationVerified, metav1.ConditionTrue, v1alpha1.ReasonIsolationVerified, fmt.Sprintf(
 			"Every forbidden address was blocked %d times in a row, from %d ms after the first try on.%s", sb.IsolationTries, sb.IsolationMs, familiesText(sb)))
 	case f != nil && f.Reason == v1alpha1.ReasonIsolationRefused:
-		s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonIsolationUnverified, f.Message)
+		s.Set(v1alpha1.ConditionIsolationVerified, metav1.ConditionFalse, v1alpha1.ReasonIsolationUnverified, f.Message)
 	default:
-		s.set(v1alpha1.ConditionIsolationVerified, metav1.ConditionUnknown, v1alpha1.ReasonIsolationPending,
+		s.Set(v1alpha1.ConditionIsolationVerified, metav1.ConditionUnknown, v1alpha1.ReasonIsolationPending,
 			"The sandbox was not tried yet, and nothing that the model asked for has run in it.")
 	}
 }
@@ -57,8 +58,8 @@ func joinFamilies(families []v1alpha1.AddressFamily) string {
 }
 
 // showConfinement reports whether the sandbox's node has the walls within a sandbox. The run goes on without them.
-func showConfinement(s *scope) {
-	sb := s.progress.Sandbox
+func showConfinement(s *pass.Run) {
+	sb := s.Progress.Sandbox
 	if sb == nil || len(sb.Families) == 0 {
 		return // It is not known yet.
 	}
@@ -73,11 +74,11 @@ func showConfinement(s *scope) {
 	}
 	switch {
 	case slices.Contains(sb.Unconfined, v1alpha1.WithoutLandlock):
-		s.set(v1alpha1.ConditionConfined, metav1.ConditionFalse, v1alpha1.ReasonNoLandlock, strings.Join(missing, " "))
+		s.Set(v1alpha1.ConditionConfined, metav1.ConditionFalse, v1alpha1.ReasonNoLandlock, strings.Join(missing, " "))
 	case len(missing) > 0:
-		s.set(v1alpha1.ConditionConfined, metav1.ConditionFalse, v1alpha1.ReasonNoProcessLimit, strings.Join(missing, " "))
+		s.Set(v1alpha1.ConditionConfined, metav1.ConditionFalse, v1alpha1.ReasonNoProcessLimit, strings.Join(missing, " "))
 	default:
-		s.set(v1alpha1.ConditionConfined, metav1.ConditionTrue, v1alpha1.ReasonConfined,
+		s.Set(v1alpha1.ConditionConfined, metav1.ConditionTrue, v1alpha1.ReasonConfined,
 			"Programs are kept from the tool server by Landlock, and their number is limited.")
 	}
 }

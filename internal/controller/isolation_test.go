@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -38,12 +39,12 @@ func TestProofIsShown(t *testing.T) {
 			"tried over IPv4.", v1alpha1.ReasonNoProcessLimit, "podPidsLimit",
 		},
 	} {
-		s := &scope{run: &v1alpha1.MotorRun{}, progress: runpolicy.Progress{Sandbox: tt.box}}
+		s := &pass.Run{Run: &v1alpha1.MotorRun{}, Progress: runpolicy.Progress{Sandbox: tt.box}}
 		showIsolation(s)
-		if m := apimeta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionIsolationVerified).Message; !strings.Contains(m, tt.isolated) {
+		if m := apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionIsolationVerified).Message; !strings.Contains(m, tt.isolated) {
 			t.Errorf("%s: %s", name, m)
 		}
-		c := apimeta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionConfined)
+		c := apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionConfined)
 		switch {
 		case (c == nil) != (tt.confined == ""):
 			t.Errorf("%s: %+v", name, c)

@@ -9,18 +9,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
 // leftover keeps a run from beginning whose name has steps that belong to no run: kubectl delete --cascade=orphan leaves them, and
 // a copy of them in a backup is restored without their run. They have the names that the run's own steps need, and nothing deletes them.
-func (r *MotorRunReconciler) leftover(_ context.Context, s *scope) (bool, error) {
-	if s.orphans == 0 || isAccepted(s.run) {
+func (r *MotorRunReconciler) leftover(_ context.Context, s *pass.Run) (bool, error) {
+	if s.Orphans == 0 || pass.IsAccepted(s.Run) {
 		return true, nil
 	}
-	s.block(v1alpha1.ConditionAccepted, v1alpha1.ReasonStepsInTheWay, fmt.Sprintf(
+	s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonStepsInTheWay, fmt.Sprintf(
 		"There are MotorSteps of an earlier run of this name that belong to no run (%d), so this one cannot record what it does. Keep what you need of them, and delete them: "+
-			"kubectl -n %s delete motorsteps -l %s=%s. Or create this run under another name.", s.orphans, s.run.Namespace, v1alpha1.LabelRun, s.run.Name), true)
-	s.wake(s.now.Add(s.pause()))
+			"kubectl -n %s delete motorsteps -l %s=%s. Or create this run under another name.", s.Orphans, s.Run.Namespace, v1alpha1.LabelRun, s.Run.Name), true)
+	s.Wake(s.Now.Add(s.Pause()))
 	return false, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -87,16 +88,16 @@ func (t *trials) isFirst(run *v1alpha1.MotorRun, now, again time.Time) bool {
 
 // noteLoss counts a worker that ended while it carried the run on, before the run is given to another one. While no worker lives, the former one
 // may show up again, and nothing is lost.
-func (r *MotorRunReconciler) noteLoss(s *scope, live []runpolicy.Worker) {
-	st := &s.run.Status
+func (r *MotorRunReconciler) noteLoss(s *pass.Run, live []runpolicy.Worker) {
+	st := &s.Run.Status
 	t := &r.trials
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if st.Worker != "" && len(live) > 0 && !runpolicy.Lives(st.Worker, live) && runpolicy.CarriedOn(s.run) && r.Workers.Lost(st.Worker) {
+	if st.Worker != "" && len(live) > 0 && !runpolicy.Lives(st.Worker, live) && runpolicy.CarriedOn(s.Run) && r.Workers.Lost(st.Worker) {
 		if alone := runpolicy.IsAlone(st); alone || st.Worker != t.worker {
-			runpolicy.NoteLoss(st, s.now)
+			runpolicy.NoteLoss(st, s.Now)
 			if runpolicy.IsSetAside(st) {
-				t.explained = s.now
+				t.explained = s.Now
 			}
 		}
 		// It is counted once, however long the run waits for the next worker.
@@ -105,27 +106,27 @@ func (r *MotorRunReconciler) noteLoss(s *scope, live []runpolicy.Worker) {
 	if runpolicy.IsSuspect(st) && !runpolicy.IsSetAside(st) && !runpolicy.IsAlone(st) && !st.Losses.LastAt.After(t.explained) {
 		st.Losses = nil
 	}
-	if t.uid == s.run.UID && !runpolicy.IsAlone(st) && (st.Epoch >= t.epoch || !runpolicy.IsSuspect(st)) {
-		t.end(s.now, r.Config.trialPause())
+	if t.uid == s.Run.UID && !runpolicy.IsAlone(st) && (st.Epoch >= t.epoch || !runpolicy.IsSuspect(st)) {
+		t.end(s.Now, r.Config.trialPause())
 	}
 }
 
 // blockSetAside has the status say that the run is set aside, if that is so.
-func blockSetAside(s *scope) bool {
-	if !runpolicy.IsSetAside(&s.run.Status) {
+func blockSetAside(s *pass.Run) bool {
+	if !runpolicy.IsSetAside(&s.Run.Status) {
 		return false
 	}
-	s.setAside = true
-	s.message = fmt.Sprintf("The processes of the manager that carried this run on ended one after the other, the last two while they carried on nothing else. "+
+	s.SetAside = true
+	s.Message = fmt.Sprintf("The processes of the manager that carried this run on ended one after the other, the last two while they carried on nothing else. "+
 		"So the run is set aside, and its time goes on. Look at the former log of the manager for why it ended (kubectl logs --previous), and report it. "+
 		"To have the run tried again: kubectl -n %[1]s patch motorrun %[2]s --type=merge -p '{\"spec\":{\"suspend\":true}}', and the same with false. Otherwise cancel it.",
-		s.run.Namespace, s.run.Name)
+		s.Run.Namespace, s.Run.Name)
 	return true
 }
 
 // onTrial holds the worker of the run for it alone until its trial is over, and reports whether it goes on.
-func (r *MotorRunReconciler) onTrial(s *scope) bool {
-	st := &s.run.Status
+func (r *MotorRunReconciler) onTrial(s *pass.Run) bool {
+	st := &s.Run.Status
 	t := &r.trials
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,19 +134,19 @@ func (r *MotorRunReconciler) onTrial(s *scope) bool {
 		// A leader before began it, with a number of results that is not known.
 		t.began, t.results = st.Losses.AloneSince.Time, math.MaxInt32
 	}
-	end := runpolicy.TrialEnd(s.run, s.progress, t.results)
-	if !s.now.Before(end) {
+	end := runpolicy.TrialEnd(s.Run, s.Progress, t.results)
+	if !s.Now.Before(end) {
 		runpolicy.EndTrial(st)
-		if t.uid == s.run.UID || t.uid == "" {
+		if t.uid == s.Run.UID || t.uid == "" {
 			t.worker = ""
-			t.end(s.now, r.Config.trialPause())
+			t.end(s.Now, r.Config.trialPause())
 		}
 		return false
 	}
-	if t.uid == "" || t.uid == s.run.UID {
-		t.run, t.uid, t.epoch, t.worker = client.ObjectKeyFromObject(s.run), s.run.UID, st.Epoch, st.Worker
+	if t.uid == "" || t.uid == s.Run.UID {
+		t.run, t.uid, t.epoch, t.worker = client.ObjectKeyFromObject(s.Run), s.Run.UID, st.Epoch, st.Worker
 	}
-	s.wake(end)
+	s.Wake(end)
 	return true
 }
 
@@ -158,7 +159,7 @@ func (r *MotorRunReconciler) current(ctx context.Context, now time.Time) (worker
 	run := &v1alpha1.MotorRun{}
 	err := r.Get(ctx, t.run, run)
 	// The cache may be behind the write that began the trial.
-	isOver := err == nil && (run.UID != t.uid || isFinished(run) || !runpolicy.HasWork(run) ||
+	isOver := err == nil && (run.UID != t.uid || pass.IsFinished(run) || !runpolicy.HasWork(run) ||
 		run.Status.Epoch >= t.epoch && !runpolicy.IsAlone(&run.Status) || outlived(run, now))
 	if isOver || client.IgnoreNotFound(err) == nil && err != nil {
 		t.worker = ""
@@ -175,12 +176,12 @@ func outlived(run *v1alpha1.MotorRun, now time.Time) bool {
 
 // beside gives the workers that a run may be carried on by: not the one that carries on another run alone. One that has nothing to do
 // for the run keeps it, and looks after the sandboxes of runs that are held.
-func (r *MotorRunReconciler) beside(ctx context.Context, s *scope, live []runpolicy.Worker) []runpolicy.Worker {
+func (r *MotorRunReconciler) beside(ctx context.Context, s *pass.Run, live []runpolicy.Worker) []runpolicy.Worker {
 	r.trials.mu.Lock()
 	defer r.trials.mu.Unlock()
-	st := &s.run.Status
-	worker, uid := r.current(ctx, s.now)
-	if worker == "" || uid == s.run.UID || runpolicy.Held(st) || worker == st.Worker && !runpolicy.CarriedOn(s.run) {
+	st := &s.Run.Status
+	worker, uid := r.current(ctx, s.Now)
+	if worker == "" || uid == s.Run.UID || runpolicy.Held(st) || worker == st.Worker && !runpolicy.CarriedOn(s.Run) {
 		return live
 	}
 	if worker == st.Worker {
@@ -188,44 +189,44 @@ func (r *MotorRunReconciler) beside(ctx context.Context, s *scope, live []runpol
 	}
 	others := slices.DeleteFunc(slices.Clone(live), func(w runpolicy.Worker) bool { return w.ID == worker })
 	if len(others) == 0 && len(live) > 0 {
-		s.wake(s.now.Add(trialRetry))
+		s.Wake(s.Now.Add(trialRetry))
 	}
 	return others
 }
 
 // mayTry reports whether it is the turn of a suspect to be carried on alone, and keeps the turn for it.
-func (r *MotorRunReconciler) mayTry(ctx context.Context, s *scope) bool {
+func (r *MotorRunReconciler) mayTry(ctx context.Context, s *pass.Run) bool {
 	r.trials.mu.Lock()
 	defer r.trials.mu.Unlock()
-	st := &s.run.Status
-	s.message = fmt.Sprintf("%d processes of the manager ended in succession while they carried this run on. It is carried on alone when it is its turn. "+
+	st := &s.Run.Status
+	s.Message = fmt.Sprintf("%d processes of the manager ended in succession while they carried this run on. It is carried on alone when it is its turn. "+
 		"Its time stands still until then.", st.Losses.Count)
-	if at := runpolicy.TrialAt(st); s.now.Before(at) {
-		s.wake(at)
+	if at := runpolicy.TrialAt(st); s.Now.Before(at) {
+		s.Wake(at)
 		return false
 	}
 	t := &r.trials
-	_, uid := r.current(ctx, s.now)
-	again := s.now.Add(trialRetry)
+	_, uid := r.current(ctx, s.Now)
+	again := s.Now.Add(trialRetry)
 	if t.free.After(again) {
 		again = t.free
 	}
-	first := t.isFirst(s.run, s.now, again)
+	first := t.isFirst(s.Run, s.Now, again)
 	switch {
-	case uid == s.run.UID:
+	case uid == s.Run.UID:
 	case uid != "" || !first:
-		s.wake(again)
+		s.Wake(again)
 		return false
-	case s.now.Before(t.free):
-		s.wake(t.free)
+	case s.Now.Before(t.free):
+		s.Wake(t.free)
 		return false
 	}
-	s.message = ""
-	delete(t.asks, s.run.UID)
+	s.Message = ""
+	delete(t.asks, s.Run.UID)
 	if uid == "" {
-		t.began, t.results = s.now, s.progress.ToolCalls
+		t.began, t.results = s.Now, s.Progress.ToolCalls
 	}
-	t.run, t.uid, t.epoch, t.worker = client.ObjectKeyFromObject(s.run), s.run.UID, max(st.Epoch, s.progress.Epoch)+1, ""
+	t.run, t.uid, t.epoch, t.worker = client.ObjectKeyFromObject(s.Run), s.Run.UID, max(st.Epoch, s.Progress.Epoch)+1, ""
 	return true
 }
 
@@ -260,7 +261,7 @@ func (r *MotorRunReconciler) besideTrial(ctx context.Context, o client.Object) [
 	var list []reconcile.Request
 	for i := range runs.Items {
 		run := &runs.Items[i]
-		if run.UID != tried.UID && isAccepted(run) && !isFinished(run) &&
+		if run.UID != tried.UID && pass.IsAccepted(run) && !pass.IsFinished(run) &&
 			(run.Status.Worker == "" || run.Status.Worker == tried.Status.Worker || runpolicy.AwaitsTrial(&run.Status)) {
 			list = append(list, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -24,14 +25,14 @@ type policyRefused struct{ condition, reason, purpose, change string }
 // ensurePolicy creates a NetworkPolicy of the sandbox, or puts right one that does not stand as it must, and reports whether the pass
 // may go on.
 func (r *MotorRunReconciler) ensurePolicy(
-	ctx context.Context, s *scope, have, want *networkingv1.NetworkPolicy, stands bool, refused policyRefused,
+	ctx context.Context, s *pass.Run, have, want *networkingv1.NetworkPolicy, stands bool, refused policyRefused,
 ) (bool, error) {
 	switch {
 	case have == nil:
 		err := r.Create(ctx, want)
 		if apierrors.IsAlreadyExists(err) {
 			// Another run of the namespace was faster; the next pass looks whether it is as it must be.
-			s.wake(s.now.Add(conflictPause))
+			s.Wake(s.Now.Add(pass.ConflictPause))
 			return false, nil
 		}
 		if err != nil {
@@ -51,19 +52,19 @@ func (r *MotorRunReconciler) ensurePolicy(
 			return false, refused.block(s, refused.change, want.Name, err)
 		}
 	}
-	r.states.of(s.run).build(want.Name, identity(have))
+	r.states.Of(s.Run).build(want.Name, identity(have))
 	return true, nil
 }
 
 // block blocks the run on what the API server refused, and gives any other error back.
-func (w policyRefused) block(s *scope, verb, name string, err error) error {
+func (w policyRefused) block(s *pass.Run, verb, name string, err error) error {
 	if !objects.Refused(err) {
 		return fmt.Errorf("%s the NetworkPolicy %s: %w", verb, name, err)
 	}
-	s.block(w.condition, w.reason, fmt.Sprintf(
+	s.Block(w.condition, w.reason, fmt.Sprintf(
 		"The API server did not let the manager %s the NetworkPolicy %s, %s: %v. "+
 			"Permit it in the quota, webhook or policy that refused it.", verb, name, w.purpose, err), true)
-	s.wake(s.now.Add(s.pause()))
+	s.Wake(s.Now.Add(s.Pause()))
 	return nil
 }
 
@@ -107,23 +108,23 @@ func (st *runMemory) build(policy, made string) {
 // notePolicyChange notes that a NetworkPolicy of the sandbox was changed or deleted, and reports whether the pass must end with that: the
 // next pass puts the policy right, when the status says that the sandbox was open. A manager that ended in between would leave a policy
 // that is right, and no record that it was not. The write may fail too, so the change is remembered until the status has it.
-func (r *MotorRunReconciler) notePolicyChange(s *scope, changed bool) (first bool) {
-	st := r.states.of(s.run)
+func (r *MotorRunReconciler) notePolicyChange(s *pass.Run, changed bool) (first bool) {
+	st := r.states.Of(s.Run)
 	st.policyChanged = st.policyChanged || changed
-	if !st.policyChanged || s.policyChanged || !s.hasSandbox() {
+	if !st.policyChanged || s.PolicyChanged || !s.HasSandbox() {
 		return false
 	}
-	s.policyChanged = true
+	s.PolicyChanged = true
 	lose(s)
-	s.wake(s.now)
+	s.Wake(s.Now)
 	return true
 }
 
 // lose notes that the sandbox's isolation has to be proved again. Each loss has an instant of its own, or the engine would
 // take a loss in the same second as one that it knows of for that one.
-func lose(s *scope) {
-	sb := s.run.Status.Sandbox
-	at := runpolicy.LostAt(s.progress, s.now)
+func lose(s *pass.Run) {
+	sb := s.Run.Status.Sandbox
+	at := runpolicy.LostAt(s.Progress, s.Now)
 	if sb.IsolationLostAt != nil && !at.After(sb.IsolationLostAt.Time) {
 		at = metav1.NewTime(sb.IsolationLostAt.Add(time.Second))
 	}

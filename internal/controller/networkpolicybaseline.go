@@ -9,14 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // baseline makes sure that the namespace's closing NetworkPolicy stands, as it must be, before any sandbox does. One
 // that was edited or deleted is put right, and the sandboxes that it closes are tried again.
-func (r *MotorRunReconciler) baseline(ctx context.Context, s *scope) (bool, error) {
-	want := sandbox.BaselineNetworkPolicy(s.run.Namespace, r.Config.Sandbox)
+func (r *MotorRunReconciler) baseline(ctx context.Context, s *pass.Run) (bool, error) {
+	want := sandbox.BaselineNetworkPolicy(s.Run.Namespace, r.Config.Sandbox)
 	// Read past the cache: it holds our label's policies only, and a sandbox must not be created on an old answer.
 	have, err := r.getPolicy(ctx, want.Name, want.Namespace)
 	if err != nil {
@@ -35,14 +36,14 @@ func (r *MotorRunReconciler) baseline(ctx context.Context, s *scope) (bool, erro
 // baselineChanged reports whether the sandbox was open since it was looked at last. The policy is every sandbox's of the namespace,
 // so the pass of another run may have put it right before this one: then it is another one than before, or younger than
 // the Pod.
-func (r *MotorRunReconciler) baselineChanged(s *scope, have *networkingv1.NetworkPolicy, same bool) bool {
-	changed, known := r.states.of(s.run).look(sandbox.BaselineName, identity(have))
-	if !s.hasSandbox() {
+func (r *MotorRunReconciler) baselineChanged(s *pass.Run, have *networkingv1.NetworkPolicy, same bool) bool {
+	changed, known := r.states.Of(s.Run).look(sandbox.BaselineName, identity(have))
+	if !s.HasSandbox() {
 		return false
 	}
 	if known || !same {
 		return changed || !known
 	}
-	lost := s.run.Status.Sandbox.IsolationLostAt
-	return have.CreationTimestamp.After(s.pod.CreationTimestamp.Time) && (lost == nil || lost.Before(&have.CreationTimestamp))
+	lost := s.Run.Status.Sandbox.IsolationLostAt
+	return have.CreationTimestamp.After(s.Pod.CreationTimestamp.Time) && (lost == nil || lost.Before(&have.CreationTimestamp))
 }

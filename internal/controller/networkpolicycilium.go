@@ -15,17 +15,18 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // secondWall lets the egress proxy reach the run's domains where Cilium guards it too, if the manager was told to. The policy
 // belongs to the grant's Secret and goes with it. A cluster without Cilium has no such wall, and the run goes on.
-func (r *MotorRunReconciler) secondWall(ctx context.Context, s *scope) error {
+func (r *MotorRunReconciler) secondWall(ctx context.Context, s *pass.Run) error {
 	if !r.Config.CiliumPolicies {
 		return nil
 	}
-	want := &unstructured.Unstructured{Object: sandbox.CiliumPolicy(s.run, s.domains, r.Config.Sandbox)}
+	want := &unstructured.Unstructured{Object: sandbox.CiliumPolicy(s.Run, s.Domains, r.Config.Sandbox)}
 	have := &unstructured.Unstructured{}
 	have.SetGroupVersionKind(want.GroupVersionKind())
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
@@ -35,7 +36,7 @@ func (r *MotorRunReconciler) secondWall(ctx context.Context, s *scope) error {
 			ctrl.LoggerFrom(ctx).Info("there are no CiliumNetworkPolicies in this cluster, so the egress proxy has no second wall")
 		})
 		return nil
-	case apierrors.IsNotFound(err) && len(s.domains) == 0:
+	case apierrors.IsNotFound(err) && len(s.Domains) == 0:
 		return nil
 	case apierrors.IsNotFound(err):
 		return r.buildSecondWall(ctx, s, want)
@@ -51,9 +52,9 @@ func (r *MotorRunReconciler) secondWall(ctx context.Context, s *scope) error {
 	return nil
 }
 
-func (r *MotorRunReconciler) buildSecondWall(ctx context.Context, s *scope, want *unstructured.Unstructured) error {
+func (r *MotorRunReconciler) buildSecondWall(ctx context.Context, s *pass.Run, want *unstructured.Unstructured) error {
 	var owner corev1.Secret
-	key := client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(s.run.UID))}
+	key := client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(s.Run.UID))}
 	if err := r.Live.Get(ctx, key, &owner); err != nil {
 		return fmt.Errorf("get the grant: %w", err)
 	}

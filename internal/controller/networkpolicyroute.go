@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -19,17 +20,17 @@ import (
 
 // route opens the sandbox's way to the egress proxy, and to nothing else, if the run has domains: before the Pod, because a
 // network takes a moment until it follows. It closes it again when the run has none any more.
-func (r *MotorRunReconciler) route(ctx context.Context, s *scope) (bool, error) {
-	s.domains, s.leftOut = runpolicy.Domains(s.run, s.progress, s.bounds), runpolicy.LeftOut(s.run, s.progress, s.bounds)
-	if len(s.domains) == 0 {
-		return true, r.closeRoute(ctx, s.run)
+func (r *MotorRunReconciler) route(ctx context.Context, s *pass.Run) (bool, error) {
+	s.Domains, s.LeftOut = runpolicy.Domains(s.Run, s.Progress, s.Bounds), runpolicy.LeftOut(s.Run, s.Progress, s.Bounds)
+	if len(s.Domains) == 0 {
+		return true, r.closeRoute(ctx, s.Run)
 	}
-	want := sandbox.EgressNetworkPolicy(s.run, s.domains, r.Config.Sandbox)
+	want := sandbox.EgressNetworkPolicy(s.Run, s.Domains, r.Config.Sandbox)
 	have, err := r.getPolicy(ctx, want.Name, want.Namespace)
 	if err != nil {
 		return false, err
 	}
-	if have != nil && isForeign(have, want, s.run) {
+	if have != nil && isForeign(have, want, s.Run) {
 		routeTaken(s, have)
 		return false, nil
 	}
@@ -44,16 +45,16 @@ func (r *MotorRunReconciler) route(ctx context.Context, s *scope) (bool, error) 
 
 // routeChanged reports whether the policy was changed, or was deleted after the run had it. Other domains are no change of it:
 // what they open is the proxy's matter.
-func (r *MotorRunReconciler) routeChanged(s *scope, have, want *networkingv1.NetworkPolicy) bool {
-	changed, known := r.states.of(s.run).look(want.Name, identity(have))
+func (r *MotorRunReconciler) routeChanged(s *pass.Run, have, want *networkingv1.NetworkPolicy) bool {
+	changed, known := r.states.Of(s.Run).look(want.Name, identity(have))
 	switch {
-	case !s.hasSandbox():
+	case !s.HasSandbox():
 		return false
 	case known:
 		return changed
 	case have == nil:
 		// The status tells of a way that a former process has opened.
-		return s.run.Status.Egress != nil && len(s.run.Status.Egress.Domains) > 0
+		return s.Run.Status.Egress != nil && len(s.Run.Status.Egress.Domains) > 0
 	}
 	return !sandbox.SamePolicy(have, want)
 }
@@ -62,7 +63,7 @@ func (r *MotorRunReconciler) routeChanged(s *scope, have, want *networkingv1.Net
 // has this run looked at again then.
 func (r *MotorRunReconciler) closeRoute(ctx context.Context, run *v1alpha1.MotorRun) error {
 	name := sandbox.EgressPolicyName(run)
-	delete(r.states.of(run).policies, name)
+	delete(r.states.Of(run).policies, name)
 	policy := &networkingv1.NetworkPolicy{}
 	err := r.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, policy)
 	if apierrors.IsNotFound(err) {
@@ -88,8 +89,8 @@ func isForeign(have, want *networkingv1.NetworkPolicy, run *v1alpha1.MotorRun) b
 	return !objects.OwnedByRun(have, run)
 }
 
-func routeTaken(s *scope, have *networkingv1.NetworkPolicy) {
-	s.block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonRouteRefused, fmt.Sprintf(
+func routeTaken(s *pass.Run, have *networkingv1.NetworkPolicy) {
+	s.Block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonRouteRefused, fmt.Sprintf(
 		"The NetworkPolicy %s exists and is not this run's. Delete it; the run goes on when it is gone.", have.Name), true)
-	s.wake(s.now.Add(s.pause()))
+	s.Wake(s.Now.Add(s.Pause()))
 }

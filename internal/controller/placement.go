@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -19,8 +20,8 @@ import (
 //
 // It is the last step: no worker does anything for a run whose sandbox is not ready, and the pass that finds the sandbox
 // ready comes here before anybody else can see that it is. The same goes for its way out and its credentials.
-func (r *MotorRunReconciler) place(ctx context.Context, s *scope) (bool, error) {
-	st := &s.run.Status
+func (r *MotorRunReconciler) place(ctx context.Context, s *pass.Run) (bool, error) {
+	st := &s.Run.Status
 	live := r.Workers.Live()
 	r.noteLoss(s, live)
 	if runpolicy.IsAlone(st) && runpolicy.Lives(st.Worker, live) && r.onTrial(s) {
@@ -28,25 +29,25 @@ func (r *MotorRunReconciler) place(ctx context.Context, s *scope) (bool, error) 
 	}
 	live = r.beside(ctx, s, live)
 	trial := !blockSetAside(s) && runpolicy.IsSuspect(st) && r.mayTry(ctx, s)
-	if !trial && runpolicy.Lives(st.Worker, live) && st.Epoch >= s.progress.Epoch {
+	if !trial && runpolicy.Lives(st.Worker, live) && st.Epoch >= s.Progress.Epoch {
 		return true, nil
 	}
-	worker, err := r.choose(ctx, s.run, live)
+	worker, err := r.choose(ctx, s.Run, live)
 	if err != nil {
 		return false, err
 	}
 	if worker == "" {
 		// The run keeps its former worker, which may show up again. Whoever is the first to show up wakes it.
-		if !s.setAside {
-			s.message = "No replica of the manager is ready to carry the run on. It goes on when one is."
+		if !s.SetAside {
+			s.Message = "No replica of the manager is ready to carry the run on. It goes on when one is."
 		}
 		return false, nil
 	}
 	st.Worker = worker
 	// A status that was restored or edited can be behind the journal, which refuses a lower epoch for ever.
-	st.Epoch = max(st.Epoch, s.progress.Epoch) + 1
+	st.Epoch = max(st.Epoch, s.Progress.Epoch) + 1
 	if trial {
-		runpolicy.BeginTrial(st, s.now)
+		runpolicy.BeginTrial(st, s.Now)
 		return r.onTrial(s), nil
 	}
 	return true, nil
@@ -87,7 +88,7 @@ func (r *MotorRunReconciler) load(ctx context.Context) (map[string]int, error) {
 	load, pending := map[string]int{}, map[types.UID]placement{}
 	for i := range runs.Items {
 		run := &runs.Items[i]
-		if isFinished(run) || !run.DeletionTimestamp.IsZero() {
+		if pass.IsFinished(run) || !run.DeletionTimestamp.IsZero() {
 			continue
 		}
 		worker := run.Status.Worker

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
@@ -59,9 +60,9 @@ func split(pods []*corev1.Pod, names []string, name string) (current *corev1.Pod
 }
 
 // takePod notes the Pod that is the run's sandbox.
-func takePod(s *scope, pod *corev1.Pod) {
+func takePod(s *pass.Run, pod *corev1.Pod) {
 	state := sandbox.Read(pod)
-	s.pod, s.podState = pod, &state
+	s.Pod, s.PodState = pod, &state
 }
 
 func (r *MotorRunReconciler) buildPod(ctx context.Context, run *v1alpha1.MotorRun) (*corev1.Pod, error) {

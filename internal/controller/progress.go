@@ -5,12 +5,13 @@ package controller
 import (
 	"context"
 
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // progress shows in the status what the journal says.
-func (r *MotorRunReconciler) progress(_ context.Context, s *scope) (bool, error) {
-	st, p := &s.run.Status, s.progress
+func (r *MotorRunReconciler) progress(_ context.Context, s *pass.Run) (bool, error) {
+	st, p := &s.Run.Status, s.Progress
 	st.Steps, st.Usage = p.Turns, p.Usage
 	st.Artifacts, _ = runpolicy.ShowArtifacts(p.Artifacts)
 	if p.ModelName != "" {

@@ -25,10 +25,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
-	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // Config is what the reconciler is told by the manager's flags.
@@ -86,7 +86,7 @@ type MotorRunReconciler struct {
 
 	// indexes says that the cache finds runs by the indexes of index.go.
 	indexes    bool
-	states     runCache
+	states     pass.RunCache[runMemory]
 	placed     placements
 	trials     trials
 	admissions stripes
@@ -127,14 +127,14 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&v1alpha1.MotorStep{}).
 		Owns(&corev1.Pod{}).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.nextTurns), builder.WithPredicates(leavesQueue())).
-		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.surplus), builder.WithPredicates(hasEnded())).
+		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.surplus), builder.WithPredicates(pass.HasEnded())).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.besideTrial), builder.WithPredicates(changesTrial())).
 		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.allRuns),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.Skill{}, handler.EnqueueRequestsFromMapFunc(r.awaitingSkill)).
 		Watches(&networkingv1.NetworkPolicy{}, handler.EnqueueRequestsFromMapFunc(r.closedRuns)).
 		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(runOfClaim), builder.OnlyMetadata).
-		WithOptions(passOptions(max(1, r.Config.MaxConcurrent))).
+		WithOptions(pass.Options(max(1, r.Config.MaxConcurrent))).
 		Complete(r)
 }
 
@@ -149,45 +149,42 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	if !run.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, r.abandon(ctx, run)
 	}
-	s := newScope(runpolicy.Effective(run), r.apiNow())
-	defer s.release()
+	s := pass.NewRun(runpolicy.Effective(run), r.apiNow())
+	defer s.Release()
 	// A pass that failed half way has seen too little to speak about the run; the next one starts anew.
 	err := r.converge(ctx, s)
 	if err == nil {
 		err = r.writeStatus(ctx, s)
 	}
-	if err == nil && s.policyChanged {
-		r.states.of(s.run).policyChanged = false
+	if err == nil && s.PolicyChanged {
+		r.states.Of(s.Run).policyChanged = false
 	}
-	if err == nil && isFinished(s.run) {
+	if err == nil && pass.IsFinished(s.Run) {
 		err = r.tearDown(ctx, s)
 	}
-	if err == nil && isFinished(s.run) {
+	if err == nil && pass.IsFinished(s.Run) {
 		err = r.retire(ctx, s)
 	}
 	if apierrors.IsConflict(err) {
 		// Somebody wrote the run since it was read; the watch brings the new version.
-		return ctrl.Result{RequeueAfter: conflictPause}, nil
+		return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return s.result(), nil
+	return s.Result(), nil
 }
-
-// conflictPause lets the cache catch up with the write that won.
-const conflictPause = 50 * time.Millisecond
 
 // step brings a run one part of the way. It sets its own condition and reports whether the next step may be taken.
 type step struct {
 	name string
-	take func(context.Context, *scope) (goOn bool, err error)
+	take func(context.Context, *pass.Run) (goOn bool, err error)
 }
 
 // converge takes the steps in order until one has to wait.
 //
 //	cleanUp → observe → progress → conclude → suspend → copied → leftover → skill → accept → admit → baseline → route → sandbox → grant → place
-func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
+func (r *MotorRunReconciler) converge(ctx context.Context, s *pass.Run) error {
 	for _, st := range []step{
 		{"cleanUp", r.cleanUp},
 		{"observe", r.observe},
@@ -213,35 +210,33 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *scope) error {
 			break
 		}
 	}
-	if s.concluded && !isFinished(s.run) {
+	if s.Concluded && !pass.IsFinished(s.Run) {
 		showAwaitingInput(s)
 	}
 	return nil
 }
 
 // writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
-func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *scope) error {
+func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 	summarize(s)
-	printRun(&s.run.Status)
-	runpolicy.Fit(&s.run.Status)
+	pass.PrintRun(&s.Run.Status)
+	runpolicy.Fit(&s.Run.Status)
 	// The answer may lack what the API server does not know.
-	paused := *s.run.Status.Paused.DeepCopy()
-	if !s.changed() {
-		r.noteCounted(s.run, paused)
+	paused := *s.Run.Status.Paused.DeepCopy()
+	if !s.Changed() {
+		r.noteCounted(s.Run, paused)
 		return nil
 	}
-	patch := client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{})
-	if err := r.Status().Patch(ctx, s.run, patch); err != nil {
+	patch := client.MergeFromWithOptions(s.Before, client.MergeFromWithOptimisticLock{})
+	if err := r.Status().Patch(ctx, s.Run, patch); err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		return err
 	}
-	r.noteCounted(s.run, paused)
+	r.noteCounted(s.Run, paused)
 	// The API server gives the spec as it is stored.
-	s.run = runpolicy.Effective(s.run)
-	for _, t := range append(transitions(s.before, s.run), approvalTransitions(s.before, s.run, s.progress)...) {
-		r.Recorder.Eventf(s.run, nil, t.kind, t.reason, t.action, "%s", text.Printable(t.note))
-	}
+	s.Run = runpolicy.Effective(s.Run)
+	pass.Tell(r.Recorder, s.Run, append(transitions(s.Before, s.Run), approvalTransitions(s.Before, s.Run, s.Progress)...))
 	return nil
 }

@@ -4,22 +4,22 @@ package controller
 
 import (
 	"fmt"
-	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"slices"
+	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // showAttempt shows how far the current attempt got. The first one is there from the first pass on.
-func showAttempt(s *scope) {
-	st, p := &s.run.Status, s.progress
-	st.Attempts = runpolicy.AttemptsOf(st, p, s.now)
+func showAttempt(s *pass.Run) {
+	st, p := &s.Run.Status, s.Progress
+	st.Attempts = runpolicy.AttemptsOf(st, p, s.Now)
 	if a := &st.Attempts[len(st.Attempts)-1]; a.FinishedAt == nil {
 		a.Iterations, a.Usage, a.LastCalls = p.Iterations, p.AttemptUsage, p.LastCalls
 	}
@@ -27,10 +27,10 @@ func showAttempt(s *scope) {
 }
 
 // showRetries says which entries of spec.retries start nothing.
-func showRetries(s *scope) {
-	invalid := runpolicy.InvalidRetries(s.run)
+func showRetries(s *pass.Run) {
+	invalid := runpolicy.InvalidRetries(s.Run)
 	if len(invalid) == 0 {
-		s.set(v1alpha1.ConditionRetriesValid, metav1.ConditionTrue, v1alpha1.ReasonRetriesValid, "Every retry has started an attempt or can start one.")
+		s.Set(v1alpha1.ConditionRetriesValid, metav1.ConditionTrue, v1alpha1.ReasonRetriesValid, "Every retry has started an attempt or can start one.")
 		return
 	}
 	late, over := []string{}, []string{}
@@ -49,21 +49,21 @@ func showRetries(s *scope) {
 	if len(over) > 0 {
 		message = append(message, fmt.Sprintf("There can be no such attempt within spec.maxAttempts, so %s is ignored.", strings.Join(over, ", ")))
 	}
-	s.set(v1alpha1.ConditionRetriesValid, metav1.ConditionFalse, invalid[0].Reason, strings.Join(message, " "))
+	s.Set(v1alpha1.ConditionRetriesValid, metav1.ConditionFalse, invalid[0].Reason, strings.Join(message, " "))
 }
 
 // showModel shows that the run waits for its model, or that the model answers again. A run whose model was always there says
 // nothing of it.
-func showModel(s *scope) {
-	o := s.progress.Outage
-	switch attempts := s.run.Status.Attempts; {
-	case o == nil && apimeta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionModelAvailable) == nil:
+func showModel(s *pass.Run) {
+	o := s.Progress.Outage
+	switch attempts := s.Run.Status.Attempts; {
+	case o == nil && apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionModelAvailable) == nil:
 		return
 	case len(attempts) > 0 && attempts[len(attempts)-1].FinishedAt != nil:
-		s.set(v1alpha1.ConditionModelAvailable, metav1.ConditionUnknown, v1alpha1.ReasonModelNotAsked, "The attempt is over, so the model is not asked.")
+		s.Set(v1alpha1.ConditionModelAvailable, metav1.ConditionUnknown, v1alpha1.ReasonModelNotAsked, "The attempt is over, so the model is not asked.")
 		return
-	case o == nil && s.progress.LastStep != "":
-		s.set(v1alpha1.ConditionModelAvailable, metav1.ConditionTrue, v1alpha1.ReasonModelAnswers, "The model answers again.")
+	case o == nil && s.Progress.LastStep != "":
+		s.Set(v1alpha1.ConditionModelAvailable, metav1.ConditionTrue, v1alpha1.ReasonModelAnswers, "The model answers again.")
 		return
 	case o == nil:
 		return
@@ -73,101 +73,101 @@ func showModel(s *scope) {
 		how = "It is asked again now and then, and at once when the MotorCortex was changed"
 	}
 	message := fmt.Sprintf("%s The run waits for it since %s, and its clock stands. %s; at %s the attempt fails.", o.Message,
-		o.Since.UTC().Format(time.RFC3339), how, o.Until(s.run).UTC().Format(time.RFC3339))
-	if s.run.Spec.Suspend {
-		s.set(v1alpha1.ConditionModelAvailable, metav1.ConditionFalse, o.Reason, message)
+		o.Since.UTC().Format(time.RFC3339), how, o.Until(s.Run).UTC().Format(time.RFC3339))
+	if s.Run.Spec.Suspend {
+		s.Set(v1alpha1.ConditionModelAvailable, metav1.ConditionFalse, o.Reason, message)
 		return
 	}
-	s.block(v1alpha1.ConditionModelAvailable, o.Reason, message, o.MustAct)
+	s.Block(v1alpha1.ConditionModelAvailable, o.Reason, message, o.MustAct)
 }
 
 // summarize derives the parts of the status that say in short what the conditions say.
-func summarize(s *scope) {
-	st := &s.run.Status
-	st.ObservedGeneration = s.run.Generation
+func summarize(s *pass.Run) {
+	st := &s.Run.Status
+	st.ObservedGeneration = s.Run.Generation
 	if st.StartedAt == nil {
-		st.StartedAt = &metav1.Time{Time: s.now}
+		st.StartedAt = &metav1.Time{Time: s.Now}
 	}
-	if isFinished(s.run) {
+	if pass.IsFinished(s.Run) {
 		// A leader of 0.1.0, which does not know it, may have ended the run.
 		st.Ending = nil
-		s.set(v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
+		s.Set(v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonRunEnded, "The run has ended.")
 		summarizeEnd(s)
 		return
 	}
-	runpolicy.CountPause(&st.Paused, runpolicy.Paused(s.run, s.progress), s.now)
-	s.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonRunning, "The run has not ended.")
-	s.set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning, "The run has not ended.")
-	s.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRunning, "The run is being carried out.")
-	st.Phase, st.Message = phase(s), runpolicy.CutEncoded(statusMessage(s), maxMessage)
+	runpolicy.CountPause(&st.Paused, runpolicy.Paused(s.Run, s.Progress), s.Now)
+	s.Set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonRunning, "The run has not ended.")
+	s.Set(v1alpha1.ConditionFinished, metav1.ConditionFalse, v1alpha1.ReasonRunning, "The run has not ended.")
+	s.Set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, v1alpha1.ReasonRunning, "The run is being carried out.")
+	st.Phase, st.Message = phase(s), runpolicy.CutEncoded(statusMessage(s), pass.MaxMessage)
 	st.Reason, st.PendingKind = statusReason(s), ""
 	if p := awaited(s); p != nil {
 		st.PendingKind = p.Kind
 	}
 	switch {
-	case s.setAside:
-		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonSetAside, st.Message)
-	case s.stalled:
-		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, apimeta.FindStatusCondition(st.Conditions, s.blocked).Reason, st.Message)
+	case s.SetAside:
+		s.Set(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonSetAside, st.Message)
+	case s.Stalled:
+		s.Set(v1alpha1.ConditionStalled, metav1.ConditionTrue, apimeta.FindStatusCondition(st.Conditions, s.Blocked).Reason, st.Message)
 	default:
 		apimeta.RemoveStatusCondition(&st.Conditions, v1alpha1.ConditionStalled)
 	}
 }
 
 // summarizeEnd keeps Stalled for a run that failed: kstatus takes it for "failed", and its absence for "current".
-func summarizeEnd(s *scope) {
-	s.run.Status.PendingKind = ""
-	c := apimeta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionSucceeded)
+func summarizeEnd(s *pass.Run) {
+	s.Run.Status.PendingKind = ""
+	c := apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionSucceeded)
 	if c != nil {
-		s.run.Status.Reason = c.Reason
+		s.Run.Status.Reason = c.Reason
 	}
 	if c != nil && c.Status == metav1.ConditionFalse {
-		s.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, c.Reason, c.Message)
+		s.Set(v1alpha1.ConditionStalled, metav1.ConditionTrue, c.Reason, c.Message)
 		return
 	}
-	apimeta.RemoveStatusCondition(&s.run.Status.Conditions, v1alpha1.ConditionStalled)
+	apimeta.RemoveStatusCondition(&s.Run.Status.Conditions, v1alpha1.ConditionStalled)
 }
 
-func phase(s *scope) v1alpha1.RunPhase {
+func phase(s *pass.Run) v1alpha1.RunPhase {
 	switch p := awaited(s); {
 	case p != nil && p.Kind == v1alpha1.InputApproval:
 		return v1alpha1.PhaseAwaitingApproval
 	case p != nil:
 		return v1alpha1.PhaseAwaitingInput
-	case apimeta.IsStatusConditionTrue(s.run.Status.Conditions, v1alpha1.ConditionSandboxReady):
+	case apimeta.IsStatusConditionTrue(s.Run.Status.Conditions, v1alpha1.ConditionSandboxReady):
 		return v1alpha1.PhaseRunning
 	}
 	return v1alpha1.PhaseCreated
 }
 
 // statusReason returns the reason of the condition that the message speaks of, and Running if the run goes on.
-func statusReason(s *scope) string {
-	if s.setAside {
+func statusReason(s *pass.Run) string {
+	if s.SetAside {
 		return v1alpha1.ReasonSetAside
 	}
-	condition := s.blocked
+	condition := s.Blocked
 	if awaited(s) != nil {
 		condition = v1alpha1.ConditionAwaitingInput
 	}
-	if s.run.Spec.Suspend {
+	if s.Run.Spec.Suspend {
 		condition = v1alpha1.ConditionSuspended
 	}
-	if c := apimeta.FindStatusCondition(s.run.Status.Conditions, condition); c != nil {
+	if c := apimeta.FindStatusCondition(s.Run.Status.Conditions, condition); c != nil {
 		return c.Reason
 	}
 	return v1alpha1.ReasonRunning
 }
 
 // awaited is what the run waits for a person for, nil if it does not.
-func awaited(s *scope) *v1alpha1.PendingInput {
-	p := s.run.Status.PendingInput
-	if runpolicy.Answered(s.run, p) {
+func awaited(s *pass.Run) *v1alpha1.PendingInput {
+	p := s.Run.Status.PendingInput
+	if runpolicy.Answered(s.Run, p) {
 		return nil
 	}
 	return p
 }
 
-func statusMessage(s *scope) string {
+func statusMessage(s *pass.Run) string {
 	waitsFor := ""
 	if p := awaited(s); p != nil {
 		switch p.Kind {
@@ -179,47 +179,47 @@ func statusMessage(s *scope) string {
 			waitsFor = "Waiting for an answer: " + p.Question
 		}
 	}
-	if s.run.Spec.Suspend {
-		return strings.TrimSpace(suspendedMessage(s.run) + " " + waitsFor)
+	if s.Run.Spec.Suspend {
+		return strings.TrimSpace(suspendedMessage(s.Run) + " " + waitsFor)
 	}
 	if waitsFor != "" {
 		return waitsFor
 	}
-	if c := apimeta.FindStatusCondition(s.run.Status.Conditions, s.blocked); c != nil {
+	if c := apimeta.FindStatusCondition(s.Run.Status.Conditions, s.Blocked); c != nil {
 		return c.Message
 	}
-	if s.message != "" {
-		return s.message
+	if s.Message != "" {
+		return s.Message
 	}
-	switch s.run.Spec.Mode {
+	switch s.Run.Spec.Mode {
 	case v1alpha1.ModeOneshot:
 		return "Running the code."
 	case v1alpha1.ModeInstall:
 		return "Installing the packages."
 	case v1alpha1.ModeAgentic:
 	}
-	if c := s.progress.Running; c != nil {
+	if c := s.Progress.Running; c != nil {
 		return fmt.Sprintf("Working on %s.", c)
 	}
-	return fmt.Sprintf("Waiting for the model: step %d.", s.run.Status.Steps+1)
+	return fmt.Sprintf("Waiting for the model: step %d.", s.Run.Status.Steps+1)
 }
 
 // showAwaitingInput reports whether the run waits for a person, and for what. It comes after the steps that put an answer into effect.
-func showAwaitingInput(s *scope) {
-	st := &s.run.Status
+func showAwaitingInput(s *pass.Run) {
+	st := &s.Run.Status
 	pending := st.PendingInput
 	if pending != nil {
-		pending.Answered = pending.Kind != v1alpha1.InputRetry && runpolicy.IsInEffect(s.run, s.progress, s.bounds)
+		pending.Answered = pending.Kind != v1alpha1.InputRetry && runpolicy.IsInEffect(s.Run, s.Progress, s.Bounds)
 	}
 	switch {
-	case pending != nil && !runpolicy.Answered(s.run, pending):
-		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, awaitingReason(st, pending), pending.Question)
-	case hasExpired(s.progress):
-		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered, or its time was over.")
-	case len(s.progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
-		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, answeredMessage(s.run))
+	case pending != nil && !runpolicy.Answered(s.Run, pending):
+		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionTrue, awaitingReason(st, pending), pending.Question)
+	case hasExpired(s.Progress):
+		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, "Every question was answered, or its time was over.")
+	case len(s.Progress.Asked) > 0 || slices.ContainsFunc(st.Attempts, wasAskedFor):
+		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonAnswered, answeredMessage(s.Run))
 	default:
-		s.set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonNothingAsked, "The run has asked nothing.")
+		s.Set(v1alpha1.ConditionAwaitingInput, metav1.ConditionFalse, v1alpha1.ReasonNothingAsked, "The run has asked nothing.")
 	}
 }
 
@@ -271,38 +271,38 @@ func hasExpired(p runpolicy.Progress) bool {
 
 func wasAskedFor(a v1alpha1.AttemptStatus) bool { return a.Cause == v1alpha1.CauseRetry }
 
-func showResponses(s *scope) {
-	unknown := runpolicy.UnknownResponses(s.run, s.progress)
+func showResponses(s *pass.Run) {
+	unknown := runpolicy.UnknownResponses(s.Run, s.Progress)
 	if len(unknown) == 0 {
-		s.set(v1alpha1.ConditionResponsesValid, metav1.ConditionTrue, v1alpha1.ReasonResponsesValid, "Every response answers something that was asked.")
+		s.Set(v1alpha1.ConditionResponsesValid, metav1.ConditionTrue, v1alpha1.ReasonResponsesValid, "Every response answers something that was asked.")
 		return
 	}
 	message := fmt.Sprintf("Nothing was asked under the id of %s, so it is ignored. Answer with the id in status.pendingInput.id.", strings.Join(unknown, ", "))
-	if slices.ContainsFunc(s.run.Spec.Responses, func(r v1alpha1.Response) bool { return strings.HasPrefix(r.ID, "retry-") }) {
+	if slices.ContainsFunc(s.Run.Spec.Responses, func(r v1alpha1.Response) bool { return strings.HasPrefix(r.ID, "retry-") }) {
 		message += " Another attempt is asked for in spec.retries."
 	}
-	s.set(v1alpha1.ConditionResponsesValid, metav1.ConditionFalse, v1alpha1.ReasonUnknownQuestion, message)
+	s.Set(v1alpha1.ConditionResponsesValid, metav1.ConditionFalse, v1alpha1.ReasonUnknownQuestion, message)
 }
 
 // showExposure marks a run whose sandbox can read a credential.
-func showExposure(s *scope) {
+func showExposure(s *pass.Run) {
 	var names []string
-	for _, c := range s.run.Spec.Credentials {
+	for _, c := range s.Run.Spec.Credentials {
 		if c.ExposeToSandbox {
 			names = append(names, c.Name)
 		}
 	}
 	if len(names) > 0 {
-		s.set(v1alpha1.ConditionCredentialsExposed, metav1.ConditionTrue, v1alpha1.ReasonCredentialsExposed, fmt.Sprintf(
+		s.Set(v1alpha1.ConditionCredentialsExposed, metav1.ConditionTrue, v1alpha1.ReasonCredentialsExposed, fmt.Sprintf(
 			"The sandbox, and with it the model, can read %s, because of exposeToSandbox in spec.credentials.", strings.Join(names, ", ")))
 	}
 }
 
-func showUserNamespace(s *scope) {
-	if h := s.pod.Spec.HostUsers; h != nil && !*h {
-		s.set(v1alpha1.ConditionUserNamespace, metav1.ConditionTrue, v1alpha1.ReasonUserNamespaceInUse, "The sandbox has its own user namespace.")
+func showUserNamespace(s *pass.Run) {
+	if h := s.Pod.Spec.HostUsers; h != nil && !*h {
+		s.Set(v1alpha1.ConditionUserNamespace, metav1.ConditionTrue, v1alpha1.ReasonUserNamespaceInUse, "The sandbox has its own user namespace.")
 		return
 	}
-	s.set(v1alpha1.ConditionUserNamespace, metav1.ConditionFalse, v1alpha1.ReasonUserNamespaceUnsupported,
+	s.Set(v1alpha1.ConditionUserNamespace, metav1.ConditionFalse, v1alpha1.ReasonUserNamespaceUnsupported,
 		"The sandbox shares the node's user namespace, because a node reports no support for user namespaces. It still has no capabilities and no root.")
 }

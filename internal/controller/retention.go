@@ -16,61 +16,62 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // retire deletes a finished run when its time is over, or when there are enough newer ones. Its Pod and steps go with it.
-func (r *MotorRunReconciler) retire(ctx context.Context, s *scope) error {
-	cortex, err := r.cortex(ctx, r.Client, s.run.Namespace)
+func (r *MotorRunReconciler) retire(ctx context.Context, s *pass.Run) error {
+	cortex, err := r.cortex(ctx, r.Client, s.Run.Namespace)
 	if err != nil {
 		return err
 	}
 	keep := cortex.Spec.Retention
 	var runs []v1alpha1.MotorRun
 	// Before the list: while the bucket is away, many runs wait for their archives, and the end of each is looked at.
-	if least := runpolicy.KeptUntil(s.run, r.archiving()); least.IsZero() || !r.passed(s, least) {
+	if least := runpolicy.KeptUntil(s.Run, r.archiving()); least.IsZero() || !r.passed(s, least) {
 		return nil
 	}
 	if keep.MaxSucceeded != nil || keep.MaxFailed != nil {
-		if runs, err = r.indexed(ctx, s.run.Namespace, indexEnd, endOf(s.run)); err != nil {
+		if runs, err = r.indexed(ctx, s.Run.Namespace, indexEnd, endOf(s.Run)); err != nil {
 			return err
 		}
 	}
-	at := runpolicy.RemoveAt(s.run, keep, runs, r.archiving())
+	at := runpolicy.RemoveAt(s.Run, keep, runs, r.archiving())
 	if at.IsZero() || !r.passed(s, at) {
 		return nil
 	}
-	if runs, err = r.indexed(ctx, s.run.Namespace, indexNeeds, []string{s.run.Name}); err != nil {
+	if runs, err = r.indexed(ctx, s.Run.Namespace, indexNeeds, []string{s.Run.Name}); err != nil {
 		return err
 	}
-	if runpolicy.NeededBy(s.run, runs) != "" {
+	if runpolicy.NeededBy(s.Run, runs) != "" {
 		// Its artifacts would go with it. The end of the other run wakes nobody, and nobody waits for the deletion.
-		s.wake(s.now.Add(maxPause))
+		s.Wake(s.Now.Add(pass.MaxPause))
 		return nil
 	}
 	// The version: whoever has just asked for it to be kept longer must not find it gone.
-	uid, version := s.run.UID, s.run.ResourceVersion
-	err = r.Delete(ctx, s.run, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	uid, version := s.Run.UID, s.Run.ResourceVersion
+	err = r.Delete(ctx, s.Run, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the run after its end: %w", err)
 	}
-	if err == nil && r.Config.Archive && s.run.Status.Archive == nil {
-		r.tellUnarchived(ctx, s.run)
+	if err == nil && r.Config.Archive && s.Run.Status.Archive == nil {
+		r.tellUnarchived(ctx, s.Run)
 	}
 	return nil
 }
 
 // passed reports whether the instant has passed at which a finished run is looked at. If not, it asks for a pass then.
-func (r *MotorRunReconciler) passed(s *scope, at time.Time) bool {
+func (r *MotorRunReconciler) passed(s *pass.Run, at time.Time) bool {
 	var o runpolicy.Observed
 	if r.Time != nil {
 		// While no manager was there, people could not look at the run either.
 		o = r.Time.Observed()
-		at = o.Extend(s.run.Status.FinishedAt.Time, at)
+		at = o.Extend(s.Run.Status.FinishedAt.Time, at)
 	}
-	wait := o.Wait(at, s.now)
+	wait := o.Wait(at, s.Now)
 	if wait > 0 {
-		s.wake(s.now.Add(wait))
+		s.Wake(s.Now.Add(wait))
 	}
 	return wait == 0
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
 // allRuns maps a MotorCortex to the runs of its namespace: it says how long finished ones are kept too.
@@ -29,7 +30,7 @@ func (r *MotorRunReconciler) allRuns(ctx context.Context, o client.Object) []rec
 func (r *MotorRunReconciler) unfinishedRuns(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
 		for i := range runs {
-			if !isFinished(&runs[i]) {
+			if !pass.IsFinished(&runs[i]) {
 				list = append(list, &runs[i])
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -18,7 +19,7 @@ import (
 
 // sandbox creates the run's Pod and waits until it runs. Pods of earlier attempts are deleted before, and not waited for: a node
 // that is down keeps its Pods. What runs in one has no way out any more: the grant that named it is withdrawn first.
-func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error) {
+func (r *MotorRunReconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
 	if !keepsAddress(s) {
 		// Before the Pod goes: its address may be another Pod's a moment later.
 		if gone, err := r.withdraw(ctx, s); err != nil || !gone {
@@ -26,40 +27,40 @@ func (r *MotorRunReconciler) sandbox(ctx context.Context, s *scope) (bool, error
 		}
 	}
 	showAwaiting(s)
-	if err := r.deletePods(ctx, s.former); err != nil {
+	if err := r.deletePods(ctx, s.Former); err != nil {
 		return false, err
 	}
-	if s.pod == nil && !standsStill(s.run) {
+	if s.Pod == nil && !standsStill(s.Run) {
 		if err := r.createPod(ctx, s); err != nil {
 			return false, err
 		}
 	}
-	if s.pod == nil {
+	if s.Pod == nil {
 		showMissingPod(s)
 		return false, nil
 	}
-	if s.podState.Phase == sandbox.Ended {
+	if s.PodState.Phase == sandbox.Ended {
 		// A run that waits for a person, or is suspended, gets another one when it goes on.
-		s.block(v1alpha1.ConditionSandboxReady, s.podState.Reason, s.podState.Message, false)
+		s.Block(v1alpha1.ConditionSandboxReady, s.PodState.Reason, s.PodState.Message, false)
 		return false, nil
 	}
-	st := &s.run.Status
+	st := &s.Run.Status
 	var lost *metav1.Time
-	if s.hasSandbox() {
+	if s.HasSandbox() {
 		lost = st.Sandbox.IsolationLostAt
 	}
 	st.Sandbox = &v1alpha1.SandboxStatus{
-		PodName: s.pod.Name, PodUID: string(s.pod.UID), PodIP: s.pod.Status.PodIP,
-		NodeName: s.pod.Spec.NodeName, NodeIP: s.pod.Status.HostIP, CreatedAt: s.pod.CreationTimestamp.DeepCopy(),
+		PodName: s.Pod.Name, PodUID: string(s.Pod.UID), PodIP: s.Pod.Status.PodIP,
+		NodeName: s.Pod.Spec.NodeName, NodeIP: s.Pod.Status.HostIP, CreatedAt: s.Pod.CreationTimestamp.DeepCopy(),
 		IsolationLostAt: lost,
 	}
 	showUserNamespace(s)
-	if s.podState.Phase != sandbox.Running {
-		passes := slices.Contains([]string{v1alpha1.ReasonSandboxStarting, v1alpha1.ReasonSandboxRestarting, v1alpha1.ReasonWorkspacePending}, s.podState.Reason)
-		s.block(v1alpha1.ConditionSandboxReady, s.podState.Reason, s.podState.Message, !passes)
+	if s.PodState.Phase != sandbox.Running {
+		passes := slices.Contains([]string{v1alpha1.ReasonSandboxStarting, v1alpha1.ReasonSandboxRestarting, v1alpha1.ReasonWorkspacePending}, s.PodState.Reason)
+		s.Block(v1alpha1.ConditionSandboxReady, s.PodState.Reason, s.PodState.Message, !passes)
 		return false, nil
 	}
-	s.set(v1alpha1.ConditionSandboxReady, metav1.ConditionTrue, v1alpha1.ReasonSandboxReady, s.podState.Message)
+	s.Set(v1alpha1.ConditionSandboxReady, metav1.ConditionTrue, v1alpha1.ReasonSandboxReady, s.PodState.Message)
 	return true, nil
 }
 
@@ -70,47 +71,47 @@ func standsStill(run *v1alpha1.MotorRun) bool {
 }
 
 // showMissingPod tells that a run which stands still has lost its Pod.
-func showMissingPod(s *scope) {
-	if s.sandboxGone {
-		s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxLost,
+func showMissingPod(s *pass.Run) {
+	if s.SandboxGone {
+		s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxLost,
 			"The sandbox Pod is gone, and its workspace with it. Another one is made when the run goes on.", false)
 	}
 }
 
-func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
-	want, err := r.buildPod(ctx, s.run)
+func (r *MotorRunReconciler) createPod(ctx context.Context, s *pass.Run) error {
+	want, err := r.buildPod(ctx, s.Run)
 	if err != nil {
 		return err
 	}
 	pod := want.DeepCopy()
 	err = r.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
-		if pod, err = getPod(ctx, r.Live, s.run, want.Name); err != nil {
+		if pod, err = getPod(ctx, r.Live, s.Run, want.Name); err != nil {
 			return err
 		}
 		if pod == nil {
 			// It went between the two calls, and nothing that is watched will tell.
-			s.wake(s.now.Add(s.pause()))
+			s.Wake(s.Now.Add(s.Pause()))
 			return nil
 		}
-		if objects.OwnedByRun(pod, s.run) && !sandbox.Same(pod, want) && (s.run.Status.Sandbox == nil || runpolicy.Replaced(s.run.Status.Sandbox)) {
+		if objects.OwnedByRun(pod, s.Run) && !sandbox.Same(pod, want) && (s.Run.Status.Sandbox == nil || runpolicy.Replaced(s.Run.Status.Sandbox)) {
 			// A leader made it, as its version does, and ended before a status named it. No engine has used it.
-			s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, fmt.Sprintf(
+			s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, fmt.Sprintf(
 				"The Pod %s was made and never used. It is deleted, and another one made.", pod.Name), false)
-			s.wake(s.now.Add(s.pause()))
+			s.Wake(s.Now.Add(s.Pause()))
 			return r.deletePod(ctx, pod)
 		}
-		if !objects.OwnedByRun(pod, s.run) || !sandbox.Same(pod, want) {
-			s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxNameTaken, fmt.Sprintf(
+		if !objects.OwnedByRun(pod, s.Run) || !sandbox.Same(pod, want) {
+			s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxNameTaken, fmt.Sprintf(
 				"The Pod %s exists and is not this run's, or not as the manager makes it. Delete it; the run starts when it is gone.", pod.Name), true)
-			s.wake(s.now.Add(s.pause()))
+			s.Wake(s.Now.Add(s.Pause()))
 			return nil
 		}
 	}
 	if objects.Refused(err) {
-		s.block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxRefused, fmt.Sprintf(
+		s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxRefused, fmt.Sprintf(
 			"The API server refused the sandbox Pod: %v. Make room, or permit the Pod in the quota, webhook or policy that refused it.", err), true)
-		s.wake(s.now.Add(s.pause()))
+		s.Wake(s.Now.Add(s.Pause()))
 		return nil
 	}
 	if err != nil {
@@ -121,6 +122,6 @@ func (r *MotorRunReconciler) createPod(ctx context.Context, s *scope) error {
 }
 
 // keepsAddress reports whether the address that the grant names is still the sandbox's.
-func keepsAddress(s *scope) bool {
-	return s.hasSandbox() && s.podState.Phase != sandbox.Ended
+func keepsAddress(s *pass.Run) bool {
+	return s.HasSandbox() && s.PodState.Phase != sandbox.Ended
 }

@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/skillsource"
 	"motorcortex.dev/motorcortex/internal/skillstore"
-	"motorcortex.dev/motorcortex/internal/text"
 )
 
 // Skills are created for what runs wrote, without an approval. Nobody here changes the spec of one: an admission policy sees to that too.
@@ -71,11 +71,11 @@ func (r *SkillReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Skill{}).
 		Owns(&v1alpha1.SkillRevision{}).
 		Owns(&v1alpha1.MotorRun{}).
-		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(skillOfRun), builder.WithPredicates(hasEnded())).
+		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(skillOfRun), builder.WithPredicates(pass.HasEnded())).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.skillsOfConfigMap), builder.OnlyMetadata).
 		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.skillsWithPackages),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(passOptions(maxSkillPasses)).
+		WithOptions(pass.Options(maxSkillPasses)).
 		Complete(r)
 }
 
@@ -105,12 +105,12 @@ func (r *SkillReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	}
 	if apierrors.IsConflict(err) || errors.Is(err, errOldCache) {
 		// Somebody wrote since it was read; the watch brings the new version.
-		return ctrl.Result{RequeueAfter: conflictPause}, nil
+		return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return s.result(), nil
+	return s.Result(), nil
 }
 
 // converge takes the steps in order. Each sets its own condition, and each is taken in every pass: a source that cannot be read
@@ -140,7 +140,7 @@ func (r *SkillReconciler) converge(ctx context.Context, s *skillScope) error {
 // writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
 func (r *SkillReconciler) writeStatus(ctx context.Context, s *skillScope) error {
 	s.summarize()
-	printSkill(&s.skill.Status)
+	pass.PrintSkill(&s.skill.Status)
 	if !s.changed() {
 		return nil
 	}
@@ -148,8 +148,6 @@ func (r *SkillReconciler) writeStatus(ctx context.Context, s *skillScope) error 
 	if err := r.Status().Patch(ctx, s.skill, patch); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	for _, t := range skillTransitions(s.before, s.skill) {
-		r.Recorder.Eventf(s.skill, nil, t.kind, t.reason, t.action, "%s", text.Printable(t.note))
-	}
+	pass.Tell(r.Recorder, s.skill, skillTransitions(s.before, s.skill))
 	return nil
 }

@@ -25,10 +25,10 @@ const (
 func (r *SkillReconciler) decide(_ context.Context, s *skillScope) error {
 	// The status as people read it: an approval was given in view of that.
 	v := skill.Decide(skill.Observation{
-		Source: s.source, Revisions: s.revisions, Spec: &s.skill.Spec, Status: &s.before.Status, Now: s.now,
+		Source: s.source, Revisions: s.revisions, Spec: &s.skill.Spec, Status: &s.before.Status, Now: s.Now,
 	})
 	s.verdict = v
-	s.wake(v.WakeAt)
+	s.Wake(v.WakeAt)
 	st := &s.skill.Status
 	st.Approved = v.Record
 	approved := metav1.ConditionFalse
@@ -87,8 +87,8 @@ func (s *skillScope) retain() {
 		end := rev.CreationTimestamp.Add(partialAge)
 		switch {
 		case s.needs(rev) || len(rev.OwnerReferences) > 1:
-		case s.now.Before(end):
-			s.wake(end)
+		case s.Now.Before(end):
+			s.Wake(end)
 		default:
 			s.surplus = append(s.surplus, *rev)
 		}

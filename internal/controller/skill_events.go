@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
 // The events of new revisions.
@@ -29,10 +29,10 @@ var toldOfSkill = []struct{ conditionType, action string }{
 }
 
 // skillTransitions compares what was with what is. Only a change of status or reason is a transition.
-func skillTransitions(before, after *v1alpha1.Skill) []transition {
+func skillTransitions(before, after *v1alpha1.Skill) []pass.Transition {
 	list := newRevisions(before, after)
 	for _, t := range toldOfSkill {
-		was, is := changedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
+		was, is := pass.ChangedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
 		if is == nil {
 			continue
 		}
@@ -43,24 +43,24 @@ func skillTransitions(before, after *v1alpha1.Skill) []transition {
 		if isTrouble(is.Reason) {
 			kind = corev1.EventTypeWarning
 		}
-		list = append(list, transition{kind, is.Reason, t.action, runpolicy.CutEncoded(is.Message, maxNote)})
+		list = append(list, pass.NewTransition(kind, is.Reason, t.action, is.Message))
 	}
 	return list
 }
 
 // newRevisions tells of the revisions that were not there before, the oldest first.
-func newRevisions(before, after *v1alpha1.Skill) []transition {
-	var list []transition
+func newRevisions(before, after *v1alpha1.Skill) []pass.Transition {
+	var list []pass.Transition
 	for _, rev := range slices.Backward(after.Status.Revisions) {
 		if slices.ContainsFunc(before.Status.Revisions, func(old v1alpha1.RevisionSummary) bool { return old.Name == rev.Name }) {
 			continue
 		}
 		if rev.Run == "" {
-			list = append(list, transition{corev1.EventTypeNormal, reasonRevisionStored, actionStore, fmt.Sprintf("The source's files are stored as %s.", rev.Name)})
+			list = append(list, pass.NewTransition(corev1.EventTypeNormal, reasonRevisionStored, actionStore, fmt.Sprintf("The source's files are stored as %s.", rev.Name)))
 			continue
 		}
-		list = append(list, transition{corev1.EventTypeNormal, reasonRevisionProposed, actionStore,
-			fmt.Sprintf("The run %s proposes %s, which waits to be looked at.", rev.Run, rev.Name)})
+		list = append(list, pass.NewTransition(corev1.EventTypeNormal, reasonRevisionProposed, actionStore,
+			fmt.Sprintf("The run %s proposes %s, which waits to be looked at.", rev.Run, rev.Name)))
 	}
 	return list
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
@@ -128,9 +129,9 @@ func (r *SkillReconciler) installPackages(ctx context.Context, s *skillScope, do
 	case !metav1.IsControlledBy(&run, sk) || run.Spec.Mode != v1alpha1.ModeInstall:
 		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesFailed, fmt.Sprintf(
 			"There is a run %s that is not of this skill. The packages are installed when it is deleted.", run.Name))
-		s.wake(s.now.Add(maxPause))
+		s.Wake(s.Now.Add(pass.MaxPause))
 		return nil
-	case !isFinished(&run) || !run.DeletionTimestamp.IsZero():
+	case !pass.IsFinished(&run) || !run.DeletionTimestamp.IsZero():
 		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesInstalling, waitingMessage(&run))
 		return nil
 	case !apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionSucceeded) || run.Status.Result == nil || run.Status.Result.Packages == nil:
@@ -190,7 +191,7 @@ func (r *SkillReconciler) createInstallRun(ctx context.Context, s *skillScope, d
 	case objects.Refused(err):
 		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesFailed, fmt.Sprintf(
 			"The API server refused the run that installs the packages: %v.", err))
-		s.wake(s.now.Add(maxPause))
+		s.Wake(s.Now.Add(pass.MaxPause))
 		return nil
 	case err != nil:
 		return fmt.Errorf("create the run %s: %w", run.Name, err)
@@ -238,8 +239,8 @@ func (r *SkillReconciler) sweepPackages(ctx context.Context, s *skillScope) erro
 		return nil
 	}
 	if c := s.condition(v1alpha1.ConditionPackagesReady); c != nil {
-		if over := c.LastTransitionTime.Add(packagesGrace); s.now.Before(over) {
-			s.wake(over)
+		if over := c.LastTransitionTime.Add(packagesGrace); s.Now.Before(over) {
+			s.Wake(over)
 			return nil
 		}
 	}
@@ -267,7 +268,7 @@ func (r *SkillReconciler) packagesInUse(ctx context.Context, sk *v1alpha1.Skill)
 	var names []string
 	for i := range runs.Items {
 		run := &runs.Items[i]
-		if u := run.Status.Skill; u != nil && u.Name == sk.Name && u.Packages != nil && !isFinished(run) {
+		if u := run.Status.Skill; u != nil && u.Name == sk.Name && u.Packages != nil && !pass.IsFinished(run) {
 			names = append(names, u.Packages.ConfigMaps...)
 		}
 	}

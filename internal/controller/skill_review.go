@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
@@ -59,7 +60,7 @@ func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alph
 		began := r.Now()
 		try, ok := r.reviewTurns.begin(s.skill.Namespace, began, maxReviews(), reviewRetry)
 		if !ok {
-			s.wake(try)
+			s.Wake(try)
 			return nil
 		}
 		defer func() {
@@ -86,7 +87,7 @@ func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alph
 		s.memory.begun[rev.UID] = true
 	}
 	marked := rev.DeepCopy()
-	err = r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) { facts(st, files, s.now) })
+	err = r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) { facts(st, files, s.Now) })
 	if err != nil {
 		return errors.Join(err, r.unmark(ctx, s, marked))
 	}
@@ -163,7 +164,7 @@ func manifestOf(files []skill.File) skill.Manifest {
 func (r *SkillReconciler) patchRevision(ctx context.Context, rev *v1alpha1.SkillRevision, change func(*v1alpha1.SkillRevisionStatus)) error {
 	before := rev.DeepCopy()
 	change(&rev.Status)
-	printRevision(&rev.Status)
+	pass.PrintRevision(&rev.Status)
 	if err := r.Status().Patch(ctx, rev, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write the status of the revision %s: %w", rev.Name, err)
 	}

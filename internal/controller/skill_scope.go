@@ -11,13 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
 // skillScope is one pass over one skill: what was observed, what is to be written, when to come back.
 type skillScope struct {
-	pass
+	pass.Pass
 
 	before *v1alpha1.Skill
 	skill  *v1alpha1.Skill
@@ -37,12 +38,12 @@ type skillScope struct {
 }
 
 func newSkillScope(sk *v1alpha1.Skill, memory *skillMemory, now time.Time) *skillScope {
-	return &skillScope{pass: pass{now: now}, before: sk.DeepCopy(), skill: sk, memory: memory, read: memory.read}
+	return &skillScope{Pass: pass.Pass{Now: now}, before: sk.DeepCopy(), skill: sk, memory: memory, read: memory.read}
 }
 
 // set sets a condition of the skill.
 func (s *skillScope) set(conditionType string, status metav1.ConditionStatus, reason, message string) {
-	s.setCondition(&s.skill.Status.Conditions, s.skill.Generation, conditionType, status, reason, message)
+	s.SetCondition(&s.skill.Status.Conditions, s.skill.Generation, conditionType, status, reason, message)
 }
 
 func (s *skillScope) unset(conditionType string) {
@@ -70,7 +71,7 @@ func (s *skillScope) revision(contentHash string) *v1alpha1.SkillRevision {
 // summarize derives from the conditions of the steps those that kstatus reads, and the message.
 func (s *skillScope) summarize() {
 	st := &s.skill.Status
-	st.ObservedGeneration, st.State, st.Message = s.skill.Generation, s.verdict.State, runpolicy.CutEncoded(s.verdict.Message, maxMessage)
+	st.ObservedGeneration, st.State, st.Message = s.skill.Generation, s.verdict.State, runpolicy.CutEncoded(s.verdict.Message, pass.MaxMessage)
 	ready := metav1.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSkillReady, Message: "Runs can use the skill."}
 	for _, t := range []string{v1alpha1.ConditionApproved, v1alpha1.ConditionPolicyValid, v1alpha1.ConditionPackagesReady} {
 		if c := s.condition(t); c != nil && c.Status != metav1.ConditionTrue {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillsource"
 )
@@ -60,14 +61,14 @@ func (r *SkillReconciler) source(ctx context.Context, s *skillScope) error {
 	}
 	if isRemote(s.skill.Spec.Source) {
 		began := r.Now()
-		try, ok := r.remoteReads.begin(s.skill.Namespace, began, maxRemoteReads, minPause)
+		try, ok := r.remoteReads.begin(s.skill.Namespace, began, maxRemoteReads, pass.MinPause)
 		if !ok {
-			s.wake(try)
+			s.Wake(try)
 			return nil
 		}
 		defer func() {
 			ended := r.Now()
-			r.remoteReads.end(s.skill.Namespace, ended, ended.Sub(began), minPause)
+			r.remoteReads.end(s.skill.Namespace, ended, ended.Sub(began), pass.MinPause)
 		}()
 	}
 	s.read = version
@@ -86,7 +87,7 @@ func (r *SkillReconciler) source(ctx context.Context, s *skillScope) error {
 		}
 		s.sourceFailed(problem)
 	}
-	s.wake(s.nextRead())
+	s.Wake(s.nextRead())
 	return nil
 }
 
@@ -127,10 +128,10 @@ func (s *skillScope) isRead(version string) bool {
 	}
 	if isRemote(s.skill.Spec.Source) {
 		at := s.nextRead()
-		if s.skill.Status.Source == nil || !at.IsZero() && !s.now.Before(at) {
+		if s.skill.Status.Source == nil || !at.IsZero() && !s.Now.Before(at) {
 			return false
 		}
-		s.wake(at)
+		s.Wake(at)
 		return true
 	}
 	return version == s.memory.read
@@ -141,7 +142,7 @@ func (s *skillScope) nextRead() time.Time {
 	c, src := s.condition(v1alpha1.ConditionSourceReady), s.skill.Spec.Source
 	switch {
 	case c.Reason == v1alpha1.ReasonSourceUnavailable && !isRemote(src):
-		return s.now.Add(sourcePause)
+		return s.Now.Add(sourcePause)
 	case !isRemote(src), s.skill.Status.Source == nil, s.skill.Status.Source.ReadAt == nil:
 		return time.Time{}
 	case c.Reason == v1alpha1.ReasonSourceUnavailable:
@@ -163,7 +164,7 @@ func (r *SkillReconciler) readSource(ctx context.Context, s *skillScope) error {
 		if s.skill.Status.Source == nil {
 			s.skill.Status.Source = &v1alpha1.SkillSourceStatus{}
 		}
-		s.skill.Status.Source.ReadAt = &metav1.Time{Time: s.now}
+		s.skill.Status.Source.ReadAt = &metav1.Time{Time: s.Now}
 	}
 	read, err := r.Source.Read(ctx, s.skill.Namespace, src)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
@@ -60,7 +61,7 @@ func (r *SkillReconciler) usage(ctx context.Context, s *skillScope) error {
 
 // hasUsed reports whether a run has ended that used this very skill, and not one of its name that was there before.
 func hasUsed(run *v1alpha1.MotorRun, sk *v1alpha1.Skill) bool {
-	return run.Status.Skill != nil && run.Status.Skill.Name == sk.Name && isFinished(run) &&
+	return run.Status.Skill != nil && run.Status.Skill.Name == sk.Name && pass.IsFinished(run) &&
 		run.Status.FinishedAt != nil && !run.Status.FinishedAt.Before(&sk.CreationTimestamp)
 }
 
@@ -82,13 +83,13 @@ func (s *skillScope) count(uses []*v1alpha1.MotorRun) {
 	if len(open) == 0 {
 		return
 	}
-	if due := first.Add(usageDelay); s.now.Before(due) {
-		s.wake(due)
+	if due := first.Add(usageDelay); s.Now.Before(due) {
+		s.Wake(due)
 		return
 	}
 	for _, run := range open {
-		if s.now.Before(run.Status.FinishedAt.Add(usageSettled)) {
-			s.wake(run.Status.FinishedAt.Add(usageDelay))
+		if s.Now.Before(run.Status.FinishedAt.Add(usageSettled)) {
+			s.Wake(run.Status.FinishedAt.Add(usageDelay))
 			continue
 		}
 		u.Runs++

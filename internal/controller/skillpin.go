@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -21,32 +22,32 @@ import (
 // looks at the Skill again: who approves another content, or takes an approval back, changes runs that begin later.
 //
 //	Skill and revisions ──► refused for good, or for now ──► held ──► written to the status ──► the next pass works with it
-func (r *MotorRunReconciler) skill(ctx context.Context, s *scope) (bool, error) {
-	if s.run.Spec.SkillRef == nil || s.run.Status.Skill != nil {
+func (r *MotorRunReconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
+	if s.Run.Spec.SkillRef == nil || s.Run.Status.Skill != nil {
 		return true, nil
 	}
-	skill, revisions, err := r.readSkill(ctx, s.run)
+	skill, revisions, err := r.readSkill(ctx, s.Run)
 	if err != nil {
 		return false, err
 	}
-	pin, refusal := runpolicy.PinSkill(s.run, skill, revisions, s.now)
+	pin, refusal := runpolicy.PinSkill(s.Run, skill, revisions, s.Now)
 	var revision *v1alpha1.SkillRevision
 	if refusal == nil {
 		if revision = revisionNamed(revisions, pin.Revision); revision == nil {
 			return false, fmt.Errorf("the skill %s has no revision %s", pin.Name, pin.Revision)
 		}
-		refusal = runpolicy.RefuseFiles(s.run, pin, revision)
+		refusal = runpolicy.RefuseFiles(s.Run, pin, revision)
 	}
 	if refusal != nil {
 		// Packages come by themselves, and so does what is known of a skill. A skill does not.
 		refuse(s, refusal, refusal.Final || refusal.Reason == v1alpha1.ReasonSkillNotFound)
 		return false, nil
 	}
-	if err := r.hold(ctx, s.run, revision); err != nil {
+	if err := r.hold(ctx, s.Run, revision); err != nil {
 		return false, err
 	}
-	s.run.Status.Skill = pin
-	s.message = fmt.Sprintf("The run uses revision %s of the skill %s.", pin.Revision, pin.Name)
+	s.Run.Status.Skill = pin
+	s.Message = fmt.Sprintf("The run uses revision %s of the skill %s.", pin.Revision, pin.Name)
 	// Nothing may be made for the run by what is not written yet: the next pass could find another approval.
 	return false, nil
 }
@@ -111,23 +112,23 @@ func isHeld(revision *v1alpha1.SkillRevision, run *v1alpha1.MotorRun) bool {
 
 // letGo takes back what hold did, for each revision that it did it for: a pass that held one may have failed after that. It trusts
 // the cache, unless the run has ended just now: it may have been so quick that the cache has not seen the beginning.
-func (r *MotorRunReconciler) letGo(ctx context.Context, s *scope) error {
-	if s.run.Spec.SkillRef == nil {
+func (r *MotorRunReconciler) letGo(ctx context.Context, s *pass.Run) error {
+	if s.Run.Spec.SkillRef == nil {
 		return nil
 	}
 	var reader client.Reader = r.Client
-	if !isFinished(s.before) {
+	if !pass.IsFinished(s.Before) {
 		reader = r.Live
 	}
-	revisions, err := revisionsOf(ctx, reader, s.run)
+	revisions, err := revisionsOf(ctx, reader, s.Run)
 	if err != nil {
 		return err
 	}
 	for i := range revisions {
-		if !isHeld(&revisions[i], s.run) {
+		if !isHeld(&revisions[i], s.Run) {
 			continue
 		}
-		if err := r.release(ctx, s.run, &revisions[i]); client.IgnoreNotFound(err) != nil {
+		if err := r.release(ctx, s.Run, &revisions[i]); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("let go of the revision %s: %w", revisions[i].Name, err)
 		}
 	}
@@ -150,7 +151,7 @@ func (r *MotorRunReconciler) awaitingSkill(ctx context.Context, o client.Object)
 	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
 		for i := range runs {
 			ref := runs[i].Spec.SkillRef
-			if ref != nil && ref.Name == o.GetName() && runs[i].Status.Skill == nil && !isFinished(&runs[i]) {
+			if ref != nil && ref.Name == o.GetName() && runs[i].Status.Skill == nil && !pass.IsFinished(&runs[i]) {
 				list = append(list, &runs[i])
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
 // pinWorld has a Skill, two revisions of it, and a reconciler that counts what it reads past the cache.
@@ -118,7 +119,7 @@ func TestHoldAndLetGo(t *testing.T) {
 	w.wantOwners("mail-1", "mail", "one", "two")
 
 	for range 2 {
-		w.must(w.rec.letGo(t.Context(), &scope{before: one, run: one}))
+		w.must(w.rec.letGo(t.Context(), &pass.Run{Before: one, Run: one}))
 	}
 	w.wantOwners("mail-1", "mail", "two")
 	w.wantOwners("mail-2", "mail")
@@ -130,17 +131,17 @@ func TestHoldAndLetGo(t *testing.T) {
 	rev := w.get("mail-1")
 	rev.OwnerReferences = slices.DeleteFunc(rev.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Skill" })
 	w.must(w.client.Update(t.Context(), rev))
-	w.must(w.rec.letGo(t.Context(), &scope{before: one, run: one}))
+	w.must(w.rec.letGo(t.Context(), &pass.Run{Before: one, Run: one}))
 	w.wantOwners("mail-1", "two")
-	w.must(w.rec.letGo(t.Context(), &scope{before: pinRun("two", false), run: two}))
+	w.must(w.rec.letGo(t.Context(), &pass.Run{Before: pinRun("two", false), Run: two}))
 	w.wantOwners("mail-1", "gone")
 	if w.live != 1 {
 		t.Errorf("%d reads past the cache for a run that has just ended", w.live)
 	}
-	w.must(w.rec.letGo(t.Context(), &scope{before: two, run: two}))
+	w.must(w.rec.letGo(t.Context(), &pass.Run{Before: two, Run: two}))
 	without := pinRun("three", true)
 	without.Spec.SkillRef = nil
-	w.must(w.rec.letGo(t.Context(), &scope{before: pinRun("three", false), run: without}))
+	w.must(w.rec.letGo(t.Context(), &pass.Run{Before: pinRun("three", false), Run: without}))
 }
 
 // A hold is not written over what somebody else wrote meanwhile.

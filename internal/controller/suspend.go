@@ -9,20 +9,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // suspend keeps a run that was not accepted from beginning while its spec says so. One that has begun keeps what it has:
 // its engine stops by itself, and nothing new is created for it.
-func (r *MotorRunReconciler) suspend(_ context.Context, s *scope) (bool, error) {
-	if s.run.Spec.Suspend {
+func (r *MotorRunReconciler) suspend(_ context.Context, s *pass.Run) (bool, error) {
+	if s.Run.Spec.Suspend {
 		// Whoever resumes the run has it tried again.
-		s.run.Status.Losses = nil
-		s.set(v1alpha1.ConditionSuspended, metav1.ConditionTrue, v1alpha1.ReasonSuspended, suspendedMessage(s.run))
-		return isAccepted(s.run), nil
+		s.Run.Status.Losses = nil
+		s.Set(v1alpha1.ConditionSuspended, metav1.ConditionTrue, v1alpha1.ReasonSuspended, suspendedMessage(s.Run))
+		return pass.IsAccepted(s.Run), nil
 	}
-	if apimeta.IsStatusConditionTrue(s.run.Status.Conditions, v1alpha1.ConditionSuspended) {
-		s.set(v1alpha1.ConditionSuspended, metav1.ConditionFalse, v1alpha1.ReasonResumed, "The run goes on.")
+	if apimeta.IsStatusConditionTrue(s.Run.Status.Conditions, v1alpha1.ConditionSuspended) {
+		s.Set(v1alpha1.ConditionSuspended, metav1.ConditionFalse, v1alpha1.ReasonResumed, "The run goes on.")
 	}
 	return true, nil
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/objects"
 )
@@ -96,7 +97,7 @@ func (w *Sweep) suspects(ctx context.Context) ([]metav1.PartialObjectMetadata, e
 	}
 	active := map[types.UID]bool{}
 	for i := range runs.Items {
-		active[runs.Items[i].UID] = !isFinished(&runs.Items[i])
+		active[runs.Items[i].UID] = !pass.IsFinished(&runs.Items[i])
 	}
 	orphans := suspects[:0]
 	for _, s := range suspects {
@@ -117,7 +118,7 @@ func (w *Sweep) judge(ctx context.Context, suspect metav1.PartialObjectMetadata)
 	if g, err := grant.Decode(secret.Data); err == nil {
 		var run v1alpha1.MotorRun
 		err := w.Live.Get(ctx, client.ObjectKey{Namespace: g.Namespace, Name: g.Run}, &run)
-		if err == nil && string(run.UID) == g.RunUID && !isFinished(&run) {
+		if err == nil && string(run.UID) == g.RunUID && !pass.IsFinished(&run) {
 			return nil
 		}
 		if client.IgnoreNotFound(err) != nil {

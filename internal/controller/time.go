@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -27,36 +28,36 @@ func (r *MotorRunReconciler) apiNow() time.Time {
 }
 
 // countGaps gives the run the time back in which no manager led.
-func (r *MotorRunReconciler) countGaps(s *scope) {
+func (r *MotorRunReconciler) countGaps(s *pass.Run) {
 	if r.Time == nil {
 		return
 	}
-	s.observed = r.Time.Observed()
-	s.progress.Extend(s.run, s.observed)
+	s.Observed = r.Time.Observed()
+	s.Progress.Extend(s.Run, s.Observed)
 	r.recallCounted(s)
-	runpolicy.CountGaps(s.run, s.progress, s.observed)
-	if known := s.observed.Now(s.now); known.Before(s.now) {
+	runpolicy.CountGaps(s.Run, s.Progress, s.Observed)
+	if known := s.Observed.Now(s.Now); known.Before(s.Now) {
 		// The heartbeat of the leader wakes no run, and a deadline may have passed already.
-		s.wake(s.now.Add(runpolicy.LookAfter(s.now.Sub(known))))
+		s.Wake(s.Now.Add(runpolicy.LookAfter(s.Now.Sub(known))))
 	}
 }
 
 // wakeForDeadline asks for a pass at the instant of a deadline. One that lies behind and has not passed for want of a heartbeat asks for
 // none beside that of countGaps: the next pass would find the same, and ask again at once.
-func wakeForDeadline(s *scope, at time.Time) {
-	if at.After(s.now) || !s.observed.Now(s.now).Before(s.now) {
-		s.wake(at)
+func wakeForDeadline(s *pass.Run, at time.Time) {
+	if at.After(s.Now) || !s.Observed.Now(s.Now).Before(s.Now) {
+		s.Wake(at)
 	}
 }
 
 // recallCounted restores up to when the gaps are counted where the status does not say it although they are: an API server with older
 // CustomResourceDefinitions drops the field and keeps the seconds, and each pass would count every gap again. Fewer seconds are those of a
 // status that was read before they were written.
-func (r *MotorRunReconciler) recallCounted(s *scope) {
-	if len(s.observed.Gaps) == 0 {
+func (r *MotorRunReconciler) recallCounted(s *pass.Run) {
+	if len(s.Observed.Gaps) == 0 {
 		return
 	}
-	paused, known := &s.run.Status.Paused, r.states.of(s.run)
+	paused, known := &s.Run.Status.Paused, r.states.Of(s.Run)
 	says := time.Time{}
 	if paused.ObservedUntil != nil {
 		says = paused.ObservedUntil.Time
@@ -71,6 +72,6 @@ func (r *MotorRunReconciler) noteCounted(run *v1alpha1.MotorRun, paused v1alpha1
 	if paused.ObservedUntil == nil {
 		return
 	}
-	known := r.states.of(run)
+	known := r.states.Of(run)
 	known.counted, known.countedSeconds = paused.ObservedUntil.Time, paused.Seconds
 }

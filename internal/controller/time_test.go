@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -31,18 +32,18 @@ func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 	clock := &told{now: noon.Add(12 * time.Minute), observed: runpolicy.Observed{Gaps: []runpolicy.Gap{gap}}}
 	created := v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "1", CreationTimestamp: metav1.NewTime(noon)}}
 
-	// pass has a pass see that status of pauses, and gives the one that it writes.
-	pass := func(r *MotorRunReconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
+	// patch has a pass see that status of pauses, and gives the one that it writes.
+	patch := func(r *MotorRunReconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
 		run := created.DeepCopy()
 		run.Status.Paused = *seen.DeepCopy()
-		s := newScope(run, clock.now)
+		s := pass.NewRun(run, clock.now)
 		for range 2 { // A turning point has the journal read a second time.
 			r.countGaps(s)
 		}
-		return s.run.Status.Paused
+		return s.Run.Status.Paused
 	}
 	stored := func(r *MotorRunReconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
-		wrote := pass(r, seen)
+		wrote := patch(r, seen)
 		r.noteCounted(&created, wrote)
 		wrote.ObservedUntil = nil
 		return wrote
@@ -55,7 +56,7 @@ func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 			t.Fatalf("pass %d: %d s", i+1, seen.Seconds)
 		}
 	}
-	if got := pass(r, first); got.Seconds != 600 {
+	if got := patch(r, first); got.Seconds != 600 {
 		t.Errorf("a status that was read before the count: %d s", got.Seconds)
 	}
 	// The next gap counts, once too, beside a pause that was counted meanwhile.
@@ -68,8 +69,8 @@ func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 		t.Errorf("after another gap: %d s", seen.Seconds)
 	}
 	// Where the field is kept, another process knows it from there.
-	kept := pass(r, v1alpha1.PauseStatus{})
-	if got := pass(&MotorRunReconciler{Time: clock}, kept); got.Seconds != kept.Seconds {
+	kept := patch(r, v1alpha1.PauseStatus{})
+	if got := patch(&MotorRunReconciler{Time: clock}, kept); got.Seconds != kept.Seconds {
 		t.Errorf("another process: %d s, want %d", got.Seconds, kept.Seconds)
 	}
 }
@@ -101,12 +102,12 @@ func TestOverdueRunsAreLookedAtWithPauses(t *testing.T) {
 			run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{UID: "1", CreationTimestamp: metav1.NewTime(noon)}}
 			run.Spec.MaxAttempts, run.Spec.Limits.TimeoutSeconds, run.Spec.Limits.RetryWindowSeconds = 3, 600, 600
 			run.Status.Attempts = []v1alpha1.AttemptStatus{attempt}
-			s := newScope(run, clock.now)
+			s := pass.NewRun(run, clock.now)
 			r.countGaps(s)
-			if goOn, err := r.conclude(t.Context(), s); err != nil || !goOn || isFinished(s.run) {
+			if goOn, err := r.conclude(t.Context(), s); err != nil || !goOn || pass.IsFinished(s.Run) {
 				t.Fatalf("%s, %s: goes on is %t, %v", deadline, name, goOn, err)
 			}
-			if got := s.result().RequeueAfter; got < tt.least || got > tt.most {
+			if got := s.Result().RequeueAfter; got < tt.least || got > tt.most {
 				t.Errorf("%s, %s: looked at again after %s", deadline, name, got)
 			}
 		}
@@ -133,11 +134,11 @@ func TestRunsThatAreDueToGoAreLookedAtWithPauses(t *testing.T) {
 		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}}
 		clock := &told{now: noon.Add(tt.at), observed: runpolicy.Observed{Until: noon.Add(tt.until)}}
 		r := &MotorRunReconciler{Client: builder.WithObjects(run).Build(), Time: clock}
-		s := newScope(run, clock.now)
+		s := pass.NewRun(run, clock.now)
 		if err := r.retire(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.result().RequeueAfter; got < tt.least || got > tt.most {
+		if got := s.Result().RequeueAfter; got < tt.least || got > tt.most {
 			t.Errorf("%s: looked at again after %s", name, got)
 		}
 		if err := r.Get(t.Context(), client.ObjectKeyFromObject(run), run); err != nil {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -253,7 +254,7 @@ func (l *lostRuns) enqueue(ctx context.Context, queue workqueue.TypedRateLimitin
 	}
 	for i := range runs.Items {
 		run := &runs.Items[i]
-		if isAccepted(run) && !isFinished(run) && !runpolicy.Lives(run.Status.Worker, live) {
+		if pass.IsAccepted(run) && !pass.IsFinished(run) && !runpolicy.Lives(run.Status.Worker, live) {
 			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
 		}
 	}

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package pass
 
 import (
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// hasEnded lets through a run that has just finished.
-func hasEnded() predicate.Predicate {
+// HasEnded lets through a run that has just finished.
+func HasEnded() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },
@@ -19,15 +19,17 @@ func hasEnded() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, ok := e.ObjectOld.(*v1alpha1.MotorRun)
 			after, also := e.ObjectNew.(*v1alpha1.MotorRun)
-			return ok && also && !isFinished(before) && isFinished(after)
+			return ok && also && !IsFinished(before) && IsFinished(after)
 		},
 	}
 }
 
-func isFinished(run *v1alpha1.MotorRun) bool {
+// IsFinished reports whether the run has ended.
+func IsFinished(run *v1alpha1.MotorRun) bool {
 	return apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFinished)
 }
 
-func isAccepted(run *v1alpha1.MotorRun) bool {
+// IsAccepted reports whether the run was admitted. It stays so.
+func IsAccepted(run *v1alpha1.MotorRun) bool {
 	return apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionAccepted)
 }

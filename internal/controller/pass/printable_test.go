@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package pass
 
 import (
 	"encoding/json"
@@ -58,9 +58,9 @@ func TestStatusIsPrintable(t *testing.T) {
 			t.Fatalf("%T has %d strings", st, n)
 		}
 	}
-	printRun(&run)
-	printSkill(&skill)
-	printRevision(&revision)
+	PrintRun(&run)
+	PrintSkill(&skill)
+	PrintRevision(&revision)
 	for _, st := range []any{run, skill, revision} {
 		// Not JSON, which escapes.
 		shown := fmt.Sprint(flat(reflect.ValueOf(st)))

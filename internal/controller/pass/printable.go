@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package pass
 
 import (
 	"fmt"
@@ -15,7 +15,8 @@ import (
 // model, a host or a skill's author worded much of it, and a person reads it on a terminal: a question that clears the screen could
 // look like an approval. The whole text stays in the step.
 
-func printRun(st *v1alpha1.MotorRunStatus) {
+// PrintRun makes the texts of the status of a run printable.
+func PrintRun(st *v1alpha1.MotorRunStatus) {
 	value := ""
 	if st.Result != nil {
 		value = st.Result.Value
@@ -26,9 +27,11 @@ func printRun(st *v1alpha1.MotorRunStatus) {
 	}
 }
 
-func printSkill(st *v1alpha1.SkillStatus) { text.ShowAll(st) }
+// PrintSkill makes the texts of the status of a skill printable.
+func PrintSkill(st *v1alpha1.SkillStatus) { text.ShowAll(st) }
 
-func printRevision(st *v1alpha1.SkillRevisionStatus) { text.ShowAll(st) }
+// PrintRevision makes the texts of the status of a revision printable.
+func PrintRevision(st *v1alpha1.SkillRevisionStatus) { text.ShowAll(st) }
 
 // printJSON makes JSON printable without changing what it says, if there is room.
 func printJSON(s string) string {

@@ -3,20 +3,14 @@
 package controller
 
 import (
-	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
-	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
 // runMemory is what this process remembers of a run between two passes. All of it can be found out again; without it each
 // pass would read every Secret, and ask for every right, anew. One pass of a run at a time has it.
 type runMemory struct {
-	key types.NamespacedName
-	uid types.UID
 	// policies are the identities of the sandbox's NetworkPolicies as they were found or made last.
 	policies map[string]string
 	// policyChanged says that one of them was found changed or deleted, which no status says yet.
@@ -57,44 +51,4 @@ type review struct {
 type choice struct {
 	may bool
 	at  time.Time
-}
-
-// runCache has the memories of all runs that are not over.
-type runCache struct {
-	mu    sync.Mutex
-	byRun map[types.UID]*runMemory
-}
-
-// of returns the memory of a run, an empty one if there is none.
-func (l *runCache) of(run *v1alpha1.MotorRun) *runMemory {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	st := l.byRun[run.UID]
-	if st == nil {
-		st = &runMemory{key: types.NamespacedName{Namespace: run.Namespace, Name: run.Name}, uid: run.UID}
-		if l.byRun == nil {
-			l.byRun = map[types.UID]*runMemory{}
-		}
-		l.byRun[run.UID] = st
-	}
-	return st
-}
-
-func (l *runCache) forget(uid types.UID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.byRun, uid)
-}
-
-// gone returns the memories of the runs of that name, none of which is there any more.
-func (l *runCache) gone(key types.NamespacedName) []*runMemory {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var list []*runMemory
-	for _, st := range l.byRun {
-		if st.key == key {
-			list = append(list, st)
-		}
-	}
-	return list
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pass has what one pass of a reconciler over an object has, whatever the object is: the instant that it decides by, when it
+// comes back, the conditions and the Events that it writes, and what is remembered until the next pass.
+package pass
+
+import (
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+const (
+	// MaxMessage keeps a status message from carrying a whole document.
+	MaxMessage = 1000
+
+	// MinPause and MaxPause bound how soon a pass looks again at what no watch reports.
+	MinPause = 5 * time.Second
+	MaxPause = time.Minute
+)
+
+// Pass is what a pass over an object of any kind has: the instant that it decides by, and when to come back.
+type Pass struct {
+	Now    time.Time
+	wakeAt time.Time
+}
+
+// Wake asks for another pass at an instant, if nothing earlier was asked for.
+func (p *Pass) Wake(at time.Time) {
+	if !at.IsZero() && (p.wakeAt.IsZero() || at.Before(p.wakeAt)) {
+		p.wakeAt = at
+	}
+}
+
+// Result returns when the object is looked at again.
+func (p *Pass) Result() ctrl.Result {
+	if p.wakeAt.IsZero() {
+		return ctrl.Result{}
+	}
+	// Never zero, which would mean never; and a little late rather than early, or the pass would find nothing due.
+	return ctrl.Result{RequeueAfter: max(p.wakeAt.Sub(p.Now), 0) + 10*time.Millisecond}
+}
+
+// SetCondition sets a condition of an object of that generation. A message must not change while nothing else does: each change
+// is a write.
+func (p *Pass) SetCondition(
+	conditions *[]metav1.Condition, generation int64, conditionType string, status metav1.ConditionStatus, reason, message string,
+) {
+	apimeta.SetStatusCondition(conditions, metav1.Condition{
+		Type: conditionType, Status: status, Reason: reason, Message: runpolicy.CutEncoded(message, MaxMessage),
+		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(p.Now),
+	})
+}
+
+// Options are those of a controller that carries out so many passes at the same time.
+func Options(concurrent int) controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: concurrent,
+		// Not the default's 17 minutes: what kept passes from succeeding may be over, and deadlines pass meanwhile.
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, MaxPause),
+	}
+}
+
+// ConflictPause lets the cache catch up with the write that won.
+const ConflictPause = 50 * time.Millisecond
