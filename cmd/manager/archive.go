@@ -15,7 +15,7 @@ import (
 
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
-	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/controller/archiver"
 	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
 
@@ -32,7 +32,7 @@ func setupArchive(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock
 	if err != nil {
 		return nil, fmt.Errorf("--archive-bucket: %w", err)
 	}
-	reconciler := &controller.ArchiveReconciler{
+	reconciler := &archiver.Reconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder("motorcortex"),

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/rand"
 
-	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/controller/archiver"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -88,7 +88,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 
 // leastArchiveWait is twice what passes between the end of a run and the first try to archive it: with less, runs would be deleted
 // without a try.
-const leastArchiveWait = 2 * controller.ArchiveDelay
+const leastArchiveWait = 2 * archiver.Delay
 
 // defaultBaseURL is where openai-go goes when no base URL is given.
 const defaultBaseURL = "https://api.openai.com/v1"

@@ -84,13 +84,16 @@ func (r *MotorRunReconciler) archiving() runpolicy.Archiving {
 }
 
 // The event of a run that was deleted with its steps before they were archived.
-const reasonUnarchived = "DeletedUnarchived"
+const (
+	reasonUnarchived = "DeletedUnarchived"
+	actionDelete     = "Archive"
+)
 
 // tellUnarchived tells of a record that is lost: the event and the log for people, the counter for an alert.
 func (r *MotorRunReconciler) tellUnarchived(ctx context.Context, run *v1alpha1.MotorRun) {
 	const note = "The run was deleted with its steps although they are not in the archive: they could not be archived in the time that it was kept. " +
 		"Look at the bucket and at the events ArchiveFailed. With --archive-required such runs are kept."
-	r.Recorder.Eventf(run, nil, corev1.EventTypeWarning, reasonUnarchived, actionArchive, "%s", note)
+	r.Recorder.Eventf(run, nil, corev1.EventTypeWarning, reasonUnarchived, actionDelete, "%s", note)
 	ctrl.LoggerFrom(ctx).Error(nil, "a finished run was deleted with its steps before they were archived",
 		"namespace", run.Namespace, "run", run.Name, "steps", run.Status.Steps)
 	if r.Config.Unarchived != nil {

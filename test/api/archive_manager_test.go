@@ -22,7 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
-	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/controller/archiver"
 )
 
 // startArchiving runs the reconciler as the manager does, for one namespace, until stop is called.
@@ -39,7 +39,7 @@ func startArchiving(ctx context.Context, t *testing.T, ns, folder string) (stop 
 	must(t, err)
 	b, err := bucket.Open(ctx, "file://"+folder)
 	must(t, err)
-	r := &controller.ArchiveReconciler{
+	r := &archiver.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("motorcortex"), Archive: b, Now: time.Now,
 	}
 	must(t, r.SetupWithManager(mgr))

@@ -26,7 +26,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
-	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/controller/archiver"
 )
 
 // archiveRig is a rig whose run has finished, and a reconciler with a folder to archive it in.
@@ -34,7 +34,7 @@ type archiveRig struct {
 	*rig
 	folder string
 	store  *faultyArchive
-	arc    *controller.ArchiveReconciler
+	arc    *archiver.Reconciler
 	ended  *v1alpha1.MotorRun
 }
 
@@ -78,7 +78,7 @@ func newArchiveRig(t *testing.T) *archiveRig {
 	must(t, err)
 	t.Cleanup(func() { _ = b.Close() })
 	r.store = &faultyArchive{Bucket: b}
-	r.arc = &controller.ArchiveReconciler{
+	r.arc = &archiver.Reconciler{
 		Client: manager, Live: manager, Recorder: r, Archive: r.store, Now: func() time.Time { return r.now },
 	}
 	r.ready()

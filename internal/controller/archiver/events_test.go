@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package archiver
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ const controls = "\x1b[2J\u202eevil\u200b\x9b\u0085\r\x07\U000E0041"
 func TestArchiveEventsArePrintable(t *testing.T) {
 	t.Parallel()
 	recorder := events.NewFakeRecorder(2)
-	r := &ArchiveReconciler{Recorder: recorder}
+	r := &Reconciler{Recorder: recorder}
 	run := &v1alpha1.MotorRun{}
 	r.tell(run, &archiveError{errors.New("the bucket says " + controls + strings.Repeat("x", 2*pass.MaxNote))})
 	r.event(run, corev1.EventTypeNormal, reasonArchived, "as "+controls)
