@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex"
 	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/controller/skill"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -127,7 +128,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 
 // setupSkills builds the controller of skills.
 func setupSkills(mgr ctrl.Manager, clock *timekeeper.Clock, o options, out outside) error {
-	skills := &controller.SkillReconciler{
+	skills := &skill.Reconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
 		Heads:    mgr.GetCache(),

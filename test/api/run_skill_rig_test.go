@@ -41,7 +41,7 @@ func newUsingRig(t *testing.T, policy v1alpha1.SkillPolicy) *usingRig {
 	r.proxy()
 	r.allowUse()
 	r.putSecret(map[string]string{"service_key": secretValue + "\n"})
-	r.skills = &skillRig{passes: passes{t: t, ctx: r.ctx, ns: r.ns}, source: &countedSource{SkillSource: &skillsource.Reader{Live: manager}}}
+	r.skills = &skillRig{passes: passes{t: t, ctx: r.ctx, ns: r.ns}, source: &countedSource{Source: &skillsource.Reader{Live: manager}}}
 	r.skills.restart()
 	r.skills.create("mail", v1alpha1.SkillSpec{
 		Source: inline("SKILL.md", skillMD("mail", "Run scripts/send.sh."), "scripts/send.sh", "#!/bin/sh\necho sent\n"), Policy: policy,

@@ -94,7 +94,7 @@ func TestTwoHundredSkillsAreListed(t *testing.T) {
 		})
 	}
 	r.now = time.Now()
-	r.rec.Source, r.rec.Recorder = r.source.SkillSource, quiet{}
+	r.rec.Source, r.rec.Recorder = r.source.Source, quiet{}
 	for i := range count {
 		names <- fmt.Sprintf("skill-%d", i)
 	}

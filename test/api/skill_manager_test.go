@@ -19,20 +19,20 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/controller/skill"
 	"motorcortex.dev/motorcortex/internal/skillsource"
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
 
 // sharedCount counts how often a source is read, for passes that are taken side by side.
 type sharedCount struct {
-	controller.SkillSource
+	skill.Source
 	reads atomic.Int32
 }
 
 func (s *sharedCount) Read(ctx context.Context, namespace string, src *v1alpha1.SkillSource) (skillsource.Read, error) {
 	s.reads.Add(1)
-	return s.SkillSource.Read(ctx, namespace, src)
+	return s.Source.Read(ctx, namespace, src)
 }
 
 // startSkills runs the reconciler as the manager does, for one namespace: with a cache that has no contents.
@@ -65,8 +65,8 @@ func startSkills(ctx context.Context, t *testing.T, ns string) *sharedCount {
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	must(t, err)
-	source := &sharedCount{SkillSource: &skillsource.Reader{Live: mgr.GetAPIReader()}}
-	r := &controller.SkillReconciler{
+	source := &sharedCount{Source: &skillsource.Reader{Live: mgr.GetAPIReader()}}
+	r := &skill.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Heads: mgr.GetCache(), Recorder: mgr.GetEventRecorder("motorcortex"),
 		Source: source, Store: &skillstore.Store{Client: mgr.GetClient(), Live: mgr.GetAPIReader()}, Now: time.Now,
 	}

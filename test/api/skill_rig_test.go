@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/controller/skill"
 	"motorcortex.dev/motorcortex/internal/skillsource"
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
@@ -26,18 +26,18 @@ import (
 type skillRig struct {
 	passes
 	source *countedSource
-	rec    *controller.SkillReconciler
+	rec    *skill.Reconciler
 }
 
 // countedSource counts how often a source is read.
 type countedSource struct {
-	controller.SkillSource
+	skill.Source
 	reads int
 }
 
 func (s *countedSource) Read(ctx context.Context, namespace string, src *v1alpha1.SkillSource) (skillsource.Read, error) {
 	s.reads++
-	return s.SkillSource.Read(ctx, namespace, src)
+	return s.Source.Read(ctx, namespace, src)
 }
 
 func newSkillRig(t *testing.T, labels ...string) *skillRig {
@@ -45,14 +45,14 @@ func newSkillRig(t *testing.T, labels ...string) *skillRig {
 	t.Parallel()
 	ctx := testContext(t)
 	r := &skillRig{passes: passes{t: t, ctx: ctx, ns: newNamespace(ctx, t, labels...)}}
-	r.source = &countedSource{SkillSource: &skillsource.Reader{Live: manager}}
+	r.source = &countedSource{Source: &skillsource.Reader{Live: manager}}
 	r.restart()
 	return r
 }
 
 // restart is another process of the manager.
 func (r *skillRig) restart() {
-	r.rec = &controller.SkillReconciler{
+	r.rec = &skill.Reconciler{
 		Client: manager, Live: manager, Heads: manager, Recorder: r, Source: r.source,
 		Store: &skillstore.Store{Client: manager, Live: manager},
 		Now:   func() time.Time { return r.now },

@@ -179,7 +179,7 @@ func contents(files ...string) []skill.File {
 func TestSkillTagMoves(t *testing.T) {
 	r := newSkillRig(t)
 	src := &scriptedSource{read: skillsource.Read{Files: contents("SKILL.md", skillMD("send", "One.")), Origin: "registry.example.org/send@sha256:1"}}
-	r.source.SkillSource = src
+	r.source.Source = src
 	r.create("send", v1alpha1.SkillSpec{Source: &v1alpha1.SkillSource{OCI: &v1alpha1.SkillOCI{Reference: "registry.example.org/send:v1"}}})
 	if res := r.step(); res.RequeueAfter < 9*time.Minute || res.RequeueAfter > 11*time.Minute {
 		t.Errorf("the tag is looked up after %s", res.RequeueAfter)
@@ -208,7 +208,7 @@ func TestSkillTagMoves(t *testing.T) {
 
 func TestSkillDigestIsReadOnce(t *testing.T) {
 	r := newSkillRig(t)
-	r.source.SkillSource = &scriptedSource{read: skillsource.Read{Files: contents("SKILL.md", skillMD("send", "One."))}}
+	r.source.Source = &scriptedSource{read: skillsource.Read{Files: contents("SKILL.md", skillMD("send", "One."))}}
 	r.create("send", v1alpha1.SkillSpec{Source: &v1alpha1.SkillSource{OCI: &v1alpha1.SkillOCI{Reference: "registry.example.org/send@sha256:" + strings.Repeat("0", 64)}}})
 	if res := r.step(); res.RequeueAfter != 0 {
 		t.Errorf("there is another pass in %s", res.RequeueAfter)
@@ -224,7 +224,7 @@ func TestSkillDigestIsReadOnce(t *testing.T) {
 func TestSkillRegistryIsAway(t *testing.T) {
 	r := newSkillRig(t)
 	src := &scriptedSource{err: &skillsource.Problem{Reason: v1alpha1.ReasonSourceUnavailable, Message: "The registry does not answer: try 1.", Transient: true}}
-	r.source.SkillSource = src
+	r.source.Source = src
 	r.create("send", v1alpha1.SkillSpec{Source: &v1alpha1.SkillSource{OCI: &v1alpha1.SkillOCI{Reference: "registry.example.org/send:v1"}}})
 	if res := r.step(); res.RequeueAfter < 50*time.Second || res.RequeueAfter > 70*time.Second {
 		t.Errorf("it is tried again after %s", res.RequeueAfter)

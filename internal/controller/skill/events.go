@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"fmt"
@@ -20,18 +20,18 @@ const (
 	actionStore            = "Store"
 )
 
-// toldOfSkill are the conditions whose changes are events, with the verb that names the change.
-var toldOfSkill = []struct{ conditionType, action string }{
+// toldOf are the conditions whose changes are events, with the verb that names the change.
+var toldOf = []struct{ conditionType, action string }{
 	{v1alpha1.ConditionSourceReady, "ReadSource"},
 	{v1alpha1.ConditionPolicyValid, "CheckPolicy"},
 	{v1alpha1.ConditionApproved, "Approve"},
 	{v1alpha1.ConditionPackagesReady, "InstallPackages"},
 }
 
-// skillTransitions compares what was with what is. Only a change of status or reason is a transition.
-func skillTransitions(before, after *v1alpha1.Skill) []pass.Transition {
+// transitions compares what was with what is. Only a change of status or reason is a transition.
+func transitions(before, after *v1alpha1.Skill) []pass.Transition {
 	list := newRevisions(before, after)
-	for _, t := range toldOfSkill {
+	for _, t := range toldOf {
 		was, is := pass.ChangedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
 		if is == nil {
 			continue

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"cmp"
@@ -34,7 +34,7 @@ const (
 //
 // Nothing marks a run as counted. Those that ended up to status.usage.lastUsedAt are, and no others: runs are counted in the
 // order of their ends, and those of one second together. One that is deleted before its turn is not counted.
-func (r *SkillReconciler) usage(ctx context.Context, s *skillScope) error {
+func (r *Reconciler) usage(ctx context.Context, s *scope) error {
 	var runs v1alpha1.MotorRunList
 	if err := r.List(ctx, &runs, client.InNamespace(s.skill.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list runs: %w", err)
@@ -66,7 +66,7 @@ func hasUsed(run *v1alpha1.MotorRun, sk *v1alpha1.Skill) bool {
 }
 
 // count adds the runs that nobody counted.
-func (s *skillScope) count(uses []*v1alpha1.MotorRun) {
+func (s *scope) count(uses []*v1alpha1.MotorRun) {
 	u := &s.skill.Status.Usage
 	last := u.LastUsedAt
 	var first time.Time
@@ -105,7 +105,7 @@ func (s *skillScope) count(uses []*v1alpha1.MotorRun) {
 
 // advise keeps with each revision what the first and the newest run said that reviewed it. The first stays: whoever asks again must not
 // be able to put other words in its place.
-func (r *SkillReconciler) advise(ctx context.Context, s *skillScope, reviews map[string][]*v1alpha1.MotorRun) error {
+func (r *Reconciler) advise(ctx context.Context, s *scope, reviews map[string][]*v1alpha1.MotorRun) error {
 	for i := range s.revisions {
 		rev := &s.revisions[i]
 		first, latest := rev.Status.Advice, rev.Status.LatestAdvice

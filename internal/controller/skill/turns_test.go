@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"fmt"
@@ -50,17 +50,5 @@ func TestTurns(t *testing.T) {
 	}
 	if len(r.taken)+len(r.pauses) != 0 {
 		t.Errorf("left are %+v", &r)
-	}
-}
-
-// A source that cannot be read is tried ever less often.
-func TestSourcePauses(t *testing.T) {
-	t.Parallel()
-	for failures, want := range map[int]time.Duration{
-		0: time.Minute, 1: time.Minute, 2: 2 * time.Minute, 3: 4 * time.Minute, 4: 8 * time.Minute, 5: sourcePeriod, 1000: sourcePeriod,
-	} {
-		if got := sourcePauseAfter(failures); got != want {
-			t.Errorf("after %d failures: %s, want %s", failures, got, want)
-		}
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func sourcePauseAfter(failures int) time.Duration {
 }
 
 // source reads spec.source, if it can have changed since it was read last, and sees that there is a revision of what it gives.
-func (r *SkillReconciler) source(ctx context.Context, s *skillScope) error {
+func (r *Reconciler) source(ctx context.Context, s *scope) error {
 	st := &s.skill.Status
 	if s.skill.Spec.Source == nil {
 		st.Source, s.read = nil, ""
@@ -100,7 +100,7 @@ func leftOut(paths []string) string {
 }
 
 // sourceVersion is another one when inline files or ConfigMaps are. What a registry or Flux has is not seen from here.
-func (r *SkillReconciler) sourceVersion(ctx context.Context, sk *v1alpha1.Skill) (string, error) {
+func (r *Reconciler) sourceVersion(ctx context.Context, sk *v1alpha1.Skill) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", sk.Generation)
 	for _, c := range sk.Spec.Source.ConfigMaps {
@@ -121,7 +121,7 @@ func isRemote(s *v1alpha1.SkillSource) bool { return s.OCI != nil || s.Flux != n
 
 // isRead reports whether what the status says of the source still counts. The memory is lost with the process, which then reads
 // everything that is in the cluster once more, and nothing that is not.
-func (s *skillScope) isRead(version string) bool {
+func (s *scope) isRead(version string) bool {
 	c := s.condition(v1alpha1.ConditionSourceReady)
 	if c == nil || c.ObservedGeneration != s.skill.Generation || c.Reason == v1alpha1.ReasonNoSource {
 		return false
@@ -138,7 +138,7 @@ func (s *skillScope) isRead(version string) bool {
 }
 
 // nextRead is when the source is read again even though nothing tells of a change, zero for never.
-func (s *skillScope) nextRead() time.Time {
+func (s *scope) nextRead() time.Time {
 	c, src := s.condition(v1alpha1.ConditionSourceReady), s.skill.Spec.Source
 	switch {
 	case c.Reason == v1alpha1.ReasonSourceUnavailable && !isRemote(src):
@@ -155,7 +155,7 @@ func (s *skillScope) nextRead() time.Time {
 }
 
 // readSource reads the files, checks that they are a skill, and keeps them.
-func (r *SkillReconciler) readSource(ctx context.Context, s *skillScope) error {
+func (r *Reconciler) readSource(ctx context.Context, s *scope) error {
 	src, err := r.wholeSource(ctx, s)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (r *SkillReconciler) readSource(ctx context.Context, s *skillScope) error {
 }
 
 // wholeSource is spec.source with the contents of inline files, which the cache does not have.
-func (r *SkillReconciler) wholeSource(ctx context.Context, s *skillScope) (*v1alpha1.SkillSource, error) {
+func (r *Reconciler) wholeSource(ctx context.Context, s *scope) (*v1alpha1.SkillSource, error) {
 	if len(s.skill.Spec.Source.Files) == 0 {
 		return s.skill.Spec.Source, nil
 	}
@@ -206,7 +206,7 @@ func (r *SkillReconciler) wholeSource(ctx context.Context, s *skillScope) (*v1al
 }
 
 // keep stores files as a revision of the skill, or completes the one that they have.
-func (r *SkillReconciler) keep(ctx context.Context, s *skillScope, spec v1alpha1.SkillRevisionSpec, files []skill.File) error {
+func (r *Reconciler) keep(ctx context.Context, s *scope, spec v1alpha1.SkillRevisionSpec, files []skill.File) error {
 	rev, err := r.Store.Put(ctx, s.skill, spec, files)
 	if err != nil {
 		var status apierrors.APIStatus
@@ -244,7 +244,7 @@ func sourceProblem(err error) *skillsource.Problem {
 }
 
 // sourceFailed notes why the source gives no skill now. What it gave before still counts.
-func (s *skillScope) sourceFailed(p *skillsource.Problem) {
+func (s *scope) sourceFailed(p *skillsource.Problem) {
 	c := s.condition(v1alpha1.ConditionSourceReady)
 	reason, message := p.Reason, p.Message
 	if p.Transient {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"cmp"
@@ -16,13 +16,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-// skillScope is one pass over one skill: what was observed, what is to be written, when to come back.
-type skillScope struct {
+// scope is one pass over one skill: what was observed, what is to be written, when to come back.
+type scope struct {
 	pass.Pass
 
 	before *v1alpha1.Skill
 	skill  *v1alpha1.Skill
-	memory *skillMemory
+	memory *memory
 
 	// revisions are those whose files are all there, the newest first. partial are those that lack some.
 	revisions, partial []v1alpha1.SkillRevision
@@ -37,29 +37,29 @@ type skillScope struct {
 	surplus []v1alpha1.SkillRevision
 }
 
-func newSkillScope(sk *v1alpha1.Skill, memory *skillMemory, now time.Time) *skillScope {
-	return &skillScope{Pass: pass.Pass{Now: now}, before: sk.DeepCopy(), skill: sk, memory: memory, read: memory.read}
+func newScope(sk *v1alpha1.Skill, memory *memory, now time.Time) *scope {
+	return &scope{Pass: pass.Pass{Now: now}, before: sk.DeepCopy(), skill: sk, memory: memory, read: memory.read}
 }
 
 // set sets a condition of the skill.
-func (s *skillScope) set(conditionType string, status metav1.ConditionStatus, reason, message string) {
+func (s *scope) set(conditionType string, status metav1.ConditionStatus, reason, message string) {
 	s.SetCondition(&s.skill.Status.Conditions, s.skill.Generation, conditionType, status, reason, message)
 }
 
-func (s *skillScope) unset(conditionType string) {
+func (s *scope) unset(conditionType string) {
 	apimeta.RemoveStatusCondition(&s.skill.Status.Conditions, conditionType)
 }
 
-func (s *skillScope) condition(conditionType string) *metav1.Condition {
+func (s *scope) condition(conditionType string) *metav1.Condition {
 	return apimeta.FindStatusCondition(s.skill.Status.Conditions, conditionType)
 }
 
-func (s *skillScope) changed() bool {
+func (s *scope) changed() bool {
 	return !equality.Semantic.DeepEqual(s.before.Status, s.skill.Status)
 }
 
 // revision gives the usable revision with that content, nil if there is none.
-func (s *skillScope) revision(contentHash string) *v1alpha1.SkillRevision {
+func (s *scope) revision(contentHash string) *v1alpha1.SkillRevision {
 	for i := range s.revisions {
 		if s.revisions[i].Spec.ContentHash == contentHash {
 			return &s.revisions[i]
@@ -69,7 +69,7 @@ func (s *skillScope) revision(contentHash string) *v1alpha1.SkillRevision {
 }
 
 // summarize derives from the conditions of the steps those that kstatus reads, and the message.
-func (s *skillScope) summarize() {
+func (s *scope) summarize() {
 	st := &s.skill.Status
 	st.ObservedGeneration, st.State, st.Message = s.skill.Generation, s.verdict.State, runpolicy.CutEncoded(s.verdict.Message, pass.MaxMessage)
 	ready := metav1.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSkillReady, Message: "Runs can use the skill."}
@@ -84,7 +84,7 @@ func (s *skillScope) summarize() {
 }
 
 // abnormal sets Stalled while somebody must change something, and Reconciling while it is the operator's turn.
-func (s *skillScope) abnormal() {
+func (s *scope) abnormal() {
 	var stalled, reconciling *metav1.Condition
 	for _, t := range []string{v1alpha1.ConditionSourceReady, v1alpha1.ConditionPolicyValid, v1alpha1.ConditionReviewed, v1alpha1.ConditionPackagesReady} {
 		c := s.condition(t)
@@ -108,7 +108,7 @@ func (s *skillScope) abnormal() {
 }
 
 // mirror sets a condition for the reason of another, and takes it away if there is none.
-func (s *skillScope) mirror(conditionType string, why *metav1.Condition) {
+func (s *scope) mirror(conditionType string, why *metav1.Condition) {
 	if why == nil {
 		s.unset(conditionType)
 		return

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"runtime"
@@ -10,7 +10,7 @@ import (
 
 // maxRemoteReads is how many sources outside of the cluster's API are read at the same time: fewer than there are passes, so that
 // registries that hang do not keep other skills from being looked at.
-const maxRemoteReads = maxSkillPasses / 2
+const maxRemoteReads = maxPasses / 2
 
 // reviewRetry is how soon a review that found no place is tried again. Most reviews take milliseconds.
 const reviewRetry = time.Second

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"context"
@@ -42,7 +42,7 @@ const (
 //	no run ──► a run: PackagesInstalling ──► PackagesInstalled
 //	  ▲                      └─────────────► PackagesFailed ──► its time is over, or somebody deletes it ─┐
 //	  └───────────────────────────────────────────────────────────────────────────────────────────────────┘
-func (r *SkillReconciler) packages(ctx context.Context, s *skillScope) error {
+func (r *Reconciler) packages(ctx context.Context, s *scope) error {
 	st, deps := &s.skill.Status, s.skill.Spec.Policy.Dependencies
 	if !skill.HasPackages(deps) {
 		st.Packages = nil
@@ -81,7 +81,7 @@ func (r *SkillReconciler) packages(ctx context.Context, s *skillScope) error {
 }
 
 // packageSources are those of the namespace's MotorCortex, nil if it has none.
-func (r *SkillReconciler) packageSources(ctx context.Context, namespace string) (*v1alpha1.PackageSources, error) {
+func (r *Reconciler) packageSources(ctx context.Context, namespace string) (*v1alpha1.PackageSources, error) {
 	var cortex v1alpha1.MotorCortex
 	err := r.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, &cortex)
 	if client.IgnoreNotFound(err) != nil {
@@ -115,7 +115,7 @@ func packageHosts(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSou
 }
 
 // installPackages looks how the run stands that installs them, and makes it if there is none.
-func (r *SkillReconciler) installPackages(ctx context.Context, s *skillScope, domains []v1alpha1.Domain) error {
+func (r *Reconciler) installPackages(ctx context.Context, s *scope, domains []v1alpha1.Domain) error {
 	sk, packages := s.skill, s.skill.Status.Packages
 	packages.Run = runpolicy.InstallRunName(sk.Name, packages.Hash)
 	var run v1alpha1.MotorRun
@@ -166,12 +166,12 @@ func waitingMessage(run *v1alpha1.MotorRun) string {
 	return installingMessage(run.Name)
 }
 
-func (s *skillScope) installed(a *v1alpha1.PackageArchive) {
+func (s *scope) installed(a *v1alpha1.PackageArchive) {
 	s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionTrue, v1alpha1.ReasonPackagesInstalled,
 		fmt.Sprintf("The packages are installed and take %d KiB.", (a.Size+1023)>>10))
 }
 
-func (r *SkillReconciler) createInstallRun(ctx context.Context, s *skillScope, domains []v1alpha1.Domain) error {
+func (r *Reconciler) createInstallRun(ctx context.Context, s *scope, domains []v1alpha1.Domain) error {
 	run := &v1alpha1.MotorRun{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: s.skill.Status.Packages.Run, Namespace: s.skill.Namespace,
@@ -200,7 +200,7 @@ func (r *SkillReconciler) createInstallRun(ctx context.Context, s *skillScope, d
 }
 
 // hasArchive reports whether all parts of an archive are there. Of what the cache does not have, the API server is asked.
-func (r *SkillReconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a *v1alpha1.PackageArchive) (bool, error) {
+func (r *Reconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a *v1alpha1.PackageArchive) (bool, error) {
 	for _, name := range a.ConfigMaps {
 		found := false
 		for _, reader := range []client.Reader{r.Heads, r.Live} {
@@ -220,7 +220,7 @@ func (r *SkillReconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a 
 }
 
 // sweepPackages deletes the parts of archives that others took the place of, when no run has them any more.
-func (r *SkillReconciler) sweepPackages(ctx context.Context, s *skillScope) error {
+func (r *Reconciler) sweepPackages(ctx context.Context, s *scope) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	err := r.Heads.List(ctx, list, client.InNamespace(s.skill.Namespace),
@@ -260,7 +260,7 @@ func (r *SkillReconciler) sweepPackages(ctx context.Context, s *skillScope) erro
 }
 
 // packagesInUse are the ConfigMaps that sandboxes of runs have, or will have when they are made again.
-func (r *SkillReconciler) packagesInUse(ctx context.Context, sk *v1alpha1.Skill) ([]string, error) {
+func (r *Reconciler) packagesInUse(ctx context.Context, sk *v1alpha1.Skill) ([]string, error) {
 	var runs v1alpha1.MotorRunList
 	if err := r.List(ctx, &runs, client.InNamespace(sk.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const (
 )
 
 // revisions finds the revisions of the skill. One that is not what it says is as if it were not there.
-func (r *SkillReconciler) revisions(ctx context.Context, s *skillScope) error {
+func (r *Reconciler) revisions(ctx context.Context, s *scope) error {
 	var list v1alpha1.SkillRevisionList
 	if err := r.List(ctx, &list, client.InNamespace(s.skill.Namespace), client.MatchingLabels{v1alpha1.LabelSkill: v1alpha1.SkillLabel(s.skill.Name)}); err != nil {
 		return fmt.Errorf("list revisions: %w", err)
@@ -54,7 +54,7 @@ func (r *SkillReconciler) revisions(ctx context.Context, s *skillScope) error {
 }
 
 // sort puts the newest revision first.
-func (s *skillScope) sort() {
+func (s *scope) sort() {
 	slices.SortFunc(s.revisions, func(a, b v1alpha1.SkillRevision) int { return skill.CompareAge(&b, &a) })
 }
 
@@ -74,7 +74,7 @@ func foreign(sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) string {
 }
 
 // ignore tells of a revision that is not used, once.
-func (r *SkillReconciler) ignore(s *skillScope, rev *v1alpha1.SkillRevision, problem string) {
+func (r *Reconciler) ignore(s *scope, rev *v1alpha1.SkillRevision, problem string) {
 	if s.memory.told[rev.UID] {
 		return
 	}
@@ -85,7 +85,7 @@ func (r *SkillReconciler) ignore(s *skillScope, rev *v1alpha1.SkillRevision, pro
 
 // isWhole reports whether the ConfigMaps with the bytes of a revision are there. What is in them never changes, and whoever uses the
 // bytes compares their hashes.
-func (r *SkillReconciler) isWhole(ctx context.Context, rev *v1alpha1.SkillRevision) (bool, error) {
+func (r *Reconciler) isWhole(ctx context.Context, rev *v1alpha1.SkillRevision) (bool, error) {
 	for _, name := range rev.Spec.ConfigMaps {
 		head, err := configMapHead(ctx, r.Heads, rev.Namespace, name)
 		if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const (
 )
 
 // decide compares what a person approved with what is there.
-func (r *SkillReconciler) decide(_ context.Context, s *skillScope) error {
+func (r *Reconciler) decide(_ context.Context, s *scope) error {
 	// The status as people read it: an approval was given in view of that.
 	v := skill.Decide(skill.Observation{
 		Source: s.source, Revisions: s.revisions, Spec: &s.skill.Spec, Status: &s.before.Status, Now: s.Now,
@@ -57,7 +57,7 @@ func (r *SkillReconciler) decide(_ context.Context, s *skillScope) error {
 }
 
 // retain lists the revisions that can be approved, and notes those that are too many or were never completed.
-func (s *skillScope) retain() {
+func (s *scope) retain() {
 	st := &s.skill.Status
 	st.NewestDecided = skill.NewestDecided(&s.skill.Spec, st, s.revisions)
 	proposed := false
@@ -96,7 +96,7 @@ func (s *skillScope) retain() {
 }
 
 // dropOldest shortens a list, the newest first, to maxRevisions, as far as revisions may go.
-func (s *skillScope) dropOldest(list []*v1alpha1.SkillRevision, mayGo func(*v1alpha1.SkillRevision) bool, discard bool) []*v1alpha1.SkillRevision {
+func (s *scope) dropOldest(list []*v1alpha1.SkillRevision, mayGo func(*v1alpha1.SkillRevision) bool, discard bool) []*v1alpha1.SkillRevision {
 	for i := len(list) - 1; i >= 0 && len(list) > maxRevisions; i-- {
 		if !mayGo(list[i]) {
 			continue
@@ -110,7 +110,7 @@ func (s *skillScope) dropOldest(list []*v1alpha1.SkillRevision, mayGo func(*v1al
 }
 
 // needs reports whether the status or the spec speaks of a revision.
-func (s *skillScope) needs(rev *v1alpha1.SkillRevision) bool {
+func (s *scope) needs(rev *v1alpha1.SkillRevision) bool {
 	st, hash := &s.skill.Status, rev.Spec.ContentHash
 	switch {
 	case s.skill.Spec.Approval != nil && s.skill.Spec.Approval.ContentHash == hash,
@@ -124,7 +124,7 @@ func (s *skillScope) needs(rev *v1alpha1.SkillRevision) bool {
 
 // discard deletes revisions that the status does not name, with their bytes. The version: whoever has just come to hold one must
 // not find it gone.
-func (r *SkillReconciler) discard(ctx context.Context, s *skillScope) error {
+func (r *Reconciler) discard(ctx context.Context, s *scope) error {
 	for i := range s.surplus {
 		rev := &s.surplus[i]
 		uid, version := rev.UID, rev.ResourceVersion

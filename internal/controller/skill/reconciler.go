@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+// Package skill reconciles Skills: from the source to a revision, what its files have, its state, its packages, and how it is used.
+package skill
 
 import (
 	"context"
@@ -36,36 +37,36 @@ import (
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=gitrepositories;ocirepositories;buckets,verbs=get
 
-// maxSkillPasses is how many skills are reconciled at the same time. Each may hold the files of one, 10 MiB.
-const maxSkillPasses = 8
+// maxPasses is how many skills are reconciled at the same time. Each may hold the files of one, 10 MiB.
+const maxPasses = 8
 
-// SkillSource reads where the files of a skill come from.
-type SkillSource interface {
+// Source reads where the files of a skill come from.
+type Source interface {
 	// Read gives the files as they are. An error that is no *skillsource.Problem is one of the API server.
 	Read(ctx context.Context, namespace string, s *v1alpha1.SkillSource) (skillsource.Read, error)
 }
 
-// SkillReconciler converges Skills: it reads their sources, keeps what it read as SkillRevisions, gathers what there is to know
+// Reconciler converges Skills: it reads their sources, keeps what it read as SkillRevisions, gathers what there is to know
 // of the files, and reports whether what a person approved is what is there. It decides about no approval and never writes a spec.
-type SkillReconciler struct {
+type Reconciler struct {
 	client.Client
 	// Live reads past the cache, which has Skills without the contents of their files.
 	Live client.Reader
 	// Heads reads the metadata of ConfigMaps, of which the cache has nothing else.
 	Heads    client.Reader
 	Recorder events.EventRecorder
-	Source   SkillSource
+	Source   Source
 	Store    *skillstore.Store
 	Now      func() time.Time
 
-	memories    skillMemories
+	memories    memories
 	remoteReads turns
 	reviewTurns turns
 	reviews     sync.RWMutex
 }
 
 // SetupWithManager registers the reconciler. Like every controller it runs in the leader only.
-func (r *SkillReconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("skill").
 		For(&v1alpha1.Skill{}).
@@ -75,7 +76,7 @@ func (r *SkillReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.skillsOfConfigMap), builder.OnlyMetadata).
 		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.skillsWithPackages),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(pass.Options(maxSkillPasses)).
+		WithOptions(pass.Options(maxPasses)).
 		Complete(r)
 }
 
@@ -83,7 +84,7 @@ func (r *SkillReconciler) SetupWithManager(mgr ctrl.Manager) error {
 var errOldCache = errors.New("the cache is behind")
 
 // Reconcile brings one skill up to date and writes its status once.
-func (r *SkillReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	sk := &v1alpha1.Skill{}
 	err := r.Get(ctx, req.NamespacedName, sk)
 	if apierrors.IsNotFound(err) || err == nil && !sk.DeletionTimestamp.IsZero() {
@@ -94,7 +95,7 @@ func (r *SkillReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	s := newSkillScope(sk, r.memories.of(sk), r.Now())
+	s := newScope(sk, r.memories.of(sk), r.Now())
 	err = r.converge(ctx, s)
 	if err == nil {
 		err = r.writeStatus(ctx, s)
@@ -117,10 +118,10 @@ func (r *SkillReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 // does not keep an approval from ending.
 //
 //	revisions → source → review → policy → decide → packages → usage
-func (r *SkillReconciler) converge(ctx context.Context, s *skillScope) error {
+func (r *Reconciler) converge(ctx context.Context, s *scope) error {
 	for _, st := range []struct {
 		name string
-		take func(context.Context, *skillScope) error
+		take func(context.Context, *scope) error
 	}{
 		{"revisions", r.revisions},
 		{"source", r.source},
@@ -138,7 +139,7 @@ func (r *SkillReconciler) converge(ctx context.Context, s *skillScope) error {
 }
 
 // writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
-func (r *SkillReconciler) writeStatus(ctx context.Context, s *skillScope) error {
+func (r *Reconciler) writeStatus(ctx context.Context, s *scope) error {
 	s.summarize()
 	pass.PrintSkill(&s.skill.Status)
 	if !s.changed() {
@@ -148,6 +149,6 @@ func (r *SkillReconciler) writeStatus(ctx context.Context, s *skillScope) error 
 	if err := r.Status().Patch(ctx, s.skill, patch); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	pass.Tell(r.Recorder, s.skill, skillTransitions(s.before, s.skill))
+	pass.Tell(r.Recorder, s.skill, transitions(s.before, s.skill))
 	return nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"context"
@@ -66,12 +66,12 @@ func newReviewRig(t *testing.T, more ...skill.File) *reviewRig {
 }
 
 // process is one that has looked at nothing so far.
-func (g *reviewRig) process() *SkillReconciler {
-	return &SkillReconciler{Client: g.client, Store: g.store, Now: time.Now}
+func (g *reviewRig) process() *Reconciler {
+	return &Reconciler{Client: g.client, Store: g.store, Now: time.Now}
 }
 
 // look has a process look at the revision, and gives the status after that. A panic stands for the end of the process.
-func (g *reviewRig) look(ctx context.Context, r *SkillReconciler) (st v1alpha1.SkillRevisionStatus, ended any, err error) {
+func (g *reviewRig) look(ctx context.Context, r *Reconciler) (st v1alpha1.SkillRevisionStatus, ended any, err error) {
 	g.t.Helper()
 	rev := &v1alpha1.SkillRevision{}
 	if err := g.client.Get(context.WithoutCancel(ctx), client.ObjectKeyFromObject(g.stored), rev); err != nil {
@@ -79,7 +79,7 @@ func (g *reviewRig) look(ctx context.Context, r *SkillReconciler) (st v1alpha1.S
 	}
 	func() {
 		defer func() { ended = recover() }()
-		err = r.gather(ctx, newSkillScope(g.skill, r.memories.of(g.skill), time.Now()), rev)
+		err = r.gather(ctx, newScope(g.skill, r.memories.of(g.skill), time.Now()), rev)
 	}()
 	if getErr := g.client.Get(context.WithoutCancel(ctx), client.ObjectKeyFromObject(g.stored), rev); getErr != nil {
 		g.t.Fatal(getErr)
@@ -132,7 +132,7 @@ func TestOrderlyEndsOfAReviewAreNotCounted(t *testing.T) {
 // TestReviewsTakeTurns has a long review wait while another skill of its namespace is reviewed, without a mark and without an error.
 func TestReviewsTakeTurns(t *testing.T) {
 	now := time.Now()
-	busy := func(g *reviewRig) *SkillReconciler {
+	busy := func(g *reviewRig) *Reconciler {
 		r := g.process()
 		if _, ok := r.reviewTurns.begin(g.skill.Namespace, now, maxReviews(), reviewRetry); !ok {
 			t.Fatal("there is no place")

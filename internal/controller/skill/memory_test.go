@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"bytes"
@@ -65,11 +65,11 @@ func BenchmarkPassOfALargeSkill(b *testing.B) {
 			return c.SubResource(sub).Patch(ctx, o, p, opts...)
 		},
 	}).Build()
-	r := &SkillReconciler{Client: c, Live: c, Heads: c, Source: largeSource{}, Store: &skillstore.Store{Client: c, Live: c}, Now: time.Now}
+	r := &Reconciler{Client: c, Live: c, Heads: c, Source: largeSource{}, Store: &skillstore.Store{Client: c, Live: c}, Now: time.Now}
 	sk := &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "mail", UID: "uid"}, Spec: v1alpha1.SkillSpec{Source: &v1alpha1.SkillSource{}}}
 	for b.Loop() {
 		stored = 0
-		s := newSkillScope(sk.DeepCopy(), &skillMemory{}, time.Now())
+		s := newScope(sk.DeepCopy(), &memory{}, time.Now())
 		before = live()
 		if err := r.readSource(b.Context(), s); err != nil {
 			b.Fatal(err)

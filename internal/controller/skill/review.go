@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // review gathers what there is to know of each revision that nobody has looked at. It reads all of the bytes, so that none is
 // offered for approval whose bytes are not those that it names.
-func (r *SkillReconciler) review(ctx context.Context, s *skillScope) error {
+func (r *Reconciler) review(ctx context.Context, s *scope) error {
 	var usable []v1alpha1.SkillRevision
 	for i := range s.revisions {
 		rev := &s.revisions[i]
@@ -51,7 +51,7 @@ const lastWrites = 8 * time.Second
 // Whoever wrote the files knows how they are looked through. Each parser is bounded, and yet one may have a defect that ends the
 // process: that the review begins is written first, so that the process after it does not do the same for ever. A review that ends
 // in any other way is not counted: an orderly restart of the manager, or an API server that refuses the facts, says nothing of the files.
-func (r *SkillReconciler) gather(ctx context.Context, s *skillScope, rev *v1alpha1.SkillRevision) error {
+func (r *Reconciler) gather(ctx context.Context, s *scope, rev *v1alpha1.SkillRevision) error {
 	begun := s.memory.begun[rev.UID]
 	if skill.IsSetAside(rev) && !begun {
 		return nil
@@ -115,7 +115,7 @@ func outlasting(parent context.Context, by time.Duration) (context.Context, cont
 }
 
 // unmark takes the mark of a review back that ended without its facts, but did not end the process.
-func (r *SkillReconciler) unmark(ctx context.Context, s *skillScope, marked *v1alpha1.SkillRevision) error {
+func (r *Reconciler) unmark(ctx context.Context, s *scope, marked *v1alpha1.SkillRevision) error {
 	err := r.patchRevision(ctx, marked, func(st *v1alpha1.SkillRevisionStatus) { st.ReviewStarts = max(0, st.ReviewStarts-1) })
 	if err == nil {
 		delete(s.memory.begun, marked.UID)
@@ -138,7 +138,7 @@ func facts(st *v1alpha1.SkillRevisionStatus, files []skill.File, now time.Time) 
 
 // reviewing waits for its turn, and gives what ends it. A second try is made alone: what was looked at beside the files that end the
 // process is not set aside with them. A review takes seconds, so that the wait needs no context.
-func (r *SkillReconciler) reviewing(again bool) (done func()) {
+func (r *Reconciler) reviewing(again bool) (done func()) {
 	if again {
 		r.reviews.Lock()
 		return r.reviews.Unlock
@@ -161,7 +161,7 @@ func manifestOf(files []skill.File) skill.Manifest {
 }
 
 // patchRevision writes the status of a revision, unless somebody wrote the revision since it was read.
-func (r *SkillReconciler) patchRevision(ctx context.Context, rev *v1alpha1.SkillRevision, change func(*v1alpha1.SkillRevisionStatus)) error {
+func (r *Reconciler) patchRevision(ctx context.Context, rev *v1alpha1.SkillRevision, change func(*v1alpha1.SkillRevisionStatus)) error {
 	before := rev.DeepCopy()
 	change(&rev.Status)
 	pass.PrintRevision(&rev.Status)
@@ -172,7 +172,7 @@ func (r *SkillReconciler) patchRevision(ctx context.Context, rev *v1alpha1.Skill
 }
 
 // policy reports whether spec.policy can be granted, and what an approval binds it by.
-func (r *SkillReconciler) policy(_ context.Context, s *skillScope) error {
+func (r *Reconciler) policy(_ context.Context, s *scope) error {
 	p := &s.skill.Spec.Policy
 	s.skill.Status.PolicyHash = skill.PolicyHash(p)
 	status, reason, message := metav1.ConditionTrue, v1alpha1.ReasonPolicyValid, "The policy can be granted."

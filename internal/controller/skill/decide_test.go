@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package skill
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ import (
 )
 
 // manyRevisions is a skill whose revisions were made one minute after the other, from the names first to last, the newest first.
-func manyRevisions(from *v1alpha1.ExtractedFrom, count int) *skillScope {
+func manyRevisions(from *v1alpha1.ExtractedFrom, count int) *scope {
 	start := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := newSkillScope(&v1alpha1.Skill{}, &skillMemory{}, start.Add(24*time.Hour))
+	s := newScope(&v1alpha1.Skill{}, &memory{}, start.Add(24*time.Hour))
 	for i := range count {
 		s.revisions = append(s.revisions, v1alpha1.SkillRevision{
 			ObjectMeta: metav1.ObjectMeta{
@@ -32,7 +32,7 @@ func manyRevisions(from *v1alpha1.ExtractedFrom, count int) *skillScope {
 }
 
 // dropped are the names of the revisions that retain has deleted.
-func (s *skillScope) dropped() []string {
+func (s *scope) dropped() []string {
 	s.retain()
 	var names []string
 	for i := range s.surplus {
@@ -49,27 +49,27 @@ func TestProposalsPushOutNoneThatWaits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		from   *v1alpha1.ExtractedFrom
 		count  int
-		change func(*skillScope)
+		change func(*scope)
 		// first and last are the only ones that go: all from first to last.
 		first, last int
 	}{
 		"as many as are kept":        {ofRun, maxRevisions, nil, 0, -1},
 		"a flood of proposals":       {ofRun, 40, nil, skill.MaxProposals, 29},
 		"the source changes often":   {nil, 40, nil, 0, 19},
-		"proposals that were passed": {ofRun, 40, func(s *skillScope) { s.skill.Spec.Approval = &v1alpha1.SkillApproval{ContentHash: "hash-30"} }, 0, 19},
-		"passed, and back to an older one": {ofRun, 40, func(s *skillScope) {
+		"proposals that were passed": {ofRun, 40, func(s *scope) { s.skill.Spec.Approval = &v1alpha1.SkillApproval{ContentHash: "hash-30"} }, 0, 19},
+		"passed, and back to an older one": {ofRun, 40, func(s *scope) {
 			s.skill.Spec.Approval = &v1alpha1.SkillApproval{ContentHash: "hash-00"}
 			s.skill.Status.NewestDecided = new(skill.Summary(&s.revisions[9]))
 		}, 1, 20},
-		"proposals, then the source": {nil, 40, func(s *skillScope) {
+		"proposals, then the source": {nil, 40, func(s *scope) {
 			for i := range s.revisions {
 				if s.revisions[i].Name < "r05" {
 					s.revisions[i].Spec.ExtractedFrom = ofRun
 				}
 			}
 		}, 5, 24},
-		"one is rejected": {ofRun, 21, func(s *skillScope) { s.skill.Spec.Rejections = []v1alpha1.SkillRejection{{ContentHash: "hash-03"}} }, 3, 3},
-		"one is in use": {ofRun, 21, func(s *skillScope) {
+		"one is rejected": {ofRun, 21, func(s *scope) { s.skill.Spec.Rejections = []v1alpha1.SkillRejection{{ContentHash: "hash-03"}} }, 3, 3},
+		"one is in use": {ofRun, 21, func(s *scope) {
 			i := slices.IndexFunc(s.revisions, func(r v1alpha1.SkillRevision) bool { return r.Name == "r10" })
 			s.revisions[i].OwnerReferences = append(s.revisions[i].OwnerReferences, metav1.OwnerReference{Kind: "MotorRun"})
 		}, 11, 11},
