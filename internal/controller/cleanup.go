@@ -5,7 +5,6 @@ package controller
 import (
 	"context"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
@@ -41,33 +40,27 @@ func (r *MotorRunReconciler) tearDown(ctx context.Context, s *pass.Run) error {
 
 // closeEgress takes everything away that let the sandbox of a run out. What it may leave behind, the sweep takes.
 func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, last bool) error {
-	if last && mayHaveGrant(run) {
-		if err := r.deleteGrant(ctx, run.UID, r.states.Of(run)); err != nil {
+	if last {
+		if err := r.grants().closeGrant(ctx, run); err != nil {
 			return err
 		}
 	}
-	if err := r.closeRoute(ctx, run); err != nil {
+	if err := r.policies().closeRoute(ctx, run); err != nil {
 		return err
 	}
-	r.states.Forget(run.UID)
+	r.grants().forgetGrant(run)
+	r.policies().forgetPolicies(run)
+	r.counts.Forget(run.UID)
 	return nil
 }
 
-func mayHaveGrant(run *v1alpha1.MotorRun) bool {
-	return run.Status.Egress != nil || len(run.Spec.Credentials) > 0 ||
-		apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionEgressReady) != nil
-}
-
-// closeGone takes away the grants of a run that went without a last pass.
+// closeGone takes away what is left of the runs of a name that went without a last pass.
 func (r *MotorRunReconciler) closeGone(ctx context.Context, key client.ObjectKey) error {
-	for uid, st := range r.states.Gone(key) {
-		if st.written != nil {
-			if err := r.deleteGrant(ctx, uid, st); err != nil {
-				return err
-			}
-		}
-		r.states.Forget(uid)
+	if err := r.grants().closeGone(ctx, key); err != nil {
+		return err
 	}
+	r.policies().forgetGonePolicies(key)
+	r.counts.ForgetGone(key)
 	return nil
 }
 

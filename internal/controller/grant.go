@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,19 +20,42 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
 // renewBefore is how much of a grant's lifetime is left when it is renewed: enough for another leader to take over.
 const renewBefore = 3 * time.Minute
 
+// granter tells the egress proxy what runs may reach: it writes, renews and withdraws their grants.
+type granter struct {
+	client.Client
+	// Live reads past the cache: no Secret is ever watched.
+	Live client.Reader
+	// Sandbox is how sandboxes are made. Grants are in its namespace, and so is Service, that of the egress proxy.
+	Sandbox sandbox.Config
+	Service string
+	// Key is what the tokens and handles of sandboxes are derived from.
+	Key []byte
+	// CiliumPolicies says that a CiliumNetworkPolicy is written for each run with domains.
+	CiliumPolicies bool
+	// State is what this process remembers of grants.
+	State *grantState
+}
+
+// grantState is what a process remembers of grants. The zero value is that of a process which has just begun.
+type grantState struct {
+	memories      pass.RunCache[memory]
+	withoutCilium sync.Once
+}
+
 // grant tells the egress proxy what the sandbox may reach, and the engine which credentials it has, before the status says
 // so. A run that has neither domains nor credentials has no grant.
 //
 //	no address yet ──► granted ──► renewed, widened, narrowed … ──► withdrawn with the sandbox
-func (r *MotorRunReconciler) grant(ctx context.Context, s *pass.Run) (bool, error) {
+func (g *granter) grant(ctx context.Context, s *pass.Run) (bool, error) {
 	if !needsGrant(s) {
 		showNoGrant(s)
-		_, err := r.withdraw(ctx, s)
+		_, err := g.withdraw(ctx, s)
 		return true, err
 	}
 	ips := addresses(s.Pod)
@@ -39,21 +63,21 @@ func (r *MotorRunReconciler) grant(ctx context.Context, s *pass.Run) (bool, erro
 		s.Block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressPending, awaitingMessage, false)
 		return false, nil
 	}
-	st, proxy := r.states.Of(s.Run), ""
+	st, proxy := g.State.memories.Of(s.Run), ""
 	if len(s.Domains) > 0 {
 		var err error
-		if proxy, err = r.proxy(ctx, s, st); err != nil {
+		if proxy, err = g.proxy(ctx, s, st); err != nil {
 			return false, err
 		}
 	}
-	if err := r.readCredentials(ctx, s, st); err != nil {
+	if err := g.readCredentials(ctx, s, st); err != nil {
 		return false, err
 	}
-	want := r.compose(s, st, ips)
-	if done, err := r.writeGrant(ctx, s, st, want); err != nil || !done {
+	want := g.compose(s, st, ips)
+	if done, err := g.writeGrant(ctx, s, st, want); err != nil || !done {
 		return false, err
 	}
-	if err := r.secondWall(ctx, s); err != nil {
+	if err := g.secondWall(ctx, s); err != nil {
 		return false, err
 	}
 	if len(s.Domains) > 0 && proxy == "" {
@@ -89,9 +113,9 @@ func addresses(pod *corev1.Pod) []netip.Addr {
 }
 
 // proxyAddress is where sandboxes find the egress proxy, "" if nowhere.
-func (r *MotorRunReconciler) proxyAddress(ctx context.Context) (string, error) {
+func (g *granter) proxyAddress(ctx context.Context) (string, error) {
 	var service corev1.Service
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: r.Config.EgressService}, &service)
+	err := g.Live.Get(ctx, client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: g.Service}, &service)
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
@@ -108,45 +132,45 @@ func (r *MotorRunReconciler) proxyAddress(ctx context.Context) (string, error) {
 
 // proxy gives the proxy's address, as of readAgain ago at most. It blocks the run if there is none, and leaves its engine
 // alone if it has one: what needs no way out goes on.
-func (r *MotorRunReconciler) proxy(ctx context.Context, s *pass.Run, st *runMemory) (string, error) {
+func (g *granter) proxy(ctx context.Context, s *pass.Run, st *memory) (string, error) {
 	if st.proxy == "" || s.Now.Sub(st.proxyAt) >= readAgain {
-		address, err := r.proxyAddress(ctx)
+		address, err := g.proxyAddress(ctx)
 		if err != nil {
 			return "", err
 		}
 		st.proxy, st.proxyAt = address, s.Now
 	}
 	if st.proxy == "" {
-		s.Block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressUnavailable, r.noProxyMessage(), true)
+		s.Block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressUnavailable, g.noProxyMessage(), true)
 		s.Wake(s.Now.Add(s.Pause()))
 	}
 	return st.proxy, nil
 }
 
-func (r *MotorRunReconciler) noProxyMessage() string {
+func (g *granter) noProxyMessage() string {
 	return fmt.Sprintf("The run asks for domains, and there is no egress proxy: the Service %s in namespace %s does not exist or has no address of its own. "+
-		"Install the egress proxy.", r.Config.EgressService, r.Config.Sandbox.Namespace)
+		"Install the egress proxy.", g.Service, g.Sandbox.Namespace)
 }
 
 // compose builds the grant as it must be now, without its CA.
-func (r *MotorRunReconciler) compose(s *pass.Run, st *runMemory, ips []netip.Addr) *grant.Grant {
+func (g *granter) compose(s *pass.Run, st *memory, ips []netip.Addr) *grant.Grant {
 	run, attempts := s.Run, s.Run.Status.Attempts
 	uid, podUID, attempt := string(run.UID), string(s.Pod.UID), attempts[len(attempts)-1].Index
-	g := &grant.Grant{
+	want := &grant.Grant{
 		RunUID: uid, Namespace: run.Namespace, Run: run.Name, PodName: s.Pod.Name, PodUID: podUID, PodIPs: ips,
-		TokenHash: grant.HashToken(grant.Token(r.Config.EgressKey, uid, podUID, attempt)), Attempt: attempt,
+		TokenHash: grant.HashToken(grant.Token(g.Key, uid, podUID, attempt)), Attempt: attempt,
 		Domains: texts(s.Domains), ExpiresAt: s.Now.Add(grant.Lifetime).UTC().Truncate(time.Second),
 	}
 	for i := range run.Spec.Credentials {
 		c := &run.Spec.Credentials[i]
 		if read := st.credentials[c.Name]; read.problem == nil {
-			g.Credentials = append(g.Credentials, grant.Credential{
-				Name: c.Name, Handle: grant.Handle(r.Config.EgressKey, uid, podUID, c.Name), Hosts: texts(c.Hosts), Slot: c.Slot, Value: read.value,
+			want.Credentials = append(want.Credentials, grant.Credential{
+				Name: c.Name, Handle: grant.Handle(g.Key, uid, podUID, c.Name), Hosts: texts(c.Hosts), Slot: c.Slot, Value: read.value,
 				Exposed: c.ExposeToSandbox,
 			})
 		}
 	}
-	return g
+	return want
 }
 
 func texts(domains []v1alpha1.Domain) []string {
@@ -158,7 +182,7 @@ func texts(domains []v1alpha1.Domain) []string {
 }
 
 // showGrant writes into the status what was granted, and asks for the pass that renews it.
-func showGrant(s *pass.Run, st *runMemory, g *grant.Grant, proxy string) {
+func showGrant(s *pass.Run, st *memory, g *grant.Grant, proxy string) {
 	var names, missing []string
 	for i := range s.Run.Spec.Credentials {
 		c := &s.Run.Spec.Credentials[i]
@@ -212,23 +236,52 @@ func showNoGrant(s *pass.Run) {
 }
 
 // withdraw takes the grant away, and reports whether it is gone.
-func (r *MotorRunReconciler) withdraw(ctx context.Context, s *pass.Run) (gone bool, err error) {
-	st := r.states.Of(s.Run)
+func (g *granter) withdraw(ctx context.Context, s *pass.Run) (gone bool, err error) {
+	st := g.State.memories.Of(s.Run)
 	if s.Run.Status.Egress == nil && st.written == nil {
 		return true, nil
 	}
 	if st.version == nil {
-		if found, err := r.findGrant(ctx, s.Run.UID, st); err != nil {
+		if found, err := g.findGrant(ctx, s.Run.UID, st); err != nil {
 			return false, err
 		} else if found {
 			// It may be another leader's, who knows more: the pass that deletes it decides with this version known.
 			s.Wake(s.Now.Add(pass.ConflictPause))
 			return false, nil
 		}
-	} else if err := r.deleteGrant(ctx, s.Run.UID, st); err != nil {
+	} else if err := g.deleteGrant(ctx, s.Run.UID, st); err != nil {
 		return false, err
 	}
 	st.written = nil
 	s.Run.Status.Egress = nil
 	return true, nil
+}
+
+// closeGrant deletes the grant of a run that is over, if it may have one. What it leaves behind, the sweep takes.
+func (g *granter) closeGrant(ctx context.Context, run *v1alpha1.MotorRun) error {
+	if !mayHaveGrant(run) {
+		return nil
+	}
+	return g.deleteGrant(ctx, run.UID, g.State.memories.Of(run))
+}
+
+// forgetGrant forgets a run.
+func (g *granter) forgetGrant(run *v1alpha1.MotorRun) { g.State.memories.Forget(run.UID) }
+
+// closeGone deletes the grants of the runs of a name that went without a last pass.
+func (g *granter) closeGone(ctx context.Context, key client.ObjectKey) error {
+	for uid, st := range g.State.memories.Gone(key) {
+		if st.written != nil {
+			if err := g.deleteGrant(ctx, uid, st); err != nil {
+				return err
+			}
+		}
+		g.State.memories.Forget(uid)
+	}
+	return nil
+}
+
+func mayHaveGrant(run *v1alpha1.MotorRun) bool {
+	return run.Status.Egress != nil || len(run.Spec.Credentials) > 0 ||
+		apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionEgressReady) != nil
 }

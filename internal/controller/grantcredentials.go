@@ -21,13 +21,13 @@ const (
 	askAgain = time.Minute
 )
 
-func (r *MotorRunReconciler) source() credential.Source {
-	return credential.Source{Live: r.Live, Reviews: r.Client, Namespace: r.Config.Sandbox.Namespace}
+func (g *granter) source() credential.Source {
+	return credential.Source{Live: g.Live, Reviews: g.Client, Namespace: g.Sandbox.Namespace}
 }
 
 // checkCredentials fails with a *modelref.Problem if a credential of the run cannot be used.
-func (r *MotorRunReconciler) checkCredentials(ctx context.Context, run *v1alpha1.MotorRun) error {
-	source := r.source()
+func (g *granter) checkCredentials(ctx context.Context, run *v1alpha1.MotorRun) error {
+	source := g.source()
 	for i := range run.Spec.Credentials {
 		if err := checkCredential(ctx, source, run, &run.Spec.Credentials[i]); err != nil {
 			return err
@@ -55,20 +55,20 @@ func checkCredential(ctx context.Context, source credential.Source, run *v1alpha
 
 // readCredentials brings the run's credentials up to date. An error that is nobody's to put right ends the pass: a
 // credential must not be lost because the API server was away for a moment.
-func (r *MotorRunReconciler) readCredentials(ctx context.Context, s *pass.Run, st *runMemory) error {
+func (g *granter) readCredentials(ctx context.Context, s *pass.Run, st *memory) error {
 	if len(s.Run.Spec.Credentials) == 0 || st.credentials != nil && s.Now.Sub(st.readAt) < readAgain {
 		return nil
 	}
-	source, fresh := r.source(), map[string]reading{}
+	source, fresh := g.source(), map[string]reading{}
 	for i := range s.Run.Spec.Credentials {
 		c := &s.Run.Spec.Credentials[i]
-		problem, err := r.review(ctx, s, st, c)
+		problem, err := g.review(ctx, s, st, c)
 		if err != nil {
 			return err
 		}
 		read := reading{problem: problem}
 		if problem == nil {
-			if read.value, err = source.Value(ctx, s.Run, c, func() (bool, error) { return r.chooses(ctx, s, st, c) }); err != nil {
+			if read.value, err = source.Value(ctx, s.Run, c, func() (bool, error) { return g.chooses(ctx, s, st, c) }); err != nil {
 				if _, ok := modelref.AsProblem(err); !ok {
 					return err
 				}
@@ -82,11 +82,11 @@ func (r *MotorRunReconciler) readCredentials(ctx context.Context, s *pass.Run, s
 }
 
 // review reports whether the requester may use a credential's Secret, as of askAgain ago at most.
-func (r *MotorRunReconciler) review(ctx context.Context, s *pass.Run, st *runMemory, c *v1alpha1.Credential) (problem, err error) {
+func (g *granter) review(ctx context.Context, s *pass.Run, st *memory, c *v1alpha1.Credential) (problem, err error) {
 	if last, ok := st.reviews[c.Name]; ok && s.Now.Sub(last.at) < askAgain {
 		return last.problem, nil
 	}
-	problem = r.source().Allowed(ctx, s.Run, c)
+	problem = g.source().Allowed(ctx, s.Run, c)
 	if _, ok := modelref.AsProblem(problem); problem != nil && !ok {
 		return nil, problem
 	}
@@ -98,12 +98,12 @@ func (r *MotorRunReconciler) review(ctx context.Context, s *pass.Run, st *runMem
 }
 
 // chooses reports whether the requester may choose the hosts of a credential's Secret, as of askAgain ago at most.
-func (r *MotorRunReconciler) chooses(ctx context.Context, s *pass.Run, st *runMemory, c *v1alpha1.Credential) (bool, error) {
+func (g *granter) chooses(ctx context.Context, s *pass.Run, st *memory, c *v1alpha1.Credential) (bool, error) {
 	last := st.choices[c.Name]
 	if !last.at.IsZero() && s.Now.Sub(last.at) < askAgain {
 		return last.may, nil
 	}
-	may, err := r.source().MayChoose(ctx, s.Run, c)
+	may, err := g.source().MayChoose(ctx, s.Run, c)
 	if err != nil {
 		return false, err
 	}

@@ -34,13 +34,13 @@ func grantLabels(runUID string) labels.Set {
 
 // writeGrant brings the Secret to what it must be, with one write at most. It is not done if somebody else wrote it
 // meanwhile; the next pass is.
-func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *pass.Run, st *runMemory, want *grant.Grant) (done bool, err error) {
+func (g *granter) writeGrant(ctx context.Context, s *pass.Run, st *memory, want *grant.Grant) (done bool, err error) {
 	if st.written != nil && s.Now.Sub(st.lookedAt) < lookAgain && stands(st.written, want, s.Now) {
 		return true, nil
 	}
-	key := client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(want.RunUID)}
+	key := client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: grant.SecretName(want.RunUID)}
 	var secret corev1.Secret
-	err = r.Live.Get(ctx, key, &secret)
+	err = g.Live.Get(ctx, key, &secret)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("get the grant: %w", err)
 	}
@@ -49,7 +49,7 @@ func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *pass.Run, st *ru
 	if found && secret.Type != grant.SecretType {
 		// The type cannot be changed.
 		s.Wake(s.Now.Add(pass.ConflictPause))
-		return false, r.deleteGrant(ctx, s.Run.UID, st)
+		return false, g.deleteGrant(ctx, s.Run.UID, st)
 	}
 	have, err := grant.Decode(secret.Data)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *pass.Run, st *ru
 	if want.CA, err = caOf(have, s.Run, s.Now); err != nil {
 		return false, err
 	}
-	if err := r.saveGrant(ctx, &secret, key, found, want); err != nil {
+	if err := g.saveGrant(ctx, &secret, key, found, want); err != nil {
 		st.version = nil
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 			s.Wake(s.Now.Add(pass.ConflictPause))
@@ -76,7 +76,7 @@ func (r *MotorRunReconciler) writeGrant(ctx context.Context, s *pass.Run, st *ru
 }
 
 // saveGrant writes the grant into the Secret that was found, or a new one, and leaves in it what the API server has then.
-func (r *MotorRunReconciler) saveGrant(ctx context.Context, secret *corev1.Secret, key client.ObjectKey, found bool, want *grant.Grant) error {
+func (g *granter) saveGrant(ctx context.Context, secret *corev1.Secret, key client.ObjectKey, found bool, want *grant.Grant) error {
 	data, err := want.Encode()
 	if err != nil {
 		return err
@@ -84,13 +84,13 @@ func (r *MotorRunReconciler) saveGrant(ctx context.Context, secret *corev1.Secre
 	if found {
 		secret.Data = data
 		secret.Labels = labels.Merge(secret.Labels, grantLabels(want.RunUID))
-		return r.Update(ctx, secret)
+		return g.Update(ctx, secret)
 	}
 	*secret = corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: grantLabels(want.RunUID)},
 		Type:       grant.SecretType, Data: data,
 	}
-	return r.Create(ctx, secret)
+	return g.Create(ctx, secret)
 }
 
 // stands reports whether a grant says what it must, and for long enough.
@@ -123,9 +123,9 @@ func versionOf(secret *corev1.Secret) *grantVersion {
 }
 
 // findGrant notes in which version there is a grant, if there is one.
-func (r *MotorRunReconciler) findGrant(ctx context.Context, uid types.UID, st *runMemory) (found bool, err error) {
+func (g *granter) findGrant(ctx context.Context, uid types.UID, st *memory) (found bool, err error) {
 	var secret corev1.Secret
-	err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(uid))}, &secret)
+	err = g.Live.Get(ctx, client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: grant.SecretName(string(uid))}, &secret)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("get the grant to delete it: %w", err)
 	}
@@ -136,16 +136,16 @@ func (r *MotorRunReconciler) findGrant(ctx context.Context, uid types.UID, st *r
 // deleteGrant deletes the grant in the version that was known when that was decided. A leader that was frozen since then, and
 // thaws when another one has written a grant for a new sandbox, is refused: the error is a conflict, and the next pass decides
 // anew. A version that is not known is looked up: only a run that is over, which gets no other grant, is decided about without.
-func (r *MotorRunReconciler) deleteGrant(ctx context.Context, uid types.UID, st *runMemory) error {
+func (g *granter) deleteGrant(ctx context.Context, uid types.UID, st *memory) error {
 	if st.version == nil {
-		if found, err := r.findGrant(ctx, uid, st); err != nil || !found {
+		if found, err := g.findGrant(ctx, uid, st); err != nil || !found {
 			return err
 		}
 	}
 	version := st.version
 	st.version = nil
-	err := r.Delete(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(uid))},
+	err := g.Delete(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: g.Sandbox.Namespace, Name: grant.SecretName(string(uid))},
 	}, client.Preconditions{UID: &version.uid, ResourceVersion: &version.resourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the grant: %w", err)

@@ -13,10 +13,45 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/sandbox"
 )
+
+// policies keeps the NetworkPolicies of sandboxes as they must be, and notes when one of them was not.
+type policies struct {
+	client.Client
+	// Live reads past the cache: no sandbox may be made on an old answer.
+	Live client.Reader
+	// Sandbox is how sandboxes are made.
+	Sandbox sandbox.Config
+	// State is what this process remembers of the policies.
+	State *policyState
+}
+
+// policyState is what a process remembers of NetworkPolicies. The zero value is that of a process which has just begun.
+type policyState struct {
+	memories pass.RunCache[policyMemory]
+}
+
+// reported notes that the status says of a changed policy.
+func (p *policies) reported(run *v1alpha1.MotorRun) { p.State.memories.Of(run).changed = false }
+
+// forgetPolicies forgets a run.
+func (p *policies) forgetPolicies(run *v1alpha1.MotorRun) { p.State.memories.Forget(run.UID) }
+
+// forgetGonePolicies forgets the runs of a name that are gone.
+func (p *policies) forgetGonePolicies(key client.ObjectKey) { p.State.memories.ForgetGone(key) }
+
+// policyMemory is what this process remembers of the NetworkPolicies of a sandbox between two passes.
+type policyMemory struct {
+	// identities are those of the policies by their names, as they were found or made last.
+	identities map[string]string
+	// changed says that one of them was found changed or deleted, which no status says yet.
+	changed bool
+}
 
 // policyRefused is what is said of a run if the API server refuses one of its sandbox's NetworkPolicies: the condition that it
 // takes away, the reason, what the policy is for, and the verb for putting it right.
@@ -24,12 +59,12 @@ type policyRefused struct{ condition, reason, purpose, change string }
 
 // ensurePolicy creates a NetworkPolicy of the sandbox, or puts right one that does not stand as it must, and reports whether the pass
 // may go on.
-func (r *MotorRunReconciler) ensurePolicy(
+func (p *policies) ensurePolicy(
 	ctx context.Context, s *pass.Run, have, want *networkingv1.NetworkPolicy, stands bool, refused policyRefused,
 ) (bool, error) {
 	switch {
 	case have == nil:
-		err := r.Create(ctx, want)
+		err := p.Create(ctx, want)
 		if apierrors.IsAlreadyExists(err) {
 			// Another run of the namespace was faster; the next pass looks whether it is as it must be.
 			s.Wake(s.Now.Add(pass.ConflictPause))
@@ -48,11 +83,11 @@ func (r *MotorRunReconciler) ensurePolicy(
 		if want.Annotations != nil {
 			have.Annotations = labels.Merge(have.Annotations, want.Annotations)
 		}
-		if err := r.Update(ctx, have); err != nil {
+		if err := p.Update(ctx, have); err != nil {
 			return false, refused.block(s, refused.change, want.Name, err)
 		}
 	}
-	r.states.Of(s.Run).build(want.Name, identity(have))
+	p.State.memories.Of(s.Run).build(want.Name, identity(have))
 	return true, nil
 }
 
@@ -69,9 +104,9 @@ func (w policyRefused) block(s *pass.Run, verb, name string, err error) error {
 }
 
 // getPolicy reads a NetworkPolicy past the cache. It gives nil if there is none.
-func (r *MotorRunReconciler) getPolicy(ctx context.Context, name, namespace string) (*networkingv1.NetworkPolicy, error) {
+func (p *policies) getPolicy(ctx context.Context, name, namespace string) (*networkingv1.NetworkPolicy, error) {
 	policy := &networkingv1.NetworkPolicy{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, policy)
+	err := p.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, policy)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -91,27 +126,27 @@ func identity(p *networkingv1.NetworkPolicy) string {
 
 // look compares a NetworkPolicy of the sandbox, as it was found, with what this process saw of it last. A policy that was changed and
 // changed back, or that another run's pass has put right, counts as changed too: the sandbox was open in between.
-func (st *runMemory) look(policy, found string) (changed, known bool) {
-	last, known := st.policies[policy]
+func (st *policyMemory) look(policy, found string) (changed, known bool) {
+	last, known := st.identities[policy]
 	st.build(policy, found)
 	return known && last != found, known
 }
 
 // build notes a NetworkPolicy as this process made it.
-func (st *runMemory) build(policy, made string) {
-	if st.policies == nil {
-		st.policies = map[string]string{}
+func (st *policyMemory) build(policy, made string) {
+	if st.identities == nil {
+		st.identities = map[string]string{}
 	}
-	st.policies[policy] = made
+	st.identities[policy] = made
 }
 
 // notePolicyChange notes that a NetworkPolicy of the sandbox was changed or deleted, and reports whether the pass must end with that: the
 // next pass puts the policy right, when the status says that the sandbox was open. A manager that ended in between would leave a policy
 // that is right, and no record that it was not. The write may fail too, so the change is remembered until the status has it.
-func (r *MotorRunReconciler) notePolicyChange(s *pass.Run, changed bool) (first bool) {
-	st := r.states.Of(s.Run)
-	st.policyChanged = st.policyChanged || changed
-	if !st.policyChanged || s.PolicyChanged || !s.HasSandbox() {
+func (p *policies) notePolicyChange(s *pass.Run, changed bool) (first bool) {
+	st := p.State.memories.Of(s.Run)
+	st.changed = st.changed || changed
+	if !st.changed || s.PolicyChanged || !s.HasSandbox() {
 		return false
 	}
 	s.PolicyChanged = true

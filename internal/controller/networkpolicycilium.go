@@ -22,44 +22,44 @@ import (
 
 // secondWall lets the egress proxy reach the run's domains where Cilium guards it too, if the manager was told to. The policy
 // belongs to the grant's Secret and goes with it. A cluster without Cilium has no such wall, and the run goes on.
-func (r *MotorRunReconciler) secondWall(ctx context.Context, s *pass.Run) error {
-	if !r.Config.CiliumPolicies {
+func (g *granter) secondWall(ctx context.Context, s *pass.Run) error {
+	if !g.CiliumPolicies {
 		return nil
 	}
-	want := &unstructured.Unstructured{Object: sandbox.CiliumPolicy(s.Run, s.Domains, r.Config.Sandbox)}
+	want := &unstructured.Unstructured{Object: sandbox.CiliumPolicy(s.Run, s.Domains, g.Sandbox)}
 	have := &unstructured.Unstructured{}
 	have.SetGroupVersionKind(want.GroupVersionKind())
-	err := r.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
+	err := g.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
 	switch {
 	case apimeta.IsNoMatchError(err):
-		r.withoutCilium.Do(func() {
+		g.State.withoutCilium.Do(func() {
 			ctrl.LoggerFrom(ctx).Info("there are no CiliumNetworkPolicies in this cluster, so the egress proxy has no second wall")
 		})
 		return nil
 	case apierrors.IsNotFound(err) && len(s.Domains) == 0:
 		return nil
 	case apierrors.IsNotFound(err):
-		return r.buildSecondWall(ctx, s, want)
+		return g.buildSecondWall(ctx, s, want)
 	case err != nil:
 		return fmt.Errorf("get the CiliumNetworkPolicy %s: %w", want.GetName(), err)
 	case equality.Semantic.DeepEqual(have.Object["spec"], want.Object["spec"]):
 		return nil
 	}
 	have.Object["spec"] = want.Object["spec"]
-	if err := r.Update(ctx, have); err != nil {
+	if err := g.Update(ctx, have); err != nil {
 		return fmt.Errorf("update the CiliumNetworkPolicy %s: %w", want.GetName(), err)
 	}
 	return nil
 }
 
-func (r *MotorRunReconciler) buildSecondWall(ctx context.Context, s *pass.Run, want *unstructured.Unstructured) error {
+func (g *granter) buildSecondWall(ctx context.Context, s *pass.Run, want *unstructured.Unstructured) error {
 	var owner corev1.Secret
-	key := client.ObjectKey{Namespace: r.Config.Sandbox.Namespace, Name: grant.SecretName(string(s.Run.UID))}
-	if err := r.Live.Get(ctx, key, &owner); err != nil {
+	key := client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: grant.SecretName(string(s.Run.UID))}
+	if err := g.Live.Get(ctx, key, &owner); err != nil {
 		return fmt.Errorf("get the grant: %w", err)
 	}
 	want.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: owner.Name, UID: owner.UID}})
-	if err := r.Create(ctx, want); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := g.Create(ctx, want); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create the CiliumNetworkPolicy %s: %w", want.GetName(), err)
 	}
 	return nil

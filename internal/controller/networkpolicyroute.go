@@ -20,13 +20,13 @@ import (
 
 // route opens the sandbox's way to the egress proxy, and to nothing else, if the run has domains: before the Pod, because a
 // network takes a moment until it follows. It closes it again when the run has none any more.
-func (r *MotorRunReconciler) route(ctx context.Context, s *pass.Run) (bool, error) {
+func (p *policies) route(ctx context.Context, s *pass.Run) (bool, error) {
 	s.Domains, s.LeftOut = runpolicy.Domains(s.Run, s.Progress, s.Bounds), runpolicy.LeftOut(s.Run, s.Progress, s.Bounds)
 	if len(s.Domains) == 0 {
-		return true, r.closeRoute(ctx, s.Run)
+		return true, p.closeRoute(ctx, s.Run)
 	}
-	want := sandbox.EgressNetworkPolicy(s.Run, s.Domains, r.Config.Sandbox)
-	have, err := r.getPolicy(ctx, want.Name, want.Namespace)
+	want := sandbox.EgressNetworkPolicy(s.Run, s.Domains, p.Sandbox)
+	have, err := p.getPolicy(ctx, want.Name, want.Namespace)
 	if err != nil {
 		return false, err
 	}
@@ -34,19 +34,19 @@ func (r *MotorRunReconciler) route(ctx context.Context, s *pass.Run) (bool, erro
 		routeTaken(s, have)
 		return false, nil
 	}
-	if r.notePolicyChange(s, r.routeChanged(s, have, want)) {
+	if p.notePolicyChange(s, p.routeChanged(s, have, want)) {
 		return false, nil
 	}
 	stands := have != nil && sandbox.SamePolicy(have, want) && sandbox.SameDomains(have, want)
-	return r.ensurePolicy(ctx, s, have, want, stands, policyRefused{
+	return p.ensurePolicy(ctx, s, have, want, stands, policyRefused{
 		v1alpha1.ConditionEgressReady, v1alpha1.ReasonRouteRefused, "which opens the way to the egress proxy", "update",
 	})
 }
 
 // routeChanged reports whether the policy was changed, or was deleted after the run had it. Other domains are no change of it:
 // what they open is the proxy's matter.
-func (r *MotorRunReconciler) routeChanged(s *pass.Run, have, want *networkingv1.NetworkPolicy) bool {
-	changed, known := r.states.Of(s.Run).look(want.Name, identity(have))
+func (p *policies) routeChanged(s *pass.Run, have, want *networkingv1.NetworkPolicy) bool {
+	changed, known := p.State.memories.Of(s.Run).look(want.Name, identity(have))
 	switch {
 	case !s.HasSandbox():
 		return false
@@ -61,11 +61,11 @@ func (r *MotorRunReconciler) routeChanged(s *pass.Run, have, want *networkingv1.
 
 // closeRoute deletes the run's policy if there is one. It trusts the cache, which hears of the policy sooner or later, and
 // has this run looked at again then.
-func (r *MotorRunReconciler) closeRoute(ctx context.Context, run *v1alpha1.MotorRun) error {
+func (p *policies) closeRoute(ctx context.Context, run *v1alpha1.MotorRun) error {
 	name := sandbox.EgressPolicyName(run)
-	delete(r.states.Of(run).policies, name)
+	delete(p.State.memories.Of(run).identities, name)
 	policy := &networkingv1.NetworkPolicy{}
-	err := r.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, policy)
+	err := p.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, policy)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (r *MotorRunReconciler) closeRoute(ctx context.Context, run *v1alpha1.Motor
 	if !objects.OwnedByRun(policy, run) {
 		return nil
 	}
-	if err := objects.Delete(ctx, r.Client, policy); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+	if err := objects.Delete(ctx, p.Client, policy); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete the NetworkPolicy %s: %w", name, err)
 	}
 	return nil

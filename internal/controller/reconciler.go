@@ -86,14 +86,27 @@ type MotorRunReconciler struct {
 
 	// indexes says that the cache finds runs by the indexes of index.go.
 	indexes    bool
-	states     pass.RunCache[runMemory]
+	counts     pass.RunCache[gapCount]
+	enforced   policyState
+	granted    grantState
 	placed     placements
 	trials     trials
 	admissions stripes
 	looking    sync.Once
 	since      time.Time
+}
 
-	withoutCilium sync.Once
+// grants is the part that tells the egress proxy what runs may reach.
+func (r *MotorRunReconciler) grants() *granter {
+	return &granter{
+		Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, Service: r.Config.EgressService, Key: r.Config.EgressKey,
+		CiliumPolicies: r.Config.CiliumPolicies, State: &r.granted,
+	}
+}
+
+// policies is the part that keeps the NetworkPolicies of sandboxes as they must be.
+func (r *MotorRunReconciler) policies() *policies {
+	return &policies{Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, State: &r.enforced}
 }
 
 // SetupWithManager registers the reconciler.
@@ -157,7 +170,7 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 		err = r.writeStatus(ctx, s)
 	}
 	if err == nil && s.PolicyChanged {
-		r.states.Of(s.Run).policyChanged = false
+		r.policies().reported(s.Run)
 	}
 	if err == nil && pass.IsFinished(s.Run) {
 		err = r.tearDown(ctx, s)
@@ -196,10 +209,10 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *pass.Run) error {
 		{"skill", r.skill},
 		{"accept", r.accept},
 		{"admit", r.admit},
-		{"baseline", r.baseline},
-		{"route", r.route},
+		{"baseline", r.policies().baseline},
+		{"route", r.policies().route},
 		{"sandbox", r.sandbox},
-		{"grant", r.grant},
+		{"grant", r.grants().grant},
 		{"place", r.place},
 	} {
 		goOn, err := st.take(ctx, s)

@@ -22,7 +22,7 @@ import (
 func (r *MotorRunReconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
 	if !keepsAddress(s) {
 		// Before the Pod goes: its address may be another Pod's a moment later.
-		if gone, err := r.withdraw(ctx, s); err != nil || !gone {
+		if gone, err := r.grants().withdraw(ctx, s); err != nil || !gone {
 			return false, err
 		}
 	}

@@ -48,20 +48,6 @@ func (w *Sweep) Start(ctx context.Context) error {
 	return nil
 }
 
-// every calls f now and then once each period, until the context ends.
-func every(ctx context.Context, period time.Duration, f func()) {
-	ticker := time.NewTicker(period)
-	defer ticker.Stop()
-	for {
-		f()
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
 // Sweep looks at all grants once. It lists no more than their names and labels; the cache says which of them need a
 // second look.
 func (w *Sweep) Sweep(ctx context.Context) error {

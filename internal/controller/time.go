@@ -20,6 +20,12 @@ type Timekeeper interface {
 	Observed() runpolicy.Observed
 }
 
+// gapCount is up to when the gaps of a run are in its status, and with how many seconds of pauses: see countGaps.
+type gapCount struct {
+	until   time.Time
+	seconds int64
+}
+
 func (r *MotorRunReconciler) apiNow() time.Time {
 	if r.Time == nil {
 		return r.Now()
@@ -57,13 +63,13 @@ func (r *MotorRunReconciler) recallCounted(s *pass.Run) {
 	if len(s.Observed.Gaps) == 0 {
 		return
 	}
-	paused, known := &s.Run.Status.Paused, r.states.Of(s.Run)
+	paused, known := &s.Run.Status.Paused, r.counts.Of(s.Run)
 	says := time.Time{}
 	if paused.ObservedUntil != nil {
 		says = paused.ObservedUntil.Time
 	}
-	if known.counted.After(says) && paused.Seconds >= known.countedSeconds {
-		paused.ObservedUntil = new(metav1.NewTime(known.counted))
+	if known.until.After(says) && paused.Seconds >= known.seconds {
+		paused.ObservedUntil = new(metav1.NewTime(known.until))
 	}
 }
 
@@ -72,6 +78,6 @@ func (r *MotorRunReconciler) noteCounted(run *v1alpha1.MotorRun, paused v1alpha1
 	if paused.ObservedUntil == nil {
 		return
 	}
-	known := r.states.Of(run)
-	known.counted, known.countedSeconds = paused.ObservedUntil.Time, paused.Seconds
+	known := r.counts.Of(run)
+	known.until, known.seconds = paused.ObservedUntil.Time, paused.Seconds
 }

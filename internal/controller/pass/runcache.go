@@ -44,6 +44,13 @@ func (c *RunCache[T]) Forget(uid types.UID) {
 	delete(c.byRun, uid)
 }
 
+// ForgetGone forgets the runs of that name, when there is no run of that name any more.
+func (c *RunCache[T]) ForgetGone(key types.NamespacedName) {
+	for uid := range c.Gone(key) {
+		c.Forget(uid)
+	}
+}
+
 // Gone returns what is remembered of the runs of that name, when there is no run of that name any more.
 func (c *RunCache[T]) Gone(key types.NamespacedName) map[types.UID]*T {
 	c.mu.Lock()

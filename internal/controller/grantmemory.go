@@ -8,16 +8,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// runMemory is what this process remembers of a run between two passes. All of it can be found out again; without it each
-// pass would read every Secret, and ask for every right, anew. One pass of a run at a time has it.
-type runMemory struct {
-	// policies are the identities of the sandbox's NetworkPolicies as they were found or made last.
-	policies map[string]string
-	// policyChanged says that one of them was found changed or deleted, which no status says yet.
-	policyChanged bool
-	// counted is up to when the gaps are in the status, with countedSeconds of pauses: see countGaps.
-	counted        time.Time
-	countedSeconds int64
+// memory is what this process remembers of the grant of a run between two passes. Without it each pass would read every Secret, and ask
+// for every right, anew.
+type memory struct {
 	// written is the grant as it was found or written last, at the time lookedAt. It is nil if there may be none.
 	written  *grant.Grant
 	lookedAt time.Time
