@@ -12,7 +12,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/controller/network"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
 	"motorcortex.dev/motorcortex/internal/outbound"
 )
@@ -45,7 +45,7 @@ type outside struct {
 }
 
 func newOutside(o options, reader client.Reader) outside {
-	facts := &controller.NetworkFacts{Live: reader, Forbidden: o.forbiddenPrefixes, WithoutNodes: len(o.namespaces) > 0}
+	facts := &network.Facts{Live: reader, Forbidden: o.forbiddenPrefixes, WithoutNodes: len(o.namespaces) > 0}
 	networks := func(ctx context.Context) (outbound.Networks, error) {
 		own, inner, err := facts.Cluster(ctx)
 		return outbound.Networks{Own: own, Inner: inner}, err

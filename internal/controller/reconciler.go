@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/network"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -118,7 +119,7 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.indexes = true
 	for _, leaders := range []manager.Runnable{
 		&Sweep{Client: r.Client, Live: r.Live, Namespace: own},
-		&NetworkFacts{Client: r.Client, Live: r.Live, Namespace: own, Forbidden: r.Config.ForbiddenCIDRs, WithoutNodes: r.Config.WithoutNodes},
+		&network.Facts{Client: r.Client, Live: r.Live, Namespace: own, Forbidden: r.Config.ForbiddenCIDRs, WithoutNodes: r.Config.WithoutNodes},
 	} {
 		if err := mgr.Add(leaders); err != nil {
 			return err

@@ -40,7 +40,7 @@ type Sweep struct {
 
 // Start sweeps until the manager ends. Like every Runnable that does not say otherwise it runs in the leader only.
 func (w *Sweep) Start(ctx context.Context) error {
-	every(ctx, sweepEvery, func() {
+	pass.Every(ctx, sweepEvery, func() {
 		if err := w.Sweep(ctx); err != nil && ctx.Err() == nil {
 			ctrl.LoggerFrom(ctx).Error(err, "sweep what runs left behind")
 		}

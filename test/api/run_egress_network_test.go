@@ -16,14 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/controller/network"
 )
 
 func facts(ctx context.Context, t *testing.T) (version string, prefixes []netip.Prefix) {
 	t.Helper()
 	var cm corev1.ConfigMap
-	must(t, admin.Get(ctx, client.ObjectKey{Namespace: managerNamespace, Name: controller.NetworkFactsName}, &cm))
-	must(t, json.Unmarshal([]byte(cm.Data[controller.NetworkFactsKey]), &prefixes))
+	must(t, admin.Get(ctx, client.ObjectKey{Namespace: managerNamespace, Name: network.FactsName}, &cm))
+	must(t, json.Unmarshal([]byte(cm.Data[network.FactsKey]), &prefixes))
 	return cm.ResourceVersion, prefixes
 }
 
@@ -43,7 +43,7 @@ func TestNetworkFacts(t *testing.T) {
 	must(t, admin.Create(ctx, service))
 	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "8.8.8.77"}, {Hostname: "lb.example.org"}}
 	must(t, admin.Status().Update(ctx, service))
-	f := &controller.NetworkFacts{Client: manager, Live: manager, Namespace: managerNamespace, Forbidden: []netip.Prefix{netip.MustParsePrefix("203.0.113.77/24")}}
+	f := &network.Facts{Client: manager, Live: manager, Namespace: managerNamespace, Forbidden: []netip.Prefix{netip.MustParsePrefix("203.0.113.77/24")}}
 	must(t, f.Refresh(ctx))
 	version, got := facts(ctx, t)
 	must(t, admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: "kubernetes"}, service))
@@ -76,8 +76,8 @@ func TestNetworkFacts(t *testing.T) {
 		t.Errorf("the Pods' network is among %v", own)
 	}
 
-	unreadable := func(err error) *controller.NetworkFacts {
-		return &controller.NetworkFacts{Client: manager, Namespace: managerNamespace, Live: interceptor.NewClient(manager, interceptor.Funcs{
+	unreadable := func(err error) *network.Facts {
+		return &network.Facts{Client: manager, Namespace: managerNamespace, Live: interceptor.NewClient(manager, interceptor.Funcs{
 			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 				if _, ok := list.(*corev1.NodeList); ok {
 					return err

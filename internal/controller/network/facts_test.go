@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package network
 
 import (
 	"context"
@@ -104,7 +104,7 @@ func TestNetworksOfAllPages(t *testing.T) {
 		cluster.services = append(cluster.services, exposed(fmt.Sprint("ns-", i), a))
 	}
 	ctx := ctrl.LoggerInto(t.Context(), funcr.New(func(string, string) {}, funcr.Options{}))
-	own, inner, err := (&NetworkFacts{Live: cluster}).Cluster(ctx)
+	own, inner, err := (&Facts{Live: cluster}).Cluster(ctx)
 	if err != nil || len(own) != len(cluster.nodes) || len(inner) != len(cluster.nodes)+len(cluster.services) {
 		t.Errorf("%d and %d networks, %v", len(own), len(inner), err)
 	}
@@ -113,7 +113,7 @@ func TestNetworksOfAllPages(t *testing.T) {
 	}
 	for _, last := range []string{strconv.Itoa(nodesPage), strconv.Itoa(2 * nodesPage), strconv.Itoa(servicesPage), strconv.Itoa(2 * servicesPage)} {
 		cluster.failsAt = last
-		if _, _, err := (&NetworkFacts{Live: cluster}).Cluster(ctx); err == nil {
+		if _, _, err := (&Facts{Live: cluster}).Cluster(ctx); err == nil {
 			t.Errorf("without the page from %s on a shorter list passes for the whole", last)
 		}
 	}
@@ -125,7 +125,7 @@ func TestAddressesOfServicesAreBoundedOverAllPages(t *testing.T) {
 	ctx := ctrl.LoggerInto(t.Context(), funcr.New(func(string, string) {}, funcr.Options{}))
 	external := func(services []corev1.Service) []netip.Prefix {
 		t.Helper()
-		_, inner, err := (&NetworkFacts{Live: &pagedCluster{services: services}, WithoutNodes: true}).Cluster(ctx)
+		_, inner, err := (&Facts{Live: &pagedCluster{services: services}, WithoutNodes: true}).Cluster(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestAddressesOfServicesAreBounded(t *testing.T) {
 		service.Spec.ExternalIPs = append(service.Spec.ExternalIPs, address.String())
 	}
 	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "8.8.8.77"}}
-	f := &NetworkFacts{Live: oneService{service}, WithoutNodes: true}
+	f := &Facts{Live: oneService{service}, WithoutNodes: true}
 	ctx := ctrl.LoggerInto(t.Context(), funcr.New(func(string, string) {}, funcr.Options{}))
 	_, inner, err := f.Cluster(ctx)
 	if err != nil || len(inner) != addressesOfNamespace || !slices.Contains(inner, netip.MustParsePrefix("8.8.8.77/32")) {
@@ -193,7 +193,7 @@ func TestClusterHasExternalAddressesOfServices(t *testing.T) {
 	}
 	var log []string
 	ctx := ctrl.LoggerInto(t.Context(), funcr.New(func(_, line string) { log = append(log, line) }, funcr.Options{}))
-	f := &NetworkFacts{Live: oneService{service}, WithoutNodes: true}
+	f := &Facts{Live: oneService{service}, WithoutNodes: true}
 	want := []netip.Prefix{netip.MustParsePrefix("8.8.8.77/32"), netip.MustParsePrefix("198.51.100.9/32"), netip.MustParsePrefix("2001:db8::9/128")}
 	for range 2 {
 		own, inner, err := f.Cluster(ctx)

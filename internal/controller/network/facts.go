@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+// Package network finds out which networks are the cluster's own, and tells the egress proxy.
+package network
 
 import (
 	"context"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/egress/address"
 )
 
@@ -31,11 +33,11 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=servicecidrs,verbs=list
 
 const (
-	// NetworkFactsName is the ConfigMap that tells the egress proxy which networks are the cluster's own. The proxy is not
+	// FactsName is the ConfigMap that tells the egress proxy which networks are the cluster's own. The proxy is not
 	// ready without it.
-	NetworkFactsName = "motorcortex-egress-network"
-	// NetworkFactsKey has them as a JSON list of prefixes.
-	NetworkFactsKey = "cidrs"
+	FactsName = "motorcortex-egress-network"
+	// FactsKey has them as a JSON list of prefixes.
+	FactsKey = "cidrs"
 
 	// factsEvery is how soon the egress proxy hears of a new node.
 	factsEvery = 30 * time.Second
@@ -51,8 +53,8 @@ const (
 	apiServerName = "kubernetes"
 )
 
-// NetworkFacts keeps the ConfigMap of that name up to date.
-type NetworkFacts struct {
+// Facts keeps the ConfigMap of that name up to date.
+type Facts struct {
 	client.Client
 	// Live reads past the cache, which does not hold the nodes' addresses.
 	Live client.Reader
@@ -67,8 +69,8 @@ type NetworkFacts struct {
 }
 
 // Start keeps the facts until the manager ends, in the leader only.
-func (f *NetworkFacts) Start(ctx context.Context) error {
-	every(ctx, factsEvery, func() {
+func (f *Facts) Start(ctx context.Context) error {
+	pass.Every(ctx, factsEvery, func() {
 		if err := f.Refresh(ctx); err != nil && ctx.Err() == nil {
 			ctrl.LoggerFrom(ctx).Error(err, "tell the egress proxy of the cluster's networks")
 		}
@@ -78,7 +80,7 @@ func (f *NetworkFacts) Start(ctx context.Context) error {
 
 // Refresh brings the ConfigMap up to date. If something could not be read, but for want of a right to, what it says stays:
 // a list that is too short lets sandboxes in where they do not belong.
-func (f *NetworkFacts) Refresh(ctx context.Context) error {
+func (f *Facts) Refresh(ctx context.Context) error {
 	prefixes, err := f.prefixes(ctx)
 	if err != nil {
 		return err
@@ -88,26 +90,26 @@ func (f *NetworkFacts) Refresh(ctx context.Context) error {
 		return fmt.Errorf("encode the cluster's networks: %w", err)
 	}
 	want := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: NetworkFactsName, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}},
-		Data:       map[string]string{NetworkFactsKey: string(text)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: FactsName, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}},
+		Data:       map[string]string{FactsKey: string(text)},
 	}
 	var have corev1.ConfigMap
 	err = f.Live.Get(ctx, client.ObjectKeyFromObject(want), &have)
 	switch {
 	case apierrors.IsNotFound(err):
 		err = f.Create(ctx, want)
-	case err == nil && have.Data[NetworkFactsKey] != string(text):
+	case err == nil && have.Data[FactsKey] != string(text):
 		have.Data = want.Data
 		err = f.Update(ctx, &have)
 	}
 	if err != nil {
-		return fmt.Errorf("write the ConfigMap %s: %w", NetworkFactsName, err)
+		return fmt.Errorf("write the ConfigMap %s: %w", FactsName, err)
 	}
 	return nil
 }
 
 // prefixes are the networks, sorted and without doubles.
-func (f *NetworkFacts) prefixes(ctx context.Context) ([]netip.Prefix, error) {
+func (f *Facts) prefixes(ctx context.Context) ([]netip.Prefix, error) {
 	list := networks{}
 	for _, p := range f.Forbidden {
 		list.prefix(p)
@@ -121,7 +123,7 @@ func (f *NetworkFacts) prefixes(ctx context.Context) ([]netip.Prefix, error) {
 
 // Cluster gives the addresses that are the cluster's own, which are those of its nodes and of the API server and those that nobody may
 // reach, and the networks of Pods and Services, with the addresses at which Services are reached from outside.
-func (f *NetworkFacts) Cluster(ctx context.Context) (own, inner []netip.Prefix, err error) {
+func (f *Facts) Cluster(ctx context.Context) (own, inner []netip.Prefix, err error) {
 	ownList, innerList := networks{}, networks{}
 	for _, p := range f.Forbidden {
 		ownList.prefix(p)
@@ -142,7 +144,7 @@ type factSource struct {
 }
 
 // read reads sources. One that the manager may not read, or that the cluster does not have, is left out.
-func (f *NetworkFacts) read(ctx context.Context, sources []factSource) error {
+func (f *Facts) read(ctx context.Context, sources []factSource) error {
 	for _, source := range sources {
 		err := source.read(ctx, source.list)
 		switch {
@@ -157,7 +159,7 @@ func (f *NetworkFacts) read(ctx context.Context, sources []factSource) error {
 }
 
 // tell logs once that networks of the cluster are not known: the egress proxy and the manager do not refuse them.
-func (f *NetworkFacts) tell(ctx context.Context, networks, because string) {
+func (f *Facts) tell(ctx context.Context, networks, because string) {
 	if _, told := f.unread.LoadOrStore(networks, true); !told {
 		ctrl.LoggerFrom(ctx).Info("these networks of the cluster are not known, and connections with them are not refused: name them in --forbidden-cidrs",
 			"networks", networks, "because", because)
@@ -165,7 +167,7 @@ func (f *NetworkFacts) tell(ctx context.Context, networks, because string) {
 }
 
 // nodes reads the addresses of nodes, and the networks of the Pods on them into a list of their own.
-func (f *NetworkFacts) nodes(pods networks) func(context.Context, networks) error {
+func (f *Facts) nodes(pods networks) func(context.Context, networks) error {
 	return func(ctx context.Context, list networks) error {
 		if f.WithoutNodes {
 			f.tell(ctx, "nodes", "the manager is installed for named namespaces and may not read nodes")
@@ -190,7 +192,7 @@ func (f *NetworkFacts) nodes(pods networks) func(context.Context, networks) erro
 	}
 }
 
-func (f *NetworkFacts) service(ctx context.Context, list networks) error {
+func (f *Facts) service(ctx context.Context, list networks) error {
 	var s corev1.Service
 	if err := f.Live.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: apiServerName}, &s); err != nil {
 		return err
@@ -201,7 +203,7 @@ func (f *NetworkFacts) service(ctx context.Context, list networks) error {
 	return nil
 }
 
-func (f *NetworkFacts) endpoints(ctx context.Context, list networks) error {
+func (f *Facts) endpoints(ctx context.Context, list networks) error {
 	var s discoveryv1.EndpointSlice
 	if err := f.Live.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: apiServerName}, &s); err != nil {
 		return err
@@ -214,7 +216,7 @@ func (f *NetworkFacts) endpoints(ctx context.Context, list networks) error {
 	return nil
 }
 
-func (f *NetworkFacts) serviceCIDRs(ctx context.Context, list networks) error {
+func (f *Facts) serviceCIDRs(ctx context.Context, list networks) error {
 	var all networkingv1.ServiceCIDRList
 	if err := f.Live.List(ctx, &all); err != nil {
 		return err
@@ -227,7 +229,7 @@ func (f *NetworkFacts) serviceCIDRs(ctx context.Context, list networks) error {
 
 // external reads the addresses at which Services are reached from outside. From within the cluster they lead to the same Pods.
 // An address that a Service asks for leads nowhere until its status has it: one alone must not close the address for everyone.
-func (f *NetworkFacts) external(ctx context.Context, list networks) error {
+func (f *Facts) external(ctx context.Context, list networks) error {
 	of, all := map[string]int{}, 0
 	count := func(namespace, ip string) {
 		before := len(list)

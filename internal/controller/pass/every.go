@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package pass
 
 import (
 	"context"
 	"time"
 )
 
-// every calls f now and then once each period, until the context ends.
-func every(ctx context.Context, period time.Duration, f func()) {
+// Every calls f now and then once each period, until the context ends.
+func Every(ctx context.Context, period time.Duration, f func()) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	for {
