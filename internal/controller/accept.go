@@ -46,7 +46,7 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *pass.Run) (bool, err
 		err = CheckFiles(ctx, r.Live, s.Run, r.Config.Archive)
 	}
 	if err == nil {
-		err = r.grants().checkCredentials(ctx, s.Run)
+		err = r.grants().CheckCredentials(ctx, s.Run)
 	}
 	if p, ok := modelref.AsProblem(err); ok {
 		s.Block(v1alpha1.ConditionAccepted, p.Reason, p.Message, true)
@@ -72,12 +72,12 @@ func (r *MotorRunReconciler) acceptDomains(ctx context.Context, s *pass.Run) (bo
 	if len(s.Run.Spec.Domains) == 0 {
 		return true, nil
 	}
-	address, err := r.grants().proxyAddress(ctx)
+	address, err := r.grants().ProxyAddress(ctx)
 	if err != nil {
 		return false, err
 	}
 	if address == "" {
-		s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonEgressUnavailable, r.grants().noProxyMessage(), true)
+		s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonEgressUnavailable, r.grants().NoProxyMessage(), true)
 		s.Wake(s.Now.Add(s.Pause()))
 	}
 	return address != "", nil

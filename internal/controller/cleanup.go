@@ -41,14 +41,14 @@ func (r *MotorRunReconciler) tearDown(ctx context.Context, s *pass.Run) error {
 // closeEgress takes everything away that let the sandbox of a run out. What it may leave behind, the sweep takes.
 func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, last bool) error {
 	if last {
-		if err := r.grants().closeGrant(ctx, run); err != nil {
+		if err := r.grants().Close(ctx, run); err != nil {
 			return err
 		}
 	}
 	if err := r.policies().closeRoute(ctx, run); err != nil {
 		return err
 	}
-	r.grants().forgetGrant(run)
+	r.grants().Forget(run)
 	r.policies().forgetPolicies(run)
 	r.counts.Forget(run.UID)
 	return nil
@@ -56,7 +56,7 @@ func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.Moto
 
 // closeGone takes away what is left of the runs of a name that went without a last pass.
 func (r *MotorRunReconciler) closeGone(ctx context.Context, key client.ObjectKey) error {
-	if err := r.grants().closeGone(ctx, key); err != nil {
+	if err := r.grants().CloseGone(ctx, key); err != nil {
 		return err
 	}
 	r.policies().forgetGonePolicies(key)

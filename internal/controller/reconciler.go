@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/grant"
 	"motorcortex.dev/motorcortex/internal/controller/network"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/modelref"
@@ -89,7 +90,7 @@ type MotorRunReconciler struct {
 	indexes    bool
 	counts     pass.RunCache[gapCount]
 	enforced   policyState
-	granted    grantState
+	granted    grant.State
 	placed     placements
 	trials     trials
 	admissions stripes
@@ -98,8 +99,8 @@ type MotorRunReconciler struct {
 }
 
 // grants is the part that tells the egress proxy what runs may reach.
-func (r *MotorRunReconciler) grants() *granter {
-	return &granter{
+func (r *MotorRunReconciler) grants() *grant.Granter {
+	return &grant.Granter{
 		Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, Service: r.Config.EgressService, Key: r.Config.EgressKey,
 		CiliumPolicies: r.Config.CiliumPolicies, State: &r.granted,
 	}
@@ -118,7 +119,7 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	r.indexes = true
 	for _, leaders := range []manager.Runnable{
-		&Sweep{Client: r.Client, Live: r.Live, Namespace: own},
+		&grant.Sweep{Client: r.Client, Live: r.Live, Namespace: own},
 		&network.Facts{Client: r.Client, Live: r.Live, Namespace: own, Forbidden: r.Config.ForbiddenCIDRs, WithoutNodes: r.Config.WithoutNodes},
 	} {
 		if err := mgr.Add(leaders); err != nil {
@@ -213,7 +214,7 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *pass.Run) error {
 		{"baseline", r.policies().baseline},
 		{"route", r.policies().route},
 		{"sandbox", r.sandbox},
-		{"grant", r.grants().grant},
+		{"grant", r.grants().Grant},
 		{"place", r.place},
 	} {
 		goOn, err := st.take(ctx, s)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/grant"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/objects"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -22,11 +23,11 @@ import (
 func (r *MotorRunReconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
 	if !keepsAddress(s) {
 		// Before the Pod goes: its address may be another Pod's a moment later.
-		if gone, err := r.grants().withdraw(ctx, s); err != nil || !gone {
+		if gone, err := r.grants().Withdraw(ctx, s); err != nil || !gone {
 			return false, err
 		}
 	}
-	showAwaiting(s)
+	grant.ShowAwaiting(s)
 	if err := r.deletePods(ctx, s.Former); err != nil {
 		return false, err
 	}

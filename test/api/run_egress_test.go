@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller"
+	grants "motorcortex.dev/motorcortex/internal/controller/grant"
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
@@ -338,7 +339,7 @@ func TestNewLeaderLooksBeforeItWithdraws(t *testing.T) {
 func TestSweep(t *testing.T) {
 	r := egressRig(t, reaching("example.org"))
 	r.ready()
-	sweep := &controller.Sweep{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
+	sweep := &grants.Sweep{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
 	orphan := func(uid string) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: managerNamespace, Name: egressgrant.SecretName(uid), Labels: map[string]string{
 			v1alpha1.LabelComponent: v1alpha1.ComponentEgressGrant, v1alpha1.LabelRunUID: uid, v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"motorcortex.dev/motorcortex/internal/controller"
+	grants "motorcortex.dev/motorcortex/internal/controller/grant"
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
@@ -31,7 +31,7 @@ func TestSandboxWithoutARunIsRemoved(t *testing.T) {
 	r.ready()
 	name := r.pod().Name
 	former := r.run()
-	sweep := &controller.Sweep{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
+	sweep := &grants.Sweep{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
 	must(t, sweep.Sweep(r.ctx))
 	if r.pod() == nil {
 		t.Fatal("the sandbox of a run that goes on is gone")

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller"
+	grants "motorcortex.dev/motorcortex/internal/controller/grant"
 )
 
 // allowClasses has the MotorCortex of the namespace list StorageClasses.
@@ -131,7 +131,7 @@ func TestClaimWithoutAPodIsRemoved(t *testing.T) {
 	own := plainClaim(r.ns, "data")
 	own.Labels = claim.Labels
 	must(t, admin.Create(r.ctx, own))
-	sweep := &controller.Sweep{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
+	sweep := &grants.Sweep{Client: within{manager, r.ns}, Live: manager, Namespace: managerNamespace}
 	there := func(c *corev1.PersistentVolumeClaim) bool {
 		t.Helper()
 		var now corev1.PersistentVolumeClaim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package grant
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 
 // orphans deletes the sandboxes whose run is gone, the policies that open their way out, and the claims of workspaces whose Pod is gone. The garbage collector takes
 // them with their run, unless the run was deleted with --cascade=orphan while no manager was there to see it. Then no run
-// has its walls looked at any more, and its Pod would run until its own deadline, which may be days away.
+// has its NetworkPolicies looked at any more, and its Pod would run until its own deadline, which may be days away.
 func (w *Sweep) orphans(ctx context.Context) error {
 	var pods corev1.PodList
 	var policies networkingv1.NetworkPolicyList

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package grant
 
 import (
 	"context"
@@ -20,9 +20,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// secondWall lets the egress proxy reach the run's domains where Cilium guards it too, if the manager was told to. The policy
-// belongs to the grant's Secret and goes with it. A cluster without Cilium has no such wall, and the run goes on.
-func (g *granter) secondWall(ctx context.Context, s *pass.Run) error {
+// ciliumPolicy lets the egress proxy reach the run's domains where Cilium guards it too, if the manager is configured so. The policy
+// belongs to the grant's Secret and goes with it. A cluster without Cilium has no such policy, and the run goes on.
+func (g *Granter) ciliumPolicy(ctx context.Context, s *pass.Run) error {
 	if !g.CiliumPolicies {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (g *granter) secondWall(ctx context.Context, s *pass.Run) error {
 	case apierrors.IsNotFound(err) && len(s.Domains) == 0:
 		return nil
 	case apierrors.IsNotFound(err):
-		return g.buildSecondWall(ctx, s, want)
+		return g.createCiliumPolicy(ctx, s, want)
 	case err != nil:
 		return fmt.Errorf("get the CiliumNetworkPolicy %s: %w", want.GetName(), err)
 	case equality.Semantic.DeepEqual(have.Object["spec"], want.Object["spec"]):
@@ -52,7 +52,7 @@ func (g *granter) secondWall(ctx context.Context, s *pass.Run) error {
 	return nil
 }
 
-func (g *granter) buildSecondWall(ctx context.Context, s *pass.Run, want *unstructured.Unstructured) error {
+func (g *Granter) createCiliumPolicy(ctx context.Context, s *pass.Run, want *unstructured.Unstructured) error {
 	var owner corev1.Secret
 	key := client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: grant.SecretName(string(s.Run.UID))}
 	if err := g.Live.Get(ctx, key, &owner); err != nil {

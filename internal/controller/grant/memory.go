@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package grant
 
 import (
 	"time"
@@ -15,7 +15,7 @@ type memory struct {
 	written  *grant.Grant
 	lookedAt time.Time
 	// version is that of the grant's Secret, as it was found or written last. It is nil if there is none, or this process does not know.
-	version *grantVersion
+	version *version
 	// proxy is the address of the egress proxy, as it was found at the time proxyAt.
 	proxy   string
 	proxyAt time.Time

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package grant
 
 import (
 	"bytes"
@@ -25,16 +25,16 @@ import (
 // lookAgain is for how long a grant is believed to be as it was read or written last. Nobody but the manager writes it.
 const lookAgain = 30 * time.Second
 
-// grantLabels find the grants of all runs, and that of one.
-func grantLabels(runUID string) labels.Set {
+// labelsOf find the grants of all runs, and that of one.
+func labelsOf(runUID string) labels.Set {
 	return labels.Set{
 		v1alpha1.LabelComponent: v1alpha1.ComponentEgressGrant, v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelRunUID: runUID,
 	}
 }
 
-// writeGrant brings the Secret to what it must be, with one write at most. It is not done if somebody else wrote it
+// write brings the Secret to what it must be, with one write at most. It is not done if somebody else wrote it
 // meanwhile; the next pass is.
-func (g *granter) writeGrant(ctx context.Context, s *pass.Run, st *memory, want *grant.Grant) (done bool, err error) {
+func (g *Granter) write(ctx context.Context, s *pass.Run, st *memory, want *grant.Grant) (done bool, err error) {
 	if st.written != nil && s.Now.Sub(st.lookedAt) < lookAgain && stands(st.written, want, s.Now) {
 		return true, nil
 	}
@@ -49,21 +49,21 @@ func (g *granter) writeGrant(ctx context.Context, s *pass.Run, st *memory, want 
 	if found && secret.Type != grant.SecretType {
 		// The type cannot be changed.
 		s.Wake(s.Now.Add(pass.ConflictPause))
-		return false, g.deleteGrant(ctx, s.Run.UID, st)
+		return false, g.remove(ctx, s.Run.UID, st)
 	}
 	have, err := grant.Decode(secret.Data)
 	if err != nil {
 		// Not there, or not readable, which is the same: it is written anew.
 		have = nil
 	}
-	if have != nil && objects.HasLabels(&secret, grantLabels(want.RunUID)) && stands(have, want, s.Now) {
+	if have != nil && objects.HasLabels(&secret, labelsOf(want.RunUID)) && stands(have, want, s.Now) {
 		st.written, st.lookedAt = have, s.Now
 		return true, nil
 	}
 	if want.CA, err = caOf(have, s.Run, s.Now); err != nil {
 		return false, err
 	}
-	if err := g.saveGrant(ctx, &secret, key, found, want); err != nil {
+	if err := g.save(ctx, &secret, key, found, want); err != nil {
 		st.version = nil
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 			s.Wake(s.Now.Add(pass.ConflictPause))
@@ -75,19 +75,19 @@ func (g *granter) writeGrant(ctx context.Context, s *pass.Run, st *memory, want 
 	return true, nil
 }
 
-// saveGrant writes the grant into the Secret that was found, or a new one, and leaves in it what the API server has then.
-func (g *granter) saveGrant(ctx context.Context, secret *corev1.Secret, key client.ObjectKey, found bool, want *grant.Grant) error {
+// save writes the grant into the Secret that was found, or a new one, and leaves in it what the API server has then.
+func (g *Granter) save(ctx context.Context, secret *corev1.Secret, key client.ObjectKey, found bool, want *grant.Grant) error {
 	data, err := want.Encode()
 	if err != nil {
 		return err
 	}
 	if found {
 		secret.Data = data
-		secret.Labels = labels.Merge(secret.Labels, grantLabels(want.RunUID))
+		secret.Labels = labels.Merge(secret.Labels, labelsOf(want.RunUID))
 		return g.Update(ctx, secret)
 	}
 	*secret = corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: grantLabels(want.RunUID)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: labelsOf(want.RunUID)},
 		Type:       grant.SecretType, Data: data,
 	}
 	return g.Create(ctx, secret)
@@ -108,22 +108,22 @@ func stands(have, want *grant.Grant, now time.Time) bool {
 	return err == nil && maps.EqualFunc(a, b, bytes.Equal)
 }
 
-// grantVersion is a Secret in one of its versions.
-type grantVersion struct {
+// version is a Secret in one of its versions.
+type version struct {
 	uid             types.UID
 	resourceVersion string
 }
 
 // versionOf gives the version of a Secret, nil if there is none.
-func versionOf(secret *corev1.Secret) *grantVersion {
+func versionOf(secret *corev1.Secret) *version {
 	if secret.UID == "" {
 		return nil
 	}
-	return &grantVersion{secret.UID, secret.ResourceVersion}
+	return &version{secret.UID, secret.ResourceVersion}
 }
 
-// findGrant notes in which version there is a grant, if there is one.
-func (g *granter) findGrant(ctx context.Context, uid types.UID, st *memory) (found bool, err error) {
+// find notes in which version there is a grant, if there is one.
+func (g *Granter) find(ctx context.Context, uid types.UID, st *memory) (found bool, err error) {
 	var secret corev1.Secret
 	err = g.Live.Get(ctx, client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: grant.SecretName(string(uid))}, &secret)
 	if client.IgnoreNotFound(err) != nil {
@@ -133,12 +133,12 @@ func (g *granter) findGrant(ctx context.Context, uid types.UID, st *memory) (fou
 	return st.version != nil, nil
 }
 
-// deleteGrant deletes the grant in the version that was known when that was decided. A leader that was frozen since then, and
+// remove deletes the grant in the version that was known when that was decided. A leader that was frozen since then, and
 // thaws when another one has written a grant for a new sandbox, is refused: the error is a conflict, and the next pass decides
 // anew. A version that is not known is looked up: only a run that is over, which gets no other grant, is decided about without.
-func (g *granter) deleteGrant(ctx context.Context, uid types.UID, st *memory) error {
+func (g *Granter) remove(ctx context.Context, uid types.UID, st *memory) error {
 	if st.version == nil {
-		if found, err := g.findGrant(ctx, uid, st); err != nil || !found {
+		if found, err := g.find(ctx, uid, st); err != nil || !found {
 			return err
 		}
 	}

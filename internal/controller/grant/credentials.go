@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package grant
 
 import (
 	"context"
@@ -21,12 +21,12 @@ const (
 	askAgain = time.Minute
 )
 
-func (g *granter) source() credential.Source {
+func (g *Granter) source() credential.Source {
 	return credential.Source{Live: g.Live, Reviews: g.Client, Namespace: g.Sandbox.Namespace}
 }
 
-// checkCredentials fails with a *modelref.Problem if a credential of the run cannot be used.
-func (g *granter) checkCredentials(ctx context.Context, run *v1alpha1.MotorRun) error {
+// CheckCredentials fails with a *modelref.Problem if a credential of the run cannot be used.
+func (g *Granter) CheckCredentials(ctx context.Context, run *v1alpha1.MotorRun) error {
 	source := g.source()
 	for i := range run.Spec.Credentials {
 		if err := checkCredential(ctx, source, run, &run.Spec.Credentials[i]); err != nil {
@@ -55,7 +55,7 @@ func checkCredential(ctx context.Context, source credential.Source, run *v1alpha
 
 // readCredentials brings the run's credentials up to date. An error that is nobody's to put right ends the pass: a
 // credential must not be lost because the API server was away for a moment.
-func (g *granter) readCredentials(ctx context.Context, s *pass.Run, st *memory) error {
+func (g *Granter) readCredentials(ctx context.Context, s *pass.Run, st *memory) error {
 	if len(s.Run.Spec.Credentials) == 0 || st.credentials != nil && s.Now.Sub(st.readAt) < readAgain {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (g *granter) readCredentials(ctx context.Context, s *pass.Run, st *memory) 
 }
 
 // review reports whether the requester may use a credential's Secret, as of askAgain ago at most.
-func (g *granter) review(ctx context.Context, s *pass.Run, st *memory, c *v1alpha1.Credential) (problem, err error) {
+func (g *Granter) review(ctx context.Context, s *pass.Run, st *memory, c *v1alpha1.Credential) (problem, err error) {
 	if last, ok := st.reviews[c.Name]; ok && s.Now.Sub(last.at) < askAgain {
 		return last.problem, nil
 	}
@@ -98,7 +98,7 @@ func (g *granter) review(ctx context.Context, s *pass.Run, st *memory, c *v1alph
 }
 
 // chooses reports whether the requester may choose the hosts of a credential's Secret, as of askAgain ago at most.
-func (g *granter) chooses(ctx context.Context, s *pass.Run, st *memory, c *v1alpha1.Credential) (bool, error) {
+func (g *Granter) chooses(ctx context.Context, s *pass.Run, st *memory, c *v1alpha1.Credential) (bool, error) {
 	last := st.choices[c.Name]
 	if !last.at.IsZero() && s.Now.Sub(last.at) < askAgain {
 		return last.may, nil

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package grant tells the egress proxy what the sandbox of a run may reach, and takes that back. A grant is a Secret of the manager's namespace.
+package grant
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/sandbox"
+)
+
+// renewBefore is how much of a grant's lifetime is left when it is renewed: enough for another leader to take over.
+const renewBefore = 3 * time.Minute
+
+// Granter tells the egress proxy what runs may reach: it writes, renews and withdraws their grants.
+type Granter struct {
+	client.Client
+	// Live reads past the cache: no Secret is ever watched.
+	Live client.Reader
+	// Sandbox is how sandboxes are made. Grants are in its namespace, and so is Service, that of the egress proxy.
+	Sandbox sandbox.Config
+	Service string
+	// Key is what the tokens and handles of sandboxes are derived from.
+	Key []byte
+	// CiliumPolicies says that a CiliumNetworkPolicy is written for each run with domains.
+	CiliumPolicies bool
+	// State is what this process remembers of grants.
+	State *State
+}
+
+// State is what a process remembers of grants. The zero value is that of a process which has just begun.
+type State struct {
+	memories      pass.RunCache[memory]
+	withoutCilium sync.Once
+}
+
+// Grant tells the egress proxy what the sandbox may reach, and the engine which credentials it has, before the status says
+// so. A run that has neither domains nor credentials has no grant.
+//
+//	no address yet ──► granted ──► renewed, widened, narrowed … ──► withdrawn with the sandbox
+func (g *Granter) Grant(ctx context.Context, s *pass.Run) (bool, error) {
+	if !needsGrant(s) {
+		showNone(s)
+		_, err := g.Withdraw(ctx, s)
+		return true, err
+	}
+	ips := addresses(s.Pod)
+	if len(ips) == 0 {
+		s.Block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressPending, awaitingMessage, false)
+		return false, nil
+	}
+	st, proxy := g.State.memories.Of(s.Run), ""
+	if len(s.Domains) > 0 {
+		var err error
+		if proxy, err = g.proxy(ctx, s, st); err != nil {
+			return false, err
+		}
+	}
+	if err := g.readCredentials(ctx, s, st); err != nil {
+		return false, err
+	}
+	want := g.compose(s, st, ips)
+	if done, err := g.write(ctx, s, st, want); err != nil || !done {
+		return false, err
+	}
+	if err := g.ciliumPolicy(ctx, s); err != nil {
+		return false, err
+	}
+	if len(s.Domains) > 0 && proxy == "" {
+		// What was narrowed is written all the same: proxies may run although their Service is gone.
+		return false, nil
+	}
+	show(s, st, want, proxy)
+	return true, nil
+}
+
+const awaitingMessage = "The sandbox has no address yet that the egress proxy could know it by."
+
+// needsGrant reports whether there is anything to tell of the run.
+func needsGrant(s *pass.Run) bool {
+	return len(s.Domains) > 0 || len(s.Run.Spec.Credentials) > 0
+}
+
+// Withdraw takes the grant away, and reports whether it is gone.
+func (g *Granter) Withdraw(ctx context.Context, s *pass.Run) (gone bool, err error) {
+	st := g.State.memories.Of(s.Run)
+	if s.Run.Status.Egress == nil && st.written == nil {
+		return true, nil
+	}
+	if st.version == nil {
+		if found, err := g.find(ctx, s.Run.UID, st); err != nil {
+			return false, err
+		} else if found {
+			// It may be another leader's, who knows more: the pass that deletes it decides with this version known.
+			s.Wake(s.Now.Add(pass.ConflictPause))
+			return false, nil
+		}
+	} else if err := g.remove(ctx, s.Run.UID, st); err != nil {
+		return false, err
+	}
+	st.written = nil
+	s.Run.Status.Egress = nil
+	return true, nil
+}
+
+// Close deletes the grant of a run that is over, if it may have one. What it leaves behind, the sweep takes.
+func (g *Granter) Close(ctx context.Context, run *v1alpha1.MotorRun) error {
+	if !mayHaveGrant(run) {
+		return nil
+	}
+	return g.remove(ctx, run.UID, g.State.memories.Of(run))
+}
+
+// Forget forgets a run.
+func (g *Granter) Forget(run *v1alpha1.MotorRun) { g.State.memories.Forget(run.UID) }
+
+// CloseGone deletes the grants of the runs of a name that went without a last pass.
+func (g *Granter) CloseGone(ctx context.Context, key client.ObjectKey) error {
+	for uid, st := range g.State.memories.Gone(key) {
+		if st.written != nil {
+			if err := g.remove(ctx, uid, st); err != nil {
+				return err
+			}
+		}
+		g.State.memories.Forget(uid)
+	}
+	return nil
+}
+
+func mayHaveGrant(run *v1alpha1.MotorRun) bool {
+	return run.Status.Egress != nil || len(run.Spec.Credentials) > 0 ||
+		apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionEgressReady) != nil
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grant
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/egress/grant"
+)
+
+// ProxyAddress is where sandboxes find the egress proxy, "" if nowhere.
+func (g *Granter) ProxyAddress(ctx context.Context) (string, error) {
+	var service corev1.Service
+	err := g.Live.Get(ctx, client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: g.Service}, &service)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("get the Service of the egress proxy: %w", err)
+	}
+	ip, err := netip.ParseAddr(service.Spec.ClusterIP)
+	if err != nil {
+		// A headless one has none that a sandbox, which resolves no names, could go to.
+		return "", nil //nolint:nilerr // "None" and "" are no addresses
+	}
+	return netip.AddrPortFrom(ip, grant.Port).String(), nil
+}
+
+// proxy gives the proxy's address, as of readAgain ago at most. It blocks the run if there is none, and leaves its engine
+// alone if it has one: what needs no way out goes on.
+func (g *Granter) proxy(ctx context.Context, s *pass.Run, st *memory) (string, error) {
+	if st.proxy == "" || s.Now.Sub(st.proxyAt) >= readAgain {
+		address, err := g.ProxyAddress(ctx)
+		if err != nil {
+			return "", err
+		}
+		st.proxy, st.proxyAt = address, s.Now
+	}
+	if st.proxy == "" {
+		s.Block(v1alpha1.ConditionEgressReady, v1alpha1.ReasonEgressUnavailable, g.NoProxyMessage(), true)
+		s.Wake(s.Now.Add(s.Pause()))
+	}
+	return st.proxy, nil
+}
+
+func (g *Granter) NoProxyMessage() string {
+	return fmt.Sprintf("The run asks for domains, and there is no egress proxy: the Service %s in namespace %s does not exist or has no address of its own. "+
+		"Install the egress proxy.", g.Service, g.Sandbox.Namespace)
+}
