@@ -45,11 +45,11 @@ func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.Moto
 			return err
 		}
 	}
-	if err := r.policies().closeRoute(ctx, run); err != nil {
+	if err := r.policies().CloseRoute(ctx, run); err != nil {
 		return err
 	}
 	r.grants().Forget(run)
-	r.policies().forgetPolicies(run)
+	r.policies().Forget(run)
 	r.counts.Forget(run.UID)
 	return nil
 }
@@ -59,7 +59,7 @@ func (r *MotorRunReconciler) closeGone(ctx context.Context, key client.ObjectKey
 	if err := r.grants().CloseGone(ctx, key); err != nil {
 		return err
 	}
-	r.policies().forgetGonePolicies(key)
+	r.policies().ForgetGone(key)
 	r.counts.ForgetGone(key)
 	return nil
 }

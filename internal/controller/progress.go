@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 
+	"motorcortex.dev/motorcortex/internal/controller/isolation"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -18,7 +19,7 @@ func (r *MotorRunReconciler) progress(_ context.Context, s *pass.Run) (bool, err
 		st.Model = p.ModelName
 	}
 	showAttempt(s)
-	showIsolation(s)
+	isolation.Show(s)
 	showResponses(s)
 	return true, nil
 }

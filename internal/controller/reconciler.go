@@ -26,6 +26,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller/grant"
+	"motorcortex.dev/motorcortex/internal/controller/isolation"
 	"motorcortex.dev/motorcortex/internal/controller/network"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/modelref"
@@ -89,7 +90,7 @@ type MotorRunReconciler struct {
 	// indexes says that the cache finds runs by the indexes of index.go.
 	indexes    bool
 	counts     pass.RunCache[gapCount]
-	enforced   policyState
+	enforced   isolation.State
 	granted    grant.State
 	placed     placements
 	trials     trials
@@ -107,8 +108,8 @@ func (r *MotorRunReconciler) grants() *grant.Granter {
 }
 
 // policies is the part that keeps the NetworkPolicies of sandboxes as they must be.
-func (r *MotorRunReconciler) policies() *policies {
-	return &policies{Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, State: &r.enforced}
+func (r *MotorRunReconciler) policies() *isolation.Policies {
+	return &isolation.Policies{Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, State: &r.enforced}
 }
 
 // SetupWithManager registers the reconciler.
@@ -172,7 +173,7 @@ func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 		err = r.writeStatus(ctx, s)
 	}
 	if err == nil && s.PolicyChanged {
-		r.policies().reported(s.Run)
+		r.policies().Reported(s.Run)
 	}
 	if err == nil && pass.IsFinished(s.Run) {
 		err = r.tearDown(ctx, s)
@@ -211,8 +212,8 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *pass.Run) error {
 		{"skill", r.skill},
 		{"accept", r.accept},
 		{"admit", r.admit},
-		{"baseline", r.policies().baseline},
-		{"route", r.policies().route},
+		{"baseline", r.policies().Baseline},
+		{"route", r.policies().Route},
 		{"sandbox", r.sandbox},
 		{"grant", r.grants().Grant},
 		{"place", r.place},

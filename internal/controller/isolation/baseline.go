@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package isolation
 
 import (
 	"context"
@@ -14,21 +14,21 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// baseline makes sure that the namespace's closing NetworkPolicy stands, as it must be, before any sandbox does. One
+// Baseline makes sure that the namespace's closing NetworkPolicy stands, as it must be, before any sandbox does. One
 // that was edited or deleted is put right, and the sandboxes that it closes are tried again.
-func (p *policies) baseline(ctx context.Context, s *pass.Run) (bool, error) {
+func (p *Policies) Baseline(ctx context.Context, s *pass.Run) (bool, error) {
 	want := sandbox.BaselineNetworkPolicy(s.Run.Namespace, p.Sandbox)
 	// Read past the cache: it holds our label's policies only, and a sandbox must not be created on an old answer.
-	have, err := p.getPolicy(ctx, want.Name, want.Namespace)
+	have, err := p.get(ctx, want.Name, want.Namespace)
 	if err != nil {
 		return false, err
 	}
 	same := have != nil && equality.Semantic.DeepEqual(have.Spec, want.Spec)
-	if p.notePolicyChange(s, p.baselineChanged(s, have, same)) {
+	if p.noteChange(s, p.baselineChanged(s, have, same)) {
 		return false, nil
 	}
 	// The condition is what the engine goes by: a run does nothing more while its namespace is open.
-	return p.ensurePolicy(ctx, s, have, want, same && objects.HasLabels(have, want.Labels), policyRefused{
+	return p.ensure(ctx, s, have, want, same && objects.HasLabels(have, want.Labels), refusal{
 		v1alpha1.ConditionSandboxReady, v1alpha1.ReasonBaselineRefused, "without which there is no sandbox", "restore",
 	})
 }
@@ -36,7 +36,7 @@ func (p *policies) baseline(ctx context.Context, s *pass.Run) (bool, error) {
 // baselineChanged reports whether the sandbox was open since it was looked at last. The policy is every sandbox's of the namespace,
 // so the pass of another run may have put it right before this one: then it is another one than before, or younger than
 // the Pod.
-func (p *policies) baselineChanged(s *pass.Run, have *networkingv1.NetworkPolicy, same bool) bool {
+func (p *Policies) baselineChanged(s *pass.Run, have *networkingv1.NetworkPolicy, same bool) bool {
 	changed, known := p.State.memories.Of(s.Run).look(sandbox.BaselineName, identity(have))
 	if !s.HasSandbox() {
 		return false

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package isolation
 
 import (
 	"context"
@@ -18,15 +18,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// route opens the sandbox's way to the egress proxy, and to nothing else, if the run has domains: before the Pod, because a
+// Route opens the sandbox's way to the egress proxy, and to nothing else, if the run has domains: before the Pod, because a
 // network takes a moment until it follows. It closes it again when the run has none any more.
-func (p *policies) route(ctx context.Context, s *pass.Run) (bool, error) {
+func (p *Policies) Route(ctx context.Context, s *pass.Run) (bool, error) {
 	s.Domains, s.LeftOut = runpolicy.Domains(s.Run, s.Progress, s.Bounds), runpolicy.LeftOut(s.Run, s.Progress, s.Bounds)
 	if len(s.Domains) == 0 {
-		return true, p.closeRoute(ctx, s.Run)
+		return true, p.CloseRoute(ctx, s.Run)
 	}
 	want := sandbox.EgressNetworkPolicy(s.Run, s.Domains, p.Sandbox)
-	have, err := p.getPolicy(ctx, want.Name, want.Namespace)
+	have, err := p.get(ctx, want.Name, want.Namespace)
 	if err != nil {
 		return false, err
 	}
@@ -34,18 +34,18 @@ func (p *policies) route(ctx context.Context, s *pass.Run) (bool, error) {
 		routeTaken(s, have)
 		return false, nil
 	}
-	if p.notePolicyChange(s, p.routeChanged(s, have, want)) {
+	if p.noteChange(s, p.routeChanged(s, have, want)) {
 		return false, nil
 	}
 	stands := have != nil && sandbox.SamePolicy(have, want) && sandbox.SameDomains(have, want)
-	return p.ensurePolicy(ctx, s, have, want, stands, policyRefused{
+	return p.ensure(ctx, s, have, want, stands, refusal{
 		v1alpha1.ConditionEgressReady, v1alpha1.ReasonRouteRefused, "which opens the way to the egress proxy", "update",
 	})
 }
 
 // routeChanged reports whether the policy was changed, or was deleted after the run had it. Other domains are no change of it:
 // what they open is the proxy's matter.
-func (p *policies) routeChanged(s *pass.Run, have, want *networkingv1.NetworkPolicy) bool {
+func (p *Policies) routeChanged(s *pass.Run, have, want *networkingv1.NetworkPolicy) bool {
 	changed, known := p.State.memories.Of(s.Run).look(want.Name, identity(have))
 	switch {
 	case !s.HasSandbox():
@@ -59,9 +59,9 @@ func (p *policies) routeChanged(s *pass.Run, have, want *networkingv1.NetworkPol
 	return !sandbox.SamePolicy(have, want)
 }
 
-// closeRoute deletes the run's policy if there is one. It trusts the cache, which hears of the policy sooner or later, and
+// CloseRoute deletes the run's policy if there is one. It trusts the cache, which hears of the policy sooner or later, and
 // has this run looked at again then.
-func (p *policies) closeRoute(ctx context.Context, run *v1alpha1.MotorRun) error {
+func (p *Policies) CloseRoute(ctx context.Context, run *v1alpha1.MotorRun) error {
 	name := sandbox.EgressPolicyName(run)
 	delete(p.State.memories.Of(run).identities, name)
 	policy := &networkingv1.NetworkPolicy{}

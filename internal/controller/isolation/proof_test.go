@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package isolation
 
 import (
 	"strings"
@@ -40,7 +40,7 @@ func TestProofIsShown(t *testing.T) {
 		},
 	} {
 		s := &pass.Run{Run: &v1alpha1.MotorRun{}, Progress: runpolicy.Progress{Sandbox: tt.box}}
-		showIsolation(s)
+		Show(s)
 		if m := apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionIsolationVerified).Message; !strings.Contains(m, tt.isolated) {
 			t.Errorf("%s: %s", name, m)
 		}

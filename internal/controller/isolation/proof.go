@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package isolation
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 
 const lostMessage = "A NetworkPolicy of the sandbox was changed or deleted. It is put right, everything in the sandbox is ended, and nothing more runs in it before no connection is left and its isolation is proved again."
 
-// showIsolation says what the last proof of the sandbox's isolation came to.
-func showIsolation(s *pass.Run) {
+// Show says what the last proof of the sandbox's isolation came to.
+func Show(s *pass.Run) {
 	showConfinement(s)
 	sb := s.Progress.Sandbox
 	switch f := s.Progress.Failure; {

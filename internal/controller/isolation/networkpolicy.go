@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+// Package isolation keeps the sandbox of a run closed: its NetworkPolicies stand as they must, a change of one is noted, and the status says
+// what the proof of the isolation came to.
+package isolation
 
 import (
 	"context"
@@ -20,47 +22,47 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// policies keeps the NetworkPolicies of sandboxes as they must be, and notes when one of them was not.
-type policies struct {
+// Policies keeps the NetworkPolicies of sandboxes as they must be, and notes when one of them was not.
+type Policies struct {
 	client.Client
 	// Live reads past the cache: no sandbox may be made on an old answer.
 	Live client.Reader
 	// Sandbox is how sandboxes are made.
 	Sandbox sandbox.Config
 	// State is what this process remembers of the policies.
-	State *policyState
+	State *State
 }
 
-// policyState is what a process remembers of NetworkPolicies. The zero value is that of a process which has just begun.
-type policyState struct {
-	memories pass.RunCache[policyMemory]
+// State is what a process remembers of NetworkPolicies. The zero value is that of a process which has just begun.
+type State struct {
+	memories pass.RunCache[memory]
 }
 
-// reported notes that the status says of a changed policy.
-func (p *policies) reported(run *v1alpha1.MotorRun) { p.State.memories.Of(run).changed = false }
+// Reported notes that the status says of a changed policy.
+func (p *Policies) Reported(run *v1alpha1.MotorRun) { p.State.memories.Of(run).changed = false }
 
-// forgetPolicies forgets a run.
-func (p *policies) forgetPolicies(run *v1alpha1.MotorRun) { p.State.memories.Forget(run.UID) }
+// Forget forgets a run.
+func (p *Policies) Forget(run *v1alpha1.MotorRun) { p.State.memories.Forget(run.UID) }
 
-// forgetGonePolicies forgets the runs of a name that are gone.
-func (p *policies) forgetGonePolicies(key client.ObjectKey) { p.State.memories.ForgetGone(key) }
+// ForgetGone forgets the runs of a name that are gone.
+func (p *Policies) ForgetGone(key client.ObjectKey) { p.State.memories.ForgetGone(key) }
 
-// policyMemory is what this process remembers of the NetworkPolicies of a sandbox between two passes.
-type policyMemory struct {
+// memory is what this process remembers of the NetworkPolicies of a sandbox between two passes.
+type memory struct {
 	// identities are those of the policies by their names, as they were found or made last.
 	identities map[string]string
 	// changed says that one of them was found changed or deleted, which no status says yet.
 	changed bool
 }
 
-// policyRefused is what is said of a run if the API server refuses one of its sandbox's NetworkPolicies: the condition that it
+// refusal is what is said of a run if the API server refuses one of its sandbox's NetworkPolicies: the condition that it
 // takes away, the reason, what the policy is for, and the verb for putting it right.
-type policyRefused struct{ condition, reason, purpose, change string }
+type refusal struct{ condition, reason, purpose, change string }
 
-// ensurePolicy creates a NetworkPolicy of the sandbox, or puts right one that does not stand as it must, and reports whether the pass
+// ensure creates a NetworkPolicy of the sandbox, or puts right one that does not stand as it must, and reports whether the pass
 // may go on.
-func (p *policies) ensurePolicy(
-	ctx context.Context, s *pass.Run, have, want *networkingv1.NetworkPolicy, stands bool, refused policyRefused,
+func (p *Policies) ensure(
+	ctx context.Context, s *pass.Run, have, want *networkingv1.NetworkPolicy, stands bool, refused refusal,
 ) (bool, error) {
 	switch {
 	case have == nil:
@@ -92,7 +94,7 @@ func (p *policies) ensurePolicy(
 }
 
 // block blocks the run on what the API server refused, and gives any other error back.
-func (w policyRefused) block(s *pass.Run, verb, name string, err error) error {
+func (w refusal) block(s *pass.Run, verb, name string, err error) error {
 	if !objects.Refused(err) {
 		return fmt.Errorf("%s the NetworkPolicy %s: %w", verb, name, err)
 	}
@@ -103,8 +105,8 @@ func (w policyRefused) block(s *pass.Run, verb, name string, err error) error {
 	return nil
 }
 
-// getPolicy reads a NetworkPolicy past the cache. It gives nil if there is none.
-func (p *policies) getPolicy(ctx context.Context, name, namespace string) (*networkingv1.NetworkPolicy, error) {
+// get reads a NetworkPolicy past the cache. It gives nil if there is none.
+func (p *Policies) get(ctx context.Context, name, namespace string) (*networkingv1.NetworkPolicy, error) {
 	policy := &networkingv1.NetworkPolicy{}
 	err := p.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, policy)
 	if apierrors.IsNotFound(err) {
@@ -126,24 +128,24 @@ func identity(p *networkingv1.NetworkPolicy) string {
 
 // look compares a NetworkPolicy of the sandbox, as it was found, with what this process saw of it last. A policy that was changed and
 // changed back, or that another run's pass has put right, counts as changed too: the sandbox was open in between.
-func (st *policyMemory) look(policy, found string) (changed, known bool) {
+func (st *memory) look(policy, found string) (changed, known bool) {
 	last, known := st.identities[policy]
 	st.build(policy, found)
 	return known && last != found, known
 }
 
 // build notes a NetworkPolicy as this process made it.
-func (st *policyMemory) build(policy, made string) {
+func (st *memory) build(policy, made string) {
 	if st.identities == nil {
 		st.identities = map[string]string{}
 	}
 	st.identities[policy] = made
 }
 
-// notePolicyChange notes that a NetworkPolicy of the sandbox was changed or deleted, and reports whether the pass must end with that: the
+// noteChange notes that a NetworkPolicy of the sandbox was changed or deleted, and reports whether the pass must end with that: the
 // next pass puts the policy right, when the status says that the sandbox was open. A manager that ended in between would leave a policy
 // that is right, and no record that it was not. The write may fail too, so the change is remembered until the status has it.
-func (p *policies) notePolicyChange(s *pass.Run, changed bool) (first bool) {
+func (p *Policies) noteChange(s *pass.Run, changed bool) (first bool) {
 	st := p.State.memories.Of(s.Run)
 	st.changed = st.changed || changed
 	if !st.changed || s.PolicyChanged || !s.HasSandbox() {
@@ -164,5 +166,5 @@ func lose(s *pass.Run) {
 		at = metav1.NewTime(sb.IsolationLostAt.Add(time.Second))
 	}
 	sb.IsolationLostAt = &at
-	showIsolation(s)
+	Show(s)
 }
