@@ -78,7 +78,7 @@ func (r *MotorRunReconciler) end(ctx context.Context, s *pass.Run, e *runpolicy.
 	s.Message = fmt.Sprintf("The run ends (%s). What it leaves behind is being collected.", e.Reason)
 	wakeForDeadline(s, until)
 	// The replica that had the run may be gone.
-	_, err := r.place(ctx, s)
+	_, err := r.placer().Place(ctx, s)
 	return err
 }
 

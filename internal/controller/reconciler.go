@@ -6,7 +6,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -29,6 +28,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/isolation"
 	"motorcortex.dev/motorcortex/internal/controller/network"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
+	"motorcortex.dev/motorcortex/internal/controller/placement"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -67,8 +67,6 @@ type Config struct {
 	Unarchived Counter
 }
 
-func (c *Config) trialPause() time.Duration { return cmp.Or(c.TrialPause, trialPause) }
-
 // Counter counts events for a monitoring system.
 type Counter interface{ Inc() }
 
@@ -80,7 +78,7 @@ type MotorRunReconciler struct {
 	Recorder events.EventRecorder
 	Models   modelref.Resolver
 	// Workers are the replicas that runs are given to. SetupWithManager sets it if nobody else has.
-	Workers Workers
+	Workers placement.Workers
 	Config  Config
 	// Now is the process's clock, by which the Leases of replicas are judged.
 	Now func() time.Time
@@ -92,8 +90,7 @@ type MotorRunReconciler struct {
 	counts     pass.RunCache[gapCount]
 	enforced   isolation.State
 	granted    grant.State
-	placed     placements
-	trials     trials
+	placed     placement.State
 	admissions stripes
 	looking    sync.Once
 	since      time.Time
@@ -110,6 +107,11 @@ func (r *MotorRunReconciler) grants() *grant.Granter {
 // policies is the part that keeps the NetworkPolicies of sandboxes as they must be.
 func (r *MotorRunReconciler) policies() *isolation.Policies {
 	return &isolation.Policies{Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, State: &r.enforced}
+}
+
+// placer is the part that gives runs to the replicas of the manager.
+func (r *MotorRunReconciler) placer() *placement.Placer {
+	return &placement.Placer{Client: r.Client, Workers: r.Workers, TrialPause: r.Config.TrialPause, State: &r.placed}
 }
 
 // SetupWithManager registers the reconciler.
@@ -129,13 +131,13 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr)
 	if r.Workers == nil {
-		workers := newLeaseWorkers(mgr.GetCache(), own, r.Now)
-		workers.show = r.Config.ShowReplicas
+		workers := placement.NewLeaseWorkers(mgr.GetCache(), own, r.Now)
+		workers.Show = r.Config.ShowReplicas
 		if err := mgr.Add(workers); err != nil {
 			return err
 		}
 		r.Workers = workers
-		b = b.WatchesRawSource(&lostRuns{workers: workers, runs: r.Client})
+		b = b.WatchesRawSource(&placement.LostRuns{Workers: workers, Runs: r.Client})
 	}
 	return b.
 		Named("motorrun").
@@ -144,7 +146,7 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&corev1.Pod{}).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.nextTurns), builder.WithPredicates(leavesQueue())).
 		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.surplus), builder.WithPredicates(pass.HasEnded())).
-		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.besideTrial), builder.WithPredicates(changesTrial())).
+		Watches(&v1alpha1.MotorRun{}, handler.EnqueueRequestsFromMapFunc(r.placer().BesideTrial), builder.WithPredicates(placement.ChangesTrial())).
 		Watches(&v1alpha1.MotorCortex{}, handler.EnqueueRequestsFromMapFunc(r.allRuns),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.Skill{}, handler.EnqueueRequestsFromMapFunc(r.awaitingSkill)).
@@ -216,7 +218,7 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *pass.Run) error {
 		{"route", r.policies().Route},
 		{"sandbox", r.sandbox},
 		{"grant", r.grants().Grant},
-		{"place", r.place},
+		{"place", r.placer().Place},
 	} {
 		goOn, err := st.take(ctx, s)
 		if err != nil {

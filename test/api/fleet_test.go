@@ -25,6 +25,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/controller"
+	"motorcortex.dev/motorcortex/internal/controller/placement"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -52,7 +53,7 @@ type fleet struct {
 	ns   string
 	stop func()
 	// workers are the replicas that the controller believes in. Nil has it look for Leases in the fleet's own namespace.
-	workers controller.Workers
+	workers placement.Workers
 }
 
 // quiet is a recorder that nobody reads.
@@ -60,7 +61,7 @@ type quiet struct{}
 
 func (quiet) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
-func newFleet(t *testing.T, replicas controller.Workers) *fleet {
+func newFleet(t *testing.T, replicas placement.Workers) *fleet {
 	t.Helper()
 	t.Parallel()
 	ctx := testContext(t)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package placement
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 const (
 	// trialRetry is how soon a run looks again whether it is its turn, if nothing wakes it.
 	trialRetry = 5 * time.Second
-	// trialPause is the least time between two trials, where Config.TrialPause is 0. What a trial interrupts gets on in it.
+	// trialPause is the least time between two trials, where Placer.TrialPause is 0. What a trial interrupts gets on in it.
 	trialPause = 30 * time.Second
 )
 
@@ -88,12 +88,12 @@ func (t *trials) isFirst(run *v1alpha1.MotorRun, now, again time.Time) bool {
 
 // noteLoss counts a worker that ended while it carried the run on, before the run is given to another one. While no worker lives, the former one
 // may show up again, and nothing is lost.
-func (r *MotorRunReconciler) noteLoss(s *pass.Run, live []runpolicy.Worker) {
+func (p *Placer) noteLoss(s *pass.Run, live []runpolicy.Worker) {
 	st := &s.Run.Status
-	t := &r.trials
+	t := &p.State.trials
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if st.Worker != "" && len(live) > 0 && !runpolicy.Lives(st.Worker, live) && runpolicy.CarriedOn(s.Run) && r.Workers.Lost(st.Worker) {
+	if st.Worker != "" && len(live) > 0 && !runpolicy.Lives(st.Worker, live) && runpolicy.CarriedOn(s.Run) && p.Workers.Lost(st.Worker) {
 		if alone := runpolicy.IsAlone(st); alone || st.Worker != t.worker {
 			runpolicy.NoteLoss(st, s.Now)
 			if runpolicy.IsSetAside(st) {
@@ -107,7 +107,7 @@ func (r *MotorRunReconciler) noteLoss(s *pass.Run, live []runpolicy.Worker) {
 		st.Losses = nil
 	}
 	if t.uid == s.Run.UID && !runpolicy.IsAlone(st) && (st.Epoch >= t.epoch || !runpolicy.IsSuspect(st)) {
-		t.end(s.Now, r.Config.trialPause())
+		t.end(s.Now, p.pause())
 	}
 }
 
@@ -125,9 +125,9 @@ func blockSetAside(s *pass.Run) bool {
 }
 
 // onTrial holds the worker of the run for it alone until its trial is over, and reports whether it goes on.
-func (r *MotorRunReconciler) onTrial(s *pass.Run) bool {
+func (p *Placer) onTrial(s *pass.Run) bool {
 	st := &s.Run.Status
-	t := &r.trials
+	t := &p.State.trials
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.uid == "" {
@@ -139,7 +139,7 @@ func (r *MotorRunReconciler) onTrial(s *pass.Run) bool {
 		runpolicy.EndTrial(st)
 		if t.uid == s.Run.UID || t.uid == "" {
 			t.worker = ""
-			t.end(s.Now, r.Config.trialPause())
+			t.end(s.Now, p.pause())
 		}
 		return false
 	}
@@ -151,19 +151,19 @@ func (r *MotorRunReconciler) onTrial(s *pass.Run) bool {
 }
 
 // current gives the worker that carries on a run alone, and which run, "" if there is none. The lock is held.
-func (r *MotorRunReconciler) current(ctx context.Context, now time.Time) (worker string, uid types.UID) {
-	t := &r.trials
+func (p *Placer) current(ctx context.Context, now time.Time) (worker string, uid types.UID) {
+	t := &p.State.trials
 	if t.uid == "" {
 		return "", ""
 	}
 	run := &v1alpha1.MotorRun{}
-	err := r.Get(ctx, t.run, run)
+	err := p.Get(ctx, t.run, run)
 	// The cache may be behind the write that began the trial.
 	isOver := err == nil && (run.UID != t.uid || pass.IsFinished(run) || !runpolicy.HasWork(run) ||
 		run.Status.Epoch >= t.epoch && !runpolicy.IsAlone(&run.Status) || outlived(run, now))
 	if isOver || client.IgnoreNotFound(err) == nil && err != nil {
 		t.worker = ""
-		t.end(now, r.Config.trialPause())
+		t.end(now, p.pause())
 		return "", ""
 	}
 	return t.worker, t.uid
@@ -176,11 +176,11 @@ func outlived(run *v1alpha1.MotorRun, now time.Time) bool {
 
 // beside gives the workers that a run may be carried on by: not the one that carries on another run alone. One that has nothing to do
 // for the run keeps it, and looks after the sandboxes of runs that are held.
-func (r *MotorRunReconciler) beside(ctx context.Context, s *pass.Run, live []runpolicy.Worker) []runpolicy.Worker {
-	r.trials.mu.Lock()
-	defer r.trials.mu.Unlock()
+func (p *Placer) beside(ctx context.Context, s *pass.Run, live []runpolicy.Worker) []runpolicy.Worker {
+	p.State.trials.mu.Lock()
+	defer p.State.trials.mu.Unlock()
 	st := &s.Run.Status
-	worker, uid := r.current(ctx, s.Now)
+	worker, uid := p.current(ctx, s.Now)
 	if worker == "" || uid == s.Run.UID || runpolicy.Held(st) || worker == st.Worker && !runpolicy.CarriedOn(s.Run) {
 		return live
 	}
@@ -195,9 +195,9 @@ func (r *MotorRunReconciler) beside(ctx context.Context, s *pass.Run, live []run
 }
 
 // mayTry reports whether it is the turn of a suspect to be carried on alone, and keeps the turn for it.
-func (r *MotorRunReconciler) mayTry(ctx context.Context, s *pass.Run) bool {
-	r.trials.mu.Lock()
-	defer r.trials.mu.Unlock()
+func (p *Placer) mayTry(ctx context.Context, s *pass.Run) bool {
+	p.State.trials.mu.Lock()
+	defer p.State.trials.mu.Unlock()
 	st := &s.Run.Status
 	s.Message = fmt.Sprintf("%d processes of the manager ended in succession while they carried this run on. It is carried on alone when it is its turn. "+
 		"Its time stands still until then.", st.Losses.Count)
@@ -205,8 +205,8 @@ func (r *MotorRunReconciler) mayTry(ctx context.Context, s *pass.Run) bool {
 		s.Wake(at)
 		return false
 	}
-	t := &r.trials
-	_, uid := r.current(ctx, s.Now)
+	t := &p.State.trials
+	_, uid := p.current(ctx, s.Now)
 	again := s.Now.Add(trialRetry)
 	if t.free.After(again) {
 		again = t.free
@@ -230,8 +230,8 @@ func (r *MotorRunReconciler) mayTry(ctx context.Context, s *pass.Run) bool {
 	return true
 }
 
-// changesTrial lets through a run whose trial begins or is over.
-func changesTrial() predicate.Predicate {
+// ChangesTrial lets through a run whose trial begins or is over.
+func ChangesTrial() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
@@ -247,15 +247,15 @@ func changesTrial() predicate.Predicate {
 	}
 }
 
-// besideTrial maps a run whose trial begins or is over to those that its worker must not carry on meanwhile, and to those that wait for
+// BesideTrial maps a run whose trial begins or is over to those that its worker must not carry on meanwhile, and to those that wait for
 // that.
-func (r *MotorRunReconciler) besideTrial(ctx context.Context, o client.Object) []reconcile.Request {
+func (p *Placer) BesideTrial(ctx context.Context, o client.Object) []reconcile.Request {
 	tried, ok := o.(*v1alpha1.MotorRun)
 	if !ok {
 		return nil
 	}
 	var runs v1alpha1.MotorRunList
-	if err := r.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+	if err := p.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // It comes from the cache.
 	}
 	var list []reconcile.Request

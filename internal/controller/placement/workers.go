@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package placement
 
 import (
 	"cmp"
@@ -12,14 +12,9 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -31,9 +26,9 @@ type Workers interface {
 	Lost(id string) bool
 }
 
-// leaseWorkers judges by their Leases which replicas live. It watches them in every replica: who becomes the leader must
+// LeaseWorkers judges by their Leases which replicas live. It watches them in every replica: who becomes the leader must
 // know since when the former one was not heard of, or each failover would take a second term.
-type leaseWorkers struct {
+type LeaseWorkers struct {
 	informers cache.Informers
 	namespace string
 	now       func() time.Time
@@ -42,8 +37,8 @@ type leaseWorkers struct {
 	beats runpolicy.Heartbeats
 	// versions are those of the workers by their ids, "" for one that says none.
 	versions map[string]string
-	// show is called with how many live of each version when that changes, nil for nobody.
-	show  func(byVersion map[string]int)
+	// Show is called with how many live of each version when that changes, nil for nobody.
+	Show  func(byVersion map[string]int)
 	shown map[string]int
 	// synced is closed when every Lease was seen once. Before that, somebody who lives may be missing.
 	synced chan struct{}
@@ -51,25 +46,26 @@ type leaseWorkers struct {
 	turned chan struct{}
 }
 
-func newLeaseWorkers(informers cache.Informers, namespace string, now func() time.Time) *leaseWorkers {
-	return &leaseWorkers{informers: informers, namespace: namespace, now: now, synced: make(chan struct{}), turned: make(chan struct{}, 1), versions: map[string]string{}}
+// NewLeaseWorkers returns the workers whose Leases are in a namespace.
+func NewLeaseWorkers(informers cache.Informers, namespace string, now func() time.Time) *LeaseWorkers {
+	return &LeaseWorkers{informers: informers, namespace: namespace, now: now, synced: make(chan struct{}), turned: make(chan struct{}, 1), versions: map[string]string{}}
 }
 
 // Live are the replicas that live now, none before all Leases were seen.
-func (w *leaseWorkers) Live() []runpolicy.Worker {
+func (w *LeaseWorkers) Live() []runpolicy.Worker {
 	live, _ := w.look()
 	return live
 }
 
 // Lost reports whether a replica ended, or stands still, without having let go of its Lease.
-func (w *leaseWorkers) Lost(id string) bool {
+func (w *LeaseWorkers) Lost(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.beats.Lost(id, w.now())
 }
 
 // look also tells when the first of them will not live any more unless it renews its Lease.
-func (w *leaseWorkers) look() (live []runpolicy.Worker, lapse time.Time) {
+func (w *LeaseWorkers) look() (live []runpolicy.Worker, lapse time.Time) {
 	select {
 	case <-w.synced:
 	default:
@@ -81,11 +77,11 @@ func (w *leaseWorkers) look() (live []runpolicy.Worker, lapse time.Time) {
 	return w.beats.Live(now), w.beats.NextLapse(now)
 }
 
-// NeedLeaderElection is false: see leaseWorkers.
-func (w *leaseWorkers) NeedLeaderElection() bool { return false }
+// NeedLeaderElection is false: see LeaseWorkers.
+func (w *LeaseWorkers) NeedLeaderElection() bool { return false }
 
 // Start watches the Leases until the manager ends.
-func (w *leaseWorkers) Start(ctx context.Context) error {
+func (w *LeaseWorkers) Start(ctx context.Context) error {
 	informer, err := w.informers.GetInformer(ctx, &coordinationv1.Lease{})
 	if err != nil {
 		return err
@@ -106,7 +102,7 @@ func (w *leaseWorkers) Start(ctx context.Context) error {
 	return nil
 }
 
-func (w *leaseWorkers) observe(o any) {
+func (w *LeaseWorkers) observe(o any) {
 	lease, ok := o.(*coordinationv1.Lease)
 	if !ok || !w.isWorkers(lease) {
 		return
@@ -128,7 +124,7 @@ func (w *leaseWorkers) observe(o any) {
 	})
 }
 
-func (w *leaseWorkers) forget(o any) {
+func (w *LeaseWorkers) forget(o any) {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
 	}
@@ -138,12 +134,12 @@ func (w *leaseWorkers) forget(o any) {
 }
 
 // isWorkers keeps out what the cache should not have: whoever could write such a Lease could have runs given to nobody.
-func (w *leaseWorkers) isWorkers(lease *coordinationv1.Lease) bool {
+func (w *LeaseWorkers) isWorkers(lease *coordinationv1.Lease) bool {
 	return lease.Namespace == w.namespace && lease.Labels[v1alpha1.LabelComponent] == v1alpha1.ComponentWorker
 }
 
 // change makes a change and tells of it if others live than before, or the first lapse is earlier.
-func (w *leaseWorkers) change(change func(now time.Time)) {
+func (w *LeaseWorkers) change(change func(now time.Time)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.now()
@@ -156,7 +152,7 @@ func (w *leaseWorkers) change(change func(now time.Time)) {
 }
 
 // showVersions tells of the versions of those that live, and forgets the others'.
-func (w *leaseWorkers) showVersions(live []runpolicy.Worker) {
+func (w *LeaseWorkers) showVersions(live []runpolicy.Worker) {
 	byVersion, known := map[string]int{}, map[string]string{}
 	for _, l := range live {
 		known[l.ID] = w.versions[l.ID]
@@ -167,15 +163,15 @@ func (w *leaseWorkers) showVersions(live []runpolicy.Worker) {
 		return
 	}
 	w.shown = byVersion
-	if w.show != nil {
-		w.show(byVersion)
+	if w.Show != nil {
+		w.Show(byVersion)
 	}
 }
 
 // unknownVersion stands for replicas that do not say theirs: those of 0.1.0.
 const unknownVersion = "unknown"
 
-func (w *leaseWorkers) turn() {
+func (w *LeaseWorkers) turn() {
 	select {
 	case w.turned <- struct{}{}:
 	default:
@@ -184,79 +180,4 @@ func (w *leaseWorkers) turn() {
 
 func sameWorkers(a, b []runpolicy.Worker) bool {
 	return slices.EqualFunc(a, b, func(a, b runpolicy.Worker) bool { return a.ID == b.ID })
-}
-
-// lostRuns brings to the leader's controller, each time others live than before, the runs whose worker does not.
-type lostRuns struct {
-	workers *leaseWorkers
-	runs    client.Reader
-}
-
-// Start looks for them until the controller ends.
-func (l *lostRuns) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	go l.watch(ctx, queue)
-	return nil
-}
-
-// WaitForSync keeps the controller from placing a run before it can see who lives.
-func (l *lostRuns) WaitForSync(ctx context.Context) error {
-	select {
-	case <-l.workers.synced:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// retryPause is how soon a look that failed is tried again.
-const retryPause = time.Second
-
-func (l *lostRuns) watch(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	var known []runpolicy.Worker
-	for {
-		live, lapse := l.workers.look()
-		if !sameWorkers(known, live) {
-			if err := l.enqueue(ctx, queue, live); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "list the runs of lost workers")
-				lapse = l.workers.now().Add(retryPause)
-			} else {
-				known = live
-			}
-		}
-		if !l.wait(ctx, lapse) {
-			return
-		}
-	}
-}
-
-// wait waits until others may live than before, and reports whether to go on. Renewals are not told of, so that what was to
-// lapse often has not when it is over.
-func (l *lostRuns) wait(ctx context.Context, lapse time.Time) bool {
-	var lapsed <-chan time.Time
-	if !lapse.IsZero() {
-		timer := time.NewTimer(max(lapse.Sub(l.workers.now()), 0) + time.Millisecond)
-		defer timer.Stop()
-		lapsed = timer.C
-	}
-	select {
-	case <-l.workers.turned:
-	case <-lapsed:
-	case <-ctx.Done():
-		return false
-	}
-	return true
-}
-
-func (l *lostRuns) enqueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request], live []runpolicy.Worker) error {
-	var runs v1alpha1.MotorRunList
-	if err := l.runs.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
-		return err
-	}
-	for i := range runs.Items {
-		run := &runs.Items[i]
-		if pass.IsAccepted(run) && !pass.IsFinished(run) && !runpolicy.Lives(run.Status.Worker, live) {
-			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
-		}
-	}
-	return nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package placement
 
 import (
 	"testing"
@@ -52,7 +52,7 @@ func TestTimeBetweenTrials(t *testing.T) {
 	began := time.Unix(1000, 0)
 	for took, want := range map[time.Duration]time.Duration{0: trialPause, time.Second: trialPause, 4 * time.Minute: 4 * time.Minute} {
 		turn := trials{uid: "run", began: began}
-		turn.end(began.Add(took), (&Config{}).trialPause())
+		turn.end(began.Add(took), (&Placer{}).pause())
 		if got := turn.free.Sub(began.Add(took)); got != want || turn.uid != "" {
 			t.Errorf("after a trial of %s the next one begins after %s", took, got)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package placement
 
 import (
 	"testing"
@@ -17,9 +17,9 @@ import (
 func TestVersionsOfReplicasAreTold(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	w := newLeaseWorkers(nil, "ns", func() time.Time { return now })
+	w := NewLeaseWorkers(nil, "ns", func() time.Time { return now })
 	var told []map[string]int
-	w.show = func(byVersion map[string]int) { told = append(told, byVersion) }
+	w.Show = func(byVersion map[string]int) { told = append(told, byVersion) }
 	renew := func(pod, holder, version string) {
 		now = now.Add(time.Second)
 		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+// Package placement gives runs to the replicas of the manager: which of them live, which has the fewest runs, and which run is carried on alone
+// because the replicas that had it ended.
+package placement
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,24 +19,43 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// place gives the run to a worker that lives. Each time it goes to another one the epoch grows, so that the former one is
+// Placer gives runs to the replicas of the manager.
+type Placer struct {
+	client.Client
+	// Workers are the replicas.
+	Workers Workers
+	// TrialPause is the least time between two runs that are carried on alone, 0 for 30 s.
+	TrialPause time.Duration
+	// State is what this process remembers of placements.
+	State *State
+}
+
+// State is what a process remembers of placements. The zero value is that of a process which has just begun.
+type State struct {
+	placed placements
+	trials trials
+}
+
+func (p *Placer) pause() time.Duration { return cmp.Or(p.TrialPause, trialPause) }
+
+// Place gives the run to a worker that lives. Each time it goes to another one the epoch grows, so that the former one is
 // refused by journal and sandbox.
 //
 // It is the last step: no worker does anything for a run whose sandbox is not ready, and the pass that finds the sandbox
 // ready comes here before anybody else can see that it is. The same goes for its way out and its credentials.
-func (r *MotorRunReconciler) place(ctx context.Context, s *pass.Run) (bool, error) {
+func (p *Placer) Place(ctx context.Context, s *pass.Run) (bool, error) {
 	st := &s.Run.Status
-	live := r.Workers.Live()
-	r.noteLoss(s, live)
-	if runpolicy.IsAlone(st) && runpolicy.Lives(st.Worker, live) && r.onTrial(s) {
+	live := p.Workers.Live()
+	p.noteLoss(s, live)
+	if runpolicy.IsAlone(st) && runpolicy.Lives(st.Worker, live) && p.onTrial(s) {
 		return true, nil
 	}
-	live = r.beside(ctx, s, live)
-	trial := !blockSetAside(s) && runpolicy.IsSuspect(st) && r.mayTry(ctx, s)
+	live = p.beside(ctx, s, live)
+	trial := !blockSetAside(s) && runpolicy.IsSuspect(st) && p.mayTry(ctx, s)
 	if !trial && runpolicy.Lives(st.Worker, live) && st.Epoch >= s.Progress.Epoch {
 		return true, nil
 	}
-	worker, err := r.choose(ctx, s.Run, live)
+	worker, err := p.choose(ctx, s.Run, live)
 	if err != nil {
 		return false, err
 	}
@@ -48,7 +71,7 @@ func (r *MotorRunReconciler) place(ctx context.Context, s *pass.Run) (bool, erro
 	st.Epoch = max(st.Epoch, s.Progress.Epoch) + 1
 	if trial {
 		runpolicy.BeginTrial(st, s.Now)
-		return r.onTrial(s), nil
+		return p.onTrial(s), nil
 	}
 	return true, nil
 }
@@ -65,24 +88,24 @@ type placement struct {
 	epoch  int64
 }
 
-func (r *MotorRunReconciler) choose(ctx context.Context, run *v1alpha1.MotorRun, live []runpolicy.Worker) (string, error) {
-	r.placed.mu.Lock()
-	defer r.placed.mu.Unlock()
-	load, err := r.load(ctx)
+func (p *Placer) choose(ctx context.Context, run *v1alpha1.MotorRun, live []runpolicy.Worker) (string, error) {
+	p.State.placed.mu.Lock()
+	defer p.State.placed.mu.Unlock()
+	load, err := p.load(ctx)
 	if err != nil {
 		return "", err
 	}
 	worker := runpolicy.Place(run.Status.Worker, live, load)
 	if worker != "" {
-		r.placed.made[run.UID] = placement{worker, run.Status.Epoch + 1}
+		p.State.placed.made[run.UID] = placement{worker, run.Status.Epoch + 1}
 	}
 	return worker, nil
 }
 
 // load counts the unfinished runs by worker, and forgets the placements that the cache shows or that came to nothing.
-func (r *MotorRunReconciler) load(ctx context.Context) (map[string]int, error) {
+func (p *Placer) load(ctx context.Context) (map[string]int, error) {
 	var runs v1alpha1.MotorRunList
-	if err := r.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+	if err := p.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	load, pending := map[string]int{}, map[types.UID]placement{}
@@ -92,12 +115,12 @@ func (r *MotorRunReconciler) load(ctx context.Context) (map[string]int, error) {
 			continue
 		}
 		worker := run.Status.Worker
-		if p, ok := r.placed.made[run.UID]; ok && p.epoch > run.Status.Epoch {
-			pending[run.UID] = p
-			worker = p.worker
+		if made, ok := p.State.placed.made[run.UID]; ok && made.epoch > run.Status.Epoch {
+			pending[run.UID] = made
+			worker = made.worker
 		}
 		load[worker]++
 	}
-	r.placed.made = pending
+	p.State.placed.made = pending
 	return load, nil
 }
