@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/inputs"
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -40,10 +41,10 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *pass.Run) (bool, err
 	}
 	endpoint, err := r.Models.Resolve(ctx, s.Run)
 	if err == nil {
-		err = r.reviewFiles(ctx, s.Run)
+		err = inputs.Review(ctx, r.Client, r.Live, s.Run, r.Config.Archive)
 	}
 	if err == nil {
-		err = CheckFiles(ctx, r.Live, s.Run, r.Config.Archive)
+		err = inputs.Check(ctx, r.Live, s.Run, r.Config.Archive)
 	}
 	if err == nil {
 		err = r.grants().CheckCredentials(ctx, s.Run)

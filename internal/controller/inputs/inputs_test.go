@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package inputs
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func TestARunMayAskForSoMuchOfTheBucket(t *testing.T) {
 		if err := v1alpha1.AddToScheme(scheme); err != nil {
 			t.Fatal(err)
 		}
-		err := CheckFiles(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithObjects(earlier).Build(), run, true)
+		err := Check(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithObjects(earlier).Build(), run, true)
 		if tt.want == 0 {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

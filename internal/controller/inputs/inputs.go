@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+// Package inputs checks the files that a run is given: whether they are there, and whether its requester may read them.
+package inputs
 
 import (
 	"context"
@@ -18,9 +19,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// CheckFiles looks whether the ConfigMaps and artifacts of spec.files are there, and are not too much together; bucket reports whether
+// Check looks whether the ConfigMaps and artifacts of spec.files are there, and are not too much together; bucket reports whether
 // the manager has one. The error is a *modelref.Problem if one is not, or if they are.
-func CheckFiles(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
+func Check(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
 	var fromBucket int64
 	for i := range run.Spec.Files {
 		problem, err := "", error(nil)
@@ -48,13 +49,13 @@ func CheckFiles(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRu
 		(fromBucket+mib-1)/mib, runpolicy.MaxBucketBytes/mib)}
 }
 
-// reviewFiles fails with a *modelref.Problem unless who created the run may themselves get what its files are taken from: a
+// Review fails with a *modelref.Problem unless who created the run may themselves get what its files are taken from: a
 // ConfigMap, or that of an artifact. An artifact in the bucket has no object, so the right to get its run counts. It comes before
 // anything is said of what there is.
-func (r *MotorRunReconciler) reviewFiles(ctx context.Context, run *v1alpha1.MotorRun) error {
+func Review(ctx context.Context, reviews client.Client, live client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
 	asked := map[authorizationv1.ResourceAttributes]bool{}
 	for i := range run.Spec.Files {
-		right, err := r.rightToFile(ctx, run, &run.Spec.Files[i])
+		right, err := rightToFile(ctx, live, run, &run.Spec.Files[i], bucket)
 		if err != nil {
 			return err
 		}
@@ -66,7 +67,7 @@ func (r *MotorRunReconciler) reviewFiles(ctx context.Context, run *v1alpha1.Moto
 			return &modelref.Problem{Reason: v1alpha1.ReasonInputFileForbidden, Message: fmt.Sprintf(
 				"spec.files[%d]: the run does not say who created it, so it is given no ConfigMap and no artifact. Create it again with your name in spec.requester.username.", i)}
 		}
-		may, err := credential.May(ctx, r.Client, run, *right)
+		may, err := credential.May(ctx, reviews, run, *right)
 		if err != nil {
 			return err
 		}
@@ -80,7 +81,9 @@ func (r *MotorRunReconciler) reviewFiles(ctx context.Context, run *v1alpha1.Moto
 }
 
 // rightToFile is what the requester needs for a file, nil if nothing.
-func (r *MotorRunReconciler) rightToFile(ctx context.Context, run *v1alpha1.MotorRun, f *v1alpha1.InputFile) (*authorizationv1.ResourceAttributes, error) {
+func rightToFile(
+	ctx context.Context, live client.Reader, run *v1alpha1.MotorRun, f *v1alpha1.InputFile, bucket bool,
+) (*authorizationv1.ResourceAttributes, error) {
 	switch {
 	case f.ConfigMapKeyRef != nil:
 		return &authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "configmaps", Name: f.ConfigMapKeyRef.Name}, nil
@@ -91,11 +94,11 @@ func (r *MotorRunReconciler) rightToFile(ctx context.Context, run *v1alpha1.Moto
 		Verb: "get", Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "motorruns", Name: f.ArtifactRef.Run,
 	}
 	var from v1alpha1.MotorRun
-	err := r.Live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: f.ArtifactRef.Run}, &from)
+	err := live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: f.ArtifactRef.Run}, &from)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get MotorRun %s: %w", f.ArtifactRef.Run, err)
 	}
-	if a, _ := runpolicy.ArtifactInput(&from, f.ArtifactRef.Path, r.Config.Archive); err == nil && a != nil && a.ConfigMap != "" {
+	if a, _ := runpolicy.ArtifactInput(&from, f.ArtifactRef.Path, bucket); err == nil && a != nil && a.ConfigMap != "" {
 		return &authorizationv1.ResourceAttributes{Verb: "get", Version: "v1", Resource: "configmaps", Name: a.ConfigMap}, nil
 	}
 	return of, nil
