@@ -13,7 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"motorcortex.dev/motorcortex"
-	"motorcortex.dev/motorcortex/internal/controller"
+	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/controller/skill"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/modelref"
@@ -51,12 +51,12 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		return err
 	}
 	models := modelref.Resolver{Cortex: mgr.GetClient(), Secrets: mgr.GetAPIReader(), Default: o.builtIn}
-	reconciler := &controller.MotorRunReconciler{
+	reconciler := &runs.Reconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder("motorcortex"),
 		Models:   models,
-		Config: controller.Config{
+		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: o.sandboxImage, ManagerKey: toolclient.PublicKeyPin(key), Namespace: o.namespace},
 			SandboxStartTimeout: o.sandboxStartTimeout,
 			MaxConcurrent:       o.maxConcurrent,

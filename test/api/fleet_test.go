@@ -24,8 +24,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller"
 	"motorcortex.dev/motorcortex/internal/controller/placement"
+	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -95,10 +95,10 @@ func (f *fleet) start() {
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	must(f.t, err)
-	rec := &controller.MotorRunReconciler{
+	rec := &runs.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: quiet{}, Now: time.Now, Workers: f.workers,
 		Models: modelref.Resolver{Cortex: mgr.GetClient(), Secrets: manager, Default: modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "m", TextEnds: true}},
-		Config: controller.Config{
+		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: f.ns},
 			SandboxStartTimeout: time.Hour, MaxConcurrent: 8, TrialPause: time.Second,
 		},

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller"
+	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -30,7 +30,7 @@ const startTimeout = 3 * time.Minute
 // rig is one namespace with one run and a reconciler, which has the manager's rights and a clock that is set by hand.
 type rig struct {
 	passes
-	rec *controller.MotorRunReconciler
+	rec *runs.Reconciler
 }
 
 func newRig(t *testing.T, change ...func(*v1alpha1.MotorRun)) *rig {
@@ -47,10 +47,10 @@ func emptyRig(t *testing.T, labels ...string) *rig {
 	ctx := testContext(t)
 	r := &rig{passes: passes{t: t, ctx: ctx, ns: newNamespace(ctx, t, append(labels, "pod-security.kubernetes.io/enforce", "restricted")...)}}
 	endpoint := modelref.Endpoint{BaseURL: "http://model.example.org/v1", Model: "model-0", TextEnds: true}
-	r.rec = &controller.MotorRunReconciler{
+	r.rec = &runs.Reconciler{
 		Client: manager, Live: manager, Recorder: r,
 		Models: modelref.Resolver{Cortex: manager, Secrets: manager, Default: endpoint},
-		Config: controller.Config{
+		Config: runs.Config{
 			Sandbox:             sandbox.Config{Image: "sandbox.example.org/image:1", ManagerKey: "sha256:manager", Namespace: managerNamespace},
 			SandboxStartTimeout: startTimeout,
 			EgressKey:           []byte("the key of all tokens"),

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/controller"
 	grants "motorcortex.dev/motorcortex/internal/controller/grant"
+	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	egressgrant "motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
@@ -151,7 +151,7 @@ func TestAnotherLeaderFindsTheGrant(t *testing.T) {
 	r.ready()
 	before := r.versions()
 	former := r.rec
-	r.rec = &controller.MotorRunReconciler{
+	r.rec = &runs.Reconciler{
 		Client: former.Client, Live: former.Live, Recorder: r, Models: former.Models, Config: former.Config, Workers: former.Workers, Now: former.Now,
 	}
 	r.step()
@@ -315,7 +315,7 @@ func TestNewLeaderLooksBeforeItWithdraws(t *testing.T) {
 	}
 	bound("example.com")
 	former := r.rec
-	r.rec = &controller.MotorRunReconciler{
+	r.rec = &runs.Reconciler{
 		Recorder: r, Models: former.Models, Config: former.Config, Workers: former.Workers, Now: former.Now,
 	}
 	r.nextLeader(was)
@@ -393,7 +393,7 @@ func TestNewLeaderWithdrawsBeforeTheNextPod(t *testing.T) {
 			return c.Create(ctx, o, opts...)
 		},
 	})
-	r.rec = &controller.MotorRunReconciler{
+	r.rec = &runs.Reconciler{
 		Client: c, Live: c, Recorder: r, Models: former.Models, Config: former.Config, Workers: former.Workers, Now: former.Now,
 	}
 	r.settle()

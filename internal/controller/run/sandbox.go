@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // sandbox creates the run's Pod and waits until it runs. Pods of earlier attempts are deleted before, and not waited for: a node
 // that is down keeps its Pods. What runs in one has no way out any more: the grant that named it is withdrawn first.
-func (r *MotorRunReconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
 	if !keepsAddress(s) {
 		// Before the Pod goes: its address may be another Pod's a moment later.
 		if gone, err := r.grants().Withdraw(ctx, s); err != nil || !gone {
@@ -79,7 +79,7 @@ func showMissingPod(s *pass.Run) {
 	}
 }
 
-func (r *MotorRunReconciler) createPod(ctx context.Context, s *pass.Run) error {
+func (r *Reconciler) createPod(ctx context.Context, s *pass.Run) error {
 	want, err := r.buildPod(ctx, s.Run)
 	if err != nil {
 		return err

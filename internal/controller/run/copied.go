@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // copied keeps a run from beginning that was made of a copy of another one. A copy has no status: the task may have been carried
 // out long ago, and what it did outside of its sandbox would be done again. Its own time stands still.
-func (r *MotorRunReconciler) copied(_ context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) copied(_ context.Context, s *pass.Run) (bool, error) {
 	if !runpolicy.IsCopy(s.Run) {
 		return true, nil
 	}

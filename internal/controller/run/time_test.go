@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"testing"
@@ -33,7 +33,7 @@ func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 	created := v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "1", CreationTimestamp: metav1.NewTime(noon)}}
 
 	// patch has a pass see that status of pauses, and gives the one that it writes.
-	patch := func(r *MotorRunReconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
+	patch := func(r *Reconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
 		run := created.DeepCopy()
 		run.Status.Paused = *seen.DeepCopy()
 		s := pass.NewRun(run, clock.now)
@@ -42,14 +42,14 @@ func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 		}
 		return s.Run.Status.Paused
 	}
-	stored := func(r *MotorRunReconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
+	stored := func(r *Reconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
 		wrote := patch(r, seen)
 		r.noteCounted(&created, wrote)
 		wrote.ObservedUntil = nil
 		return wrote
 	}
 
-	r := &MotorRunReconciler{Time: clock}
+	r := &Reconciler{Time: clock}
 	var first, seen v1alpha1.PauseStatus
 	for i := range 5 {
 		if seen = stored(r, seen); seen.Seconds != 600 {
@@ -70,7 +70,7 @@ func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 	}
 	// Where the field is kept, another process knows it from there.
 	kept := patch(r, v1alpha1.PauseStatus{})
-	if got := patch(&MotorRunReconciler{Time: clock}, kept); got.Seconds != kept.Seconds {
+	if got := patch(&Reconciler{Time: clock}, kept); got.Seconds != kept.Seconds {
 		t.Errorf("another process: %d s, want %d", got.Seconds, kept.Seconds)
 	}
 }
@@ -92,7 +92,7 @@ func TestOverdueRunsAreLookedAtWithPauses(t *testing.T) {
 		"overdue by less than a moment": {600*time.Second + time.Millisecond, 600*time.Second - time.Millisecond, time.Second, 2 * time.Second},
 	} {
 		clock := &told{now: noon.Add(tt.at), observed: runpolicy.Observed{Until: noon.Add(tt.until)}}
-		r := &MotorRunReconciler{Time: clock}
+		r := &Reconciler{Time: clock}
 		for deadline, attempt := range map[string]v1alpha1.AttemptStatus{
 			"the run's own time": {},
 			"the retry window": {FinishedAt: new(metav1.NewTime(noon)), Failure: &v1alpha1.FailureSummary{
@@ -133,7 +133,7 @@ func TestRunsThatAreDueToGoAreLookedAtWithPauses(t *testing.T) {
 		run.Spec.TTLSecondsAfterFinished, run.Status.FinishedAt = new(int32(600)), new(metav1.NewTime(noon))
 		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue}}
 		clock := &told{now: noon.Add(tt.at), observed: runpolicy.Observed{Until: noon.Add(tt.until)}}
-		r := &MotorRunReconciler{Client: builder.WithObjects(run).Build(), Time: clock}
+		r := &Reconciler{Client: builder.WithObjects(run).Build(), Time: clock}
 		s := pass.NewRun(run, clock.now)
 		if err := r.retire(t.Context(), s); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 )
 
 // podsOf are the Pods of all attempts of the run, in their order.
-func (r *MotorRunReconciler) podsOf(ctx context.Context, run *v1alpha1.MotorRun) ([]*corev1.Pod, error) {
+func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.MotorRun) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod
 	for _, name := range sandbox.PodNames(run) {
 		pod, err := getPod(ctx, r.Client, run, name)
@@ -65,7 +65,7 @@ func takePod(s *pass.Run, pod *corev1.Pod) {
 	s.Pod, s.PodState = pod, &state
 }
 
-func (r *MotorRunReconciler) buildPod(ctx context.Context, run *v1alpha1.MotorRun) (*corev1.Pod, error) {
+func (r *Reconciler) buildPod(ctx context.Context, run *v1alpha1.MotorRun) (*corev1.Pod, error) {
 	cfg := r.Config.Sandbox
 	if r.Config.WithoutNodes {
 		return sandbox.Pod(run, cfg), nil
@@ -78,7 +78,7 @@ func (r *MotorRunReconciler) buildPod(ctx context.Context, run *v1alpha1.MotorRu
 	return sandbox.Pod(run, cfg), nil
 }
 
-func (r *MotorRunReconciler) deletePods(ctx context.Context, pods []*corev1.Pod) error {
+func (r *Reconciler) deletePods(ctx context.Context, pods []*corev1.Pod) error {
 	for _, pod := range pods {
 		if err := r.deletePod(ctx, pod); err != nil {
 			return err
@@ -88,7 +88,7 @@ func (r *MotorRunReconciler) deletePods(ctx context.Context, pods []*corev1.Pod)
 }
 
 // deletePod deletes this very Pod, and not a later one of its name.
-func (r *MotorRunReconciler) deletePod(ctx context.Context, pod *corev1.Pod) error {
+func (r *Reconciler) deletePod(ctx context.Context, pod *corev1.Pod) error {
 	if pod.DeletionTimestamp != nil {
 		return nil
 	}

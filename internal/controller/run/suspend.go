@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // suspend keeps a run that was not accepted from beginning while its spec says so. One that has begun keeps what it has:
 // its engine stops by itself, and nothing new is created for it.
-func (r *MotorRunReconciler) suspend(_ context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) suspend(_ context.Context, s *pass.Run) (bool, error) {
 	if s.Run.Spec.Suspend {
 		// Whoever resumes the run has it tried again.
 		s.Run.Status.Losses = nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 type pinWorld struct {
 	*testing.T
 	client client.WithWatch
-	rec    *MotorRunReconciler
+	rec    *Reconciler
 	live   int
 }
 
@@ -42,7 +42,7 @@ func newPinWorld(t *testing.T, objects ...client.Object) *pinWorld {
 			return c.List(ctx, list, opts...)
 		},
 	})
-	w.rec = &MotorRunReconciler{Client: w.client, Live: live}
+	w.rec = &Reconciler{Client: w.client, Live: live}
 	return w
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // allRuns maps a MotorCortex to the runs of its namespace: it says how long finished ones are kept too.
-func (r *MotorRunReconciler) allRuns(ctx context.Context, o client.Object) []reconcile.Request {
+func (r *Reconciler) allRuns(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
 		for i := range runs {
 			list = append(list, &runs[i])
@@ -27,7 +27,7 @@ func (r *MotorRunReconciler) allRuns(ctx context.Context, o client.Object) []rec
 }
 
 // unfinishedRuns maps an object that concerns all runs of a namespace to those that it can still concern.
-func (r *MotorRunReconciler) unfinishedRuns(ctx context.Context, o client.Object) []reconcile.Request {
+func (r *Reconciler) unfinishedRuns(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
 		for i := range runs {
 			if !pass.IsFinished(&runs[i]) {
@@ -39,7 +39,7 @@ func (r *MotorRunReconciler) unfinishedRuns(ctx context.Context, o client.Object
 }
 
 // closedRuns maps a NetworkPolicy to the runs whose sandboxes it closes, or opens: one of a run's own to that run.
-func (r *MotorRunReconciler) closedRuns(ctx context.Context, o client.Object) []reconcile.Request {
+func (r *Reconciler) closedRuns(ctx context.Context, o client.Object) []reconcile.Request {
 	if run := o.GetLabels()[v1alpha1.LabelRun]; run != "" {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
 	}
@@ -56,7 +56,7 @@ func runOfClaim(_ context.Context, o client.Object) []reconcile.Request {
 }
 
 // runsOf lists the runs of a namespace. They are the cache's own: nobody may change them.
-func (r *MotorRunReconciler) runsOf(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
+func (r *Reconciler) runsOf(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
 	var runs v1alpha1.MotorRunList
 	if err := r.List(ctx, &runs, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
@@ -65,7 +65,7 @@ func (r *MotorRunReconciler) runsOf(ctx context.Context, namespace string) ([]v1
 }
 
 // cortex gives the namespace's MotorCortex, an empty one if there is none.
-func (r *MotorRunReconciler) cortex(ctx context.Context, reader client.Reader, namespace string) (*v1alpha1.MotorCortex, error) {
+func (r *Reconciler) cortex(ctx context.Context, reader client.Reader, namespace string) (*v1alpha1.MotorCortex, error) {
 	cortex := &v1alpha1.MotorCortex{}
 	err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, cortex)
 	if apierrors.IsNotFound(err) {
@@ -78,7 +78,7 @@ func (r *MotorRunReconciler) cortex(ctx context.Context, reader client.Reader, n
 }
 
 // chosen asks for a pass over those of a namespace's runs that are chosen by what its MotorCortex says.
-func (r *MotorRunReconciler) chosen(
+func (r *Reconciler) chosen(
 	ctx context.Context, o client.Object, choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
 ) []reconcile.Request {
 	all := func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error) { return r.runsOf(ctx, o.GetNamespace()) }
@@ -86,7 +86,7 @@ func (r *MotorRunReconciler) chosen(
 }
 
 // chosenAmong is chosen of the runs that are listed.
-func (r *MotorRunReconciler) chosenAmong(
+func (r *Reconciler) chosenAmong(
 	ctx context.Context, o client.Object, list func(*v1alpha1.MotorCortex) ([]v1alpha1.MotorRun, error),
 	choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
 ) []reconcile.Request {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 // looks at the Skill again: who approves another content, or takes an approval back, changes runs that begin later.
 //
 //	Skill and revisions ──► refused for good, or for now ──► held ──► written to the status ──► the next pass works with it
-func (r *MotorRunReconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
 	if s.Run.Spec.SkillRef == nil || s.Run.Status.Skill != nil {
 		return true, nil
 	}
@@ -54,7 +54,7 @@ func (r *MotorRunReconciler) skill(ctx context.Context, s *pass.Run) (bool, erro
 
 // readSkill reads the run's skill past the cache, nil if there is none, and those of its revisions that are to stay. An approval
 // that was taken back a moment ago counts.
-func (r *MotorRunReconciler) readSkill(ctx context.Context, run *v1alpha1.MotorRun) (*v1alpha1.Skill, []v1alpha1.SkillRevision, error) {
+func (r *Reconciler) readSkill(ctx context.Context, run *v1alpha1.MotorRun) (*v1alpha1.Skill, []v1alpha1.SkillRevision, error) {
 	skill := &v1alpha1.Skill{}
 	err := r.Live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: run.Spec.SkillRef.Name}, skill)
 	if apierrors.IsNotFound(err) || err == nil && !skill.DeletionTimestamp.IsZero() {
@@ -92,7 +92,7 @@ func revisionNamed(revisions []v1alpha1.SkillRevision, name string) *v1alpha1.Sk
 
 // hold keeps the revision there until the run has ended, also if its Skill is deleted: the garbage collector deletes nothing that
 // has an owner.
-func (r *MotorRunReconciler) hold(ctx context.Context, run *v1alpha1.MotorRun, revision *v1alpha1.SkillRevision) error {
+func (r *Reconciler) hold(ctx context.Context, run *v1alpha1.MotorRun, revision *v1alpha1.SkillRevision) error {
 	if isHeld(revision, run) {
 		return nil
 	}
@@ -112,7 +112,7 @@ func isHeld(revision *v1alpha1.SkillRevision, run *v1alpha1.MotorRun) bool {
 
 // letGo takes back what hold did, for each revision that it did it for: a pass that held one may have failed after that. It trusts
 // the cache, unless the run has ended just now: it may have been so quick that the cache has not seen the beginning.
-func (r *MotorRunReconciler) letGo(ctx context.Context, s *pass.Run) error {
+func (r *Reconciler) letGo(ctx context.Context, s *pass.Run) error {
 	if s.Run.Spec.SkillRef == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (r *MotorRunReconciler) letGo(ctx context.Context, s *pass.Run) error {
 
 // release takes the run's hold off a revision, and deletes one that nobody else has: its Skill is gone, and the garbage collector
 // looks only at what has an owner.
-func (r *MotorRunReconciler) release(ctx context.Context, run *v1alpha1.MotorRun, revision *v1alpha1.SkillRevision) error {
+func (r *Reconciler) release(ctx context.Context, run *v1alpha1.MotorRun, revision *v1alpha1.SkillRevision) error {
 	free := revision.DeepCopy()
 	free.OwnerReferences = slices.DeleteFunc(free.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID })
 	if len(free.OwnerReferences) == 0 {
@@ -147,7 +147,7 @@ func (r *MotorRunReconciler) release(ctx context.Context, run *v1alpha1.MotorRun
 }
 
 // awaitingSkill maps a Skill to the runs that wait for it.
-func (r *MotorRunReconciler) awaitingSkill(ctx context.Context, o client.Object) []reconcile.Request {
+func (r *Reconciler) awaitingSkill(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
 		for i := range runs {
 			ref := runs[i].Spec.SkillRef

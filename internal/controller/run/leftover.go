@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // leftover keeps a run from beginning whose name has steps that belong to no run: kubectl delete --cascade=orphan leaves them, and
 // a copy of them in a backup is restored without their run. They have the names that the run's own steps need, and nothing deletes them.
-func (r *MotorRunReconciler) leftover(_ context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) leftover(_ context.Context, s *pass.Run) (bool, error) {
 	if s.Orphans == 0 || pass.IsAccepted(s.Run) {
 		return true, nil
 	}

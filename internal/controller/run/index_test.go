@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -78,7 +78,7 @@ func TestManyRunsAreRetiredInLinearTime(t *testing.T) {
 			Spec:       v1alpha1.MotorRunSpec{Files: []v1alpha1.InputFile{{ArtifactRef: &v1alpha1.ArtifactRef{Run: fmt.Sprint("run-", i)}}}},
 		})
 	}
-	r := &MotorRunReconciler{Client: builder.Build(), indexes: true}
+	r := &Reconciler{Client: builder.Build(), indexes: true}
 	for _, run := range all {
 		if err := r.Get(t.Context(), client.ObjectKeyFromObject(run), run); err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func TestTheEndOfARunLooksThroughFewRuns(t *testing.T) {
 				last = run
 				builder.WithObjects(run)
 			}
-			r := &MotorRunReconciler{Client: builder.Build(), indexes: true, Now: func() time.Time { return now.Add(time.Hour) }}
+			r := &Reconciler{Client: builder.Build(), indexes: true, Now: func() time.Time { return now.Add(time.Hour) }}
 			requests := r.surplus(t.Context(), last)
 			if len(requests) != tt.want || *read != tt.read {
 				t.Errorf("%v are too many, and %d were looked through; want %d and %d", requests, *read, tt.want, tt.read)
@@ -188,7 +188,7 @@ func TestRunsThatWaitForTheirArchivesAreLeftAlone(t *testing.T) {
 			all = append(all, run)
 			builder.WithObjects(run)
 		}
-		r := &MotorRunReconciler{Client: builder.Build(), indexes: true, Now: func() time.Time { return now }}
+		r := &Reconciler{Client: builder.Build(), indexes: true, Now: func() time.Time { return now }}
 		r.Config.Archive, r.Config.ArchiveRequired = true, tt.required
 		if requests := r.surplus(t.Context(), all[0]); len(requests) != tt.requested {
 			t.Errorf("%s: the end of a run has %d others looked at, want %d", name, len(requests), tt.requested)

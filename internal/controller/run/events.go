@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// toldOf are the conditions whose changes are events, with the verb that names the change.
-var toldOf = []struct{ conditionType, action string }{
+// eventsOf are the conditions whose changes are events, with the verb that names the change.
+var eventsOf = []struct{ conditionType, action string }{
 	{v1alpha1.ConditionAccepted, "Accept"},
 	{v1alpha1.ConditionCredentialsExposed, "Accept"},
 	{v1alpha1.ConditionToolsOffered, "Accept"},
@@ -41,7 +41,7 @@ func transitions(before, after *v1alpha1.MotorRun) []pass.Transition {
 		list = append(list, pass.NewTransition(corev1.EventTypeWarning, v1alpha1.ReasonSetAside, "Place", after.Status.Message))
 	}
 	list = append(list, rejectedSkills(before, after)...)
-	for _, t := range toldOf {
+	for _, t := range eventsOf {
 		was, is := pass.ChangedCondition(before.Status.Conditions, after.Status.Conditions, t.conditionType)
 		if is == nil || nothingYet(is.Reason) {
 			continue

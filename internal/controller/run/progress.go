@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // progress shows in the status what the journal says.
-func (r *MotorRunReconciler) progress(_ context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) progress(_ context.Context, s *pass.Run) (bool, error) {
 	st, p := &s.Run.Status, s.Progress
 	st.Steps, st.Usage = p.Turns, p.Usage
 	st.Artifacts, _ = runpolicy.ShowArtifacts(p.Artifacts)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 )
 
 // observe reads the namespace's bounds, the journal and the Pod.
-func (r *MotorRunReconciler) observe(ctx context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) observe(ctx context.Context, s *pass.Run) (bool, error) {
 	cortex, err := r.cortex(ctx, r.Client, s.Run.Namespace)
 	if err != nil {
 		return false, err
@@ -31,7 +31,7 @@ func (r *MotorRunReconciler) observe(ctx context.Context, s *pass.Run) (bool, er
 	return true, r.observePod(ctx, s)
 }
 
-func (r *MotorRunReconciler) readJournal(ctx context.Context, reader client.Reader, s *pass.Run) error {
+func (r *Reconciler) readJournal(ctx context.Context, reader client.Reader, s *pass.Run) error {
 	var steps v1alpha1.MotorStepList
 	if err := reader.List(ctx, &steps, client.InNamespace(s.Run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: s.Run.Name}); err != nil {
 		return fmt.Errorf("list steps: %w", err)
@@ -42,7 +42,7 @@ func (r *MotorRunReconciler) readJournal(ctx context.Context, reader client.Read
 	return nil
 }
 
-func (r *MotorRunReconciler) observePod(ctx context.Context, s *pass.Run) error {
+func (r *Reconciler) observePod(ctx context.Context, s *pass.Run) error {
 	// The names of Pods go by the attempt, which the journal may know alone.
 	s.Run.Status.Attempts = runpolicy.AttemptsOf(&s.Run.Status, s.Progress, s.Now)
 	name, known := sandbox.CurrentPodName(s.Run), s.Run.Status.Sandbox
@@ -79,7 +79,7 @@ func (r *MotorRunReconciler) observePod(ctx context.Context, s *pass.Run) error 
 
 // observeClaim reads why a sandbox that does not start waits for the volume of its workspace. It reads past the cache, which has no claim
 // without the labels of a sandbox's.
-func (r *MotorRunReconciler) observeClaim(ctx context.Context, s *pass.Run) error {
+func (r *Reconciler) observeClaim(ctx context.Context, s *pass.Run) error {
 	name := sandbox.ClaimName(s.Pod)
 	if name == "" || !sandbox.MayWaitForClaim(*s.PodState) {
 		return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"time"
@@ -26,7 +26,7 @@ type gapCount struct {
 	seconds int64
 }
 
-func (r *MotorRunReconciler) apiNow() time.Time {
+func (r *Reconciler) apiNow() time.Time {
 	if r.Time == nil {
 		return r.Now()
 	}
@@ -34,7 +34,7 @@ func (r *MotorRunReconciler) apiNow() time.Time {
 }
 
 // countGaps gives the run the time back in which no manager led.
-func (r *MotorRunReconciler) countGaps(s *pass.Run) {
+func (r *Reconciler) countGaps(s *pass.Run) {
 	if r.Time == nil {
 		return
 	}
@@ -59,7 +59,7 @@ func wakeForDeadline(s *pass.Run, at time.Time) {
 // recallCounted restores up to when the gaps are counted where the status does not say it although they are: an API server with older
 // CustomResourceDefinitions drops the field and keeps the seconds, and each pass would count every gap again. Fewer seconds are those of a
 // status that was read before they were written.
-func (r *MotorRunReconciler) recallCounted(s *pass.Run) {
+func (r *Reconciler) recallCounted(s *pass.Run) {
 	if len(s.Observed.Gaps) == 0 {
 		return
 	}
@@ -74,7 +74,7 @@ func (r *MotorRunReconciler) recallCounted(s *pass.Run) {
 }
 
 // noteCounted remembers what the status of the run says of gaps, once that is written.
-func (r *MotorRunReconciler) noteCounted(run *v1alpha1.MotorRun, paused v1alpha1.PauseStatus) {
+func (r *Reconciler) noteCounted(run *v1alpha1.MotorRun, paused v1alpha1.PauseStatus) {
 	if paused.ObservedUntil == nil {
 		return
 	}

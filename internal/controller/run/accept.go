@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // accept checks what admission cannot see, before the run asks for a place. An accepted run stays accepted.
-func (r *MotorRunReconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 	if err := r.showTools(ctx, s); err != nil {
 		return false, err
 	}
@@ -65,7 +65,7 @@ func (r *MotorRunReconciler) accept(ctx context.Context, s *pass.Run) (bool, err
 }
 
 // acceptDomains checks that the run's domains can be allowed, and that there is a way to them.
-func (r *MotorRunReconciler) acceptDomains(ctx context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) acceptDomains(ctx context.Context, s *pass.Run) (bool, error) {
 	if refusal := runpolicy.RefuseDomains(s.Run, s.Bounds); refusal != nil {
 		refuse(s, refusal, true)
 		return false, nil
@@ -102,7 +102,7 @@ func refused(reason, message string) *runpolicy.End {
 
 // showTools says of a run that has search_web whether its model is offered that tool: without a provider the model is not told of it, and
 // whoever granted it would wonder why nothing was searched.
-func (r *MotorRunReconciler) showTools(ctx context.Context, s *pass.Run) error {
+func (r *Reconciler) showTools(ctx context.Context, s *pass.Run) error {
 	if !slices.Contains(s.Run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
 		return nil
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 
 // indexed lists the runs of a namespace that have a value in an index, all of them where there are no indexes. They are the cache's own:
 // nobody may change them. No value gives none.
-func (r *MotorRunReconciler) indexed(ctx context.Context, namespace, field string, values []string) ([]v1alpha1.MotorRun, error) {
+func (r *Reconciler) indexed(ctx context.Context, namespace, field string, values []string) ([]v1alpha1.MotorRun, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}

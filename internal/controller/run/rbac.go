@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 // The rights of the manager. `make generate` writes config/rbac from these markers and from those that stand beside their code.
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 )
 
 // admit gives the run one of the namespace's places, and with it accepts the run. It keeps its place until it ends.
-func (r *MotorRunReconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	if pass.IsAccepted(s.Run) {
 		return true, nil
 	}
@@ -50,7 +50,7 @@ func (r *MotorRunReconciler) admit(ctx context.Context, s *pass.Run) (bool, erro
 // takeTurn decides by the cache that a run waits, because the end of what it waits for wakes it. What cannot be taken
 // back is decided by what the API server itself says of the bound and of the runs, by one pass of the namespace at a time,
 // until its status is written: two runs must not take the same place, and none be rejected for a run that has ended.
-func (r *MotorRunReconciler) takeTurn(ctx context.Context, s *pass.Run) (runpolicy.Turn, error) {
+func (r *Reconciler) takeTurn(ctx context.Context, s *pass.Run) (runpolicy.Turn, error) {
 	if !runpolicy.HasModel(s.Run) {
 		return runpolicy.Turn{Verdict: runpolicy.Admit}, nil
 	}
@@ -78,7 +78,7 @@ func (r *MotorRunReconciler) takeTurn(ctx context.Context, s *pass.Run) (runpoli
 }
 
 // lookingSince is when this reconciler first asked whose turn it is, which it does for the first time as the leader.
-func (r *MotorRunReconciler) lookingSince() time.Time {
+func (r *Reconciler) lookingSince() time.Time {
 	r.looking.Do(func() { r.since = r.apiNow() })
 	return r.since
 }
@@ -88,7 +88,7 @@ const headsPage = 16
 
 // runHeads lists, past the cache, what the queue needs to know of a namespace's runs: the whole of them may not fit into
 // the manager's memory.
-func (r *MotorRunReconciler) runHeads(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
+func (r *Reconciler) runHeads(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
 	var heads []v1alpha1.MotorRun
 	for next := ""; ; {
 		var page v1alpha1.MotorRunList
@@ -154,7 +154,7 @@ func leavesQueue() predicate.Predicate {
 }
 
 // nextTurns maps a run that has left the queue, or its place, to those whose turn it is now.
-func (r *MotorRunReconciler) nextTurns(ctx context.Context, o client.Object) []reconcile.Request {
+func (r *Reconciler) nextTurns(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.chosen(ctx, o, func(cortex *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
 		return runpolicy.NextTurns(cortex.Spec.Concurrency, runs, r.lookingSince(), r.apiNow())
 	})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // cleanUp keeps a finished run as it is: what it came to is never decided again, and a sandbox of it that it finds goes
 // at the end of the pass.
-func (r *MotorRunReconciler) cleanUp(ctx context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) cleanUp(ctx context.Context, s *pass.Run) (bool, error) {
 	if !pass.IsFinished(s.Run) {
 		return true, nil
 	}
@@ -24,7 +24,7 @@ func (r *MotorRunReconciler) cleanUp(ctx context.Context, s *pass.Run) (bool, er
 
 // tearDown takes away what the run had in the cluster. The grant goes before the Pod, whose address may be another Pod's
 // a moment later.
-func (r *MotorRunReconciler) tearDown(ctx context.Context, s *pass.Run) error {
+func (r *Reconciler) tearDown(ctx context.Context, s *pass.Run) error {
 	pods := s.Former
 	if s.Pod != nil {
 		pods = append(pods, s.Pod)
@@ -39,7 +39,7 @@ func (r *MotorRunReconciler) tearDown(ctx context.Context, s *pass.Run) error {
 }
 
 // closeEgress takes everything away that let the sandbox of a run out. What it may leave behind, the sweep takes.
-func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, last bool) error {
+func (r *Reconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, last bool) error {
 	if last {
 		if err := r.grants().Close(ctx, run); err != nil {
 			return err
@@ -55,7 +55,7 @@ func (r *MotorRunReconciler) closeEgress(ctx context.Context, run *v1alpha1.Moto
 }
 
 // closeGone takes away what is left of the runs of a name that went without a last pass.
-func (r *MotorRunReconciler) closeGone(ctx context.Context, key client.ObjectKey) error {
+func (r *Reconciler) closeGone(ctx context.Context, key client.ObjectKey) error {
 	if err := r.grants().CloseGone(ctx, key); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *MotorRunReconciler) closeGone(ctx context.Context, key client.ObjectKey
 
 // abandon removes the sandbox of a run that is being deleted. Pod and steps are owned by the run and go with it, but a
 // finalizer of somebody else's can hold it back, and nobody would end its sandbox for as long.
-func (r *MotorRunReconciler) abandon(ctx context.Context, run *v1alpha1.MotorRun) error {
+func (r *Reconciler) abandon(ctx context.Context, run *v1alpha1.MotorRun) error {
 	if err := r.closeEgress(ctx, run, true); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ import (
 )
 
 // retire deletes a finished run when its time is over, or when there are enough newer ones. Its Pod and steps go with it.
-func (r *MotorRunReconciler) retire(ctx context.Context, s *pass.Run) error {
+func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 	cortex, err := r.cortex(ctx, r.Client, s.Run.Namespace)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (r *MotorRunReconciler) retire(ctx context.Context, s *pass.Run) error {
 }
 
 // passed reports whether the instant has passed at which a finished run is looked at. If not, it asks for a pass then.
-func (r *MotorRunReconciler) passed(s *pass.Run, at time.Time) bool {
+func (r *Reconciler) passed(s *pass.Run, at time.Time) bool {
 	var o runpolicy.Observed
 	if r.Time != nil {
 		// While no manager was there, people could not look at the run either.
@@ -76,7 +76,7 @@ func (r *MotorRunReconciler) passed(s *pass.Run, at time.Time) bool {
 	return wait == 0
 }
 
-func (r *MotorRunReconciler) archiving() runpolicy.Archiving {
+func (r *Reconciler) archiving() runpolicy.Archiving {
 	if !r.Config.Archive {
 		return runpolicy.Archiving{}
 	}
@@ -90,7 +90,7 @@ const (
 )
 
 // tellUnarchived tells of a record that is lost: the event and the log for people, the counter for an alert.
-func (r *MotorRunReconciler) tellUnarchived(ctx context.Context, run *v1alpha1.MotorRun) {
+func (r *Reconciler) tellUnarchived(ctx context.Context, run *v1alpha1.MotorRun) {
 	const note = "The run was deleted with its steps although they are not in the archive: they could not be archived in the time that it was kept. " +
 		"Look at the bucket and at the events ArchiveFailed. With --archive-required such runs are kept."
 	r.Recorder.Eventf(run, nil, corev1.EventTypeWarning, reasonUnarchived, actionDelete, "%s", note)
@@ -104,7 +104,7 @@ func (r *MotorRunReconciler) tellUnarchived(ctx context.Context, run *v1alpha1.M
 // surplus maps a run that has finished to those that are one too many now. It looks through those alone that count for the same bound:
 // they are as many as are kept, those that go, and those that wait for their archives, however many runs the namespace has. A run that
 // waits for its archive is left out: its archive, or the end of the time for that, has it looked at.
-func (r *MotorRunReconciler) surplus(ctx context.Context, o client.Object) []reconcile.Request {
+func (r *Reconciler) surplus(ctx context.Context, o client.Object) []reconcile.Request {
 	run, ok := o.(*v1alpha1.MotorRun)
 	if !ok {
 		return nil

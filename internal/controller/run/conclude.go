@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package run
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ const maxSummary = 8192
 const maxPartial = 4096
 
 // conclude ends the run if it is over, and its attempt if that is.
-func (r *MotorRunReconciler) conclude(ctx context.Context, s *pass.Run) (bool, error) {
+func (r *Reconciler) conclude(ctx context.Context, s *pass.Run) (bool, error) {
 	d := r.decide(s)
 	if s.Progress.Final == nil && (isTurningPoint(s.Run, d) || runpolicy.EndsWell(s.Run.Status.Ending)) {
 		// The cache may not have the step yet that ends the attempt in its own way. And it has only the heads of steps: whether an end was
@@ -61,7 +61,7 @@ func isTurningPoint(run *v1alpha1.MotorRun, d runpolicy.Decision) bool {
 }
 
 // end ends the run, or keeps its sandbox for a last look before.
-func (r *MotorRunReconciler) end(ctx context.Context, s *pass.Run, e *runpolicy.End) error {
+func (r *Reconciler) end(ctx context.Context, s *pass.Run, e *runpolicy.End) error {
 	o := r.observation(s)
 	until := runpolicy.LookUntil(o, e, s.Now)
 	st := &s.Run.Status
@@ -82,11 +82,11 @@ func (r *MotorRunReconciler) end(ctx context.Context, s *pass.Run, e *runpolicy.
 	return err
 }
 
-func (r *MotorRunReconciler) decide(s *pass.Run) runpolicy.Decision {
+func (r *Reconciler) decide(s *pass.Run) runpolicy.Decision {
 	return runpolicy.Decide(r.observation(s), s.Now)
 }
 
-func (r *MotorRunReconciler) observation(s *pass.Run) runpolicy.Observation {
+func (r *Reconciler) observation(s *pass.Run) runpolicy.Observation {
 	o := runpolicy.Observation{
 		Run: s.Run, Progress: s.Progress, Sandbox: s.PodState, SandboxGone: s.SandboxGone,
 		SandboxStartTimeout: r.Config.SandboxStartTimeout, Observed: s.Observed,

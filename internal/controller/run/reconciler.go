@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller converges the objects of a run: its NetworkPolicy, its sandbox Pod, its worker and its status.
+// Package run converges the objects of a run: its NetworkPolicy, its sandbox Pod, its worker and its status.
 // It makes no model call and no tool call. What the engine did reaches it through the journal alone, so the status
 // of a run is derived from spec, journal and Pod, and can be derived again at any time.
-package controller
+package run
 
 import (
 	"context"
@@ -70,8 +70,8 @@ type Config struct {
 // Counter counts events for a monitoring system.
 type Counter interface{ Inc() }
 
-// MotorRunReconciler converges MotorRuns.
-type MotorRunReconciler struct {
+// Reconciler converges MotorRuns.
+type Reconciler struct {
 	client.Client
 	// Live reads past the cache, where a stale answer would end or double something.
 	Live     client.Reader
@@ -97,7 +97,7 @@ type MotorRunReconciler struct {
 }
 
 // grants is the part that tells the egress proxy what runs may reach.
-func (r *MotorRunReconciler) grants() *grant.Granter {
+func (r *Reconciler) grants() *grant.Granter {
 	return &grant.Granter{
 		Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, Service: r.Config.EgressService, Key: r.Config.EgressKey,
 		CiliumPolicies: r.Config.CiliumPolicies, State: &r.granted,
@@ -105,17 +105,17 @@ func (r *MotorRunReconciler) grants() *grant.Granter {
 }
 
 // policies is the part that keeps the NetworkPolicies of sandboxes as they must be.
-func (r *MotorRunReconciler) policies() *isolation.Policies {
+func (r *Reconciler) policies() *isolation.Policies {
 	return &isolation.Policies{Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, State: &r.enforced}
 }
 
 // placer is the part that gives runs to the replicas of the manager.
-func (r *MotorRunReconciler) placer() *placement.Placer {
+func (r *Reconciler) placer() *placement.Placer {
 	return &placement.Placer{Client: r.Client, Workers: r.Workers, TrialPause: r.Config.TrialPause, State: &r.placed}
 }
 
 // SetupWithManager registers the reconciler.
-func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	own := r.Config.Sandbox.Namespace
 	if err := addIndexes(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (r *MotorRunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // Reconcile brings one run a step further and writes its status once.
-func (r *MotorRunReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	run := &v1alpha1.MotorRun{}
 	if err := r.Get(ctx, req.NamespacedName, run); apierrors.IsNotFound(err) {
 		return ctrl.Result{}, r.closeGone(ctx, req.NamespacedName)
@@ -202,7 +202,7 @@ type step struct {
 // converge takes the steps in order until one has to wait.
 //
 //	cleanUp → observe → progress → conclude → suspend → copied → leftover → skill → accept → admit → baseline → route → sandbox → grant → place
-func (r *MotorRunReconciler) converge(ctx context.Context, s *pass.Run) error {
+func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 	for _, st := range []step{
 		{"cleanUp", r.cleanUp},
 		{"observe", r.observe},
@@ -235,7 +235,7 @@ func (r *MotorRunReconciler) converge(ctx context.Context, s *pass.Run) error {
 }
 
 // writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
-func (r *MotorRunReconciler) writeStatus(ctx context.Context, s *pass.Run) error {
+func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 	summarize(s)
 	pass.PrintRun(&s.Run.Status)
 	runpolicy.Fit(&s.Run.Status)
