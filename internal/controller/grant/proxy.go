@@ -51,6 +51,7 @@ func (g *Granter) proxy(ctx context.Context, s *pass.Run, st *memory) (string, e
 	return st.proxy, nil
 }
 
+// NoProxyMessage says what is missing if there is no egress proxy.
 func (g *Granter) NoProxyMessage() string {
 	return fmt.Sprintf("The run asks for domains, and there is no egress proxy: the Service %s in namespace %s does not exist or has no address of its own. "+
 		"Install the egress proxy.", g.Service, g.Sandbox.Namespace)
