@@ -61,7 +61,7 @@ func (p *inputPutter) putArtifact(ctx context.Context, path string, ref *v1alpha
 	if err != nil {
 		return err
 	}
-	if digest(content) != a.SHA256 {
+	if toolapi.SHA256(content) != a.SHA256 {
 		// Who may write ConfigMaps can put another one in its place.
 		return notAsLeft(ref)
 	}

@@ -44,7 +44,7 @@ func TestOnlyWhatWasLeftBehindIsReadToItsEnd(t *testing.T) {
 	} {
 		left := &asLeft{
 			r: tt.r, ref: &v1alpha1.ArtifactRef{Run: "earlier", Path: "a"}, sum: sha256.New(),
-			artifact: &v1alpha1.Artifact{Path: "a", Size: int64(len(content)), SHA256: digest([]byte(content))},
+			artifact: &v1alpha1.Artifact{Path: "a", Size: int64(len(content)), SHA256: toolapi.SHA256([]byte(content))},
 		}
 		got, err := io.ReadAll(left)
 		switch {

@@ -102,7 +102,7 @@ func (a *artifacts) read(ctx context.Context, path string, most int64) (*reading
 // readError leaves what is wrong with a file as it is, and makes what is wrong with the sandbox what the loop knows.
 func (a *artifacts) readError(ctx context.Context, err error) error {
 	var found *secretFound
-	_, remote := remoteProblem(err)
+	_, remote := toolclient.RemoteProblem(err)
 	if errors.As(err, &found) || errors.Is(err, toolclient.ErrTooLong) || errors.Is(err, errChanged) || remote {
 		return err
 	}

@@ -311,10 +311,10 @@ func explain(art v1alpha1.Artifact) *toolapi.Result {
 	const saved = "The file is noted, and what it holds at the end counts."
 	switch art.Skipped {
 	case v1alpha1.SkippedSecretFound:
-		return refusal(toolapi.CodeSecretFound, fmt.Sprintf(
+		return toolapi.Refusal(toolapi.CodeSecretFound, fmt.Sprintf(
 			"%s would not be kept: it holds what looks like a secret (%s). Take that out of it. %s", art.Path, art.Message, saved))
 	case v1alpha1.SkippedTooLarge:
-		return refusal(toolapi.CodeTooLarge, fmt.Sprintf("%s would not be kept: %s. Make it smaller, or split it. %s", art.Path, art.Message, saved))
+		return toolapi.Refusal(toolapi.CodeTooLarge, fmt.Sprintf("%s would not be kept: %s. Make it smaller, or split it. %s", art.Path, art.Message, saved))
 	default:
 		return nil
 	}

@@ -283,15 +283,10 @@ func (a *artifacts) adopt(ctx context.Context, name, sum string) error {
 	if err := a.box.engine.Live.Get(ctx, client.ObjectKey{Namespace: a.box.run.Namespace, Name: name}, &cm); err != nil {
 		return fmt.Errorf("get the ConfigMap %s: %w", name, err)
 	}
-	if !isArtifactOf(&cm, a.box.run) || digest(cm.BinaryData[contentKey]) != sum {
+	if !isArtifactOf(&cm, a.box.run) || toolapi.SHA256(cm.BinaryData[contentKey]) != sum {
 		return &notStored{fmt.Sprintf("there is another ConfigMap %s in the namespace", name)}
 	}
 	return nil
-}
-
-func digest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
 }
 
 func isArtifactOf(o metav1.Object, run *v1alpha1.MotorRun) bool {

@@ -19,7 +19,7 @@ type callPolicy struct {
 // Refuse gives the envelope of a call that the run may not make.
 func (p callPolicy) Refuse(c motorloop.Call) *toolapi.Result {
 	if message := runpolicy.CommandRefused(p.run, c.Tool, c.Arguments); message != "" {
-		return refusal(toolapi.CodeCommandNotAllowed, message)
+		return toolapi.Refusal(toolapi.CodeCommandNotAllowed, message)
 	}
 	return nil
 }

@@ -231,7 +231,7 @@ func usedBefore(p runpolicy.Progress, turns []*motorloop.Turn) int64 {
 
 // loopConfig is what the loop is told about the run's attempt.
 func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Time) motorloop.Config {
-	attempt := attemptOf(run)
+	attempt := runpolicy.CurrentAttempt(run)
 	cfg := motorloop.Config{
 		Attempt:         attempt.Index,
 		Task:            run.Spec.Task,

@@ -101,7 +101,7 @@ func (a *artifacts) storeChanges(ctx context.Context, art v1alpha1.Artifact, fou
 	if !room.inObject(art.Size) {
 		return skipped(art, v1alpha1.SkippedLimitReached, fmt.Sprintf("the files of a run may have %d MiB in objects", maxObjectsBytes>>20)), nil
 	}
-	art.MediaType, art.SHA256 = toolapi.MediaType(art.Path, found.Diff), digest(found.Diff)
+	art.MediaType, art.SHA256 = toolapi.MediaType(art.Path, found.Diff), toolapi.SHA256(found.Diff)
 	art.Provenance = string(toolapi.ProvenanceInternal)
 	if found.Provenance == toolapi.ProvenanceWeb || room.web {
 		art.Provenance = string(toolapi.ProvenanceWeb)

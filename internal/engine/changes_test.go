@@ -146,7 +146,7 @@ func TestChangesAreAnArtifact(t *testing.T) {
 				}
 				got = append(got, f.Path+"=")
 				var cm corev1.ConfigMap
-				if err := a.box.engine.Live.Get(t.Context(), client.ObjectKey{Namespace: a.box.run.Namespace, Name: f.ConfigMap}, &cm); err != nil || digest(cm.BinaryData[contentKey]) != f.SHA256 {
+				if err := a.box.engine.Live.Get(t.Context(), client.ObjectKey{Namespace: a.box.run.Namespace, Name: f.ConfigMap}, &cm); err != nil || toolapi.SHA256(cm.BinaryData[contentKey]) != f.SHA256 {
 					t.Errorf("%+v: %v", f, err)
 				}
 				if f.Path == toolapi.DiffName && f.MediaType != "text/x-diff" {

@@ -33,13 +33,6 @@ func (s *sandboxTools) classify(ctx context.Context, err error) error {
 	}
 }
 
-// remoteProblem tells what the sandbox says of a request from faults of the connection, from another epoch of its run, and from a
-// sandbox of another release, which says nothing of what the request asks for.
-func remoteProblem(err error) (*toolclient.RemoteError, bool) {
-	remote, ok := errors.AsType[*toolclient.RemoteError](err)
-	return remote, ok && !errors.Is(err, toolclient.ErrStaleEpoch) && !errors.Is(err, toolclient.ErrUnsupported)
-}
-
 // outdated ends an attempt whose sandbox does not know what the run needs of it. A sandbox that is made now does.
 func outdated(err error) error {
 	return &motorloop.Failure{

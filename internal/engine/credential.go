@@ -26,6 +26,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 const (
@@ -86,25 +87,25 @@ func (c *credentialStore) recall(ctx context.Context, steps []v1alpha1.MotorStep
 // Save serves a save_credential call. Doing it twice leaves what doing it once does.
 func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.Result, error) {
 	if !slices.Contains(c.run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSaveCredential)) {
-		return *refusal(toolapi.CodeToolNotGranted, "this run was not granted the tool save_credential"), nil
+		return *toolapi.Refusal(toolapi.CodeToolNotGranted, "this run was not granted the tool save_credential"), nil
 	}
 	if c.saves++; c.saves > maxSaves {
-		return *refusal(toolapi.CodeCredentialRefused, fmt.Sprintf("a run saves credentials at most %d times", maxSaves)), nil
+		return *toolapi.Refusal(toolapi.CodeCredentialRefused, fmt.Sprintf("a run saves credentials at most %d times", maxSaves)), nil
 	}
 	args, err := parseSave(arguments)
 	if err != nil {
-		return *refusal(toolapi.CodeInvalidArguments, err.Error()), nil
+		return *toolapi.Refusal(toolapi.CodeInvalidArguments, err.Error()), nil
 	}
 	hosts, err := c.hosts(args.Hosts)
 	if err == nil {
 		err = c.declared(args.Name, hosts)
 	}
 	if err != nil {
-		return *refusal(toolapi.CodeCredentialRefused, err.Error()), nil
+		return *toolapi.Refusal(toolapi.CodeCredentialRefused, err.Error()), nil
 	}
 	content, err := c.box.client.GetFile(ctx, args.Path)
-	if remote, ok := remoteProblem(err); ok {
-		return *refusal(fileCode(remote.Code), c.known.hide("the file cannot be read: "+remote.Message)), nil
+	if remote, ok := toolclient.RemoteProblem(err); ok {
+		return *toolapi.Refusal(fileCode(remote.Code), c.known.hide("the file cannot be read: "+remote.Message)), nil
 	}
 	if err != nil {
 		return toolapi.Result{}, c.box.classify(ctx, err)
@@ -114,7 +115,7 @@ func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.R
 		err = c.own(value)
 	}
 	if err != nil {
-		return *refusal(toolapi.CodeCredentialRefused, err.Error()), nil
+		return *toolapi.Refusal(toolapi.CodeCredentialRefused, err.Error()), nil
 	}
 	if !c.engine.mayDecide() {
 		return toolapi.Result{}, errNoLease
@@ -126,7 +127,7 @@ func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.R
 		return toolapi.Result{}, c.known.hideError(err)
 	}
 	if why != "" {
-		return *refusal(toolapi.CodeCredentialRefused, c.known.hide(why)), nil
+		return *toolapi.Refusal(toolapi.CodeCredentialRefused, c.known.hide(why)), nil
 	}
 	if c.belongsToSkill(args.Name) {
 		return toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal, Output: fmt.Sprintf(

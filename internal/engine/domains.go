@@ -42,9 +42,9 @@ func (p *domainPolicy) Check(arguments string) *toolapi.Result {
 	case runpolicy.DomainAllowed:
 		return &toolapi.Result{OK: true, Output: message, Provenance: toolapi.ProvenanceInternal}
 	case runpolicy.DomainNever:
-		return refusal(toolapi.CodeDomainNotAllowed, message)
+		return toolapi.Refusal(toolapi.CodeDomainNotAllowed, message)
 	default:
-		return refusal(toolapi.CodeInvalidArguments, message)
+		return toolapi.Refusal(toolapi.CodeInvalidArguments, message)
 	}
 }
 
@@ -52,13 +52,7 @@ func (p *domainPolicy) Check(arguments string) *toolapi.Result {
 func (p *domainPolicy) Decided(arguments, decision string) *toolapi.Result {
 	allowed, message := runpolicy.DomainDecision(arguments, v1alpha1.Decision(decision), runpolicy.Granted(p.run))
 	if !allowed {
-		return refusal(toolapi.CodeDomainDenied, message)
+		return toolapi.Refusal(toolapi.CodeDomainDenied, message)
 	}
 	return &toolapi.Result{OK: true, Output: message, Provenance: toolapi.ProvenanceInternal}
-}
-
-func refusal(code, message string) *toolapi.Result {
-	r := &toolapi.Result{ErrorCode: code, Provenance: toolapi.ProvenanceInternal}
-	r.SetParts("", message)
-	return r
 }

@@ -19,7 +19,10 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 // DefaultEgressTimeout is how long the way from a sandbox to the egress proxy may take to open.
@@ -74,7 +77,7 @@ func egressUnavailable(why string, retryable bool) error {
 }
 
 func (w *egress) token() string {
-	return grant.Token(w.engine.Config.EgressKey, string(w.run.UID), w.run.Status.Sandbox.PodUID, attemptOf(w.run).Index)
+	return grant.Token(w.engine.Config.EgressKey, string(w.run.UID), w.run.Status.Sandbox.PodUID, runpolicy.CurrentAttempt(w.run).Index)
 }
 
 // read reads the grant as it is now. If there is none for this attempt in this Pod, why says so: the controller writes
@@ -184,16 +187,16 @@ func (s *sandboxTools) setEgress(ctx context.Context, hello toolapi.Hello) error
 		return nil
 	}
 	resp, err := s.client.SetEgress(ctx, request)
-	if remote, ok := remoteProblem(err); ok && hello.APIVersion == 0 {
+	if remote, ok := toolclient.RemoteProblem(err); ok && hello.APIVersion == 0 {
 		return outdated(remote) // It has no word for what it does not know.
 	} else if ok {
-		return egressUnavailable(firstRunes(remote.Message, maxDetail), false)
+		return egressUnavailable(text.FirstBytes(remote.Message, maxDetail), false)
 	}
 	if err != nil {
 		return s.classify(ctx, err)
 	}
 	if request.Proxy != "" && !resp.Ready {
-		return egressMissing(s.loop, s.engine.Now(), firstRunes(resp.Detail, maxDetail))
+		return egressMissing(s.loop, s.engine.Now(), text.FirstBytes(resp.Detail, maxDetail))
 	}
 	return nil
 }

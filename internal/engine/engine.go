@@ -235,7 +235,7 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 		return false
 	case awaitsEgress(st):
 		return false
-	case st.Egress != nil && st.Egress.Attempt != attemptOf(run).Index:
+	case st.Egress != nil && st.Egress.Attempt != runpolicy.CurrentAttempt(run).Index:
 		// The proxy still knows the token of the attempt before.
 		return false
 	case runpolicy.GrantPending(run):

@@ -72,7 +72,7 @@ func (p *inputPutter) put(ctx context.Context, path string, content []byte, from
 
 // putError leaves what the sandbox says of a file as it is.
 func (p *inputPutter) putError(ctx context.Context, err error) error {
-	if _, ok := remoteProblem(err); ok && ctx.Err() == nil {
+	if _, ok := toolclient.RemoteProblem(err); ok && ctx.Err() == nil {
 		return err
 	}
 	return p.box.classify(ctx, err)

@@ -94,7 +94,7 @@ func (e *Engine) installArgs(ctx context.Context, run *v1alpha1.MotorRun) (toola
 }
 
 func notInstalled(format string, args ...any) *toolapi.Result {
-	return refusal(toolapi.CodeInstallFailed, fmt.Sprintf(format, args...))
+	return toolapi.Refusal(toolapi.CodeInstallFailed, fmt.Sprintf(format, args...))
 }
 
 // installTools stores what the sandbox has installed. Nothing that the sandbox says of it is believed.
@@ -165,15 +165,15 @@ func (t installTools) read(ctx context.Context, sum string) ([]byte, *toolapi.Re
 	// It never grows: while it did, the archive would be held twice.
 	content := bytes.NewBuffer(make([]byte, 0, toolapi.MaxPackedBytes+bytes.MinRead))
 	_, err := t.box.client.ReadArtifact(ctx, toolapi.InstallArchive, content, toolapi.MaxPackedBytes)
-	remote, isRemote := remoteProblem(err)
+	remote, isRemote := toolclient.RemoteProblem(err)
 	switch {
 	case errors.Is(err, toolclient.ErrTooLong):
-		return nil, refusal(toolapi.CodeInstallTooLarge, fmt.Sprintf("compressed the packages have more than %d MiB", toolapi.MaxPackedBytes>>20)), nil
+		return nil, toolapi.Refusal(toolapi.CodeInstallTooLarge, fmt.Sprintf("compressed the packages have more than %d MiB", toolapi.MaxPackedBytes>>20)), nil
 	case isRemote:
-		return nil, notInstalled("What was installed cannot be read: %s.", firstRunes(remote.Message, maxDetail)), nil
+		return nil, notInstalled("What was installed cannot be read: %s.", text.FirstBytes(remote.Message, maxDetail)), nil
 	case err != nil:
 		return nil, nil, t.box.classify(ctx, err)
-	case digest(content.Bytes()) != sum:
+	case toolapi.SHA256(content.Bytes()) != sum:
 		return nil, notInstalled("What the sandbox gives is not what it says that it installed."), nil
 	}
 	return content.Bytes(), nil, nil

@@ -13,6 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -110,7 +111,7 @@ func (s *sandboxTools) unproved(open []string, p proof) (proof, error) {
 	}
 	s.log.Warn("the sandbox reaches what it must not, which is allowed here", "open", strings.Join(open, ", "))
 	for _, name := range open[:min(len(open), maxOpen)] {
-		p.open = append(p.open, firstRunes(name, maxOpenName))
+		p.open = append(p.open, text.FirstBytes(name, maxOpenName))
 	}
 	return p, nil
 }
@@ -120,13 +121,6 @@ const (
 	maxOpen     = 16
 	maxOpenName = 128
 )
-
-func firstRunes(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "")
-}
 
 // record writes the proof into what the steps say of the sandbox.
 func (p proof) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
@@ -190,7 +184,7 @@ func confined(c *toolapi.Confinement) error {
 		Category: motorloop.InfraFailure,
 		Reason:   motorloop.ReasonIsolationUnverified,
 		Message: "Nothing was run in the sandbox, because programs in it could have sockets of families for which the cluster's walls are not proved: " +
-			firstRunes(c.Refused, 600) + ".",
+			text.FirstBytes(c.Refused, 600) + ".",
 	}
 }
 

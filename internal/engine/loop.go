@@ -63,7 +63,7 @@ type task struct {
 }
 
 func taskOf(run *v1alpha1.MotorRun) task {
-	t := task{run: run.UID, epoch: run.Status.Epoch, attempt: attemptOf(run).Index, ending: run.Status.Ending != nil}
+	t := task{run: run.UID, epoch: run.Status.Epoch, attempt: runpolicy.CurrentAttempt(run).Index, ending: run.Status.Ending != nil}
 	if sb := run.Status.Sandbox; sb != nil {
 		t.podUID = sb.PodUID
 		if sb.IsolationLostAt != nil {
@@ -83,14 +83,6 @@ func (l *loop) carries(t task) bool {
 		t.ending = l.task.ending
 	}
 	return !l.stopped && l.task == t
-}
-
-// attemptOf is the attempt that the run is at.
-func attemptOf(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
-	if n := len(run.Status.Attempts); n > 0 {
-		return run.Status.Attempts[n-1]
-	}
-	return v1alpha1.AttemptStatus{}
 }
 
 // waiting is an open ask that a loop ended with.

@@ -16,7 +16,9 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 const (
@@ -126,7 +128,7 @@ func (s *sandboxTools) setMCP(ctx context.Context) error {
 	}
 	request := s.mcp.request(s.egress)
 	resp, err := s.client.MCP(ctx, request)
-	if remote, ok := remoteProblem(err); ok && ctx.Err() == nil {
+	if remote, ok := toolclient.RemoteProblem(err); ok && ctx.Err() == nil {
 		resp = toolapi.MCPResponse{}
 		for _, srv := range request.Servers {
 			resp.Servers = append(resp.Servers, toolapi.MCPServerState{Name: srv.Name, Error: remote.Message})
@@ -169,8 +171,8 @@ func (m *mcpServers) take(resp toolapi.MCPResponse) {
 }
 
 // clean makes a text of the sandbox fit to be shown in a line.
-func (m *mcpServers) clean(text string) string {
-	return firstRunes(strings.Join(strings.Fields(m.known.hide(text)), " "), maxDetail)
+func (m *mcpServers) clean(said string) string {
+	return text.FirstBytes(strings.Join(strings.Fields(m.known.hide(said)), " "), maxDetail)
 }
 
 // mcpRoom is what is left for the tools of all servers.
@@ -244,7 +246,7 @@ func (s *sandboxTools) refuseMCP(ctx context.Context, c toolapi.Call) (*toolapi.
 		return nil, nil
 	}
 	if !grantsMCP(s.run, server, name) {
-		return refusal(toolapi.CodeToolNotGranted, fmt.Sprintf("this run was not granted the tool %q", c.Tool)), nil
+		return toolapi.Refusal(toolapi.CodeToolNotGranted, fmt.Sprintf("this run was not granted the tool %q", c.Tool)), nil
 	}
 	state := s.mcp.find(server)
 	if state != nil && slices.ContainsFunc(state.Tools, func(d motorloop.ToolDefinition) bool { return d.Name == c.Tool }) {
@@ -257,11 +259,11 @@ func (s *sandboxTools) refuseMCP(ctx context.Context, c toolapi.Call) (*toolapi.
 	case before.Phase != toolapi.CallAbsent:
 		return nil, nil
 	case state == nil:
-		return refusal(toolapi.CodeMCPError, "nothing is known of the MCP server "+server), nil
+		return toolapi.Refusal(toolapi.CodeMCPError, "nothing is known of the MCP server "+server), nil
 	case state.changed:
-		return refusal(toolapi.CodeMCPChanged, fmt.Sprintf("the MCP server %s is not used: %s", server, mcpChangedText)), nil
+		return toolapi.Refusal(toolapi.CodeMCPChanged, fmt.Sprintf("the MCP server %s is not used: %s", server, mcpChangedText)), nil
 	}
-	r := refusal(toolapi.CodeMCPError, fmt.Sprintf("the MCP server %s does not offer this tool now: %s", server, state.Problem))
+	r := toolapi.Refusal(toolapi.CodeMCPError, fmt.Sprintf("the MCP server %s does not offer this tool now: %s", server, state.Problem))
 	r.SetParts(r.Output, "") // The server's words are in it.
 	r.Provenance = toolapi.ProvenanceWeb
 	return r, nil

@@ -60,7 +60,7 @@ func (s *sandboxTools) once(
 	s.isolationLost = runpolicy.IsolationLost(s.run, runpolicy.ReadJournal(s.run, s.entries.AllSteps()))
 	loop := &motorloop.Loop{
 		// Nobody is asked about a call that nobody saw end: one that may be made again is, and any other fails.
-		Config:  motorloop.Config{Attempt: attemptOf(s.run).Index, OnUnknown: motorloop.UnknownModel},
+		Config:  motorloop.Config{Attempt: runpolicy.CurrentAttempt(s.run).Index, OnUnknown: motorloop.UnknownModel},
 		Tools:   s,
 		Journal: leasedJournal{s.entries, s.engine},
 		Ready:   s.ready,

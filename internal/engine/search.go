@@ -74,17 +74,17 @@ func (s *searcher) Search(ctx context.Context, arguments string) (toolapi.Result
 func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Result, error) {
 	args, err := parseSearch(arguments)
 	if err != nil {
-		return refusal(toolapi.CodeInvalidArguments, err.Error()), nil
+		return toolapi.Refusal(toolapi.CodeInvalidArguments, err.Error()), nil
 	}
 	// It is read for each search: a key that was replaced counts at once.
 	key, err := s.engine.Models.SearchKey(ctx, s.namespace, s.provider)
 	switch p, missing := modelref.AsProblem(err); {
 	case missing:
-		return refusal(CodeSearchFailed, "The search provider is not set up. "+p.Message), nil
+		return toolapi.Refusal(CodeSearchFailed, "The search provider is not set up. "+p.Message), nil
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		r := refusal(CodeSearchFailed, "The API key of the search provider could not be read.")
+		r := toolapi.Refusal(CodeSearchFailed, "The API key of the search provider could not be read.")
 		r.Retryable = true
 		s.log.Error("the API key of the search provider could not be read", "error", err)
 		return r, nil
@@ -106,7 +106,7 @@ func unsearched(e *websearch.Error) *toolapi.Result {
 	if e.NoAnswer {
 		code = toolapi.CodeNetwork
 	}
-	r := refusal(code, e.Message)
+	r := toolapi.Refusal(code, e.Message)
 	r.SetParts(r.Output, "") // The provider's words may be in it.
 	r.Retryable = e.Passes
 	return r

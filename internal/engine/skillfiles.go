@@ -18,6 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillstore"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 // maxSeeding is how many loops put files of skills into their sandboxes at the same time. Each holds one file and one ConfigMap meanwhile.
@@ -130,7 +131,7 @@ func (s *sandboxTools) putSkillFile(ctx context.Context, f *skill.File, from too
 	if err == nil {
 		return nil
 	}
-	remote, ok := remoteProblem(err)
+	remote, ok := toolclient.RemoteProblem(err)
 	if !ok || ctx.Err() != nil {
 		return s.classify(ctx, err)
 	}

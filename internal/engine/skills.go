@@ -108,12 +108,12 @@ func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
 		if c.looks && errors.Is(err, toolclient.ErrUnsupported) {
 			return err
 		}
-		if _, ok := remoteProblem(err); ok || err == nil {
+		if _, ok := toolclient.RemoteProblem(err); ok || err == nil {
 			return err
 		}
 		return c.box.classify(ctx, err)
 	})
-	if remote, ok := remoteProblem(err); ok {
+	if remote, ok := toolclient.RemoteProblem(err); ok {
 		found.reject(workspaceFolder, "the sandbox cannot list the skills: "+remote.Message)
 		return nil
 	}
@@ -247,7 +247,7 @@ func (c *skillCollector) readFile(ctx context.Context, local string, f toolapi.S
 	var buf bytes.Buffer
 	buf.Grow(int(min(max(f.Size, 0), skill.MaxFileBytes)))
 	_, err = c.box.client.ReadSkillFile(ctx, local, &buf, skill.MaxFileBytes)
-	remote, isRemote := remoteProblem(err)
+	remote, isRemote := toolclient.RemoteProblem(err)
 	switch {
 	case isRemote:
 		return nil, "it cannot be read: " + remote.Message, nil
@@ -255,7 +255,7 @@ func (c *skillCollector) readFile(ctx context.Context, local string, f toolapi.S
 		return nil, problemText(toolapi.ProblemTooLarge), nil
 	case err != nil:
 		return nil, "", c.box.classify(ctx, err)
-	case !c.looks && (int64(buf.Len()) != f.Size || digest(buf.Bytes()) != f.SHA256):
+	case !c.looks && (int64(buf.Len()) != f.Size || toolapi.SHA256(buf.Bytes()) != f.SHA256):
 		return nil, "it changed while it was read", nil
 	}
 	if _, err := (&secretWatch{known: c.known, rules: !seen, name: local}).Write(buf.Bytes()); err != nil {

@@ -53,7 +53,7 @@ func (s *toldSandbox) has(folder string, files ...string) {
 	f := toolapi.SkillFolder{Path: folder}
 	for i := 0; i < len(files); i += 2 {
 		name, content := files[i], files[i+1]
-		f.Files = append(f.Files, toolapi.SkillFile{Path: name, Size: int64(len(content)), SHA256: digest([]byte(content))})
+		f.Files = append(f.Files, toolapi.SkillFile{Path: name, Size: int64(len(content)), SHA256: toolapi.SHA256([]byte(content))})
 		s.files[strings.TrimPrefix(folder+"/"+name, "./")] = content
 	}
 	s.list.Folders = append(s.list.Folders, f)

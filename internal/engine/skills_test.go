@@ -165,7 +165,7 @@ func TestSkillsOfSeveralFolders(t *testing.T) {
 		toolapi.SkillFolder{Path: "skills/none", Files: []toolapi.SkillFile{{Path: "scripts/x"}}},
 	)
 	r.sandbox.files["skills/link/SKILL.md"] = ""
-	r.sandbox.list.Folders[len(r.sandbox.list.Folders)-2].Files[0].SHA256 = digest(nil)
+	r.sandbox.list.Folders[len(r.sandbox.list.Folders)-2].Files[0].SHA256 = toolapi.SHA256(nil)
 	r.sandbox.list.Omitted = 3
 	got := r.collect()
 	names := func(list []v1alpha1.ProposedSkill) (names []string) {

@@ -125,7 +125,7 @@ func TestLoopConfig(t *testing.T) {
 	config := func(change func(*v1alpha1.MotorRun)) motorloop.Config {
 		run := readyRun()
 		change(run)
-		entries, err := journal.Load(t.Context(), nil, stubReader{list: func(context.Context) error { return nil }}, run, attemptOf(run).Index,
+		entries, err := journal.Load(t.Context(), nil, stubReader{list: func(context.Context) error { return nil }}, run, runpolicy.CurrentAttempt(run).Index,
 			journal.Claim{Epoch: 1}, time.Now)
 		if err != nil {
 			t.Fatal(err)

@@ -74,7 +74,7 @@ func (r *skillRig) hasArchive(content string) toolapi.Result {
 	})}
 	go func() { _ = srv.Serve(ln) }()
 	r.t.Cleanup(func() { _ = srv.Close() })
-	return toolapi.Result{OK: true, Output: text.JSON(toolapi.InstallResult{SHA256: digest([]byte(content)), Size: int64(len(content))})}
+	return toolapi.Result{OK: true, Output: text.JSON(toolapi.InstallResult{SHA256: toolapi.SHA256([]byte(content)), Size: int64(len(content))})}
 }
 
 // fill takes all places of a gate for others, and gives what leaves one of them.

@@ -36,10 +36,18 @@ type Next struct {
 
 // current is the attempt that is being made, or waits for the next one.
 func current(o Observation) v1alpha1.AttemptStatus {
-	if n := len(o.Run.Status.Attempts); n > 0 {
-		return o.Run.Status.Attempts[n-1]
+	if len(o.Run.Status.Attempts) > 0 {
+		return CurrentAttempt(o.Run)
 	}
 	return v1alpha1.AttemptStatus{Index: o.Progress.Attempt}
+}
+
+// CurrentAttempt is the attempt that the run is at, the zero attempt before there is one.
+func CurrentAttempt(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
+	if n := len(run.Status.Attempts); n > 0 {
+		return run.Status.Attempts[n-1]
+	}
+	return v1alpha1.AttemptStatus{}
 }
 
 // afterFailure decides what follows an attempt that failed:

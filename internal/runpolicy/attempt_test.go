@@ -339,3 +339,15 @@ func TestAttemptsOfALostStatus(t *testing.T) {
 		t.Errorf("attempts %+v", got)
 	}
 }
+
+func TestCurrentAttempt(t *testing.T) {
+	t.Parallel()
+	run := &v1alpha1.MotorRun{}
+	if got := CurrentAttempt(run); got.Index != 0 || got.StartedAt != nil {
+		t.Errorf("before the first attempt: %+v", got)
+	}
+	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}}
+	if got := CurrentAttempt(run); got.Index != 1 {
+		t.Errorf("attempt %d, want 1", got.Index)
+	}
+}

@@ -27,3 +27,11 @@ func CutBytes(s string, max int) string {
 	}
 	return strings.ToValidUTF8(s[:max-len("…")], "") + "…"
 }
+
+// FirstBytes returns at most the first max bytes of a text, without the character that the end falls into.
+func FirstBytes(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	return strings.ToValidUTF8(s[:max], "")
+}

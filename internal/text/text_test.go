@@ -23,3 +23,12 @@ func TestCutBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstBytes(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"": "", "12345678": "12345678", "123456789": "12345678", "漢漢漢": "漢漢", "\xff": "\xff"} {
+		if got := FirstBytes(in, 8); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

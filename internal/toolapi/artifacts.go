@@ -2,6 +2,11 @@
 
 package toolapi
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 const (
 	// ArtifactDir is the folder in the workspace whose files belong to the result.
 	ArtifactDir = "artifacts"
@@ -54,4 +59,10 @@ type Chunk struct {
 	Content []byte `json:"content"`
 	// Size of the whole file now.
 	Size int64 `json:"size"`
+}
+
+// SHA256 is the sum of the content of a file, as ArtifactFile and SkillFile have it.
+func SHA256(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
 }

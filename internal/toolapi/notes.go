@@ -56,3 +56,10 @@ func (r *Result) Note(line string) {
 func notInNotes(c rune) bool {
 	return c != '\n' && c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c))
 }
+
+// Refusal is the result of a call that is not made, or that the manager serves itself and cannot. The manager wrote the message.
+func Refusal(code, message string) *Result {
+	r := &Result{ErrorCode: code, Provenance: ProvenanceInternal}
+	r.SetParts("", message)
+	return r
+}

@@ -45,3 +45,11 @@ func TestSetParts(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	r := Refusal(CodeInvalidArguments, "the arguments do not fit")
+	if r.OK || r.ErrorCode != CodeInvalidArguments || r.Provenance != ProvenanceInternal || !r.NotesOnly() {
+		t.Errorf("%+v", r)
+	}
+}

@@ -92,3 +92,10 @@ func plain(text string, limit int) string {
 	}
 	return text
 }
+
+// RemoteProblem returns what the sandbox says of a request. Faults of the connection, another epoch of the run, and a sandbox of another
+// release, which says nothing of what the request asks for, are none.
+func RemoteProblem(err error) (*RemoteError, bool) {
+	remote, ok := errors.AsType[*RemoteError](err)
+	return remote, ok && !errors.Is(err, ErrStaleEpoch) && !errors.Is(err, ErrUnsupported)
+}
