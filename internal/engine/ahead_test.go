@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -137,7 +138,7 @@ func readingModel() *scriptedModel {
 }
 
 // readingBox is the sandbox of a run, with a way out, a credential and an MCP server if it has all of them.
-func readingBox(t *testing.T, everything bool) (*sandboxTools, *secrets) {
+func readingBox(t *testing.T, everything bool) (*sandboxTools, *redacting.Secrets) {
 	t.Helper()
 	box, c := allowedBox(t, func(run *v1alpha1.MotorRun) {
 		run.Spec.Responses[0].Decision = v1alpha1.DecisionAllowRun
@@ -149,7 +150,7 @@ func readingBox(t *testing.T, everything bool) (*sandboxTools, *secrets) {
 	}, nil)
 	// It is asked after each call what runs in the background.
 	box.left, box.engine.heldUntil = true, time.Now().Add(time.Hour)
-	known := &secrets{}
+	known := &redacting.Secrets{}
 	if !everything {
 		return box, known
 	}
@@ -190,7 +191,7 @@ func TestReadsSideBySideWithARestart(t *testing.T) {
 			loop := &motorloop.Loop{
 				Config:  motorloop.Config{Task: "t", Tools: []string{toolapi.ToolRead, toolapi.ToolBash}, MaxIterations: 9, TextEnds: true},
 				Model:   readingModel(),
-				Tools:   discreetTools{collectingTools{ordered, nil}, known, box.egress.refresh},
+				Tools:   redacting.Tools{Tools: collectingTools{ordered, nil}, Secrets: known, Refresh: box.egress.refresh},
 				Journal: ordered,
 			}
 			if out, err := loop.Run(ctx, box.entries.Turns()); err != nil || out.Kind != motorloop.Completed {

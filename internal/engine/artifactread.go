@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/secretscan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -41,7 +42,7 @@ const ruleCredential = "credential"
 
 // secretWatch takes no text with a secret in it: what the loop keeps hidden and, with rules, what looks like a secret.
 type secretWatch struct {
-	known *secrets
+	known *redacting.Secrets
 	rules bool
 	// name is the path of the file.
 	name string
@@ -53,7 +54,7 @@ type secretWatch struct {
 // Write implements io.Writer.
 func (w *secretWatch) Write(p []byte) (int, error) {
 	text := slices.Concat(w.last, p)
-	if w.known.in(text) {
+	if w.known.Contains(text) {
 		return 0, &secretFound{rule: ruleCredential}
 	}
 	if w.rules {

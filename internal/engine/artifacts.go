@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -47,7 +48,7 @@ var errCollectTime = errors.New("the time to collect artifacts is over")
 //	diff of the workspace ─┘
 type artifacts struct {
 	box   *sandboxTools
-	known *secrets
+	known *redacting.Secrets
 	// tainted says that what the sandbox holds may come from the web, whatever it says itself.
 	tainted bool
 	// recorded is what the journal has, nil for nothing.
@@ -128,7 +129,7 @@ func (a *artifacts) collectAll(ctx context.Context, limit time.Duration) (*v1alp
 	if !lost && !errors.Is(err, errCollectTime) {
 		return list, err
 	}
-	a.box.log.Warn("the artifacts were not collected, or not all of them", "error", a.known.hideError(err))
+	a.box.log.Warn("the artifacts were not collected, or not all of them", "error", a.known.HideError(err))
 	return list, nil
 }
 
@@ -183,7 +184,7 @@ func (a *artifacts) plain(listed toolapi.Artifacts) (files []toolapi.ArtifactFil
 			f.Path, f.Problem = cleanPath(f.Path), cmp.Or(f.Problem, toolapi.ProblemUnreadable)
 		}
 		// Two names can be one when what nobody may see of them is hidden, and a list has each name once.
-		name := cleanPath(a.known.hide(f.Path))
+		name := cleanPath(a.known.Hide(f.Path))
 		if f.Path == "" || shown[name] {
 			omitted++
 			continue
@@ -218,7 +219,7 @@ func cleanPath(p string) string {
 // keep reads one file and keeps it, or says why not.
 func (a *artifacts) keep(ctx context.Context, f toolapi.ArtifactFile, room *room) (v1alpha1.Artifact, error) {
 	art := v1alpha1.Artifact{Path: f.Path, Size: max(0, f.Size)}
-	if hidden := a.known.hide(f.Path); hidden != f.Path {
+	if hidden := a.known.Hide(f.Path); hidden != f.Path {
 		art.Path = cleanPath(hidden)
 		return skipped(art, v1alpha1.SkippedSecretFound, "a credential is in its name"), nil
 	}
@@ -251,7 +252,7 @@ func (a *artifacts) failed(ctx context.Context, art v1alpha1.Artifact, room *roo
 	case errors.As(err, &found):
 		return skipped(art, v1alpha1.SkippedSecretFound, found.Error()), nil
 	case errors.As(err, &refused):
-		return skipped(art, v1alpha1.SkippedNotStored, a.known.hide(refused.Error())), nil
+		return skipped(art, v1alpha1.SkippedNotStored, a.known.Hide(refused.Error())), nil
 	case errors.Is(err, errChanged):
 		return skipped(art, v1alpha1.SkippedUnreadable, "it kept changing while it was read"), nil
 	case isOver(ctx):
@@ -259,7 +260,7 @@ func (a *artifacts) failed(ctx context.Context, art v1alpha1.Artifact, room *roo
 	case errors.Is(err, toolclient.ErrTooLong), isRemote && remote.Code == toolapi.ErrTooLarge:
 		return room.tooLong(art), nil
 	case isRemote && !errors.Is(err, toolclient.ErrStaleEpoch):
-		return skipped(art, v1alpha1.SkippedUnreadable, a.known.hide(remote.Message)), nil
+		return skipped(art, v1alpha1.SkippedUnreadable, a.known.Hide(remote.Message)), nil
 	}
 	return art, err
 }

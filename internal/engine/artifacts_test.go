@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -24,7 +26,7 @@ func TestSecretWatchWhereverTheTextIsCut(t *testing.T) {
 	known, values := testSecrets()
 	for name, tt := range map[string]struct{ text, want string }{
 		"a credential":         {"a\nb " + values["api_key"] + " c\n", "credential"},
-		"in base64":            {"x" + forms(values["api_key"])["base64"] + "\n", "credential"},
+		"in base64":            {"x" + base64.StdEncoding.EncodeToString([]byte(values["api_key"])) + "\n", "credential"},
 		"the sandbox's token":  {"http://motor:the-token-of-the-sandbox@proxy", "credential"},
 		"a model's key":        {"model-key-0123456789", "credential"},
 		"a handle":             {"TOKEN=mch-abcdefghijklmnopqrstuvwxyz234567\n", ""},
@@ -93,7 +95,7 @@ func TestListedPathsAreMadePlain(t *testing.T) {
 	} {
 		listed.Files = append(listed.Files, toolapi.ArtifactFile{Path: p, Size: -1})
 	}
-	files, omitted := (&artifacts{known: &secrets{}}).plain(listed)
+	files, omitted := (&artifacts{known: &redacting.Secrets{}}).plain(listed)
 	var got []string
 	for _, f := range files {
 		got = append(got, f.Path[:min(len(f.Path), 20)]+":"+f.Problem)

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -124,7 +125,7 @@ func (w *askWorld) loop() {
 		Domains: &domainPolicy{run: w.run},
 		Policy:  callPolicy{run: w.run, entries: entries},
 		Person: person{
-			run: w.run, entries: entries, now: func() time.Time { return w.now }, observed: func() runpolicy.Observed { return runpolicy.Observed{} }, known: &secrets{},
+			run: w.run, entries: entries, now: func() time.Time { return w.now }, observed: func() runpolicy.Observed { return runpolicy.Observed{} }, known: &redacting.Secrets{},
 		},
 	}
 	if _, err := l.Run(w.t.Context(), entries.Turns()); err != nil && !errors.Is(err, motorloop.ErrStale) {

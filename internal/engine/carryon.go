@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -32,7 +33,7 @@ var errMissing = errors.New("missing for now")
 // carryOn carries the run's attempt on from where its journal ends, until it ends too or waits for a person; then it
 // gives what it waits for. An error decides nothing: the same can be tried again.
 func (e *Engine) carryOn(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger,
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *redacting.Secrets, log *slog.Logger,
 ) (waitingFor *waiting, err error) {
 	claim := journal.Claim{Epoch: l.task.epoch, Worker: e.Config.Worker}
 	entries, err := journal.Load(ctx, e.Client, e.Live, run, l.task.attempt, claim, e.apiNow)
@@ -77,8 +78,8 @@ func (e *Engine) carryOn(
 			return nil, errNoLease
 		}
 		log.Info("the attempt failed", "reason", out.Failure.Reason, "category", string(out.Failure.Category))
-		out.Partial, out.Hint = known.hide(out.Partial), known.hide(out.Hint)
-		if err := entries.End(ctx, known.hideFailure(out.Failure), out); err != nil {
+		out.Partial, out.Hint = known.Hide(out.Partial), known.Hide(out.Hint)
+		if err := entries.End(ctx, known.HideFailure(out.Failure), out); err != nil {
 			return nil, err
 		}
 		return nil, e.lastLook(ctx, l, run, entries, known, log)
@@ -104,7 +105,7 @@ func (e *Engine) panicked(times int) *motorloop.Failure {
 
 // runLoop runs the loop from where the journal ends. A *motorloop.Failure says that the attempt cannot be carried on.
 func (e *Engine) runLoop(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, log *slog.Logger,
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *redacting.Secrets, log *slog.Logger,
 ) (motorloop.Outcome, error) {
 	if l.panics >= maxPanics {
 		return motorloop.Outcome{}, e.panicked(l.panics)
@@ -144,7 +145,7 @@ func (e *Engine) runLoop(
 	turns := entries.Turns()
 	loop := &motorloop.Loop{
 		Config:      loopConfig(run, progress, e.apiNow()),
-		Model:       discreetModel{thriftyModel{readableModel{model, &l.history}, &l.history}, known},
+		Model:       redacting.Model{Model: thriftyModel{readableModel{model, &l.history}, &l.history}, Secrets: known},
 		Tools:       box,
 		Journal:     sharedJournal{leasedJournal{entries, e}, box},
 		Domains:     box.domains,
@@ -153,7 +154,7 @@ func (e *Engine) runLoop(
 		Credentials: store,
 		Ready:       box.ready,
 		Peer:        box.peer,
-		HintModel:   discreetModel{thriftyModel{hints, &l.history}, known},
+		HintModel:   redacting.Model{Model: thriftyModel{hints, &l.history}, Secrets: known},
 		Now:         e.apiNow,
 		Logger:      log,
 	}
@@ -169,7 +170,7 @@ func (e *Engine) runLoop(
 	if loop.Config.WritesSkills {
 		loop.Skills, loop.Tools = skillCheck{e, box, known}, checkingTools{loop.Tools}
 	}
-	loop.Tools = discreetTools{collectingTools{loop.Tools, kept}, known, box.egress.refresh}
+	loop.Tools = redacting.Tools{Tools: collectingTools{loop.Tools, kept}, Secrets: known, Refresh: box.egress.refresh}
 	// What was in the background may have been ended just now, and what is allowed once counts since then.
 	loop.Config.SettleEach, _ = runpolicy.Once(run, runpolicy.ReadJournal(run, entries.Everything()), box.domains.bounds)
 	loop.Journal = endingJournal{loop.Journal, box, kept}
@@ -185,7 +186,7 @@ func (e *Engine) runLoop(
 
 // openHands opens what the tools of the run need: the sandbox, the way out of it, the credentials, the domains and the skill.
 func (e *Engine) openHands(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, progress runpolicy.Progress, known *secrets, log *slog.Logger,
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, progress runpolicy.Progress, known *redacting.Secrets, log *slog.Logger,
 ) (*sandboxTools, *credentialStore, error) {
 	// What may be shown to nobody must be known before anything is read that could hold it.
 	way, err := e.openEgress(ctx, l, run, known)

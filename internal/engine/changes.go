@@ -87,7 +87,7 @@ func (a *artifacts) nothingShown(art v1alpha1.Artifact, found toolapi.Changes) *
 		return nil
 	}
 	first := found.LeftOut[0]
-	said := text.Printable(a.known.hide(fmt.Sprintf("%s: %s", text.CutBytes(first.Path, maxArtifactMessage/2), first.Why)))
+	said := text.Printable(a.known.Hide(fmt.Sprintf("%s: %s", text.CutBytes(first.Path, maxArtifactMessage/2), first.Why)))
 	if more := len(found.LeftOut) - 1 + int(min(found.Omitted, maxOmitted)); more > 0 {
 		said = fmt.Sprintf("%d more, and %s", more, said)
 	}
@@ -120,14 +120,14 @@ func (a *artifacts) secretIn(ctx context.Context, path string, content []byte) e
 		_, err := (&secretWatch{known: a.known, rules: true, name: path}).Write(content)
 		return err
 	}
-	if a.known.in(content) {
+	if a.known.Contains(content) {
 		return &secretFound{rule: ruleCredential}
 	}
 	deadline, _ := ctx.Deadline()
 	found := secretscan.ScanDiff(deadline, content)
 	if len(found) == 0 {
 		// What is packed shows nothing to either look. The sandbox may have packed a text.
-		found = secretscan.ScanPackedDiff(deadline, content, ruleCredential, a.known.in)
+		found = secretscan.ScanPackedDiff(deadline, content, ruleCredential, a.known.Contains)
 	}
 	if len(found) > 0 {
 		return &secretFound{rule: found[0].RuleID, line: found[0].Line}

@@ -23,6 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -52,7 +53,7 @@ func savedSecretName(name string) string { return runpolicy.SavedSecret(name).Na
 type credentialStore struct {
 	engine *Engine
 	run    *v1alpha1.MotorRun
-	known  *secrets
+	known  *redacting.Secrets
 	box    *sandboxTools
 	// saves counts the calls of save_credential that the journal has.
 	saves int
@@ -77,7 +78,7 @@ func (c *credentialStore) recall(ctx context.Context, steps []v1alpha1.MotorStep
 				return fmt.Errorf("read the credentials that the run has saved: %w", err)
 			}
 			if err == nil && isSaved(s) {
-				c.known.addCredential(args.Name, "", s.Data[savedKey])
+				c.known.AddCredential(args.Name, "", s.Data[savedKey])
 			}
 		}
 	}
@@ -105,7 +106,7 @@ func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.R
 	}
 	content, err := c.box.client.GetFile(ctx, args.Path)
 	if remote, ok := toolclient.RemoteProblem(err); ok {
-		return *toolapi.Refusal(fileCode(remote.Code), c.known.hide("the file cannot be read: "+remote.Message)), nil
+		return *toolapi.Refusal(fileCode(remote.Code), c.known.Hide("the file cannot be read: "+remote.Message)), nil
 	}
 	if err != nil {
 		return toolapi.Result{}, c.box.classify(ctx, err)
@@ -121,13 +122,13 @@ func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.R
 		return toolapi.Result{}, errNoLease
 	}
 	// Before it is written: from then on it can come back from anywhere.
-	c.known.addCredential(args.Name, "", value)
+	c.known.AddCredential(args.Name, "", value)
 	why, err := c.write(ctx, args.Name, hosts, value)
 	if err != nil {
-		return toolapi.Result{}, c.known.hideError(err)
+		return toolapi.Result{}, c.known.HideError(err)
 	}
 	if why != "" {
-		return *toolapi.Refusal(toolapi.CodeCredentialRefused, c.known.hide(why)), nil
+		return *toolapi.Refusal(toolapi.CodeCredentialRefused, c.known.Hide(why)), nil
 	}
 	if c.belongsToSkill(args.Name) {
 		return toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal, Output: fmt.Sprintf(

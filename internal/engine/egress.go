@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -32,7 +33,7 @@ const DefaultEgressTimeout = 15 * time.Second
 type egress struct {
 	engine *Engine
 	run    *v1alpha1.MotorRun
-	known  *secrets
+	known  *redacting.Secrets
 	// mu guards grant: each call reads it anew when it has ended, and calls that read are made side by side.
 	mu sync.Mutex
 	// grant is what the proxy was told last.
@@ -47,7 +48,7 @@ func (w *egress) granted() *grant.Grant {
 
 // openEgress reads the grant of the run's sandbox, and makes known what it holds before anything of the sandbox or of a
 // model is read.
-func (e *Engine) openEgress(ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets) (*egress, error) {
+func (e *Engine) openEgress(ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *redacting.Secrets) (*egress, error) {
 	if run.Status.Egress == nil {
 		return nil, nil
 	}
@@ -104,7 +105,7 @@ func (w *egress) read(ctx context.Context) (why string, err error) {
 	w.mu.Lock()
 	w.grant = g
 	w.mu.Unlock()
-	w.known.addGrant(g, token)
+	w.known.AddGrant(g, token)
 	return "", nil
 }
 
@@ -123,9 +124,9 @@ func (w *egress) holds(text []byte) bool {
 	if w == nil {
 		return false
 	}
-	var given secrets
-	given.addGrant(w.granted(), w.token())
-	return given.hide(string(text)) != string(text)
+	var given redacting.Secrets
+	given.AddGrant(w.granted(), w.token())
+	return given.Hide(string(text)) != string(text)
 }
 
 // exists says whether the tool server is told of anything.

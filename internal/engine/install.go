@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -29,7 +30,7 @@ import (
 // runInstall installs the packages of a run of mode Install: one call, which no model asked for, as the code of a Oneshot run
 // is one. It needs the way out. What was installed is stored before the call has its result, which then says where.
 func (e *Engine) runInstall(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, log *slog.Logger,
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *redacting.Secrets, log *slog.Logger,
 ) (motorloop.Outcome, error) {
 	way, err := e.openEgress(ctx, l, run, known)
 	if err != nil {
@@ -50,7 +51,7 @@ func (e *Engine) runInstall(
 	box.egress = way
 	call := motorloop.Call{Tool: toolapi.ToolInstall, Arguments: text.JSON(args)}
 	return box.once(ctx, call, refused, func(t motorloop.Tools) motorloop.Tools {
-		return discreetTools{installTools{t, box}, known, way.refresh}
+		return redacting.Tools{Tools: installTools{t, box}, Secrets: known, Refresh: way.refresh}
 	})
 }
 

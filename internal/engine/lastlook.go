@@ -13,6 +13,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -26,7 +27,7 @@ const lookMargin = 10 * time.Second
 // that. The end is recorded before, so a slow sandbox or a store that refuses costs what it does not take, and never the end.
 // The controller keeps the sandbox until the step is closed, or for runpolicy.LookTime.
 func (e *Engine) lastLook(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, log *slog.Logger,
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *redacting.Secrets, log *slog.Logger,
 ) error {
 	if len(entries.Steps()) == 0 {
 		return nil
@@ -57,7 +58,7 @@ type look struct {
 	loop    *loop
 	run     *v1alpha1.MotorRun
 	entries *journal.Log
-	known   *secrets
+	known   *redacting.Secrets
 	log     *slog.Logger
 	// artifacts is nil if nothing was collected.
 	artifacts *artifacts
@@ -81,7 +82,7 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	case ctx.Err() != nil, errors.Is(err, errNoLease), errors.Is(err, motorloop.ErrStale):
 		return closing, err
 	case final, isOver(bounded):
-		closing.Problem = joinProblems(closing.Problem, k.known.hide(err.Error()))
+		closing.Problem = joinProblems(closing.Problem, k.known.Hide(err.Error()))
 	default:
 		return closing, err
 	}
@@ -193,7 +194,7 @@ func (k *look) collectFiles(ctx context.Context, kept *artifacts) (closing journ
 	f, lost := errors.AsType[*motorloop.Failure](err)
 	switch {
 	case lost:
-		closing.Problem, err = "the files were not collected: "+k.known.hide(f.Message), nil
+		closing.Problem, err = "the files were not collected: "+k.known.Hide(f.Message), nil
 	case errors.Is(err, errCollectTime) && list == nil:
 		closing.Problem, err = fmt.Sprintf("the files were not collected: the sandbox did not list them within %s", limit), nil
 	case errors.Is(err, errCollectTime):

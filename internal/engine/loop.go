@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -172,12 +173,12 @@ func (h *history) note(err error) {
 // drive runs the loop once and notes how it ended. The journal has every result; what is noted here is only when
 // the loop is worth starting again.
 func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *loop, run *v1alpha1.MotorRun) {
-	known := &secrets{}
-	log := slog.New(discreetHandler{e.Logger.Handler(), known}).
+	known := &redacting.Secrets{}
+	log := slog.New(redacting.Handler{Handler: e.Logger.Handler(), Secrets: known}).
 		With("namespace", run.Namespace, "run", run.Name, "attempt", l.task.attempt, "epoch", l.task.epoch)
 	waitingFor, err := e.guarded(ctx, l, run, known, log)
 	l.cancel()
-	e.tellOfMissing(l, run, known.hideError(err))
+	e.tellOfMissing(l, run, known.HideError(err))
 
 	e.mu.Lock()
 	l.running = false
@@ -244,7 +245,7 @@ func (e *Engine) note(l *loop, waitingFor *waiting, err error, log *slog.Logger)
 
 // guarded is carryOn, but a panic is an error: one run must not end the loops of all others of this manager.
 func (e *Engine) guarded(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger,
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *redacting.Secrets, log *slog.Logger,
 ) (waitingFor *waiting, err error) {
 	defer func() {
 		if v := recover(); v != nil {

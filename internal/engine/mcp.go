@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/jsonbound"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -35,7 +36,7 @@ const mcpChangedText = "it describes its tools otherwise than when the run was t
 // mcpServers are the MCP servers of a run, nil if it has none.
 type mcpServers struct {
 	run   *v1alpha1.MotorRun
-	known *secrets
+	known *redacting.Secrets
 	// pins are the digests of what each server offered when the run was told of it first.
 	pins map[string]string
 	// states are in the order of the spec.
@@ -51,7 +52,7 @@ type mcpState struct {
 
 // newMCPServers takes the pins from the journal. A run has them for good, also where an attempt has another sandbox: what
 // was read and found harmless once must not become something else.
-func newMCPServers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, known *secrets) *mcpServers {
+func newMCPServers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, known *redacting.Secrets) *mcpServers {
 	if len(run.Spec.MCPServers) == 0 {
 		return nil
 	}
@@ -172,7 +173,7 @@ func (m *mcpServers) take(resp toolapi.MCPResponse) {
 
 // clean makes a text of the sandbox fit to be shown in a line.
 func (m *mcpServers) clean(said string) string {
-	return text.FirstBytes(strings.Join(strings.Fields(m.known.hide(said)), " "), maxDetail)
+	return text.FirstBytes(strings.Join(strings.Fields(m.known.Hide(said)), " "), maxDetail)
 }
 
 // mcpRoom is what is left for the tools of all servers.
@@ -182,11 +183,11 @@ type mcpRoom struct{ tools, bytes int }
 func (m *mcpServers) define(srv toolapi.MCPServerState, room *mcpRoom) (defs []motorloop.ToolDefinition, omitted string) {
 	for i, t := range srv.Tools {
 		def := motorloop.ToolDefinition{
-			Name: toolapi.MCPToolName(srv.Name, t.Name), Description: m.known.hide(t.Description), Parameters: t.InputSchema,
+			Name: toolapi.MCPToolName(srv.Name, t.Name), Description: m.known.Hide(t.Description), Parameters: t.InputSchema,
 		}
 		// Whoever has the value of a credential can say it in a description. And an endpoint would refuse the whole request for
 		// one schema that is none.
-		if m.known.hide(string(def.Parameters)) != string(def.Parameters) || !describesObject(def.Parameters) {
+		if m.known.Hide(string(def.Parameters)) != string(def.Parameters) || !describesObject(def.Parameters) {
 			def.Parameters = json.RawMessage(`{"type":"object"}`)
 		}
 		if !endpointToolName.MatchString(def.Name) {

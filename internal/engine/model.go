@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -18,7 +19,7 @@ import (
 
 // openModel makes the model of the run's loop. A *motorloop.Outage says that there is none before something is configured.
 func (e *Engine) openModel(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets,
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *redacting.Secrets,
 ) (motorloop.Model, modelref.Endpoint, error) {
 	endpoint, err := e.Models.Resolve(ctx, run)
 	l.awaySeconds = endpoint.WaitSeconds()
@@ -28,7 +29,7 @@ func (e *Engine) openModel(
 	if err != nil {
 		return nil, endpoint, fmt.Errorf("resolve the model: %w", err)
 	}
-	known.add(modelKeyName, []byte(endpoint.APIKey.Reveal()))
+	known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
 	model, err := e.NewModel(endpoint)
 	if err != nil {
 		return nil, endpoint, missing(&modelref.Problem{
@@ -115,7 +116,7 @@ func (m thriftyModel) Complete(ctx context.Context, r motorloop.Request) (motorl
 type hintModel struct {
 	engine    *Engine
 	namespace string
-	known     *secrets
+	known     *redacting.Secrets
 	log       *slog.Logger
 }
 
@@ -134,6 +135,6 @@ func (m hintModel) open(ctx context.Context) (motorloop.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resolve the fast model: %w", err)
 	}
-	m.known.add(modelKeyName, []byte(endpoint.APIKey.Reveal()))
+	m.known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
 	return m.engine.NewModel(endpoint)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/oneshot"
@@ -18,7 +19,7 @@ import (
 // has. What it came to is in its step, and the controller ends the run by that. Code of a run with domains may have done something
 // outside: it is not run again if nobody saw it end.
 func (e *Engine) runOnce(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, log *slog.Logger,
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *redacting.Secrets, log *slog.Logger,
 ) (motorloop.Outcome, error) {
 	network := len(run.Spec.Domains) > 0
 	tool, way := toolapi.ToolOneshot, (*egress)(nil)
@@ -48,7 +49,7 @@ func (e *Engine) runOnce(
 		if way == nil {
 			return oneshotTools{t}
 		}
-		return oneshotTools{discreetTools{t, known, way.refresh}}
+		return oneshotTools{redacting.Tools{Tools: t, Secrets: known, Refresh: way.refresh}}
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -65,13 +66,13 @@ func missing(p *modelref.Problem) *motorloop.Outage {
 // awayUntil records that the model cannot be had. The error is the outage with the time of the next try, or, when the time for it is over, the
 // failure that the attempt ends with.
 func (e *Engine) awayUntil(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *secrets, o *motorloop.Outage,
+	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *redacting.Secrets, o *motorloop.Outage,
 ) error {
 	if !e.mayDecide() {
 		return errNoLease
 	}
 	said := *o
-	said.Message = known.hide(o.Message)
+	said.Message = known.Hide(o.Message)
 	step, err := entries.Away(ctx, &said, l.awaySeconds)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -20,7 +21,7 @@ type person struct {
 	// now is the API server's clock, observed what of its time counts.
 	now      func() time.Time
 	observed func() runpolicy.Observed
-	known    *secrets
+	known    *redacting.Secrets
 }
 
 // maxReason is the most of the reason of a decision that is recorded, in bytes of JSON.
@@ -47,12 +48,12 @@ func (p person) Reply(a motorloop.Ask) (motorloop.Ask, bool) {
 		if !ok {
 			return a, false
 		}
-		closed.Reason = runpolicy.CutEncoded(p.known.hide(closed.Reason), maxReason)
+		closed.Reason = runpolicy.CutEncoded(p.known.Hide(closed.Reason), maxReason)
 		ask = closed
 	}
 	a = journal.AskOf(&ask)
 	if r := runpolicy.ResponseTo(p.run, &ask); r != nil {
-		a.Answer = p.known.hide(r.Answer)
+		a.Answer = p.known.Hide(r.Answer)
 	}
 	return a, true
 }

@@ -3,7 +3,9 @@
 package engine
 
 import (
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,5 +45,18 @@ func TestASandboxWithoutLandlockHasNoNotes(t *testing.T) {
 				t.Errorf("%+v, notes %q, %v", r, notes, err)
 			}
 		})
+	}
+}
+
+func TestABoxPrintsNothing(t *testing.T) {
+	t.Parallel()
+	known, values := testSecrets()
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x"} {
+		text := fmt.Sprintf(format, &sandboxTools{egress: &egress{known: known}})
+		for name, value := range values {
+			if strings.Contains(text, value) || strings.Contains(text, hex.EncodeToString([]byte(value))) {
+				t.Errorf("%s shows %s", format, name)
+			}
+		}
 	}
 }

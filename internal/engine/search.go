@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -37,12 +38,12 @@ type searcher struct {
 	engine    *Engine
 	namespace string
 	provider  *v1alpha1.SearchProvider
-	known     *secrets
+	known     *redacting.Secrets
 	log       *slog.Logger
 }
 
 // openSearch gives the loop who searches for the run, if anybody does.
-func (e *Engine) openSearch(ctx context.Context, loop *motorloop.Loop, run *v1alpha1.MotorRun, known *secrets, log *slog.Logger) error {
+func (e *Engine) openSearch(ctx context.Context, loop *motorloop.Loop, run *v1alpha1.MotorRun, known *redacting.Secrets, log *slog.Logger) error {
 	if !slices.Contains(run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
 		return nil
 	}
@@ -68,7 +69,7 @@ func (s *searcher) Search(ctx context.Context, arguments string) (toolapi.Result
 	took := s.engine.Now().Sub(start)
 	r.DurationMs = max(0, took.Milliseconds())
 	s.log.Info("the web was searched", "ok", r.OK, "code", r.ErrorCode, "took", took.Round(time.Millisecond).String())
-	return s.known.hideResult(*r), nil
+	return s.known.HideResult(*r), nil
 }
 
 func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Result, error) {
@@ -89,7 +90,7 @@ func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Resul
 		s.log.Error("the API key of the search provider could not be read", "error", err)
 		return r, nil
 	}
-	s.known.add(searchKeyName, []byte(key.Reveal()))
+	s.known.Add(redacting.SearchKeyName, []byte(key.Reveal()))
 	provider := websearch.Provider{Type: websearch.Type(s.provider.Type), URL: s.provider.URL, APIKey: key.Reveal(), Transport: s.engine.SearchTransport}
 	results, err := provider.Search(ctx, args.Query, int(args.Limit))
 	if e, ok := errors.AsType[*websearch.Error](err); ok {

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -63,7 +64,7 @@ func searchFor(t *testing.T, secret searchReader, answer http.HandlerFunc) (s *s
 	log = &bytes.Buffer{}
 	return &searcher{
 		engine:    &Engine{Models: modelref.Resolver{Secrets: secret}, Now: time.Now},
-		namespace: "ns", known: &secrets{}, log: slog.New(slog.NewTextHandler(log, nil)),
+		namespace: "ns", known: &redacting.Secrets{}, log: slog.New(slog.NewTextHandler(log, nil)),
 		provider: &v1alpha1.SearchProvider{Type: v1alpha1.SearchBrave, URL: server.URL, APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "keys", Key: "brave"}},
 	}, log
 }
@@ -183,7 +184,7 @@ func TestOpenSearch(t *testing.T) {
 			run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Tools: tt.tools}}
 			run.Namespace = "ns"
 			var loop motorloop.Loop
-			err := (&Engine{Client: tt.reader}).openSearch(t.Context(), &loop, run, &secrets{}, slog.New(slog.DiscardHandler))
+			err := (&Engine{Client: tt.reader}).openSearch(t.Context(), &loop, run, &redacting.Secrets{}, slog.New(slog.DiscardHandler))
 			if (err != nil) != tt.failed || loop.Config.Search != tt.want || (loop.Search != nil) != tt.want {
 				t.Errorf("got %t, %v, %v", loop.Config.Search, loop.Search, err)
 			}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -24,7 +25,7 @@ const skillCheckTimeout = 20 * time.Second
 type skillCheck struct {
 	engine *Engine
 	box    *sandboxTools
-	known  *secrets
+	known  *redacting.Secrets
 }
 
 // Problems says which skills would not be kept if the attempt ended now, and why. Of a sandbox of an earlier release it says nothing: to list
@@ -41,7 +42,7 @@ func (k skillCheck) Problems(ctx context.Context, succeeded bool) ([]string, err
 	case errors.Is(err, toolclient.ErrUnsupported):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("look at the skills: %w", k.known.hideError(err))
+		return nil, fmt.Errorf("look at the skills: %w", k.known.HideError(err))
 	}
 	var problems []string
 	for _, r := range found.Rejected {

@@ -143,7 +143,7 @@ func (c *skillCollector) sources() (sources []v1alpha1.WebSource) {
 			if call.Tool != toolapi.ToolFetch || !succeeded(&s, call.ID) || json.Unmarshal([]byte(call.Arguments), &args) != nil {
 				continue
 			}
-			at := c.known.hide(plainURL(args.URL))
+			at := c.known.Hide(plainURL(args.URL))
 			if at == "" || seen[at] || len(sources) == maxSources {
 				continue
 			}

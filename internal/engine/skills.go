@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
@@ -43,13 +44,13 @@ const (
 //	freeze, list ─► for each folder: read ─► secret? ─► a skill? ─► changed? ─► SkillRevision ─► recorded with the step
 type skillCollector struct {
 	box   *sandboxTools
-	known *secrets
+	known *redacting.Secrets
 	store *skillstore.Store
 	// looks says that nothing is proposed: the run goes on, and is told what would not be.
 	looks bool
 }
 
-func (e *Engine) newSkillCollector(box *sandboxTools, known *secrets) *skillCollector {
+func (e *Engine) newSkillCollector(box *sandboxTools, known *redacting.Secrets) *skillCollector {
 	return &skillCollector{box: box, known: known, store: e.skillStore()}
 }
 
@@ -85,7 +86,7 @@ func (c *skillCollector) collect(ctx context.Context, limit time.Duration) (*v1a
 		return nil, err
 	}
 	if err != nil {
-		c.box.log.Warn("the skills were not collected, or not all of them", "error", c.known.hideError(err))
+		c.box.log.Warn("the skills were not collected, or not all of them", "error", c.known.HideError(err))
 	}
 	return found.result(), nil
 }
@@ -225,8 +226,8 @@ func (c *skillCollector) read(
 	var total int64
 	for _, file := range f.Files {
 		switch total += max(0, file.Size); {
-		case c.known.hide(file.Path) != file.Path:
-			return nil, c.known.hide(file.Path) + ": a credential is in its name", nil
+		case c.known.Hide(file.Path) != file.Path:
+			return nil, c.known.Hide(file.Path) + ": a credential is in its name", nil
 		case file.Problem != "":
 			return nil, file.Path + ": " + problemText(file.Problem), nil
 		case !isPlainPath(file.Path) || skill.LeftBehind(file.Path) || places != nil && !places.Has(file.Path):
@@ -299,7 +300,7 @@ func (s *skillsFound) within(ctx context.Context, do func(context.Context) error
 
 // reject says why a folder is not taken, beside what is said of it already.
 func (s *skillsFound) reject(folder, why string) {
-	hide := s.collector.known.hide
+	hide := s.collector.known.Hide
 	folder = text.CutBytes(cleanPath(hide(folder)), maxRejectedPath)
 	why = strings.Join(strings.Fields(text.Printable(hide(why))), " ")
 	i := slices.IndexFunc(s.Rejected, func(r v1alpha1.RejectedSkill) bool { return r.Path == folder })

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
@@ -102,7 +103,7 @@ type skillRig struct {
 	engine  *Engine
 	run     *v1alpha1.MotorRun
 	steps   []v1alpha1.MotorStep
-	known   *secrets
+	known   *redacting.Secrets
 	address string
 	cert    tls.Certificate
 	// before is called with every object that is created, and its error is that of the API server.

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -217,7 +218,7 @@ func TestSecretsThatAPersonHasSeen(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.sandbox.clear()
-	r.known.add(modelKeyName, []byte("An example"))
+	r.known.Add(redacting.ModelKeyName, []byte("An example"))
 	r.sandbox.has(".", "SKILL.md", manifestOf("mail", "z"), "references/keys.md", example)
 	if got := r.collect(); got == nil || len(got.Rejected) != 1 {
 		t.Errorf("%+v", got)

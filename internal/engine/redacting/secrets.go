@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package redacting
 
 import (
 	"bytes"
@@ -19,14 +19,14 @@ import (
 
 // Names under which what is no credential of the run is hidden. No credential can have them: theirs have no dash.
 const (
-	modelKeyName    = "model-api-key"
-	searchKeyName   = "search-api-key"
+	ModelKeyName    = "model-api-key"
+	SearchKeyName   = "search-api-key"
 	egressTokenName = "egress-token"
 )
 
-// secrets are the values that a loop knows and that may be in no object, log line or request to a model. Further ones may
+// Secrets are the values that a loop knows and that may be in no object, log line or request to a model. Further ones may
 // be added at any time; none is ever forgotten, because what held a value that was replaced since may still come back.
-type secrets struct {
+type Secrets struct {
 	mu       sync.Mutex
 	known    []redact.Secret
 	redactor *redact.Redactor
@@ -36,10 +36,10 @@ type secrets struct {
 }
 
 // Format hides the values from whoever prints them.
-func (*secrets) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte("[hidden]")) }
+func (*Secrets) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte("[hidden]")) }
 
-// add makes a value known under a name. Values too short to be told from ordinary text are left out.
-func (s *secrets) add(name string, value []byte) {
+// Add makes a value known under a name. Values too short to be told from ordinary text are left out.
+func (s *Secrets) Add(name string, value []byte) {
 	if len(value) < redact.MinLength {
 		return
 	}
@@ -54,34 +54,34 @@ func (s *secrets) add(name string, value []byte) {
 }
 
 // addHandle makes known what stands for a credential. It is not secret, but the model knows the credential by its name alone.
-func (s *secrets) addHandle(name, handle string) {
+func (s *Secrets) addHandle(name, handle string) {
 	s.mu.Lock()
 	if s.open == nil {
 		s.open = map[string]bool{}
 	}
 	s.open[handle] = true
 	s.mu.Unlock()
-	s.add(name, []byte(handle))
+	s.Add(name, []byte(handle))
 }
 
-// in says whether there is a secret value in a text.
-func (s *secrets) in(text []byte) bool {
+// Contains reports whether there is a secret value in a text.
+func (s *Secrets) Contains(text []byte) bool {
 	s.mu.Lock()
 	values := s.values
 	s.mu.Unlock()
 	return !bytes.Equal(values.Bytes(text), text)
 }
 
-// addCredential makes the value of a credential known, and the parts of it that are printed alone: those of user:password,
+// AddCredential makes the value of a credential known, and the parts of it that are printed alone: those of user:password,
 // and the lines of a key.
-func (s *secrets) addCredential(name, slot string, value []byte) {
+func (s *Secrets) AddCredential(name, slot string, value []byte) {
 	value = bytes.TrimRight(value, "\r\n")
 	for _, part := range redact.Parts(slot, value) {
-		s.add(name, part)
+		s.Add(name, part)
 	}
 	for line := range bytes.Lines(value) {
 		if line = bytes.TrimSpace(line); len(line) >= minLine && !bytes.HasPrefix(line, []byte("-----")) {
-			s.add(name, line)
+			s.Add(name, line)
 		}
 	}
 }
@@ -89,26 +89,26 @@ func (s *secrets) addCredential(name, slot string, value []byte) {
 // minLine is how long a line of a value must be to be one that nobody else prints.
 const minLine = 16
 
-// addGrant makes known what the grant of a sandbox holds, and the sandbox's token.
-func (s *secrets) addGrant(g *grant.Grant, token string) {
-	s.add(egressTokenName, []byte(token))
+// AddGrant makes known what the grant of a sandbox holds, and the sandbox's token.
+func (s *Secrets) AddGrant(g *grant.Grant, token string) {
+	s.Add(egressTokenName, []byte(token))
 	for _, c := range g.Credentials {
-		s.addCredential(c.Name, c.Slot, c.Value.Reveal())
+		s.AddCredential(c.Name, c.Slot, c.Value.Reveal())
 		s.addHandle(c.Name, c.Handle)
 	}
 }
 
-func (s *secrets) current() *redact.Redactor {
+func (s *Secrets) current() *redact.Redactor {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.redactor
 }
 
-// hide puts <credential:NAME> for every value in a text.
-func (s *secrets) hide(text string) string { return s.current().String(text) }
+// Hide puts <credential:NAME> for every value in a text.
+func (s *Secrets) Hide(text string) string { return s.current().String(text) }
 
 // hideBroken is hide for a text that was cut off at its end, where a value may be broken: what is there goes, whatever it is.
-func (s *secrets) hideBroken(text string) string { return s.current().Cut(text, false, true) }
+func (s *Secrets) hideBroken(text string) string { return s.current().Cut(text, false, true) }
 
 // cutOut is where the tool server left something out of an output.
 var cutOut = regexp.MustCompile(`\n… [0-9]+ bytes left out[^\n]{0,900} …\n`)
@@ -116,7 +116,7 @@ var cutOut = regexp.MustCompile(`\n… [0-9]+ bytes left out[^\n]{0,900} …\n`)
 // hideCut is hide for a text of which something may have been left out in its middle. At each gap a value may be broken, so
 // what is next to it goes. A program in the sandbox can print what looks like a gap. It takes away some of its own output by
 // that and learns nothing: how much goes does not depend on what is there.
-func (s *secrets) hideCut(text string) string {
+func (s *Secrets) hideCut(text string) string {
 	r := s.current()
 	if r == nil {
 		return text
@@ -135,60 +135,60 @@ func (s *secrets) hideCut(text string) string {
 	return b.String()
 }
 
-// hideResult hides the values in what a tool gave. The sandbox wrote all of it: a code or a file name that is a value is
+// HideResult hides the values in what a tool gave. The sandbox wrote all of it: a code or a file name that is a value is
 // none.
-func (s *secrets) hideResult(r toolapi.Result) toolapi.Result {
+func (s *Secrets) HideResult(r toolapi.Result) toolapi.Result {
 	data, notes := r.Parts()
-	r.SetParts(s.hideCut(data), s.hide(notes))
-	if s.hide(r.ErrorCode) != r.ErrorCode {
+	r.SetParts(s.hideCut(data), s.Hide(notes))
+	if s.Hide(r.ErrorCode) != r.ErrorCode {
 		r.ErrorCode = toolapi.CodeInternal
 	}
-	if s.hide(r.OutputFile) != r.OutputFile {
+	if s.Hide(r.OutputFile) != r.OutputFile {
 		r.OutputFile = ""
 	}
-	if s.hide(r.KeptFile) != r.KeptFile {
+	if s.Hide(r.KeptFile) != r.KeptFile {
 		r.KeptFile = ""
 	}
 	return r
 }
 
-// hideFailure gives a copy whose message has no value in it.
-func (s *secrets) hideFailure(f *motorloop.Failure) *motorloop.Failure {
+// HideFailure returns a copy whose message has no value in it.
+func (s *Secrets) HideFailure(f *motorloop.Failure) *motorloop.Failure {
 	if f == nil {
 		return nil
 	}
 	hidden := *f
-	hidden.Message = s.hide(f.Message)
+	hidden.Message = s.Hide(f.Message)
 	return &hidden
 }
 
-// hideError gives an error that is err to errors.Is and errors.As, and whose text has no value in it.
-func (s *secrets) hideError(err error) error {
+// HideError returns an error that is err to errors.Is and errors.As, and whose text has no value in it.
+func (s *Secrets) HideError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if long, ok := errors.AsType[*motorloop.TooLong](err); ok {
-		return &motorloop.TooLong{Failure: s.hideFailure(long.Failure), Usage: long.Usage}
+		return &motorloop.TooLong{Failure: s.HideFailure(long.Failure), Usage: long.Usage}
 	}
 	if o, ok := errors.AsType[*motorloop.Outage](err); ok {
 		hidden := *o
-		hidden.Message = s.hide(o.Message)
+		hidden.Message = s.Hide(o.Message)
 		return &hidden
 	}
 	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
-		return s.hideFailure(f)
+		return s.HideFailure(f)
 	}
-	if text := err.Error(); s.hide(text) != text {
-		return &discreetError{text: s.hide(text), err: err}
+	if text := err.Error(); s.Hide(text) != text {
+		return &redactedError{text: s.Hide(text), err: err}
 	}
 	return err
 }
 
-// discreetError is an error with another text.
-type discreetError struct {
+// redactedError is an error with another text.
+type redactedError struct {
 	text string
 	err  error
 }
 
-func (e *discreetError) Error() string { return e.text }
-func (e *discreetError) Unwrap() error { return e.err }
+func (e *redactedError) Error() string { return e.text }
+func (e *redactedError) Unwrap() error { return e.err }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redacting
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// answering is a model that keeps what it was asked and gives one answer.
+type answering struct {
+	answer motorloop.Answer
+	asked  motorloop.Request
+}
+
+func (a *answering) Complete(_ context.Context, r motorloop.Request) (motorloop.Answer, error) {
+	a.asked = r
+	return a.answer, nil
+}
+
+func TestTruncatedAnswerTellsNothing(t *testing.T) {
+	t.Parallel()
+	known := &Secrets{}
+	known.Add("it", []byte("0123456789abcdef"))
+	ask := func(content, arguments string) motorloop.Answer {
+		model := &answering{answer: motorloop.Answer{Content: content, Truncated: true, Calls: []motorloop.Call{{Arguments: arguments}}}}
+		a, err := Model{Model: model, Secrets: known}.Complete(t.Context(), motorloop.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	long := strings.Repeat("y ", 500)
+	for _, end := range []string{"0123456789", "wwwwwwwwww"} {
+		a := ask(long+end, `{"a":"`+long+end)
+		if strings.Contains(a.Content, end) || strings.Contains(a.Calls[0].Arguments, end) || len(a.Content) < 800 || len(a.Calls[0].Arguments) < 800 {
+			t.Errorf("%d and %d bytes are left", len(a.Content), len(a.Calls[0].Arguments))
+		}
+	}
+	if a := ask("", `{"a":"0123456789abcdef"}`); a.Calls[0].Arguments != `{"a":"<credential:it>"}` {
+		t.Errorf("whole arguments became %s", a.Calls[0].Arguments)
+	}
+}
+
+// Whatever form a value has, and wherever it is: no request to a model, answer, result or log line has it.
+func TestNothingShowsASecret(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var log bytes.Buffer
+	for range 300 {
+		value := make([]byte, 12+rnd.IntN(40))
+		for i := range value {
+			value[i] = byte(33 + rnd.IntN(94))
+		}
+		known := &Secrets{}
+		known.Add("it", value)
+		logger := slog.New(Handler{Handler: slog.NewJSONHandler(&log, nil), Secrets: known}).With("with", string(value)).WithGroup("g")
+		for form, text := range forms(string(value)) {
+			text = "a" + text + "-"
+			model := &answering{answer: motorloop.Answer{
+				Model: text, Content: text, Truncated: rnd.IntN(2) == 0,
+				Calls: []motorloop.Call{{ModelID: text, Tool: text, Arguments: text}},
+			}}
+			a, err := Model{Model: model, Secrets: known}.Complete(t.Context(), motorloop.Request{
+				Messages: []motorloop.Message{{Content: text, Calls: []motorloop.Call{{Arguments: text}}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			logger.Info("said "+text, "s", text, "e", errors.New(text), slog.Group("h", "v", text), "b", struct{ S string }{text})
+			shown, _ := json.Marshal([]any{a, model.asked, known.HideResult(toolapi.Result{Output: text, ErrorCode: text, OutputFile: text})})
+			if bytes.Contains(shown, []byte(text)) || bytes.Contains(shown, value) || strings.Contains(log.String(), text) || bytes.Contains(log.Bytes(), value) {
+				t.Fatalf("the form %s is shown", form)
+			}
+			log.Reset()
+		}
+	}
+}
+
+// The handler must not keep a record from being logged.
+func TestHandlerLogs(t *testing.T) {
+	t.Parallel()
+	known := &Secrets{}
+	known.Add("key", []byte("0123456789abcdef"))
+	var b strings.Builder
+	log := slog.New(Handler{Handler: slog.NewTextHandler(io.MultiWriter(&b), nil), Secrets: known})
+	log.With("run", "r").Info("hello", "n", 7, "key", "0123456789abcdef")
+	if got := b.String(); !strings.Contains(got, "run=r n=7 key=<credential:key>") {
+		t.Error(got)
+	}
+}
