@@ -107,9 +107,12 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		},
 		Config: engine.Config{
 			Worker: o.worker, Version: motorcortex.Version(), LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,
-			ClientCert: cert, Forbidden: forbiddenTargets(ctx, mgr.GetAPIReader(), o, log), AllowUnenforced: o.allowUnenforced,
-			EgressKey: egress, EgressTimeout: o.egressTimeout,
-			IsolationTimeout: o.isolationTimeout, ConnectTimeout: o.connectTimeout, MaxLoops: o.maxLoops, Fault: faultPoint(),
+			MaxLoops: o.maxLoops, Fault: faultPoint(),
+			Sandbox: engine.BoxConfig{
+				ClientCert: cert, Forbidden: forbiddenTargets(ctx, mgr.GetAPIReader(), o, log), AllowUnenforced: o.allowUnenforced,
+				GrantNamespace: o.namespace, EgressKey: egress, EgressTimeout: o.egressTimeout,
+				IsolationTimeout: o.isolationTimeout, ConnectTimeout: o.connectTimeout,
+			},
 		},
 		Logger: log,
 		Now:    time.Now,

@@ -19,7 +19,9 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -149,13 +151,13 @@ func readingBox(t *testing.T, everything bool) (*sandboxTools, *redacting.Secret
 		}
 	}, nil)
 	// It is asked after each call what runs in the background.
-	box.left, box.engine.heldUntil = true, time.Now().Add(time.Hour)
-	known := &redacting.Secrets{}
+	box.left = true
+	known := box.env.Known
 	if !everything {
 		return box, known
 	}
-	box.engine.Config.EgressKey, box.engine.Config.LeaseNamespace = []byte("key"), "motor"
-	uid := string(box.run.UID)
+	box.config.EgressKey, box.config.GrantNamespace = []byte("key"), "motor"
+	uid := string(box.env.Run.UID)
 	data, err := (&grant.Grant{
 		RunUID: uid, PodUID: "pod", TokenHash: grant.HashToken(grant.Token([]byte("key"), uid, "pod", 0)), ExpiresAt: time.Now().Add(time.Hour),
 		Credentials: []grant.Credential{{Name: "api_key", Handle: "mch-abc", Slot: "bearer", Value: grant.NewValue([]byte("a-secret-value"))}},
@@ -167,10 +169,10 @@ func readingBox(t *testing.T, everything bool) (*sandboxTools, *redacting.Secret
 	if err := c.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	if box.egress, err = box.engine.openEgress(t.Context(), box.loop, box.run, known); err != nil {
+	if box.egress, err = openEgress(t.Context(), box.env, box.config); err != nil {
 		t.Fatal(err)
 	}
-	box.mcp = newMCPServers(box.run, nil, known)
+	box.mcp = newMCPServers(box.env.Run, nil, known)
 	return box, known
 }
 
@@ -186,15 +188,15 @@ func TestReadsSideBySideWithARestart(t *testing.T) {
 			box, known := readingBox(t, everything)
 			first := make(chan struct{})
 			sandbox := &restartingSandbox{killed: make(chan struct{}), known: first}
-			box.client = toolsAt(t, sandbox)
-			ordered := orderedLoop{box, sharedJournal{leasedJournal{box.entries, box.engine}, box}, first, make(chan struct{})}
+			box.client = enginetest.ToolsAt(t, sandbox)
+			ordered := orderedLoop{box, sharedJournal{box.env.Entries, box}, first, make(chan struct{})}
 			loop := &motorloop.Loop{
 				Config:  motorloop.Config{Task: "t", Tools: []string{toolapi.ToolRead, toolapi.ToolBash}, MaxIterations: 9, TextEnds: true},
 				Model:   readingModel(),
-				Tools:   redacting.Tools{Tools: collectingTools{ordered, nil}, Secrets: known, Refresh: box.egress.refresh},
+				Tools:   redacting.Tools{Tools: ordered, Secrets: known, Refresh: box.egress.refresh},
 				Journal: ordered,
 			}
-			if out, err := loop.Run(ctx, box.entries.Turns()); err != nil || out.Kind != motorloop.Completed {
+			if out, err := loop.Run(ctx, box.env.Entries.Turns()); err != nil || out.Kind != motorloop.Completed {
 				t.Fatalf("%+v, %v", out, err)
 			}
 			checkRestart(t, sandbox.events, everything)
@@ -236,7 +238,7 @@ func checkRestart(t *testing.T, events []string, everything bool) {
 func TestCallsGiveASandboxUpTogether(t *testing.T) {
 	t.Parallel()
 	box, _ := readingBox(t, true)
-	address, cert := serveTools(t, http.NotFoundHandler())
+	address, cert := enginetest.ServeTools(t, http.NotFoundHandler())
 	const patience = time.Second
 	gone, err := toolclient.New(toolclient.Config{Address: address + "0", PodUID: "pod", ClientCert: cert, Unreachable: patience})
 	if err != nil {
@@ -248,7 +250,7 @@ func TestCallsGiveASandboxUpTogether(t *testing.T) {
 	for i := range toolapi.MaxReads {
 		calls.Go(func() {
 			c := toolapi.Call{ID: fmt.Sprintf("a0-s2-c%d", i), Tool: toolapi.ToolRead, Arguments: json.RawMessage(`{"path":"f"}`)}
-			if _, err := box.Call(t.Context(), c); !errors.Is(err, errMissing) {
+			if _, err := box.Call(t.Context(), c); !errors.Is(err, runenv.ErrMissing) {
 				t.Error(err)
 			}
 		})

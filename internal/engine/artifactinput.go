@@ -17,6 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -35,12 +36,12 @@ var (
 )
 
 // artifact finds what an earlier run left behind.
-func (e *Engine) artifact(ctx context.Context, namespace string, ref *v1alpha1.ArtifactRef) (*v1alpha1.Artifact, error) {
+func artifact(ctx context.Context, env *runenv.Env, ref *v1alpha1.ArtifactRef) (*v1alpha1.Artifact, error) {
 	var from v1alpha1.MotorRun
-	if err := e.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Run}, &from); err != nil {
+	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: ref.Run}, &from); err != nil {
 		return nil, fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
 	}
-	a, problem := runpolicy.ArtifactInput(&from, ref.Path, e.Artifacts != nil)
+	a, problem := runpolicy.ArtifactInput(&from, ref.Path, env.Bucket != nil)
 	if problem != "" {
 		return nil, fmt.Errorf("%w: %s", errNoArtifact, problem)
 	}
@@ -49,7 +50,7 @@ func (e *Engine) artifact(ctx context.Context, namespace string, ref *v1alpha1.A
 
 // putArtifact puts an artifact of an earlier run into the workspace, with where it comes from.
 func (p *inputPutter) putArtifact(ctx context.Context, path string, ref *v1alpha1.ArtifactRef) error {
-	a, err := p.box.engine.artifact(ctx, p.box.run.Namespace, ref)
+	a, err := artifact(ctx, p.env, ref)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (p *inputPutter) putArtifact(ctx context.Context, path string, ref *v1alpha
 	if a.ConfigMap == "" {
 		return p.putFromBucket(ctx, path, ref, a, from)
 	}
-	content, err := p.box.engine.configMapKey(ctx, p.box.run.Namespace, a.ConfigMap, contentKey)
+	content, err := configMapKey(ctx, p.env, a.ConfigMap, contentKey)
 	if err != nil {
 		return err
 	}
@@ -73,13 +74,13 @@ func (p *inputPutter) putFromBucket(ctx context.Context, path string, ref *v1alp
 	if p.left -= a.Size; p.left < 0 {
 		return errInputsTooLarge
 	}
-	r, err := openObject(ctx, p.box.engine.Artifacts, a.Object)
+	r, err := openObject(ctx, p.env.Bucket, a.Object)
 	if err != nil {
 		return bucketProblem(err)
 	}
 	defer func() { _ = r.Close() }() // What was read was checked.
 	left := &asLeft{r: r, ref: ref, artifact: a, sum: sha256.New()}
-	_, err = p.box.client.PutFileParts(ctx, path, left, a.Size, a.SHA256, from)
+	_, err = p.client.PutFileParts(ctx, path, left, a.Size, a.SHA256, from)
 	if left.err != nil {
 		return left.err
 	}
@@ -103,7 +104,7 @@ type object struct {
 }
 
 // openObject opens a file in the bucket. It fails with errBucketStalls, then or while it is read, if nothing comes.
-func openObject(ctx context.Context, bucket ArtifactBucket, key string) (*object, error) {
+func openObject(ctx context.Context, bucket runenv.Bucket, key string) (*object, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	o := &object{end: end, await: func(step func() error) error {
 		over := time.AfterFunc(bucketWait, func() { end(errBucketStalls) })

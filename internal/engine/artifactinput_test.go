@@ -18,6 +18,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -64,12 +66,12 @@ func (neverEnding) Read(p []byte) (int, error) {
 
 // stallingBucket has one content, and gives what it gives after a while each.
 type stallingBucket struct {
-	ArtifactBucket
+	runenv.Bucket
 	content     string
 	open, bytes time.Duration
 }
 
-// Read implements ArtifactBucket.
+// Read implements runenv.Bucket.
 func (b stallingBucket) Read(ctx context.Context, _ string) (io.ReadCloser, error) {
 	return io.NopCloser(stallingReader{ctx.Done(), strings.NewReader(b.content), b.bytes}), stall(ctx.Done(), b.open)
 }
@@ -124,24 +126,23 @@ func TestASlowSandboxCanBeGivenWhatIsInTheBucket(t *testing.T) {
 
 func TestABucketThatStallsIsNotTheTasksFault(t *testing.T) {
 	t.Parallel()
-	cert := clientCertificate(t)
+	cert := enginetest.ClientCertificate(t)
 	for name, bucket := range map[string]stallingBucket{
 		"at once":       {open: time.Hour},
 		"in the middle": {content: "x", bytes: time.Hour},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			e := &Engine{Artifacts: bucket, Now: time.Now}
 			// Nothing is sent before there is a part of the file.
 			tools, err := toolclient.New(toolclient.Config{Address: "127.0.0.1:1", PodUID: "pod", ClientCert: cert})
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &inputPutter{box: &sandboxTools{loop: &loop{}, engine: e, client: tools}, left: 2}
+			p := &inputPutter{env: &runenv.Env{Bucket: bucket, Clock: runenv.Clock{Now: time.Now}, Absence: &runenv.Absence{}}, client: tools, left: 2}
 			began := time.Now()
 			for range 3 {
 				err := p.putFromBucket(t.Context(), "in", &v1alpha1.ArtifactRef{}, &v1alpha1.Artifact{Size: 2, Object: "k"}, toolapi.ProvenanceInternal)
 				err = p.failed(t.Context(), 3, "in", err)
-				if _, failed := errors.AsType[*motorloop.Failure](err); failed || errors.Is(err, errMissing) || !errors.Is(err, errBucketStalls) {
+				if _, failed := errors.AsType[*motorloop.Failure](err); failed || errors.Is(err, runenv.ErrMissing) || !errors.Is(err, errBucketStalls) {
 					t.Errorf("%s: %v after %s", name, err, time.Since(began))
 				}
 				p.left = 2
@@ -178,14 +179,14 @@ func TestWhatBecomesOfARunWhoseFileCannotBePut(t *testing.T) {
 		"too much from the bucket":   {errInputsTooLarge, "256 MiB together", "256 MiB together"},
 		"anything else":              {errors.New("other"), "other", "other"},
 	} {
-		now := noon
-		p := &inputPutter{box: &sandboxTools{loop: &loop{}, engine: &Engine{Now: func() time.Time { return now }}}}
+		now := enginetest.Noon
+		p := &inputPutter{env: &runenv.Env{Clock: runenv.Clock{Now: func() time.Time { return now }}, Absence: &runenv.Absence{}}}
 		for _, want := range []string{tt.now, tt.later} {
 			err := p.failed(t.Context(), 3, "in", tt.err)
 			failure, failed := errors.AsType[*motorloop.Failure](err)
 			switch want {
 			case "again":
-				failed = failed || !errors.Is(err, errMissing)
+				failed = failed || !errors.Is(err, runenv.ErrMissing)
 			case "other":
 				failed = !errors.Is(err, tt.err)
 			default:
@@ -195,23 +196,12 @@ func TestWhatBecomesOfARunWhoseFileCannotBePut(t *testing.T) {
 			if failed {
 				t.Errorf("%s: %v, want %s", name, err, want)
 			}
-			now = now.Add(2 * missingFor)
+			now = now.Add(2 * runenv.MissingFor)
 		}
 		stopped, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := p.failed(stopped, 3, "in", tt.err); !errors.Is(err, tt.err) {
 			t.Errorf("%s, and the loop is stopped: %v", name, err)
-		}
-	}
-}
-
-// A run that goes on after a wait has what it had before it: its results are marked from then on only if one of them came in from outside.
-func TestRunIsTaintedByWhatCameIn(t *testing.T) {
-	run := testRun("ns", "run")
-	for from, want := range map[toolapi.Provenance]bool{toolapi.ProvenanceInternal: false, toolapi.ProvenanceUser: false, toolapi.ProvenanceWeb: true} {
-		step := v1alpha1.MotorStep{Status: v1alpha1.MotorStepStatus{Results: []v1alpha1.ToolResult{{CallID: "a0-s1-c0", Provenance: string(from)}}}}
-		if got, err := (&Engine{}).tainted(t.Context(), run, []v1alpha1.MotorStep{step}); err != nil || got != want {
-			t.Errorf("%s: tainted %t, %v", from, got, err)
 		}
 	}
 }

@@ -88,8 +88,8 @@ func (b *beginning) Write(p []byte) (int, error) {
 // read reads a file of at most so many bytes.
 func (a *artifacts) read(ctx context.Context, path string, most int64) (*reading, error) {
 	sum, start := sha256.New(), &beginning{}
-	watch := &secretWatch{known: a.known, name: path}
-	size, err := a.box.client.ReadArtifact(ctx, path, io.MultiWriter(watch, sum, start), most)
+	watch := &secretWatch{known: a.env.Known, name: path}
+	size, err := a.client.ReadArtifact(ctx, path, io.MultiWriter(watch, sum, start), most)
 	if err != nil {
 		return nil, a.readError(ctx, err)
 	}
@@ -107,7 +107,7 @@ func (a *artifacts) readError(ctx context.Context, err error) error {
 	if errors.As(err, &found) || errors.Is(err, toolclient.ErrTooLong) || errors.Is(err, errChanged) || remote {
 		return err
 	}
-	return a.box.classify(ctx, err)
+	return a.env.Classify(ctx, err)
 }
 
 // check looks whether what a save_artifact call saved could be kept as it is now. If it could not, the model is told while it
@@ -120,8 +120,8 @@ func (a *artifacts) check(ctx context.Context, arguments json.RawMessage, r tool
 	ctx, cancel := context.WithTimeoutCause(ctx, a.waitedForTimeout(), errCollectTime)
 	defer cancel()
 	room := a.newRoom()
-	watch := &secretWatch{known: a.known, rules: true, name: args.Path}
-	if _, err := a.box.client.ReadArtifact(ctx, args.Path, watch, room.most()); err != nil {
+	watch := &secretWatch{known: a.env.Known, rules: true, name: args.Path}
+	if _, err := a.client.ReadArtifact(ctx, args.Path, watch, room.most()); err != nil {
 		art, err := a.failed(ctx, v1alpha1.Artifact{Path: args.Path}, room, a.readError(ctx, err))
 		if err != nil {
 			return toolapi.Result{}, err

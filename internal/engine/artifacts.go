@@ -18,7 +18,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -47,8 +47,10 @@ var errCollectTime = errors.New("the time to collect artifacts is over")
 //	list ─► for each: read ─► secret? ─► kept before? ─► ConfigMap or bucket ─► recorded with the step ─► what it replaces goes
 //	diff of the workspace ─┘
 type artifacts struct {
-	box   *sandboxTools
-	known *redacting.Secrets
+	env    *runenv.Env
+	client *toolclient.Client
+	// reachable reports whether the sandbox is known to be the run's.
+	reachable func() bool
 	// tainted says that what the sandbox holds may come from the web, whatever it says itself.
 	tainted bool
 	// recorded is what the journal has, nil for nothing.
@@ -74,13 +76,12 @@ func (a *artifacts) afterLoop(ctx context.Context, out motorloop.Outcome) error 
 // beforeEnd collects as at a pause while a manager of 0.1.0 leads, in the time of an update: that one removes the sandbox when it sees
 // the step that ends the attempt, and waits for no last look.
 func (a *artifacts) beforeEnd(ctx context.Context) {
-	e := a.box.engine
-	if e.Time == nil || !e.observed().Until.Before(e.apiNow()) {
+	if a.env.Time == nil || !a.env.Observed().Until.Before(a.env.APINow()) {
 		// A leader that waits writes the heartbeat.
 		return
 	}
 	if err := a.atPause(ctx); err != nil {
-		a.box.log.Warn("the files of the run were not collected before its end, and an older manager leads, which may remove them", "error", err)
+		a.env.Log.Warn("the files of the run were not collected before its end, and an older manager leads, which may remove them", "error", err)
 	}
 }
 
@@ -92,7 +93,7 @@ func (a *artifacts) atPause(ctx context.Context) error {
 	if list = a.news(list); err != nil || list == nil {
 		return err
 	}
-	if err := a.box.entries.NoteArtifacts(ctx, list); err != nil {
+	if err := a.env.Entries.NoteArtifacts(ctx, list); err != nil {
 		return err
 	}
 	a.sweep(ctx, list)
@@ -101,16 +102,6 @@ func (a *artifacts) atPause(ctx context.Context) error {
 
 func (a *artifacts) waitedForTimeout() time.Duration {
 	return cmp.Or(a.waitedFor, collectWaitedForTimeout)
-}
-
-// reachable says whether the sandbox is known to be the run's: from an earlier step, or because it was made ready.
-func (a *artifacts) reachable() bool {
-	select {
-	case <-a.box.prepared:
-		return true
-	default:
-		return !a.box.fresh()
-	}
 }
 
 // news is the list, or nil if it says nothing and nothing was ever said.
@@ -129,27 +120,27 @@ func (a *artifacts) collectAll(ctx context.Context, limit time.Duration) (*v1alp
 	if !lost && !errors.Is(err, errCollectTime) {
 		return list, err
 	}
-	a.box.log.Warn("the artifacts were not collected, or not all of them", "error", a.known.HideError(err))
+	a.env.Log.Warn("the artifacts were not collected, or not all of them", "error", a.env.Known.HideError(err))
 	return list, nil
 }
 
 // collect reads and keeps what there is now, nil if the run keeps nothing. An error decides nothing: the same can be tried again. With errCollectTime there may
 // be a list that says which files were not read in time.
 func (a *artifacts) collect(ctx context.Context, limit time.Duration) (*v1alpha1.ArtifactList, error) {
-	if !a.box.engine.mayDecide() {
-		return nil, errNoLease
+	if !a.env.Lease.MayDecide() {
+		return nil, runenv.ErrNoLease
 	}
-	if runpolicy.KeepOf(a.box.run) == v1alpha1.KeepNothing {
+	if runpolicy.KeepOf(a.env.Run) == v1alpha1.KeepNothing {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errCollectTime)
 	defer cancel()
-	listed, err := a.box.client.Artifacts(ctx)
+	listed, err := a.client.Artifacts(ctx)
 	if isOver(ctx) {
 		return nil, errCollectTime
 	}
 	if err != nil {
-		return nil, a.box.classify(ctx, err)
+		return nil, a.env.Classify(ctx, err)
 	}
 	files, omitted := a.plain(listed)
 	list := &v1alpha1.ArtifactList{Omitted: omitted}
@@ -184,7 +175,7 @@ func (a *artifacts) plain(listed toolapi.Artifacts) (files []toolapi.ArtifactFil
 			f.Path, f.Problem = cleanPath(f.Path), cmp.Or(f.Problem, toolapi.ProblemUnreadable)
 		}
 		// Two names can be one when what nobody may see of them is hidden, and a list has each name once.
-		name := cleanPath(a.known.Hide(f.Path))
+		name := cleanPath(a.env.Known.Hide(f.Path))
 		if f.Path == "" || shown[name] {
 			omitted++
 			continue
@@ -219,7 +210,7 @@ func cleanPath(p string) string {
 // keep reads one file and keeps it, or says why not.
 func (a *artifacts) keep(ctx context.Context, f toolapi.ArtifactFile, room *room) (v1alpha1.Artifact, error) {
 	art := v1alpha1.Artifact{Path: f.Path, Size: max(0, f.Size)}
-	if hidden := a.known.Hide(f.Path); hidden != f.Path {
+	if hidden := a.env.Known.Hide(f.Path); hidden != f.Path {
 		art.Path = cleanPath(hidden)
 		return skipped(art, v1alpha1.SkippedSecretFound, "a credential is in its name"), nil
 	}
@@ -252,7 +243,7 @@ func (a *artifacts) failed(ctx context.Context, art v1alpha1.Artifact, room *roo
 	case errors.As(err, &found):
 		return skipped(art, v1alpha1.SkippedSecretFound, found.Error()), nil
 	case errors.As(err, &refused):
-		return skipped(art, v1alpha1.SkippedNotStored, a.known.Hide(refused.Error())), nil
+		return skipped(art, v1alpha1.SkippedNotStored, a.env.Known.Hide(refused.Error())), nil
 	case errors.Is(err, errChanged):
 		return skipped(art, v1alpha1.SkippedUnreadable, "it kept changing while it was read"), nil
 	case isOver(ctx):
@@ -260,7 +251,7 @@ func (a *artifacts) failed(ctx context.Context, art v1alpha1.Artifact, room *roo
 	case errors.Is(err, toolclient.ErrTooLong), isRemote && remote.Code == toolapi.ErrTooLarge:
 		return room.tooLong(art), nil
 	case isRemote && !errors.Is(err, toolclient.ErrStaleEpoch):
-		return skipped(art, v1alpha1.SkippedUnreadable, a.known.Hide(remote.Message)), nil
+		return skipped(art, v1alpha1.SkippedUnreadable, a.env.Known.Hide(remote.Message)), nil
 	}
 	return art, err
 }

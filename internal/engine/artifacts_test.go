@@ -13,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -23,7 +25,7 @@ const awsKey = "AKIA" + "YRWSSQ3BPTB4DX7Z"
 
 func TestSecretWatchWhereverTheTextIsCut(t *testing.T) {
 	t.Parallel()
-	known, values := testSecrets()
+	known, values := enginetest.Secrets()
 	for name, tt := range map[string]struct{ text, want string }{
 		"a credential":         {"a\nb " + values["api_key"] + " c\n", "credential"},
 		"in base64":            {"x" + base64.StdEncoding.EncodeToString([]byte(values["api_key"])) + "\n", "credential"},
@@ -56,7 +58,7 @@ func TestSecretWatchWhereverTheTextIsCut(t *testing.T) {
 
 func TestSecretWatchOfALongFile(t *testing.T) {
 	t.Parallel()
-	known, values := testSecrets()
+	known, values := enginetest.Secrets()
 	lines := []byte(strings.Repeat(strings.Repeat("x", 63)+"\n", 4096))
 	for name, rules := range map[string]bool{"with rules": true, "without": false} {
 		w := &secretWatch{known: known, rules: rules, name: "long.txt"}
@@ -95,7 +97,7 @@ func TestListedPathsAreMadePlain(t *testing.T) {
 	} {
 		listed.Files = append(listed.Files, toolapi.ArtifactFile{Path: p, Size: -1})
 	}
-	files, omitted := (&artifacts{known: &redacting.Secrets{}}).plain(listed)
+	files, omitted := (&artifacts{env: &runenv.Env{Known: &redacting.Secrets{}}}).plain(listed)
 	var got []string
 	for _, f := range files {
 		got = append(got, f.Path[:min(len(f.Path), 20)]+":"+f.Problem)

@@ -5,11 +5,9 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -18,17 +16,14 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/secretscan"
 	"motorcortex.dev/motorcortex/internal/toolapi"
-	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
 // drippingSandbox is a tool server with two artifacts. Of the second one, and if it is to, of the list, it gives a byte now and then,
@@ -67,46 +62,6 @@ func (s *drippingSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// clientCertificate gives a certificate as a run has one for its sandbox.
-func clientCertificate(t testing.TB) tls.Certificate {
-	t.Helper()
-	key, err := toolclient.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := toolclient.ClientCertificate(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert
-}
-
-// serveTools serves a tool server that answers as the handler does. The certificate is that of a run's client, and its own.
-func serveTools(t testing.TB, handler http.Handler) (address string, cert tls.Certificate) {
-	t.Helper()
-	cert = clientCertificate(t)
-	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAnyClientCert})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	go func() { _ = srv.Serve(ln) }()
-	t.Cleanup(func() { _ = srv.Close() })
-	return ln.Addr().String(), cert
-}
-
-// toolsAt gives a client of a tool server that answers as the handler does.
-func toolsAt(t *testing.T, handler http.Handler) *toolclient.Client {
-	t.Helper()
-	address, cert := serveTools(t, handler)
-	c, err := toolclient.New(toolclient.Config{Address: address, PodUID: "pod", ClientCert: cert, Epoch: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
 // artifactsOf gives what collects the artifacts of a run in that sandbox, and a reader of its only step.
 func (s *drippingSandbox) artifactsOf(t *testing.T) (a *artifacts, step func() *v1alpha1.MotorStep) {
 	t.Helper()
@@ -122,26 +77,14 @@ func artifactsAt(t *testing.T, handler http.Handler) (a *artifacts, step func() 
 			t.Fatal(err)
 		}
 	}
-	tools := toolsAt(t, handler)
-	run := readyRun()
+	tools := enginetest.ToolsAt(t, handler)
+	run := enginetest.ReadyRun()
 	run.UID = "run-uid"
-	first := &v1alpha1.MotorStep{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: run.Namespace, Name: journal.StepName(run.Name, 0, 1), Labels: map[string]string{v1alpha1.LabelRun: run.Name},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))},
-		},
-		Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 1, Epoch: 1, Sandbox: &v1alpha1.StepSandbox{PodUID: "pod"}},
-	}
-	scheme := runtime.NewScheme()
-	check(corev1.AddToScheme(scheme))
-	check(v1alpha1.AddToScheme(scheme))
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(first).WithStatusSubresource(first).Build()
-	e := &Engine{Client: c, Live: c, Now: func() time.Time { return noon }, Logger: slog.New(slog.DiscardHandler), heldUntil: noon.Add(time.Hour)}
-	entries, err := journal.Load(t.Context(), c, c, run, 0, journal.Claim{Epoch: 1, Worker: "worker-1"}, e.Now)
-	check(err)
-	known, _ := testSecrets()
-	box := &sandboxTools{engine: e, loop: &loop{}, run: run, entries: entries, client: tools, log: e.Logger, prepared: make(chan struct{})}
-	return &artifacts{box: box, known: known, waitedFor: 2 * time.Second}, func() *v1alpha1.MotorStep {
+	first := enginetest.Step(run, 1, 1)
+	c := fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(first).WithStatusSubresource(first).Build()
+	env := enginetest.Env(t, c, run, func() time.Time { return enginetest.Noon })
+	env.Known, _ = enginetest.Secrets()
+	return &artifacts{env: env, client: tools, reachable: func() bool { return true }, waitedFor: 2 * time.Second}, func() *v1alpha1.MotorStep {
 		t.Helper()
 		var found v1alpha1.MotorStep
 		check(c.Get(t.Context(), client.ObjectKeyFromObject(first), &found))
@@ -234,7 +177,7 @@ func TestWhatWasKeptOutlastsASlowSandbox(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 		for _, name := range configMaps(kept) {
-			if err := a.box.engine.Live.Get(t.Context(), client.ObjectKey{Namespace: a.box.run.Namespace, Name: name}, &corev1.ConfigMap{}); err != nil {
+			if err := a.env.Live.Get(t.Context(), client.ObjectKey{Namespace: a.env.Run.Namespace, Name: name}, &corev1.ConfigMap{}); err != nil {
 				t.Errorf("%s: %v", when, err)
 			}
 		}

@@ -37,15 +37,6 @@ const (
 	contentKey = "content"
 )
 
-// ArtifactBucket keeps the artifacts that are too large for objects.
-type ArtifactBucket interface {
-	// WriteArtifact stores what fill writes, all of it or nothing. An error of fill is given back as it is. The error wraps
-	// archive.ErrExists if there is something under the key.
-	WriteArtifact(ctx context.Context, key string, fill func(io.Writer) error) error
-	// Read opens what is stored under the key. The error wraps archive.ErrNotFound if there is nothing.
-	Read(ctx context.Context, key string) (io.ReadCloser, error)
-}
-
 // errChanged says that a file was not the same twice.
 var errChanged = errors.New("the file changed while it was read")
 
@@ -65,10 +56,10 @@ type room struct {
 }
 
 func (a *artifacts) newRoom() *room {
-	egress := a.box.run.Status.Egress
+	egress := a.env.Run.Status.Egress
 	return &room{
-		bucket: a.box.engine.Artifacts != nil,
-		web:    a.tainted || hasWeb(a.box.entries.Steps()) || egress != nil && len(egress.Domains) > 0,
+		bucket: a.env.Bucket != nil,
+		web:    a.tainted || hasWeb(a.env.Entries.Steps()) || egress != nil && len(egress.Domains) > 0,
 	}
 }
 
@@ -136,9 +127,9 @@ func (a *artifacts) store(ctx context.Context, art *v1alpha1.Artifact, r *readin
 	former, entry := a.former(art), *art
 	inObject, inBucket := room.inObject(r.size), room.inBucket(r.size)
 	if inObject {
-		entry.ConfigMap = artifactName(a.box.run, art)
+		entry.ConfigMap = artifactName(a.env.Run, art)
 	} else {
-		entry.Object = bucketKey(a.box.run, art)
+		entry.Object = bucketKey(a.env.Run, art)
 	}
 	switch {
 	case (inObject || inBucket) && !room.lists(&entry):
@@ -202,12 +193,12 @@ func (a *artifacts) create(ctx context.Context, art *v1alpha1.Artifact, r *readi
 	}
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: artifactName(a.box.run, art), Namespace: a.box.run.Namespace,
+			Name: artifactName(a.env.Run, art), Namespace: a.env.Run.Namespace,
 			Labels: map[string]string{
-				v1alpha1.LabelRun: a.box.run.Name, v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelComponent: v1alpha1.ComponentArtifact,
+				v1alpha1.LabelRun: a.env.Run.Name, v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelComponent: v1alpha1.ComponentArtifact,
 			},
 			Annotations:     map[string]string{v1alpha1.AnnotationPath: art.Path},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(a.box.run, v1alpha1.GroupVersion.WithKind("MotorRun"))},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(a.env.Run, v1alpha1.GroupVersion.WithKind("MotorRun"))},
 		},
 		Immutable: new(true), BinaryData: map[string][]byte{contentKey: r.content},
 	}
@@ -220,7 +211,7 @@ func (a *artifacts) create(ctx context.Context, art *v1alpha1.Artifact, r *readi
 }
 
 func (a *artifacts) createOnce(ctx context.Context, cm *corev1.ConfigMap, art *v1alpha1.Artifact) error {
-	err := a.box.engine.Client.Create(ctx, cm.DeepCopy())
+	err := a.env.Client.Create(ctx, cm.DeepCopy())
 	switch {
 	case err == nil, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return err
@@ -280,10 +271,10 @@ func artifactName(run *v1alpha1.MotorRun, art *v1alpha1.Artifact) string {
 // adopt takes the ConfigMap of that name for kept if it is: an earlier try was carried out and not recorded.
 func (a *artifacts) adopt(ctx context.Context, name, sum string) error {
 	var cm corev1.ConfigMap
-	if err := a.box.engine.Live.Get(ctx, client.ObjectKey{Namespace: a.box.run.Namespace, Name: name}, &cm); err != nil {
+	if err := a.env.Live.Get(ctx, client.ObjectKey{Namespace: a.env.Run.Namespace, Name: name}, &cm); err != nil {
 		return fmt.Errorf("get the ConfigMap %s: %w", name, err)
 	}
-	if !isArtifactOf(&cm, a.box.run) || toolapi.SHA256(cm.BinaryData[contentKey]) != sum {
+	if !isArtifactOf(&cm, a.env.Run) || toolapi.SHA256(cm.BinaryData[contentKey]) != sum {
 		return &notStored{fmt.Sprintf("there is another ConfigMap %s in the namespace", name)}
 	}
 	return nil
@@ -295,7 +286,7 @@ func isArtifactOf(o metav1.Object, run *v1alpha1.MotorRun) bool {
 
 // upload reads a file again, on its way into the bucket. It is not there if anything is wrong with it.
 func (a *artifacts) upload(ctx context.Context, art *v1alpha1.Artifact) (key string, err error) {
-	key = bucketKey(a.box.run, art)
+	key = bucketKey(a.env.Run, art)
 	err = a.tryStore(ctx, func() error { return a.uploadOnce(ctx, key, art) })
 	if err != nil {
 		return "", err
@@ -305,10 +296,10 @@ func (a *artifacts) upload(ctx context.Context, art *v1alpha1.Artifact) (key str
 
 func (a *artifacts) uploadOnce(ctx context.Context, key string, art *v1alpha1.Artifact) error {
 	var fault error
-	err := a.box.engine.Artifacts.WriteArtifact(ctx, key, func(w io.Writer) error {
+	err := a.env.Bucket.WriteArtifact(ctx, key, func(w io.Writer) error {
 		sum, out := sha256.New(), &lastError{w: w}
-		watch := &secretWatch{known: a.known, rules: true, name: art.Path}
-		_, err := a.box.client.ReadArtifact(ctx, art.Path, io.MultiWriter(watch, sum, out), art.Size)
+		watch := &secretWatch{known: a.env.Known, rules: true, name: art.Path}
+		_, err := a.client.ReadArtifact(ctx, art.Path, io.MultiWriter(watch, sum, out), art.Size)
 		switch {
 		case out.err != nil:
 			return out.err
@@ -368,7 +359,7 @@ func (a *artifacts) sweep(ctx context.Context, list *v1alpha1.ArtifactList) {
 			continue
 		}
 		if err := a.remove(ctx, name); err != nil {
-			a.box.log.Warn("a ConfigMap with an artifact that was replaced stays until the run is deleted", "configMap", name, "error", err)
+			a.env.Log.Warn("a ConfigMap with an artifact that was replaced stays until the run is deleted", "configMap", name, "error", err)
 		}
 	}
 }
@@ -387,10 +378,10 @@ func configMaps(list *v1alpha1.ArtifactList) []string {
 func (a *artifacts) remove(ctx context.Context, name string) error {
 	cm := &metav1.PartialObjectMetadata{}
 	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	err := a.box.engine.Live.Get(ctx, client.ObjectKey{Namespace: a.box.run.Namespace, Name: name}, cm)
-	if err != nil || !isArtifactOf(cm, a.box.run) {
+	err := a.env.Live.Get(ctx, client.ObjectKey{Namespace: a.env.Run.Namespace, Name: name}, cm)
+	if err != nil || !isArtifactOf(cm, a.env.Run) {
 		return client.IgnoreNotFound(err)
 	}
 	uid := cm.UID
-	return client.IgnoreNotFound(a.box.engine.Client.Delete(ctx, cm, client.Preconditions{UID: &uid}))
+	return client.IgnoreNotFound(a.env.Client.Delete(ctx, cm, client.Preconditions{UID: &uid}))
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -48,8 +49,8 @@ type askWorld struct {
 
 func newAskWorld(t *testing.T, kind v1alpha1.InputKind, onTimeout v1alpha1.OnTimeout) *askWorld {
 	t.Helper()
-	w := &askWorld{t: t, kind: kind, now: noon, epoch: 1, run: readyRun()}
-	w.run.UID, w.run.CreationTimestamp = "run-uid", metav1.NewTime(noon)
+	w := &askWorld{t: t, kind: kind, now: enginetest.Noon, epoch: 1, run: enginetest.ReadyRun()}
+	w.run.UID, w.run.CreationTimestamp = "run-uid", metav1.NewTime(enginetest.Noon)
 	w.run.Spec.MaxAttempts = 2
 	w.run.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolBash, toolapi.ToolRequestDomain}
 	w.run.Spec.Questions = &v1alpha1.RunQuestions{OnTimeout: onTimeout}
@@ -60,7 +61,7 @@ func newAskWorld(t *testing.T, kind v1alpha1.InputKind, onTimeout v1alpha1.OnTim
 		w.run.Spec.Approval = &v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{toolapi.ToolBash}}
 	}
 	w.run.Status.Attempts = nil
-	runpolicy.Begin(&w.run.Status, &runpolicy.Next{Cause: v1alpha1.CauseFirst}, noon)
+	runpolicy.Begin(&w.run.Status, &runpolicy.Next{Cause: v1alpha1.CauseFirst}, enginetest.Noon)
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -301,8 +302,8 @@ func (w *askWorld) check(f fate) {
 		w.t.Errorf("it ends with %q, want %q: %+v", reason, f.end, w.decision)
 	}
 	// The run did nothing but wait, but for a second of rounding at either end.
-	if p := w.progress(); (f.outcome != "" || reason == v1alpha1.ReasonSandboxLost) && w.now.Sub(noon)-p.Waited > 2*time.Second {
-		w.t.Errorf("people took %s of %s", p.Waited, w.now.Sub(noon))
+	if p := w.progress(); (f.outcome != "" || reason == v1alpha1.ReasonSandboxLost) && w.now.Sub(enginetest.Noon)-p.Waited > 2*time.Second {
+		w.t.Errorf("people took %s of %s", p.Waited, w.now.Sub(enginetest.Noon))
 	}
 }
 

@@ -6,9 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
@@ -26,12 +27,12 @@ const endProgramsLimit = 15 * time.Second
 // reviewPrograms records what became of the programs in the background while no loop ran, so that the first request of this one
 // tells the model. Those of an earlier attempt, which could not be ended with it, are ended.
 func (s *sandboxTools) reviewPrograms(ctx context.Context) error {
-	if s.fresh() || len(s.entries.AllSteps()) == 0 {
+	if s.fresh() || len(s.env.Entries.AllSteps()) == 0 {
 		return nil
 	}
 	// The programs of MCP servers are no attempt's but the one's that began them.
-	former := len(s.entries.Steps()) == 0 && hasMCPPrograms(s.run)
-	if !former && !s.entries.MayHavePrograms() {
+	former := len(s.env.Entries.Steps()) == 0 && hasMCPPrograms(s.env.Run)
+	if !former && !s.env.Entries.MayHavePrograms() {
 		return nil
 	}
 	if s.isolationLost {
@@ -41,28 +42,28 @@ func (s *sandboxTools) reviewPrograms(ctx context.Context) error {
 	}
 	hello, err := s.client.Hello(ctx)
 	if err != nil {
-		return s.classify(ctx, err)
+		return s.env.Classify(ctx, err)
 	}
 	programs, err := s.client.Background(ctx)
 	if err == nil && !hello.Egress && s.egress.request().Proxy != "" {
 		// They were started before there was a way out, and a person gave it to the calls that follow.
 		programs, err = s.client.EndBackground(ctx, toolapi.StoppedWayOut)
 	}
-	if err == nil && (former || s.entries.HasForeignPrograms(programs)) {
+	if err == nil && (former || s.env.Entries.HasForeignPrograms(programs)) {
 		programs, err = s.client.EndPrograms(ctx, toolapi.StoppedFinished)
 	}
 	if errors.Is(err, toolclient.ErrUnsupported) {
 		return nil
 	}
 	if err != nil {
-		return s.classify(ctx, err)
+		return s.env.Classify(ctx, err)
 	}
-	return s.entries.NotePrograms(ctx, programs)
+	return s.env.Entries.NotePrograms(ctx, programs)
 }
 
 // lookAtPrograms has the next record say what runs in the background, if this call left something there, or something was there.
 func (s *sandboxTools) lookAtPrograms(ctx context.Context, c toolapi.Call, r toolapi.Result) error {
-	if !s.left && !s.entries.HasPrograms() && !leavesProgram(c, r) {
+	if !s.left && !s.env.Entries.HasPrograms() && !leavesProgram(c, r) {
 		return nil
 	}
 	programs, err := s.client.Background(ctx)
@@ -70,10 +71,10 @@ func (s *sandboxTools) lookAtPrograms(ctx context.Context, c toolapi.Call, r too
 		return nil
 	}
 	if err != nil {
-		return s.classify(ctx, err)
+		return s.env.Classify(ctx, err)
 	}
 	s.left = true
-	s.entries.UsePrograms(programs)
+	s.env.Entries.UsePrograms(programs)
 	return nil
 }
 
@@ -87,7 +88,7 @@ func leavesProgram(c toolapi.Call, r toolapi.Result) bool {
 // endPrograms ends what runs in the background at the end of an attempt, and the programs of MCP servers. The attempt is over whether that succeeds or not: what could
 // not be ended ends with the sandbox, and its record says that nobody saw it.
 func (s *sandboxTools) endPrograms(ctx context.Context) {
-	if !s.left && !s.entries.HasPrograms() && !hasMCPPrograms(s.run) {
+	if !s.left && !s.env.Entries.HasPrograms() && !hasMCPPrograms(s.env.Run) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, endProgramsLimit)
@@ -97,25 +98,14 @@ func (s *sandboxTools) endPrograms(ctx context.Context) {
 		return
 	}
 	if err == nil {
-		err = s.entries.NotePrograms(ctx, programs)
+		err = s.env.Entries.NotePrograms(ctx, programs)
 	}
 	if err != nil {
-		s.log.Warn("what runs in the background could not be ended with the attempt", "error", err)
+		s.env.Log.Warn("what runs in the background could not be ended with the attempt", "error", err)
 	}
 }
 
-// endingJournal ends what runs in the background before the step that ends the attempt well.
-type endingJournal struct {
-	motorloop.Journal
-	box  *sandboxTools
-	kept *artifacts
-}
-
-// Append records a step.
-func (j endingJournal) Append(ctx context.Context, t *motorloop.Turn) error {
-	if t.Closes {
-		j.box.endPrograms(ctx)
-		j.kept.beforeEnd(ctx)
-	}
-	return j.Journal.Append(ctx, t)
+// hasMCPPrograms reports whether MCP servers of the run are programs of its sandbox.
+func hasMCPPrograms(run *v1alpha1.MotorRun) bool {
+	return slices.ContainsFunc(run.Spec.MCPServers, func(s v1alpha1.MCPServer) bool { return len(s.Command) > 0 })
 }

@@ -26,14 +26,14 @@ const changesMargin = 3 * time.Second
 // addChanges puts what changed in the workspace into the list, as toolapi.DiffName. It comes after the files that the model kept, and
 // takes what they leave of the room.
 func (a *artifacts) addChanges(ctx context.Context, list *v1alpha1.ArtifactList, room *room) error {
-	if runpolicy.KeepOf(a.box.run) != v1alpha1.KeepChanges {
+	if runpolicy.KeepOf(a.env.Run) != v1alpha1.KeepChanges {
 		return nil
 	}
 	byPath := func(f v1alpha1.Artifact, path string) int { return strings.Compare(f.Path, path) }
 	at, taken := slices.BinarySearchFunc(list.Files, toolapi.DiffName, byPath)
 	if taken {
 		// A tool server of this release saves no file under that name.
-		a.box.log.Warn("the changes in the workspace are not kept: the sandbox lists another file under their name", "name", toolapi.DiffName)
+		a.env.Log.Warn("the changes in the workspace are not kept: the sandbox lists another file under their name", "name", toolapi.DiffName)
 		return nil
 	}
 	art, err := a.changes(ctx, room)
@@ -46,15 +46,15 @@ func (a *artifacts) addChanges(ctx context.Context, list *v1alpha1.ArtifactList,
 // changes reads and keeps the diff of the workspace, nil if there is none.
 func (a *artifacts) changes(ctx context.Context, room *room) (*v1alpha1.Artifact, error) {
 	art := v1alpha1.Artifact{Path: toolapi.DiffName}
-	if !a.box.client.Peer().Serves(http.MethodPost, toolapi.PathChanges) {
-		a.box.log.Warn("the changes in the workspace are not kept: the sandbox was made by an earlier release, which cannot tell them")
+	if !a.client.Peer().Serves(http.MethodPost, toolapi.PathChanges) {
+		a.env.Log.Warn("the changes in the workspace are not kept: the sandbox was made by an earlier release, which cannot tell them")
 		return nil, nil
 	}
 	if isOver(ctx) {
 		art = a.notInTime(art, room)
 		return &art, nil
 	}
-	found, err := a.box.client.Changes(ctx, toolapi.ChangesRequest{Files: motorloop.FinishedFiles(a.box.entries.Turns()), TimeoutMs: changesTimeout(ctx)})
+	found, err := a.client.Changes(ctx, toolapi.ChangesRequest{Files: motorloop.FinishedFiles(a.env.Entries.Turns()), TimeoutMs: changesTimeout(ctx)})
 	switch {
 	case errors.Is(err, toolclient.ErrBadAnswer):
 		art = skipped(art, v1alpha1.SkippedUnreadable, "the sandbox gave something else than a diff")
@@ -87,7 +87,7 @@ func (a *artifacts) nothingShown(art v1alpha1.Artifact, found toolapi.Changes) *
 		return nil
 	}
 	first := found.LeftOut[0]
-	said := text.Printable(a.known.Hide(fmt.Sprintf("%s: %s", text.CutBytes(first.Path, maxArtifactMessage/2), first.Why)))
+	said := text.Printable(a.env.Known.Hide(fmt.Sprintf("%s: %s", text.CutBytes(first.Path, maxArtifactMessage/2), first.Why)))
 	if more := len(found.LeftOut) - 1 + int(min(found.Omitted, maxOmitted)); more > 0 {
 		said = fmt.Sprintf("%d more, and %s", more, said)
 	}
@@ -117,17 +117,17 @@ func (a *artifacts) storeChanges(ctx context.Context, art v1alpha1.Artifact, fou
 // as the tool server does it, and so is what they have packed. What cannot be unpacked is not taken for harmless.
 func (a *artifacts) secretIn(ctx context.Context, path string, content []byte) error {
 	if path != toolapi.DiffName {
-		_, err := (&secretWatch{known: a.known, rules: true, name: path}).Write(content)
+		_, err := (&secretWatch{known: a.env.Known, rules: true, name: path}).Write(content)
 		return err
 	}
-	if a.known.Contains(content) {
+	if a.env.Known.Contains(content) {
 		return &secretFound{rule: ruleCredential}
 	}
 	deadline, _ := ctx.Deadline()
 	found := secretscan.ScanDiff(deadline, content)
 	if len(found) == 0 {
 		// What is packed shows nothing to either look. The sandbox may have packed a text.
-		found = secretscan.ScanPackedDiff(deadline, content, ruleCredential, a.known.Contains)
+		found = secretscan.ScanPackedDiff(deadline, content, ruleCredential, a.env.Known.Contains)
 	}
 	if len(found) > 0 {
 		return &secretFound{rule: found[0].RuleID, line: found[0].Line}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -33,8 +34,6 @@ type changedSandbox struct {
 	// garbled says that it gives something else.
 	garbled bool
 	asked   atomic.Int32
-	// repositories counts how often it was asked for one.
-	repositories atomic.Int32
 }
 
 func (s *changedSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -42,13 +41,6 @@ func (s *changedSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch name, isFile := strings.CutPrefix(r.URL.Path, toolapi.PathArtifacts+"/"); {
 	case isFile:
 		answer = toolapi.Chunk{Content: []byte(name), Size: int64(len(name))}
-	case r.URL.Path == toolapi.PathRepository:
-		s.repositories.Add(1)
-		answer = toolapi.Repository{Made: true}
-		if s.refused != nil {
-			w.WriteHeader(http.StatusInternalServerError)
-			answer = s.refused
-		}
 	case r.URL.Path == toolapi.PathArtifacts:
 		answer = toolapi.Artifacts{Files: s.files}
 	case r.URL.Path == toolapi.PathChanges:
@@ -92,7 +84,7 @@ func packedDiff(path, content string) []byte {
 
 func TestChangesAreAnArtifact(t *testing.T) {
 	t.Parallel()
-	_, values := testSecrets()
+	_, values := enginetest.Secrets()
 	without := slices.DeleteFunc(slices.Clone(toolapi.Features()), func(f string) bool { return f == "POST "+toolapi.PathChanges })
 	own := toolapi.ArtifactFile{Path: "artifacts/a", Size: 11}
 	left := []toolapi.LeftOut{{Path: "big " + values["api_key"], Why: "it has 5 bytes"}, {Path: "b", Why: "x"}}
@@ -131,7 +123,7 @@ func TestChangesAreAnArtifact(t *testing.T) {
 			}
 			a, _ := artifactsAt(t, tt.sandbox)
 			if tt.change != nil {
-				tt.change(a.box.run)
+				tt.change(a.env.Run)
 			}
 			list, err := a.collect(t.Context(), time.Minute)
 			if err != nil {
@@ -146,7 +138,7 @@ func TestChangesAreAnArtifact(t *testing.T) {
 				}
 				got = append(got, f.Path+"=")
 				var cm corev1.ConfigMap
-				if err := a.box.engine.Live.Get(t.Context(), client.ObjectKey{Namespace: a.box.run.Namespace, Name: f.ConfigMap}, &cm); err != nil || toolapi.SHA256(cm.BinaryData[contentKey]) != f.SHA256 {
+				if err := a.env.Live.Get(t.Context(), client.ObjectKey{Namespace: a.env.Run.Namespace, Name: f.ConfigMap}, &cm); err != nil || toolapi.SHA256(cm.BinaryData[contentKey]) != f.SHA256 {
 					t.Errorf("%+v: %v", f, err)
 				}
 				if f.Path == toolapi.DiffName && f.MediaType != "text/x-diff" {

@@ -23,7 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/credential"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
-	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/redact"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -51,10 +51,10 @@ func savedSecretName(name string) string { return runpolicy.SavedSecret(name).Na
 // credentialStore keeps what a run found as Secrets in the run's namespace. The value comes from a file of the sandbox, so
 // that no model need read it; from then on it is hidden wherever it turns up.
 type credentialStore struct {
-	engine *Engine
-	run    *v1alpha1.MotorRun
-	known  *redacting.Secrets
-	box    *sandboxTools
+	env    *runenv.Env
+	client *toolclient.Client
+	// lent reports whether there is something in a text that was given to the sandbox for its own use.
+	lent func(text []byte) bool
 	// saves counts the calls of save_credential that the journal has.
 	saves int
 }
@@ -78,7 +78,7 @@ func (c *credentialStore) recall(ctx context.Context, steps []v1alpha1.MotorStep
 				return fmt.Errorf("read the credentials that the run has saved: %w", err)
 			}
 			if err == nil && isSaved(s) {
-				c.known.AddCredential(args.Name, "", s.Data[savedKey])
+				c.env.Known.AddCredential(args.Name, "", s.Data[savedKey])
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (c *credentialStore) recall(ctx context.Context, steps []v1alpha1.MotorStep
 
 // Save serves a save_credential call. Doing it twice leaves what doing it once does.
 func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.Result, error) {
-	if !slices.Contains(c.run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSaveCredential)) {
+	if !slices.Contains(c.env.Run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSaveCredential)) {
 		return *toolapi.Refusal(toolapi.CodeToolNotGranted, "this run was not granted the tool save_credential"), nil
 	}
 	if c.saves++; c.saves > maxSaves {
@@ -104,12 +104,12 @@ func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.R
 	if err != nil {
 		return *toolapi.Refusal(toolapi.CodeCredentialRefused, err.Error()), nil
 	}
-	content, err := c.box.client.GetFile(ctx, args.Path)
+	content, err := c.client.GetFile(ctx, args.Path)
 	if remote, ok := toolclient.RemoteProblem(err); ok {
-		return *toolapi.Refusal(fileCode(remote.Code), c.known.Hide("the file cannot be read: "+remote.Message)), nil
+		return *toolapi.Refusal(fileCode(remote.Code), c.env.Known.Hide("the file cannot be read: "+remote.Message)), nil
 	}
 	if err != nil {
-		return toolapi.Result{}, c.box.classify(ctx, err)
+		return toolapi.Result{}, c.env.Classify(ctx, err)
 	}
 	value, err := savedValue(content)
 	if err == nil {
@@ -118,22 +118,22 @@ func (c *credentialStore) Save(ctx context.Context, arguments string) (toolapi.R
 	if err != nil {
 		return *toolapi.Refusal(toolapi.CodeCredentialRefused, err.Error()), nil
 	}
-	if !c.engine.mayDecide() {
-		return toolapi.Result{}, errNoLease
+	if !c.env.Lease.MayDecide() {
+		return toolapi.Result{}, runenv.ErrNoLease
 	}
 	// Before it is written: from then on it can come back from anywhere.
-	c.known.AddCredential(args.Name, "", value)
+	c.env.Known.AddCredential(args.Name, "", value)
 	why, err := c.write(ctx, args.Name, hosts, value)
 	if err != nil {
-		return toolapi.Result{}, c.known.HideError(err)
+		return toolapi.Result{}, c.env.Known.HideError(err)
 	}
 	if why != "" {
-		return *toolapi.Refusal(toolapi.CodeCredentialRefused, c.known.Hide(why)), nil
+		return *toolapi.Refusal(toolapi.CodeCredentialRefused, c.env.Known.Hide(why)), nil
 	}
 	if c.belongsToSkill(args.Name) {
 		return toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal, Output: fmt.Sprintf(
 			"Saved as Secret %s, key %s, for %s. Runs of the skill %s use it from now on, this one within half a minute. Delete the file if nothing needs it any more.",
-			savedSecretName(args.Name), savedKey, strings.Join(hosts, ", "), c.run.Status.Skill.Name)}, nil
+			savedSecretName(args.Name), savedKey, strings.Join(hosts, ", "), c.env.Run.Status.Skill.Name)}, nil
 	}
 	return toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal, Output: fmt.Sprintf(
 		"Saved as Secret %s, key %s, for %s. This run cannot use it. A later run does by an entry in its spec.credentials: "+
@@ -164,7 +164,7 @@ func parseSave(arguments string) (toolapi.SaveCredentialArgs, error) {
 // reach: a run must not have later ones send something to where it could not.
 func (c *credentialStore) hosts(given []string) ([]string, error) {
 	var allowed allowlist.List
-	for _, d := range runpolicy.Granted(c.run) {
+	for _, d := range runpolicy.Granted(c.env.Run) {
 		rule, err := allowlist.ParseRule(string(d))
 		if err != nil {
 			return nil, fmt.Errorf("the domain %s of the run cannot be read: %w", d, err)
@@ -189,13 +189,13 @@ func (c *credentialStore) hosts(given []string) ([]string, error) {
 // declared refuses a credential, in a run of an approved skill, that the skill does not declare, or for hosts that it does not send it to:
 // the person who approved the skill saw its credentials, and no others.
 func (c *credentialStore) declared(name string, hosts []string) error {
-	declared, bySkill := runpolicy.Declared(c.run, name)
+	declared, bySkill := runpolicy.Declared(c.env.Run, name)
 	switch {
 	case !bySkill:
 		return nil
 	case declared == nil:
 		return fmt.Errorf("the skill %s declares no credential %s: a run of it saves those of its policy alone; a person can add it to spec.policy.credentials",
-			c.run.Status.Skill.Name, name)
+			c.env.Run.Status.Skill.Name, name)
 	}
 	var allowed allowlist.List
 	for _, h := range declared.Hosts {
@@ -205,7 +205,7 @@ func (c *credentialStore) declared(name string, hosts []string) error {
 	}
 	for i, h := range hosts {
 		if rule, err := allowlist.ParseRule(h); err != nil || !allowed.Covers(rule) {
-			return fmt.Errorf("hosts[%d]: the skill %s sends the credential %s to other hosts than %s", i, c.run.Status.Skill.Name, name, h)
+			return fmt.Errorf("hosts[%d]: the skill %s sends the credential %s to other hosts than %s", i, c.env.Run.Status.Skill.Name, name, h)
 		}
 	}
 	return nil
@@ -214,7 +214,7 @@ func (c *credentialStore) declared(name string, hosts []string) error {
 // belongsToSkill says whether the Secret of a saved credential is the one that the run's approved skill uses under that name. A person
 // decided so, and a later run of the skill may give it another value.
 func (c *credentialStore) belongsToSkill(name string) bool {
-	declared, _ := runpolicy.Declared(c.run, name)
+	declared, _ := runpolicy.Declared(c.env.Run, name)
 	return declared != nil && (declared.SecretRef == nil || *declared.SecretRef == runpolicy.SavedSecret(name))
 }
 
@@ -238,14 +238,14 @@ func savedValue(content []byte) ([]byte, error) {
 // own refuses what is not the run's to give away: what it was lent as a credential would otherwise be bound to other hosts
 // under another name.
 func (c *credentialStore) own(value []byte) error {
-	if c.box.egress.holds(value) {
+	if c.lent(value) {
 		return errors.New("the file holds a credential, or a stand-in for one, that this run was given for its own use")
 	}
 	return nil
 }
 
 // savedBy names the run in the Secrets that it has saved.
-func (c *credentialStore) savedBy() string { return c.run.Name + "/" + string(c.run.UID) }
+func (c *credentialStore) savedBy() string { return c.env.Run.Name + "/" + string(c.env.Run.UID) }
 
 // write creates the Secret of a saved credential, or gives one that this run has saved another value: a run that could change
 // what others rely on would have them work for its own account. A run of the skill that the Secret belongs to replaces it: values expire. Why says
@@ -257,9 +257,9 @@ func (c *credentialStore) write(ctx context.Context, name string, hosts []string
 		s, err = c.get(ctx, secretName)
 		switch {
 		case apierrors.IsNotFound(err):
-			s = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: c.run.Namespace}, Type: credential.SecretType}
+			s = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: c.env.Run.Namespace}, Type: credential.SecretType}
 			c.fill(s, name, hosts, value)
-			err = c.engine.Client.Create(ctx, s)
+			err = c.env.Client.Create(ctx, s)
 		case err != nil:
 		case !isSaved(s):
 			return fmt.Sprintf("there is a Secret %s in the namespace that no run has saved: choose another name", secretName), nil
@@ -267,7 +267,7 @@ func (c *credentialStore) write(ctx context.Context, name string, hosts []string
 			return fmt.Sprintf("another run has saved the Secret %s, and later runs rely on it: choose another name, or ask the person to delete it", secretName), nil
 		default:
 			c.fill(s, name, hosts, value)
-			err = c.engine.Client.Update(ctx, s)
+			err = c.env.Client.Update(ctx, s)
 		}
 		switch {
 		case err == nil:
@@ -304,7 +304,7 @@ func isSaved(s *corev1.Secret) bool {
 func (c *credentialStore) get(ctx context.Context, name string) (*corev1.Secret, error) {
 	s := &corev1.Secret{}
 	// Past the cache, which would list and watch the Secrets of the namespace.
-	err := c.engine.Live.Get(ctx, types.NamespacedName{Namespace: c.run.Namespace, Name: name}, s)
+	err := c.env.Live.Get(ctx, types.NamespacedName{Namespace: c.env.Run.Namespace, Name: name}, s)
 	return s, err
 }
 

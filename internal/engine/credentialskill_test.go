@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -33,7 +34,7 @@ func TestCredentialsOfASkill(t *testing.T) {
 		"not declared":                 {run, "other_key", "api.mail.dev", "declares no credential other_key", false},
 		"in a run that has no skill":   {without, "mail_key", "api.mail.dev", "", false},
 	} {
-		store := &credentialStore{run: c.run}
+		store := &credentialStore{env: &runenv.Env{Run: c.run}}
 		err := store.declared(c.credential, []string{c.host})
 		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%s: %v", name, err)

@@ -22,15 +22,19 @@ type domainPolicy struct {
 	lasting, bounds []v1alpha1.Domain
 }
 
-// openDomains reads what bounds the run's requests.
-func (e *Engine) openDomains(ctx context.Context, run *v1alpha1.MotorRun, p runpolicy.Progress) (*domainPolicy, error) {
+// newDomainPolicy returns the policy of a run whose requests are bounded.
+func newDomainPolicy(run *v1alpha1.MotorRun, p runpolicy.Progress, bounds []v1alpha1.Domain) *domainPolicy {
+	return &domainPolicy{run: run, lasting: runpolicy.Lasting(run, p, bounds), bounds: bounds}
+}
+
+// readBounds reads what bounds the run's requests.
+func (a *attempt) readBounds(ctx context.Context) ([]v1alpha1.Domain, error) {
 	var cortex v1alpha1.MotorCortex
-	err := e.Client.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
+	err := a.env.Client.Get(ctx, types.NamespacedName{Namespace: a.env.Run.Namespace, Name: v1alpha1.CortexName}, &cortex)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get MotorCortex: %w", err)
 	}
-	bounds := runpolicy.Bounds(&cortex)
-	return &domainPolicy{run: run, lasting: runpolicy.Lasting(run, p, bounds), bounds: bounds}, nil
+	return runpolicy.Bounds(&cortex), nil
 }
 
 // Check answers a request about which nobody need be asked.

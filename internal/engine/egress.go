@@ -19,6 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -31,9 +32,8 @@ const DefaultEgressTimeout = 15 * time.Second
 
 // egress is the way out of a run's sandbox, nil if it has none.
 type egress struct {
-	engine *Engine
-	run    *v1alpha1.MotorRun
-	known  *redacting.Secrets
+	env    *runenv.Env
+	config BoxConfig
 	// mu guards grant: each call reads it anew when it has ended, and calls that read are made side by side.
 	mu sync.Mutex
 	// grant is what the proxy was told last.
@@ -48,24 +48,24 @@ func (w *egress) granted() *grant.Grant {
 
 // openEgress reads the grant of the run's sandbox, and makes known what it holds before anything of the sandbox or of a
 // model is read.
-func (e *Engine) openEgress(ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *redacting.Secrets) (*egress, error) {
-	if run.Status.Egress == nil {
+func openEgress(ctx context.Context, env *runenv.Env, config BoxConfig) (*egress, error) {
+	if env.Run.Status.Egress == nil {
 		return nil, nil
 	}
-	way := &egress{engine: e, run: run, known: known}
+	way := &egress{env: env, config: config}
 	switch why, err := way.read(ctx); {
 	case err != nil:
 		return nil, err
 	case why != "":
-		return nil, egressMissing(l, e.Now(), why)
+		return nil, egressMissing(env, why)
 	}
 	return way, nil
 }
 
 // egressMissing is for a way out that is not there and may come.
-func egressMissing(l *loop, now time.Time, why string) error {
-	if l.mayComeBack(now) {
-		return fmt.Errorf("open the way to the egress proxy: %w: %s", errMissing, why)
+func egressMissing(env *runenv.Env, why string) error {
+	if env.MayComeBack() {
+		return fmt.Errorf("open the way to the egress proxy: %w: %s", runenv.ErrMissing, why)
 	}
 	return egressUnavailable(why, true)
 }
@@ -78,15 +78,15 @@ func egressUnavailable(why string, retryable bool) error {
 }
 
 func (w *egress) token() string {
-	return grant.Token(w.engine.Config.EgressKey, string(w.run.UID), w.run.Status.Sandbox.PodUID, runpolicy.CurrentAttempt(w.run).Index)
+	return grant.Token(w.config.EgressKey, string(w.env.Run.UID), w.env.Run.Status.Sandbox.PodUID, runpolicy.CurrentAttempt(w.env.Run).Index)
 }
 
 // read reads the grant as it is now. If there is none for this attempt in this Pod, why says so: the controller writes
 // one for each.
 func (w *egress) read(ctx context.Context) (why string, err error) {
-	name := types.NamespacedName{Namespace: w.engine.Config.LeaseNamespace, Name: grant.SecretName(string(w.run.UID))}
+	name := types.NamespacedName{Namespace: w.config.GrantNamespace, Name: grant.SecretName(string(w.env.Run.UID))}
 	var s corev1.Secret
-	if err := w.engine.Live.Get(ctx, name, &s); apierrors.IsNotFound(err) {
+	if err := w.env.Live.Get(ctx, name, &s); apierrors.IsNotFound(err) {
 		return "the egress proxy was not told of it yet", nil
 	} else if err != nil {
 		return "", fmt.Errorf("get the grant of the run: %w", err)
@@ -99,13 +99,13 @@ func (w *egress) read(ctx context.Context) (why string, err error) {
 		return fmt.Sprintf("the Secret %s cannot be read: %v", name, err), nil
 	}
 	token := w.token()
-	if g.RunUID != string(w.run.UID) || g.PodUID != w.run.Status.Sandbox.PodUID || g.TokenHash != grant.HashToken(token) {
+	if g.RunUID != string(w.env.Run.UID) || g.PodUID != w.env.Run.Status.Sandbox.PodUID || g.TokenHash != grant.HashToken(token) {
 		return "the egress proxy was told of another sandbox or attempt", nil
 	}
 	w.mu.Lock()
 	w.grant = g
 	w.mu.Unlock()
-	w.known.AddGrant(g, token)
+	w.env.Known.AddGrant(g, token)
 	return "", nil
 }
 
@@ -142,8 +142,8 @@ func (w *egress) request() toolapi.EgressRequest {
 	if w == nil {
 		return r
 	}
-	if r.Proxy = w.run.Status.Egress.Proxy; r.Proxy != "" {
-		timeout := w.engine.Config.EgressTimeout
+	if r.Proxy = w.env.Run.Status.Egress.Proxy; r.Proxy != "" {
+		timeout := w.config.EgressTimeout
 		if timeout <= 0 {
 			timeout = DefaultEgressTimeout
 		}
@@ -152,8 +152,8 @@ func (w *egress) request() toolapi.EgressRequest {
 			r.CA = string(ca.Cert)
 		}
 	}
-	for i := range w.run.Spec.Credentials {
-		c := &w.run.Spec.Credentials[i]
+	for i := range w.env.Run.Spec.Credentials {
+		c := &w.env.Run.Spec.Credentials[i]
 		value, ok := w.standIn(c)
 		if !ok || r.Proxy == "" && !c.ExposeToSandbox {
 			continue
@@ -170,7 +170,7 @@ func (w *egress) request() toolapi.EgressRequest {
 // handle is the same for as long as the Pod lives, also while the credential cannot be used.
 func (w *egress) standIn(c *v1alpha1.Credential) (string, bool) {
 	if !c.ExposeToSandbox {
-		return grant.Handle(w.engine.Config.EgressKey, string(w.run.UID), w.run.Status.Sandbox.PodUID, c.Name), true
+		return grant.Handle(w.config.EgressKey, string(w.env.Run.UID), w.env.Run.Status.Sandbox.PodUID, c.Name), true
 	}
 	credentials := w.granted().Credentials
 	i := slices.IndexFunc(credentials, func(g grant.Credential) bool { return g.Name == c.Name })
@@ -189,15 +189,15 @@ func (s *sandboxTools) setEgress(ctx context.Context, hello toolapi.Hello) error
 	}
 	resp, err := s.client.SetEgress(ctx, request)
 	if remote, ok := toolclient.RemoteProblem(err); ok && hello.APIVersion == 0 {
-		return outdated(remote) // It has no word for what it does not know.
+		return runenv.Outdated(remote) // It has no word for what it does not know.
 	} else if ok {
 		return egressUnavailable(text.FirstBytes(remote.Message, maxDetail), false)
 	}
 	if err != nil {
-		return s.classify(ctx, err)
+		return s.env.Classify(ctx, err)
 	}
 	if request.Proxy != "" && !resp.Ready {
-		return egressMissing(s.loop, s.engine.Now(), text.FirstBytes(resp.Detail, maxDetail))
+		return egressMissing(s.env, text.FirstBytes(resp.Detail, maxDetail))
 	}
 	return nil
 }
@@ -218,11 +218,11 @@ func (w *egress) resolve(arguments json.RawMessage) json.RawMessage {
 	resolved, changed := mapStrings(string(arguments), func(text string) string {
 		return reference.ReplaceAllStringFunc(text, func(found string) string {
 			name := reference.FindStringSubmatch(found)[1]
-			i := slices.IndexFunc(w.run.Spec.Credentials, func(c v1alpha1.Credential) bool { return c.Name == name })
+			i := slices.IndexFunc(w.env.Run.Spec.Credentials, func(c v1alpha1.Credential) bool { return c.Name == name })
 			if i < 0 {
 				return found
 			}
-			if value, ok := w.standIn(&w.run.Spec.Credentials[i]); ok {
+			if value, ok := w.standIn(&w.env.Run.Spec.Credentials[i]); ok {
 				return value
 			}
 			return found

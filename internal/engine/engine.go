@@ -6,7 +6,6 @@ package engine
 
 import (
 	"context"
-	"crypto/tls"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -27,10 +26,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
-	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // Config is what the engine is told by the manager's flags.
@@ -46,21 +45,8 @@ type Config struct {
 	PodName, PodUID string
 	// LeaseDuration is how long the Lease counts without being renewed, DefaultLeaseDuration if 0. No loop runs without it.
 	LeaseDuration time.Duration
-	// ClientCert shows the tool servers that this is the manager.
-	ClientCert tls.Certificate
-	// Forbidden are addresses that no sandbox may reach, each with something that listens there. Those of the sandbox's node
-	// are added for each.
-	Forbidden []toolapi.ProbeTarget
-	// IsolationTimeout is how long a sandbox may take until all of them are blocked.
-	IsolationTimeout time.Duration
-	// AllowUnenforced carries runs out in sandboxes that reach what they must not. Their journals say what that was.
-	AllowUnenforced bool
-	// EgressKey is what tokens and handles are derived from, the same as the controller's.
-	EgressKey []byte
-	// EgressTimeout is how long the way from a sandbox to the egress proxy may take to open, DefaultEgressTimeout if 0.
-	EgressTimeout time.Duration
-	// ConnectTimeout is how long the tool server of a running Pod may be unreachable.
-	ConnectTimeout time.Duration
+	// Sandbox is what the sandboxes are opened with.
+	Sandbox BoxConfig
 	// MaxLoops is how many loops run at the same time; more wait for their turn. 0 means no bound.
 	MaxLoops int
 	// Fault is called at each FaultPoint. It is nil but in tests.
@@ -76,7 +62,7 @@ type Engine struct {
 	Leases coordinationv1client.LeasesGetter
 	Models modelref.Resolver
 	// Artifacts keeps what is too large for objects; nil keeps nothing of that.
-	Artifacts ArtifactBucket
+	Artifacts runenv.Bucket
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
 	NewModel func(modelref.Endpoint) (motorloop.Model, error)
 	// Recorder tells of what a run waits for, nobody if it is nil.
@@ -88,10 +74,10 @@ type Engine struct {
 	// Now is the process's clock, by which Leases and pauses go.
 	Now func() time.Time
 	// Time is the clock that everything in the API goes by. Nil: Now, and all time counts.
-	Time Timekeeper
+	Time runenv.Timekeeper
 
 	mu    sync.Mutex
-	loops map[types.NamespacedName]*loop
+	loops map[types.NamespacedName]*worker
 	// running counts the loops that run; queue has the runs that wait for one of them to end, the first one first.
 	running int
 	// looking counts the last looks that are taken, which have places of their own: a run that has ended has less than a minute.
@@ -110,13 +96,13 @@ type Engine struct {
 	stills map[types.NamespacedName]*halting
 	// heldUntil is when this replica's Lease runs out, zero while it has none.
 	heldUntil time.Time
-	// seeding and collecting bound how many loops hold files of skills, newSkills has them make Skills one after the other.
-	seeding, collecting, newSkills gate
+	// limits bound what the loops do at the same time.
+	limits runenv.Limits
 }
 
 // SetupWithManager registers the engine as a watcher of runs and as the owner of its loops.
 func (e *Engine) SetupWithManager(mgr ctrl.Manager) error {
-	e.loops = map[types.NamespacedName]*loop{}
+	e.loops = map[types.NamespacedName]*worker{}
 	e.halts = map[types.NamespacedName]*halting{}
 	e.stills = map[types.NamespacedName]*halting{}
 	e.ended = make(chan event.TypedGenericEvent[*v1alpha1.MotorRun])
@@ -259,14 +245,14 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 	if e.isStopping() {
 		return ctrl.Result{}
 	}
-	var before history
+	var before memory
 	if l := e.loops[key]; l != nil {
 		if !l.running && l.task == taskOf(run) {
 			if wait, idle := l.idle(run, e.Now(), e.until); idle {
 				e.dequeue(key)
 				return ctrl.Result{RequeueAfter: wait}
 			}
-			before = l.history
+			before = l.memory
 		}
 		if l.running {
 			e.dequeue(key)
@@ -289,7 +275,7 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 	e.dequeue(key)
 	e.count(looks, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &loop{task: taskOf(run), cancel: cancel, running: true, looks: looks, history: before}
+	l := &worker{task: taskOf(run), cancel: cancel, running: true, looks: looks, memory: before}
 	e.loops[key] = l
 	e.wg.Go(func() { e.drive(ctx, key, l, run) })
 	return ctrl.Result{}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
@@ -37,7 +38,7 @@ func (r stubReader) List(ctx context.Context, _ client.ObjectList, _ ...client.L
 func testEngine(t *testing.T, maxLoops int, log io.Writer, list func(context.Context) error) *Engine {
 	e := &Engine{
 		Live: stubReader{list: list}, Now: time.Now, Logger: slog.New(slog.NewTextHandler(log, nil)),
-		Config: Config{MaxLoops: maxLoops}, loops: map[types.NamespacedName]*loop{},
+		Config: Config{MaxLoops: maxLoops}, loops: map[types.NamespacedName]*worker{},
 		ended: make(chan event.TypedGenericEvent[*v1alpha1.MotorRun], 100), stopping: make(chan struct{}),
 	}
 	e.hold(time.Now().Add(time.Hour))
@@ -220,7 +221,7 @@ func TestAPanicEndsNothingButItsLoop(t *testing.T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l := e.loops[client.ObjectKeyFromObject(run)]
-	if l.running || l.over || l.panics != 1 || l.failures != 1 || e.running != 0 {
+	if l.running || l.over || l.memory.panics != 1 || l.memory.failures != 1 || e.running != 0 {
 		t.Errorf("the loop is %+v, %d run", l, e.running)
 	}
 	if n := strings.Count(log.String(), "out of order"); n != 1 || !strings.Contains(log.String(), "engine_test.go") {
@@ -241,7 +242,7 @@ func TestOneLoopForARun(t *testing.T) {
 		return ctx.Err()
 	})
 	run := testRun("ns", "run")
-	loop := func() *loop {
+	loop := func() *worker {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		return e.loops[client.ObjectKeyFromObject(run)]
@@ -287,7 +288,7 @@ func TestOneLoopForARun(t *testing.T) {
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	panicked, failed := fmt.Errorf("run: %w", motorloop.NewPanic("x")), errors.New("no answer")
-	missing := fmt.Errorf("read: %w", errMissing)
+	missing := fmt.Errorf("read: %w", runenv.ErrMissing)
 	away := fmt.Errorf("ask: %w", &motorloop.Outage{Reason: motorloop.ReasonModelUnavailable})
 	now := time.Now()
 	for name, tt := range map[string]struct {
@@ -305,19 +306,19 @@ func TestHistory(t *testing.T) {
 		"missing":                          {[]error{missing, missing}, 2, 0, true},
 		"missing, then something else was": {[]error{missing, failed}, 2, 0, false},
 	} {
-		var h history
+		var h memory
 		for _, err := range tt.errs {
-			if errors.Is(err, errMissing) && !h.mayComeBack(now) {
+			if errors.Is(err, runenv.ErrMissing) && !h.absence.MayEnd(now) {
 				t.Errorf("%s: given up at once", name)
 			}
 			h.note(err)
 		}
-		if h.failures != tt.failures || h.panics != tt.panics || h.missingSince.IsZero() == tt.missingIsKnown {
+		if h.failures != tt.failures || h.panics != tt.panics || h.absence.Since.IsZero() == tt.missingIsKnown {
 			t.Errorf("%s: %+v", name, h)
 		}
 	}
-	var h history
-	if !h.mayComeBack(now) || !h.mayComeBack(now.Add(missingFor-1)) || h.mayComeBack(now.Add(missingFor)) {
+	var h memory
+	if !h.absence.MayEnd(now) || !h.absence.MayEnd(now.Add(runenv.MissingFor-1)) || h.absence.MayEnd(now.Add(runenv.MissingFor)) {
 		t.Error("what is missing is not waited for exactly as long as it may be")
 	}
 }

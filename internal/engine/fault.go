@@ -40,13 +40,12 @@ type faultyLoop struct {
 	step int32
 }
 
-// interpose puts the Fault of a test, if there is one, between a loop and its journal and sandbox. turns are those of the journal.
-func (s *sandboxTools) interpose(loop *motorloop.Loop, turns []*motorloop.Turn) {
-	if s.engine.Config.Fault == nil {
-		return
+// newFaultyLoop returns what stands between a loop and its journal and sandbox in a test, nil elsewhere. turns are those of the journal.
+func (a *attempt) newFaultyLoop(box *sandboxTools, turns []*motorloop.Turn) *faultyLoop {
+	if a.host.Fault == nil {
+		return nil
 	}
-	faulty := &faultyLoop{fault: s.engine.Config.Fault, run: s.run, journal: loop.Journal, box: s, step: int32(len(turns))}
-	loop.Tools, loop.Journal = faulty, faulty
+	return &faultyLoop{fault: a.host.Fault, run: a.env.Run, box: box, step: int32(len(turns))}
 }
 
 func (f *faultyLoop) at(ctx context.Context, point FaultPoint) error {

@@ -5,7 +5,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -13,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
-	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // A wall of a sandbox that was open lets a program make a connection that the wall does not end when it is closed again: firewalls
@@ -126,12 +125,7 @@ func (e *Engine) attend(run *v1alpha1.MotorRun, h *halting, places *int, do func
 }
 
 func (e *Engine) haltOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halting) error {
-	claim := journal.Claim{Epoch: h.task.epoch, Worker: e.Config.Worker}
-	entries, err := journal.Load(ctx, e.Client, e.Live, run, h.task.attempt, claim, e.apiNow)
-	if err != nil {
-		return fmt.Errorf("read the journal: %w", err)
-	}
-	box, err := e.openSandbox(&loop{task: h.task}, run, entries, e.Logger)
+	box, err := e.openBox(ctx, run, h)
 	if err != nil {
 		return err
 	}
@@ -148,36 +142,13 @@ func (e *Engine) forgetHalt(key types.NamespacedName) {
 	delete(e.stills, key)
 }
 
-// halt ends everything in the sandbox, and returns when no connection is left but the manager's and the proxy's. A sandbox that
-// keeps one is given up: its Pod takes the connection along.
-func (s *sandboxTools) halt(ctx context.Context) error {
-	for start := s.engine.Now(); ; {
-		resp, err := s.client.Halt(ctx)
-		switch {
-		case err != nil:
-			return s.classify(ctx, err)
-		case resp.All == 0:
-			return nil
-		case s.engine.Now().Sub(start) > s.engine.Config.IsolationTimeout:
-			return stillConnected(resp)
-		}
-		select {
-		case <-time.After(probePause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+// openBox opens the sandbox of a run that no loop carries on.
+func (e *Engine) openBox(ctx context.Context, run *v1alpha1.MotorRun, h *halting) (*sandboxTools, error) {
+	host, claim := e.host(), e.claimOf(h.task)
+	env := host.env(run, claim, &runenv.Absence{}, &redacting.Secrets{}, e.Logger)
+	var err error
+	if env.Entries, err = journal.Load(ctx, e.Client, e.Live, run, h.task.attempt, claim, env.APINow); err != nil {
+		return nil, fmt.Errorf("read the journal: %w", err)
 	}
-}
-
-func stillConnected(resp toolapi.HaltResponse) error {
-	var names []string
-	for _, c := range resp.Connections[:min(len(resp.Connections), maxOpen)] {
-		names = append(names, strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Network, c.Remote, c.State)))
-	}
-	return &motorloop.Failure{
-		Category: motorloop.InfraFailure,
-		Reason:   motorloop.ReasonSandboxLost,
-		Message: fmt.Sprintf("A wall of the sandbox was open, and %d connections that were made meanwhile do not end: %s. "+
-			"The sandbox is given up with them.", resp.All, strings.Join(names, ", ")),
-	}
+	return openSandbox(env, host.Box)
 }

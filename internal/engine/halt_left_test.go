@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -20,7 +22,7 @@ import (
 func haltingSandbox(t *testing.T, answers int32) *toolclient.Client {
 	t.Helper()
 	var asked atomic.Int32
-	return toolsAt(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return enginetest.ToolsAt(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == toolapi.PathHello {
 			_ = json.NewEncoder(w).Encode(toolapi.Hello{PodUID: "pod", APIVersion: toolapi.APIVersion, Features: toolapi.Features()})
 			return
@@ -37,9 +39,9 @@ func haltingSandbox(t *testing.T, answers int32) *toolclient.Client {
 func TestConnectionsThatAreLeftCostTheSandbox(t *testing.T) {
 	t.Parallel()
 	for answers, kept := range map[int32]bool{0: true, 2: true, 1000: false} {
-		now := noon
-		e := &Engine{Config: Config{IsolationTimeout: 10 * time.Second}, Now: func() time.Time { now = now.Add(3 * time.Second); return now }}
-		box := &sandboxTools{engine: e, loop: &loop{}, client: haltingSandbox(t, answers)}
+		now := enginetest.Noon
+		env := &runenv.Env{Clock: runenv.Clock{Now: func() time.Time { now = now.Add(3 * time.Second); return now }}, Absence: &runenv.Absence{}}
+		box := &sandboxTools{env: env, config: BoxConfig{IsolationTimeout: 10 * time.Second}, client: haltingSandbox(t, answers)}
 		err := box.halt(t.Context())
 		var f *motorloop.Failure
 		switch {

@@ -86,7 +86,7 @@ func TestHaltAndTheLoop(t *testing.T) {
 		stopped := false
 		e := &Engine{
 			Config: Config{Worker: "w"}, Now: time.Now, stopping: make(chan struct{}), halts: map[types.NamespacedName]*halting{},
-			loops: map[types.NamespacedName]*loop{key: {task: task, running: true, cancel: func() { stopped = true }}},
+			loops: map[types.NamespacedName]*worker{key: {task: task, running: true, cancel: func() { stopped = true }}},
 		}
 		if _, waits := e.halt(run); waits == knows || stopped == knows {
 			t.Errorf("%s: waits %v, stopped %v", name, waits, stopped)
@@ -99,7 +99,7 @@ func TestAHaltThatIsDoneIsNotMadeAgain(t *testing.T) {
 	run := holed()
 	key := client.ObjectKeyFromObject(run)
 	e := &Engine{
-		Config: Config{Worker: "w"}, Now: time.Now, stopping: make(chan struct{}), loops: map[types.NamespacedName]*loop{},
+		Config: Config{Worker: "w"}, Now: time.Now, stopping: make(chan struct{}), loops: map[types.NamespacedName]*worker{},
 		halts: map[types.NamespacedName]*halting{key: {task: taskOf(run), done: true}},
 	}
 	if _, waits := e.halt(run); waits {
@@ -131,7 +131,7 @@ func TestHaltsHavePlaces(t *testing.T) {
 	store := slowSteps{looking: make(chan struct{}), goOn: make(chan struct{})}
 	e := &Engine{
 		Config: Config{Worker: "w", MaxLoops: places}, Now: func() time.Time { return time.Unix(1000, 0) }, heldUntil: time.Unix(2000, 0),
-		Logger: slog.New(slog.DiscardHandler), Live: store, stopping: make(chan struct{}), loops: map[types.NamespacedName]*loop{},
+		Logger: slog.New(slog.DiscardHandler), Live: store, stopping: make(chan struct{}), loops: map[types.NamespacedName]*worker{},
 		halts: map[types.NamespacedName]*halting{}, ended: make(chan event.TypedGenericEvent[*v1alpha1.MotorRun]),
 	}
 	var begun []*v1alpha1.MotorRun

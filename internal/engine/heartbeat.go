@@ -5,11 +5,14 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"time"
 
-	"motorcortex.dev/motorcortex/internal/motorloop"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -97,29 +100,12 @@ func (e *Engine) endLoops() {
 	}
 }
 
-// errNoLease says that nothing may be decided, because others may carry the run on.
-var errNoLease = errors.New("this replica has no Lease")
-
 // mayDecide says whether this replica may decide now how a run goes on. A process that was frozen can come here before its
 // loops are ended.
 func (e *Engine) mayDecide() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.held()
-}
-
-// leasedJournal takes no new step without a Lease. What became of the calls of a step is true whoever writes it.
-type leasedJournal struct {
-	motorloop.Journal
-	engine *Engine
-}
-
-// Append records a step.
-func (j leasedJournal) Append(ctx context.Context, t *motorloop.Turn) error {
-	if !j.engine.mayDecide() {
-		return errNoLease
-	}
-	return j.Journal.Append(ctx, t)
 }
 
 func (e *Engine) newLease() *lease {
@@ -132,3 +118,27 @@ func (e *Engine) newLease() *lease {
 		duration: cmp.Or(e.Config.LeaseDuration, DefaultLeaseDuration),
 	}
 }
+
+// ownLease is this replica's Lease as attempts see it.
+type ownLease struct{ engine *Engine }
+
+// MayDecide reports whether this replica may decide now how a run goes on.
+func (l ownLease) MayDecide() bool { return l.engine.mayDecide() }
+
+// Version returns the version of the Lease as the API server has it. The error is runenv.ErrNoLease if this replica does not hold it.
+func (l ownLease) Version(ctx context.Context) (string, error) {
+	own := l.engine.newLease()
+	found, err := own.client.Get(ctx, own.name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", runenv.ErrNoLease
+	case err != nil:
+		return "", fmt.Errorf("read the Lease %s of this replica: %w", own.name, err)
+	case holder(found) != own.worker, !l.engine.mayDecide():
+		return "", runenv.ErrNoLease
+	}
+	return found.ResourceVersion, nil
+}
+
+// RenewedEvery returns how often the Lease is renewed.
+func (l ownLease) RenewedEvery() time.Duration { return l.engine.newLease().duration / renewals }

@@ -20,6 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 )
 
 // leaseServer holds one Lease as the API server does. Its requests go through decide, if that is set.
@@ -392,4 +394,58 @@ func TestALoopBacksOff(t *testing.T) {
 			t.Errorf("after %s, %d loops run", time.Since(begin), e.running)
 		}
 	})
+}
+
+func TestTheLeaseAsItIsRecorded(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		holder string
+		lasts  time.Duration
+		want   error
+	}{
+		"its own":            {"w", time.Hour, nil},
+		"another process's":  {"worker-9", time.Hour, runenv.ErrNoLease},
+		"deleted":            {"", time.Hour, runenv.ErrNoLease},
+		"lapsed by its time": {"w", 0, runenv.ErrNoLease},
+	} {
+		s := &leaseServer{}
+		if tt.holder != "" {
+			s.store(&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &tt.holder}})
+		}
+		e := &Engine{
+			Leases: s, Now: func() time.Time { return enginetest.Noon }, heldUntil: enginetest.Noon.Add(tt.lasts),
+			Config: Config{Worker: "w", PodName: "manager-0", LeaseDuration: 50 * time.Millisecond},
+		}
+		if version, err := (ownLease{e}).Version(t.Context()); !errors.Is(err, tt.want) || (err == nil) != (version != "") {
+			t.Errorf("%s: version %q, %v", name, version, err)
+		}
+		if every := (ownLease{e}).RenewedEvery(); every != 10*time.Millisecond {
+			t.Errorf("it is renewed every %s", every)
+		}
+	}
+}
+
+// An attempt is told that its run went to another worker, or its loop was told to end.
+func TestAnAttemptCarries(t *testing.T) {
+	t.Parallel()
+	run := ready()
+	e := &Engine{Config: Config{Worker: "w"}, Now: time.Now}
+	for name, tt := range map[string]struct {
+		change  func(*v1alpha1.MotorRun)
+		stopped bool
+		want    bool
+	}{
+		"as it was":                {func(*v1alpha1.MotorRun) {}, false, true},
+		"another worker":           {func(r *v1alpha1.MotorRun) { r.Status.Worker = "worker-2" }, false, false},
+		"a later epoch":            {func(r *v1alpha1.MotorRun) { r.Status.Epoch++ }, false, false},
+		"another sandbox":          {func(r *v1alpha1.MotorRun) { r.Status.Sandbox.PodUID = "another" }, false, false},
+		"the loop was told to end": {func(*v1alpha1.MotorRun) {}, true, false},
+	} {
+		l := &worker{task: taskOf(run), stopped: tt.stopped}
+		live := run.DeepCopy()
+		tt.change(live)
+		if got := e.newAttempt(l, run, nil, nil).carries(live); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -22,17 +23,17 @@ import (
 
 // putFiles puts the files of the spec into the workspace. It reads the run itself: the cached one has no contents.
 func (s *sandboxTools) putFiles(ctx context.Context) error {
-	if len(s.run.Spec.Files) == 0 {
+	if len(s.env.Run.Spec.Files) == 0 {
 		return nil
 	}
 	var run v1alpha1.MotorRun
-	if err := s.engine.Live.Get(ctx, client.ObjectKeyFromObject(s.run), &run); err != nil {
+	if err := s.env.Live.Get(ctx, client.ObjectKeyFromObject(s.env.Run), &run); err != nil {
 		return fmt.Errorf("read the run's files: %w", err)
 	}
-	if run.UID != s.run.UID {
+	if run.UID != s.env.Run.UID {
 		return errors.New("read the run's files: another run has its name by now")
 	}
-	p := &inputPutter{box: s, left: runpolicy.MaxBucketBytes}
+	p := &inputPutter{env: s.env, client: s.client, left: runpolicy.MaxBucketBytes}
 	for i := range run.Spec.Files {
 		f := &run.Spec.Files[i]
 		if err := p.putFile(ctx, f); err != nil {
@@ -44,7 +45,8 @@ func (s *sandboxTools) putFiles(ctx context.Context) error {
 
 // inputPutter puts the files of one run into its workspace.
 type inputPutter struct {
-	box *sandboxTools
+	env    *runenv.Env
+	client *toolclient.Client
 	// left is how many bytes may still come from the bucket.
 	left int64
 }
@@ -58,7 +60,7 @@ func (p *inputPutter) putFile(ctx context.Context, f *v1alpha1.InputFile) error 
 	case f.ArtifactRef != nil:
 		return p.putArtifact(ctx, f.Path, f.ArtifactRef)
 	}
-	content, err := p.box.engine.configMapKey(ctx, p.box.run.Namespace, f.ConfigMapKeyRef.Name, f.ConfigMapKeyRef.Key)
+	content, err := configMapKey(ctx, p.env, f.ConfigMapKeyRef.Name, f.ConfigMapKeyRef.Key)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func (p *inputPutter) putFile(ctx context.Context, f *v1alpha1.InputFile) error 
 }
 
 func (p *inputPutter) put(ctx context.Context, path string, content []byte, from toolapi.Provenance) error {
-	_, err := p.box.client.PutFileFrom(ctx, path, content, from)
+	_, err := p.client.PutFileFrom(ctx, path, content, from)
 	return p.putError(ctx, err)
 }
 
@@ -75,7 +77,7 @@ func (p *inputPutter) putError(ctx context.Context, err error) error {
 	if _, ok := toolclient.RemoteProblem(err); ok && ctx.Err() == nil {
 		return err
 	}
-	return p.box.classify(ctx, err)
+	return p.env.Classify(ctx, err)
 }
 
 // failed decides what becomes of a run whose file could not be put into the workspace.
@@ -87,8 +89,8 @@ func (p *inputPutter) failed(ctx context.Context, i int, path string, err error)
 	switch {
 	case ctx.Err() != nil:
 		return err
-	case missing && p.box.loop.mayComeBack(p.box.engine.Now()):
-		return fmt.Errorf("read the run's files: %w: %w", errMissing, err)
+	case missing && p.env.MayComeBack():
+		return fmt.Errorf("read the run's files: %w: %w", runenv.ErrMissing, err)
 	case isRemote:
 		return inputFailure(i, path, remote.Message)
 	case missing, errors.Is(err, errInputsTooLarge):
@@ -108,9 +110,9 @@ func inputFailure(i int, path, reason string) error {
 // errNoKey says that a ConfigMap has lost the key that was there when the run was accepted.
 var errNoKey = errors.New("it has no such key any more")
 
-func (e *Engine) configMapKey(ctx context.Context, namespace, name, key string) ([]byte, error) {
+func configMapKey(ctx context.Context, env *runenv.Env, name, key string) ([]byte, error) {
 	var cm corev1.ConfigMap
-	if err := e.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &cm); err != nil {
+	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: name}, &cm); err != nil {
 		return nil, fmt.Errorf("get ConfigMap %s: %w", name, err)
 	}
 	if text, ok := cm.Data[key]; ok {
@@ -120,31 +122,6 @@ func (e *Engine) configMapKey(ctx context.Context, namespace, name, key string) 
 		return b, nil
 	}
 	return nil, fmt.Errorf("ConfigMap %s, key %s: %w", name, key, errNoKey)
-}
-
-// tainted says whether anything in the run may come from the web, as far as the engine knows: what it was given, and what the
-// journal says of it.
-func (e *Engine) tainted(ctx context.Context, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) (bool, error) {
-	if len(run.Spec.MCPServers) > 0 || hasWeb(steps) || !trustsSkill(run) {
-		return true, nil
-	}
-	for i := range run.Spec.Files {
-		ref := run.Spec.Files[i].ArtifactRef
-		if ref == nil {
-			continue
-		}
-		var from v1alpha1.MotorRun
-		err := e.Client.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Run}, &from)
-		if client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
-		}
-		a, _ := runpolicy.ArtifactInput(&from, ref.Path, true)
-		if a == nil || a.Provenance != string(toolapi.ProvenanceInternal) {
-			// Nobody can tell any more of one that is gone.
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 func hasWeb(steps []v1alpha1.MotorStep) bool {

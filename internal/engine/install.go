@@ -8,16 +8,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
-	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
@@ -29,36 +29,36 @@ import (
 
 // runInstall installs the packages of a run of mode Install: one call, which no model asked for, as the code of a Oneshot run
 // is one. It needs the way out. What was installed is stored before the call has its result, which then says where.
-func (e *Engine) runInstall(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *redacting.Secrets, log *slog.Logger,
-) (motorloop.Outcome, error) {
-	way, err := e.openEgress(ctx, l, run, known)
+func (a *attempt) runInstall(ctx context.Context) (motorloop.Outcome, error) {
+	env := a.env
+	way, err := openEgress(ctx, env, a.host.Box)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
 	if !way.exists() {
-		return motorloop.Outcome{}, egressMissing(l, e.Now(), "the run may reach nothing")
+		return motorloop.Outcome{}, egressMissing(env, "the run may reach nothing")
 	}
-	args, refused, err := e.installArgs(ctx, run)
+	args, refused, err := installArgs(ctx, env.Live, env.Run)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
-	box, err := e.openSandbox(l, run, entries, log)
+	box, err := openSandbox(env, a.host.Box)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
 	defer box.close()
 	box.egress = way
 	call := motorloop.Call{Tool: toolapi.ToolInstall, Arguments: text.JSON(args)}
-	return box.once(ctx, call, refused, func(t motorloop.Tools) motorloop.Tools {
-		return redacting.Tools{Tools: installTools{t, box}, Secrets: known, Refresh: way.refresh}
+	return a.once(ctx, box, call, refused, func(t motorloop.Tools) motorloop.Tools {
+		// Outside of installTools: the result that it makes has names of packages, which the sandbox wrote.
+		return redacting.Tools{Tools: installTools{t, env, box.client}, Secrets: env.Known, Refresh: way.refresh}
 	})
 }
 
 // installArgs says what to install from where, or why nothing is: the MotorCortex may have changed since the run was made.
-func (e *Engine) installArgs(ctx context.Context, run *v1alpha1.MotorRun) (toolapi.InstallArgs, *toolapi.Result, error) {
+func installArgs(ctx context.Context, live client.Reader, run *v1alpha1.MotorRun) (toolapi.InstallArgs, *toolapi.Result, error) {
 	var cortex v1alpha1.MotorCortex
-	err := e.Live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
+	err := live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return toolapi.InstallArgs{}, nil, fmt.Errorf("get MotorCortex: %w", err)
 	}
@@ -101,7 +101,8 @@ func notInstalled(format string, args ...any) *toolapi.Result {
 // installTools stores what the sandbox has installed. Nothing that the sandbox says of it is believed.
 type installTools struct {
 	motorloop.Tools
-	box *sandboxTools
+	env    *runenv.Env
+	client *toolclient.Client
 }
 
 // Call installs the packages.
@@ -126,11 +127,11 @@ func (t installTools) store(ctx context.Context, r toolapi.Result) (toolapi.Resu
 	if err := json.Unmarshal([]byte(r.Output), &said); err != nil {
 		return *notInstalled("The sandbox does not say what it installed."), nil
 	}
-	owner, skillName := installOwner(t.box.run)
+	owner, skillName := installOwner(t.env.Run)
 	if owner == nil {
 		return *notInstalled("The run belongs to no Skill that the packages could be kept for."), nil
 	}
-	ctx, leave, err := t.box.turn(ctx, &t.box.engine.collecting, maxCollecting)
+	ctx, leave, err := t.env.Acquire(ctx, &t.env.Limits.Collecting, runenv.MaxCollecting)
 	if err != nil {
 		return toolapi.Result{}, fmt.Errorf("wait for the turn to store the packages: %w", err)
 	}
@@ -140,7 +141,7 @@ func (t installTools) store(ctx context.Context, r toolapi.Result) (toolapi.Resu
 		return orNone(res), err
 	}
 	labels := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentPackages, v1alpha1.LabelSkill: v1alpha1.SkillLabel(skillName)}
-	names, err := skillstore.WriteChunks(ctx, t.box.engine.Client, *owner, t.box.run.Namespace, skillName+"-packages-"+said.SHA256[:12], labels, content)
+	names, err := skillstore.WriteChunks(ctx, t.env.Client, *owner, t.env.Run.Namespace, skillName+"-packages-"+said.SHA256[:12], labels, content)
 	switch {
 	case err == nil:
 	case notTaken(err):
@@ -165,7 +166,7 @@ func orNone(r *toolapi.Result) toolapi.Result {
 func (t installTools) read(ctx context.Context, sum string) ([]byte, *toolapi.Result, error) {
 	// It never grows: while it did, the archive would be held twice.
 	content := bytes.NewBuffer(make([]byte, 0, toolapi.MaxPackedBytes+bytes.MinRead))
-	_, err := t.box.client.ReadArtifact(ctx, toolapi.InstallArchive, content, toolapi.MaxPackedBytes)
+	_, err := t.client.ReadArtifact(ctx, toolapi.InstallArchive, content, toolapi.MaxPackedBytes)
 	remote, isRemote := toolclient.RemoteProblem(err)
 	switch {
 	case errors.Is(err, toolclient.ErrTooLong):
@@ -173,7 +174,7 @@ func (t installTools) read(ctx context.Context, sum string) ([]byte, *toolapi.Re
 	case isRemote:
 		return nil, notInstalled("What was installed cannot be read: %s.", text.FirstBytes(remote.Message, maxDetail)), nil
 	case err != nil:
-		return nil, nil, t.box.classify(ctx, err)
+		return nil, nil, t.env.Classify(ctx, err)
 	case toolapi.SHA256(content.Bytes()) != sum:
 		return nil, notInstalled("What the sandbox gives is not what it says that it installed."), nil
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -54,26 +55,26 @@ func (s *sandboxTools) proveIsolation(ctx context.Context) (proof, error) {
 	if err != nil {
 		return proof{}, err
 	}
-	start := s.engine.Now()
+	start := s.env.Now()
 	request := toolapi.ProbeRequest{
-		Targets:   forbidden(s.engine.Config.Forbidden, nodes),
+		Targets:   forbidden(s.config.Forbidden, nodes),
 		TimeoutMs: int32(probeTimeout.Milliseconds()),
 	}
 	var c confirmation
 	for {
-		round := s.engine.Now()
+		round := s.env.Now()
 		resp, err := s.client.Probe(ctx, request)
 		if err != nil {
-			return proof{}, s.classify(ctx, err)
+			return proof{}, s.env.Classify(ctx, err)
 		}
 		if err := confined(resp.Confinement); err != nil {
 			return proof{}, err
 		}
 		open := reached(resp)
-		if len(open) > 0 && round.Sub(start) > s.engine.Config.IsolationTimeout {
+		if len(open) > 0 && round.Sub(start) > s.config.IsolationTimeout {
 			return s.unproved(open, proof{began: start, after: round.Sub(start), confinement: *resp.Confinement})
 		}
-		if c.add(len(open) == 0, round, s.engine.Now()) {
+		if c.add(len(open) == 0, round, s.env.Now()) {
 			return proof{tries: c.tries, after: c.first.Sub(start), began: start, confinement: *resp.Confinement}, nil
 		}
 		select {
@@ -106,10 +107,10 @@ func (c *confirmation) add(blocked bool, began, ended time.Time) bool {
 
 // unproved decides about a sandbox that was not closed in time.
 func (s *sandboxTools) unproved(open []string, p proof) (proof, error) {
-	if !s.engine.Config.AllowUnenforced {
-		return proof{}, unverified(open, s.engine.Config.IsolationTimeout)
+	if !s.config.AllowUnenforced {
+		return proof{}, unverified(open, s.config.IsolationTimeout)
 	}
-	s.log.Warn("the sandbox reaches what it must not, which is allowed here", "open", strings.Join(open, ", "))
+	s.env.Log.Warn("the sandbox reaches what it must not, which is allowed here", "open", strings.Join(open, ", "))
 	for _, name := range open[:min(len(open), maxOpen)] {
 		p.open = append(p.open, text.FirstBytes(name, maxOpenName))
 	}
@@ -175,7 +176,7 @@ func confined(c *toolapi.Confinement) error {
 	switch {
 	case c == nil:
 		// One that is made now has the filter, unless its image is an older one: then the next attempts end in the same way.
-		return outdated(errors.New("its tool server does not filter the system calls of programs, so nothing was run in it. " +
+		return runenv.Outdated(errors.New("its tool server does not filter the system calls of programs, so nothing was run in it. " +
 			"An image of your own has to be made from the sandbox image of this version"))
 	case c.Refused == "":
 		return nil

@@ -6,14 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -26,24 +25,20 @@ const lookMargin = 10 * time.Second
 // lastLook collects what the workspace holds when the attempt has ended, or the run is ending, and closes the last step with
 // that. The end is recorded before, so a slow sandbox or a store that refuses costs what it does not take, and never the end.
 // The controller keeps the sandbox until the step is closed, or for runpolicy.LookTime.
-func (e *Engine) lastLook(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *redacting.Secrets, log *slog.Logger,
-) error {
-	if len(entries.Steps()) == 0 {
+func (a *attempt) lastLook(ctx context.Context) error {
+	if len(a.env.Entries.Steps()) == 0 {
 		return nil
 	}
-	e.mu.Lock()
-	l.closing = true
-	e.mu.Unlock()
-	look := &look{engine: e, loop: l, run: run, entries: entries, known: known, log: log}
+	a.closing()
+	look := &look{attempt: a}
 	closing, err := look.take(ctx)
 	if err != nil {
 		return err
 	}
 	if closing.Problem != "" {
-		log.Warn("not everything that the run leaves behind was collected", "problem", closing.Problem)
+		a.env.Log.Warn("not everything that the run leaves behind was collected", "problem", closing.Problem)
 	}
-	if err := entries.Close(ctx, closing); err != nil {
+	if err := a.env.Entries.Close(ctx, closing); err != nil {
 		return err
 	}
 	if look.artifacts != nil {
@@ -54,19 +49,14 @@ func (e *Engine) lastLook(
 
 // look is one last look at a sandbox.
 type look struct {
-	engine  *Engine
-	loop    *loop
-	run     *v1alpha1.MotorRun
-	entries *journal.Log
-	known   *redacting.Secrets
-	log     *slog.Logger
+	*attempt
 	// artifacts is nil if nothing was collected.
 	artifacts *artifacts
 }
 
 // take collects. An error decides nothing: the look can be taken again.
 func (k *look) take(ctx context.Context) (journal.Closing, error) {
-	if !runpolicy.HasModel(k.run) {
+	if !runpolicy.HasModel(k.env.Run) {
 		return journal.Closing{}, nil
 	}
 	if why := k.nothingToSee(); why != "" {
@@ -75,14 +65,14 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, k.timeLeft(), errCollectTime)
 	defer cancel()
 	closing, err := k.collect(bounded)
-	err = k.engine.unlessOvertaken(bounded, k.loop, k.run, k.entries, k.log, err)
+	err = k.unlessOvertaken(bounded, err)
 	_, final := errors.AsType[*motorloop.Failure](err)
 	switch {
 	case err == nil:
-	case ctx.Err() != nil, errors.Is(err, errNoLease), errors.Is(err, motorloop.ErrStale):
+	case ctx.Err() != nil, errors.Is(err, runenv.ErrNoLease), errors.Is(err, motorloop.ErrStale):
 		return closing, err
 	case final, isOver(bounded):
-		closing.Problem = joinProblems(closing.Problem, k.known.Hide(err.Error()))
+		closing.Problem = joinProblems(closing.Problem, k.env.Known.Hide(err.Error()))
 	default:
 		return closing, err
 	}
@@ -91,77 +81,76 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 
 // succeeded reports whether the run, or the attempt, ended well. What was decided about the run counts, and its last step need not say it.
 func (k *look) succeeded() bool {
-	if ending := k.run.Status.Ending; ending != nil {
+	if ending := k.env.Run.Status.Ending; ending != nil {
 		return runpolicy.EndsWell(ending)
 	}
-	return k.entries.Succeeded()
+	return k.env.Entries.Succeeded()
 }
 
 // timeLeft is how long the look may take. A look that is taken again has what the one before left of the time.
 func (k *look) timeLeft() time.Duration {
 	left := runpolicy.LookTime(k.succeeded()) - lookMargin
-	if ending := k.run.Status.Ending; ending != nil {
+	if ending := k.env.Run.Status.Ending; ending != nil {
 		since := ending.Since.Time
-		left -= k.engine.observed().Shifted(since, k.engine.apiNow()).Sub(since)
+		left -= k.env.Observed().Shifted(since, k.env.APINow()).Sub(since)
 	}
 	return max(left, time.Second)
 }
 
 // nothingToSee says why there is no sandbox that could be looked at, "" if there is one.
 func (k *look) nothingToSee() string {
-	steps := k.entries.Steps()
-	st, last := &k.run.Status, &steps[len(steps)-1].Spec
+	steps := k.env.Entries.Steps()
+	st, last := &k.env.Run.Status, &steps[len(steps)-1].Spec
 	switch {
 	case last.Outcome != nil && last.Outcome.Reason == motorloop.ReasonSandboxLost, st.Sandbox == nil, st.Sandbox.PodIP == "":
 		return "the sandbox was lost, and what it held since it was collected last"
 	case !apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):
 		return "the sandbox did not run at the end, so what it held since it was collected last is lost"
-	case k.entries.Sandbox().PodUID != st.Sandbox.PodUID:
+	case k.env.Entries.Sandbox().PodUID != st.Sandbox.PodUID:
 		return "the sandbox was another one than that of the last step, whose files are lost"
 	}
 	return ""
 }
 
 func (k *look) collect(ctx context.Context) (closing journal.Closing, err error) {
-	e, l, run := k.engine, k.loop, k.run
+	env := k.env
 	// What may be kept nowhere must be known before anything is read that could hold it.
-	if _, _, err := e.openModel(ctx, l, run, k.entries, k.known); err != nil {
+	if _, _, err := k.openModel(ctx); err != nil {
 		// A model that is away keeps nothing from being kept. A key that is not there is in no file.
 		if _, away := errors.AsType[*motorloop.Outage](err); !away {
 			return closing, err
 		}
 	}
-	way, err := e.openEgress(ctx, l, run, k.known)
+	way, err := openEgress(ctx, env, k.host.Box)
 	if err != nil {
 		return closing, err
 	}
-	all := k.entries.AllSteps()
-	store := &credentialStore{engine: e, run: run, known: k.known}
-	if err := store.recall(ctx, all); err != nil {
+	all := env.Entries.AllSteps()
+	if err := (&credentialStore{env: env}).recall(ctx, all); err != nil {
 		return closing, err
 	}
-	skill, err := e.openSkill(ctx, l, run)
+	skill, err := openSkill(ctx, env)
 	if err != nil {
 		return closing, err
 	}
-	tainted, err := e.tainted(ctx, run, all)
+	tainted, err := tainted(ctx, env.Client, env.Run, all)
 	if err != nil {
 		return closing, err
 	}
-	box, err := e.openSandbox(l, run, k.entries, k.log)
+	box, err := openSandbox(env, k.host.Box)
 	if err != nil {
 		return closing, err
 	}
 	defer box.close()
-	box.egress, box.skill, store.box = way, skill, box
+	box.egress, box.skill = way, skill
 	k.endAll(ctx, box)
-	kept := &artifacts{box: box, known: k.known, tainted: tainted, recorded: runpolicy.ReadJournal(run, all).Artifacts}
+	kept := &artifacts{env: env, client: box.client, reachable: box.reachable, tainted: tainted, recorded: runpolicy.ReadJournal(env.Run, all).Artifacts}
 	if closing, err = k.collectFiles(ctx, kept); err != nil {
 		return closing, err
 	}
 	k.artifacts = kept
 	// For the skills everything that runs in the sandbox is ended, so they come last.
-	skills := e.newSkillCollector(box, k.known)
+	skills := newSkillCollector(env, box.client)
 	if !skills.wanted(k.succeeded()) {
 		return closing, nil
 	}
@@ -176,11 +165,11 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 // endAll ends what runs in the sandbox of a run that ends in the middle of something: its calls, its background, its MCP servers. They have
 // the way out for as long as the sandbox is kept, and change the files that are collected. What cannot be ended goes with the sandbox.
 func (k *look) endAll(ctx context.Context, box *sandboxTools) {
-	if k.run.Status.Ending == nil {
+	if k.env.Run.Status.Ending == nil {
 		return
 	}
 	if _, err := box.client.Halt(ctx); err != nil && !errors.Is(err, toolclient.ErrUnsupported) {
-		k.log.Warn("what runs in the sandbox of a run that ends could not be ended before the last look at it", "error", err)
+		k.env.Log.Warn("what runs in the sandbox of a run that ends could not be ended before the last look at it", "error", err)
 	}
 }
 
@@ -194,7 +183,7 @@ func (k *look) collectFiles(ctx context.Context, kept *artifacts) (closing journ
 	f, lost := errors.AsType[*motorloop.Failure](err)
 	switch {
 	case lost:
-		closing.Problem, err = "the files were not collected: "+k.known.Hide(f.Message), nil
+		closing.Problem, err = "the files were not collected: "+k.env.Known.Hide(f.Message), nil
 	case errors.Is(err, errCollectTime) && list == nil:
 		closing.Problem, err = fmt.Sprintf("the files were not collected: the sandbox did not list them within %s", limit), nil
 	case errors.Is(err, errCollectTime):

@@ -4,17 +4,21 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 )
 
 // Only the sandbox that the last step was made in is looked at, and only if it runs: another one has other files.
 func TestNothingToSee(t *testing.T) {
 	t.Parallel()
-	a, _ := (&drippingSandbox{}).artifactsOf(t)
+	env := lookEnv(t)
 	for name, tt := range map[string]struct {
 		change func(*v1alpha1.MotorRunStatus)
 		sees   bool
@@ -27,9 +31,9 @@ func TestNothingToSee(t *testing.T) {
 			apimeta.SetStatusCondition(&st.Conditions, metav1.Condition{Type: v1alpha1.ConditionSandboxReady, Status: metav1.ConditionFalse, Reason: "Any"})
 		}, false},
 	} {
-		run := ready()
+		run := enginetest.ReadyRun()
 		tt.change(&run.Status)
-		if why := (&look{run: run, entries: a.box.entries}).nothingToSee(); (why == "") != tt.sees {
+		if why := (&look{attempt: &attempt{env: &runenv.Env{Run: run, Entries: env.Entries}}}).nothingToSee(); (why == "") != tt.sees {
 			t.Errorf("%s: %q", name, why)
 		}
 	}
@@ -38,14 +42,22 @@ func TestNothingToSee(t *testing.T) {
 // A look goes by what was decided about the run, where that is decided before the last step says so.
 func TestTheLookKnowsWhetherTheRunSucceeded(t *testing.T) {
 	t.Parallel()
-	box, _ := readingBox(t, false)
+	env := lookEnv(t)
 	for reason, want := range map[string]bool{"": false, v1alpha1.ReasonCompleted: true, v1alpha1.ReasonTimeout: false} {
-		run := box.run.DeepCopy()
+		run := env.Run.DeepCopy()
 		if reason != "" {
 			run.Status.Ending = &v1alpha1.RunEnding{Reason: reason}
 		}
-		if got := (&look{run: run, entries: box.entries}).succeeded(); got != want {
+		if got := (&look{attempt: &attempt{env: &runenv.Env{Run: run, Entries: env.Entries}}}).succeeded(); got != want {
 			t.Errorf("%q: %t", reason, got)
 		}
 	}
+}
+
+// lookEnv has a run with one step, which does not end it.
+func lookEnv(t *testing.T) *runenv.Env {
+	t.Helper()
+	run := enginetest.ReadyRun()
+	c := fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(enginetest.Step(run, 1, 1)).Build()
+	return enginetest.Env(t, c, run, time.Now)
 }

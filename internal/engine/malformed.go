@@ -23,7 +23,7 @@ type stubborn struct {
 // readableModel is a model whose malformed answers are an outage a few times only for each request.
 type readableModel struct {
 	motorloop.Model
-	history *history
+	memory *memory
 }
 
 // Complete asks the model.
@@ -33,7 +33,7 @@ func (m readableModel) Complete(ctx context.Context, r motorloop.Request) (motor
 	if !ok || o.Reason != motorloop.ReasonModelMalformed {
 		return a, err
 	}
-	digest, known := motorloop.RequestDigest(r), &m.history.malformed
+	digest, known := motorloop.RequestDigest(r), &m.memory.malformed
 	if known.requestDigest != digest {
 		*known = stubborn{requestDigest: digest}
 	}

@@ -13,7 +13,7 @@ import (
 // A model that answers one request so that it cannot be read is not asked for an hour.
 func TestMalformedAnswersEndTheAttempt(t *testing.T) {
 	t.Parallel()
-	var h history
+	var h memory
 	malformed := &motorloop.Outage{Reason: motorloop.ReasonModelMalformed, Message: "The model endpoint h answered without any choices."}
 	inner := &countingModel{err: malformed}
 	ask := func(task string) error {

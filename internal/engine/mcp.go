@@ -111,11 +111,11 @@ func (w *egress) bearer(name string) string {
 	if w == nil || name == "" {
 		return ""
 	}
-	i := slices.IndexFunc(w.run.Spec.Credentials, func(c v1alpha1.Credential) bool { return c.Name == name })
+	i := slices.IndexFunc(w.env.Run.Spec.Credentials, func(c v1alpha1.Credential) bool { return c.Name == name })
 	if i < 0 {
 		return ""
 	}
-	if value, ok := w.standIn(&w.run.Spec.Credentials[i]); ok {
+	if value, ok := w.standIn(&w.env.Run.Spec.Credentials[i]); ok {
 		return "Bearer " + value
 	}
 	return ""
@@ -135,12 +135,12 @@ func (s *sandboxTools) setMCP(ctx context.Context) error {
 			resp.Servers = append(resp.Servers, toolapi.MCPServerState{Name: srv.Name, Error: remote.Message})
 		}
 	} else if err != nil {
-		return s.classify(ctx, err)
+		return s.env.Classify(ctx, err)
 	}
 	s.mcp.take(resp)
 	for _, state := range s.mcp.states {
 		if state.Problem != "" {
-			s.log.Warn("an MCP server cannot be used as it was meant", "server", state.Name, "tools", len(state.Tools), "problem", state.Problem)
+			s.env.Log.Warn("an MCP server cannot be used as it was meant", "server", state.Name, "tools", len(state.Tools), "problem", state.Problem)
 		}
 	}
 	// The program of a server is as hostile as one that a call starts.
@@ -246,7 +246,7 @@ func (s *sandboxTools) refuseMCP(ctx context.Context, c toolapi.Call) (*toolapi.
 	if !ok {
 		return nil, nil
 	}
-	if !grantsMCP(s.run, server, name) {
+	if !grantsMCP(s.env.Run, server, name) {
 		return toolapi.Refusal(toolapi.CodeToolNotGranted, fmt.Sprintf("this run was not granted the tool %q", c.Tool)), nil
 	}
 	state := s.mcp.find(server)
@@ -256,7 +256,7 @@ func (s *sandboxTools) refuseMCP(ctx context.Context, c toolapi.Call) (*toolapi.
 	before, err := s.client.State(ctx, c.ID)
 	switch {
 	case err != nil:
-		return nil, s.classify(ctx, err)
+		return nil, s.env.Classify(ctx, err)
 	case before.Phase != toolapi.CallAbsent:
 		return nil, nil
 	case state == nil:

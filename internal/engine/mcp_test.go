@@ -13,6 +13,8 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -52,7 +54,7 @@ func mcpRun(names ...string) *v1alpha1.MotorRun {
 // What a server offers first holds for the run: in any attempt and sandbox, and also when it could not be used for a while.
 func TestMCPPins(t *testing.T) {
 	t.Parallel()
-	known, _ := testSecrets()
+	known, _ := enginetest.Secrets()
 	run := mcpRun("one", "two", "new")
 	good, bad := []toolapi.MCPTool{mcpTool("a", "d", `{"type":"object"}`)}, []toolapi.MCPTool{mcpTool("a", "D", `{"type":"object"}`)}
 	step := func(pins ...v1alpha1.MCPPin) v1alpha1.MotorStep {
@@ -95,7 +97,7 @@ func TestMCPPins(t *testing.T) {
 // What a model is told of tools is bounded, has no secret in it, and is what endpoints take.
 func TestMCPDefinitions(t *testing.T) {
 	t.Parallel()
-	known, values := testSecrets()
+	known, values := enginetest.Secrets()
 	key := values["api_key"]
 	run := mcpRun("srv", "many")
 	m := newMCPServers(run, nil, known)
@@ -130,7 +132,7 @@ func TestMCPDefinitions(t *testing.T) {
 
 func TestMCPRequest(t *testing.T) {
 	t.Parallel()
-	known, values := testSecrets()
+	known, values := enginetest.Secrets()
 	run := mcpRun("program")
 	run.UID = "uid"
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod"}
@@ -138,7 +140,6 @@ func TestMCPRequest(t *testing.T) {
 	run.Spec.MCPServers = append(run.Spec.MCPServers,
 		v1alpha1.MCPServer{Name: "web", URL: "https://example.org/mcp", Tools: []string{"a"}, Credential: "api_key"},
 		v1alpha1.MCPServer{Name: "open", URL: "https://example.org/open", Tools: []string{"a"}})
-	engine := &Engine{Config: Config{EgressKey: []byte("key")}}
 	m := newMCPServers(run, nil, known)
 	handle := grant.Handle([]byte("key"), "uid", "pod", "api_key")
 	want := toolapi.MCPRequest{TimeoutMs: mcpTimeoutMs, Servers: []toolapi.MCPServer{
@@ -146,7 +147,7 @@ func TestMCPRequest(t *testing.T) {
 		{Name: "web", URL: "https://example.org/mcp", Tools: []string{"a"}, Authorization: "Bearer " + handle},
 		{Name: "open", URL: "https://example.org/open", Tools: []string{"a"}},
 	}}
-	got := m.request(&egress{engine: engine, run: run, known: known, grant: &grant.Grant{}})
+	got := m.request(&egress{env: &runenv.Env{Run: run, Known: known}, config: BoxConfig{EgressKey: []byte("key")}, grant: &grant.Grant{}})
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

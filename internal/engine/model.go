@@ -6,38 +6,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
-	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
 // openModel makes the model of the run's loop. A *motorloop.Outage says that there is none before something is configured.
-func (e *Engine) openModel(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *redacting.Secrets,
-) (motorloop.Model, modelref.Endpoint, error) {
-	endpoint, err := e.Models.Resolve(ctx, run)
-	l.awaySeconds = endpoint.WaitSeconds()
+func (a *attempt) openModel(ctx context.Context) (motorloop.Model, modelref.Endpoint, error) {
+	endpoint, err := a.host.Models.Resolve(ctx, a.env.Run)
+	a.awaySeconds = endpoint.WaitSeconds()
 	if p, ok := modelref.AsProblem(err); ok {
 		return nil, endpoint, missing(p)
 	}
 	if err != nil {
 		return nil, endpoint, fmt.Errorf("resolve the model: %w", err)
 	}
-	known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
-	model, err := e.NewModel(endpoint)
+	a.env.Known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
+	model, err := a.host.NewModel(endpoint)
 	if err != nil {
 		return nil, endpoint, missing(&modelref.Problem{
 			Reason:  v1alpha1.ReasonModelNotConfigured,
 			Message: fmt.Sprintf("The model's endpoint cannot be used: %v. Correct spec.models of the MotorCortex.", err),
 		})
 	}
-	return model, endpoint, knownAway(model, entries.Turns())
+	return model, endpoint, knownAway(model, a.env.Entries.Turns())
 }
 
 // awayModel is the model of a loop that asks none any more, because the end of its attempt was accepted and only has to be recorded. An outage
@@ -57,14 +54,14 @@ func (m awayModel) Complete(context.Context, motorloop.Request) (motorloop.Answe
 	return motorloop.Answer{}, m.outage
 }
 
-// patientModel is a model that is asked for no step before the sandbox is ready.
-type patientModel struct {
+// readyModel is a model that is asked for no step before the sandbox is ready.
+type readyModel struct {
 	motorloop.Model
 	prepared <-chan struct{}
 }
 
 // Complete asks the model.
-func (m patientModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (m readyModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
 	if len(r.Tools) == 0 {
 		// What there is to show at the end of an attempt needs no sandbox, and none may be made ready for it any more.
 		return m.Model.Complete(ctx, r)
@@ -77,12 +74,12 @@ func (m patientModel) Complete(ctx context.Context, r motorloop.Request) (motorl
 	}
 }
 
-// thriftyModel does not ask again what was answered and could not be recorded. An API server that can be read and does not
+// memoModel does not ask again what was answered and could not be recorded. An API server that can be read and does not
 // take a step, for a webhook that is away or a quota that is used up, would otherwise cost an answer at each new start of
 // the loop. It goes by the whole request, which is another one as soon as a step is recorded.
-type thriftyModel struct {
+type memoModel struct {
 	motorloop.Model
-	history *history
+	memory *memory
 }
 
 // unrecordedAnswer is an answer that may not be in the journal.
@@ -95,9 +92,9 @@ type unrecordedAnswer struct {
 const maxUnrecorded = 2
 
 // Complete asks the model, unless it has answered.
-func (m thriftyModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
+func (m memoModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
 	digest := motorloop.RequestDigest(r)
-	for _, u := range m.history.unrecorded {
+	for _, u := range m.memory.unrecorded {
 		if u.requestDigest == digest {
 			return u.answer, nil
 		}
@@ -106,35 +103,33 @@ func (m thriftyModel) Complete(ctx context.Context, r motorloop.Request) (motorl
 	if err != nil {
 		return motorloop.Answer{}, err
 	}
-	kept := m.history.unrecorded
+	kept := m.memory.unrecorded
 	kept = kept[max(0, len(kept)-maxUnrecorded+1):]
-	m.history.unrecorded = append(slices.Clone(kept), unrecordedAnswer{digest, answer})
+	m.memory.unrecorded = append(slices.Clone(kept), unrecordedAnswer{digest, answer})
 	return answer, nil
 }
 
 // hintModel is the model of the fast role. It is looked for when it is asked, which most runs never do.
 type hintModel struct {
-	engine    *Engine
-	namespace string
-	known     *redacting.Secrets
-	log       *slog.Logger
+	host *host
+	env  *runenv.Env
 }
 
 // Complete asks the model. That there is none is an error like any other: then there is no hint.
 func (m hintModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
 	model, err := m.open(ctx)
 	if err != nil {
-		m.log.Info("there is no hint, because its model cannot be had", "error", err)
+		m.env.Log.Info("there is no hint, because its model cannot be had", "error", err)
 		return motorloop.Answer{}, err
 	}
 	return model.Complete(ctx, r)
 }
 
 func (m hintModel) open(ctx context.Context) (motorloop.Model, error) {
-	endpoint, err := m.engine.Models.ResolveFast(ctx, m.namespace)
+	endpoint, err := m.host.Models.ResolveFast(ctx, m.env.Run.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("resolve the fast model: %w", err)
 	}
-	m.known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
-	return m.engine.NewModel(endpoint)
+	m.env.Known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
+	return m.host.NewModel(endpoint)
 }

@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"testing"
-	"time"
 
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
@@ -31,11 +29,11 @@ func request(task string) motorloop.Request {
 // A step that the API server refuses for an hour costs one answer, not one for each start of the loop.
 func TestAnAnswerThatIsNotRecordedIsNotPaidAgain(t *testing.T) {
 	t.Parallel()
-	var h history
+	var h memory
 	model := &countingModel{}
 	ask := func(task, want string) {
 		t.Helper()
-		a, err := thriftyModel{model, &h}.Complete(t.Context(), request(task))
+		a, err := memoModel{model, &h}.Complete(t.Context(), request(task))
 		if err != nil || a.Content != want {
 			t.Fatalf("got %q, %v, want %q", a.Content, err, want)
 		}
@@ -67,7 +65,7 @@ func TestAnAnswerThatIsNotRecordedIsNotPaidAgain(t *testing.T) {
 	// What failed is no answer.
 	model.err = errors.New("no answer")
 	for n := 7; n < 10; n++ {
-		if _, err := (thriftyModel{model, &h}).Complete(t.Context(), request("more")); err == nil || model.asked != n {
+		if _, err := (memoModel{model, &h}).Complete(t.Context(), request("more")); err == nil || model.asked != n {
 			t.Fatalf("asked %d times, %v", model.asked, err)
 		}
 	}
@@ -77,7 +75,7 @@ func TestAnAnswerThatIsNotRecordedIsNotPaidAgain(t *testing.T) {
 func TestAPatientModelWaitsWithStepsOnly(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	m := patientModel{&countingModel{}, make(chan struct{})}
+	m := readyModel{&countingModel{}, make(chan struct{})}
 	if a, err := m.Complete(ctx, request("partial")); err != nil || a.Content != "answer 1" {
 		t.Fatalf("got %q, %v", a.Content, err)
 	}
@@ -86,28 +84,5 @@ func TestAPatientModelWaitsWithStepsOnly(t *testing.T) {
 	step.Tools = motorloop.Definitions(nil)
 	if _, err := m.Complete(ctx, step); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
-	}
-}
-
-// writes counts what comes through to the journal.
-type writes struct {
-	motorloop.Journal
-	n int
-}
-
-func (w *writes) Append(context.Context, *motorloop.Turn) error { w.n++; return nil }
-
-// A process that was frozen decides nothing any more when it thaws, not even before its loops are ended.
-func TestNoStepWithoutALease(t *testing.T) {
-	t.Parallel()
-	e := testEngine(t, 0, io.Discard, hang)
-	w := &writes{}
-	j := leasedJournal{w, e}
-	if err := j.Append(t.Context(), nil); err != nil || w.n != 1 {
-		t.Fatalf("with a Lease: %v", err)
-	}
-	e.hold(time.Now())
-	if err := j.Append(t.Context(), nil); !errors.Is(err, errNoLease) || w.n != 1 {
-		t.Fatalf("without a Lease: %v, %d steps", err, w.n)
 	}
 }

@@ -33,10 +33,10 @@ var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 // nodeAddresses are the addresses of the sandbox's node that the manager knows: the one in the status, those of the Pod and those of the Node.
 // A wall of one address, or of one family, may stand while another one is open. A manager for named namespaces alone may not read nodes.
 func (s *sandboxTools) nodeAddresses(ctx context.Context) ([]netip.Addr, error) {
-	sb := s.run.Status.Sandbox
+	sb := s.env.Run.Status.Sandbox
 	texts := []string{sb.NodeIP}
 	var pod corev1.Pod
-	err := s.engine.Live.Get(ctx, types.NamespacedName{Namespace: s.run.Namespace, Name: sb.PodName}, &pod)
+	err := s.env.Live.Get(ctx, types.NamespacedName{Namespace: s.env.Run.Namespace, Name: sb.PodName}, &pod)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read the sandbox Pod for the addresses of its node: %w", err)
 	}
@@ -47,7 +47,7 @@ func (s *sandboxTools) nodeAddresses(ctx context.Context) ([]netip.Addr, error) 
 	}
 	if sb.NodeName != "" {
 		var node corev1.Node
-		err := s.engine.Live.Get(ctx, types.NamespacedName{Name: sb.NodeName}, &node)
+		err := s.env.Live.Get(ctx, types.NamespacedName{Name: sb.NodeName}, &node)
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 			return nil, fmt.Errorf("read the node of the sandbox for its addresses: %w", err)
 		}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -131,7 +132,7 @@ func TestAddressesOfTheNode(t *testing.T) {
 	} {
 		run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run"}}
 		run.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: pod.Name, PodUID: "1", NodeName: tt.nodeName, NodeIP: "10.0.0.1"}
-		s := &sandboxTools{engine: &Engine{Live: &tt.reader}, run: run}
+		s := &sandboxTools{env: &runenv.Env{Live: &tt.reader, Run: run}}
 		list, err := s.nodeAddresses(t.Context())
 		var got []string
 		for _, ip := range list {

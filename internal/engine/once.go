@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -32,38 +33,38 @@ func decidedOnce(run *v1alpha1.MotorRun) bool {
 // awaitOnce returns when the proxy lets the sandbox reach what was allowed once if that is for this call, and no more if it was for
 // one before it. What runs in the background since before is ended first: it could use what is for the call.
 func (s *sandboxTools) awaitOnce(ctx context.Context, c toolapi.Call) error {
-	if s.domains == nil || !toolapi.ReachesOut(c.Tool) || !decidedOnce(s.run) {
+	if !s.limited || !toolapi.ReachesOut(c.Tool) || !decidedOnce(s.env.Run) {
 		return nil
 	}
 	counts, err := s.onceKnown(ctx)
-	if err != nil || !counts || !s.left && !s.entries.HasPrograms() {
+	if err != nil || !counts || !s.left && !s.env.Entries.HasPrograms() {
 		return err
 	}
 	if state, err := s.client.State(ctx, c.ID); err != nil || state.Phase != toolapi.CallAbsent {
-		return s.classify(ctx, err) // It was made before, and what runs may be its own.
+		return s.env.Classify(ctx, err) // It was made before, and what runs may be its own.
 	}
 	programs, err := s.client.EndBackground(ctx, toolapi.StoppedWayOut)
 	if errors.Is(err, toolclient.ErrUnsupported) {
 		return nil
 	}
 	if err != nil {
-		return s.classify(ctx, err)
+		return s.env.Classify(ctx, err)
 	}
-	s.entries.UsePrograms(programs)
+	s.env.Entries.UsePrograms(programs)
 	return nil
 }
 
 // onceKnown waits until the proxy knows what counts of what was allowed once, and reports whether any of it does.
 func (s *sandboxTools) onceKnown(ctx context.Context) (counts bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, onceTimeout, fmt.Errorf("wait for the egress proxy to know what was allowed for one call: %w", errMissing))
+	ctx, cancel := context.WithTimeoutCause(ctx, onceTimeout, fmt.Errorf("wait for the egress proxy to know what was allowed for one call: %w", runenv.ErrMissing))
 	defer cancel()
 	for {
 		run := &v1alpha1.MotorRun{}
-		if err := s.engine.Client.Get(ctx, client.ObjectKeyFromObject(s.run), run); err != nil {
+		if err := s.env.Client.Get(ctx, client.ObjectKeyFromObject(s.env.Run), run); err != nil {
 			return false, fmt.Errorf("get the run: %w", err)
 		}
 		run = runpolicy.Effective(run)
-		counts, known := runpolicy.Once(run, runpolicy.ReadJournal(run, s.entries.Everything()), s.domains.bounds)
+		counts, known := runpolicy.Once(run, runpolicy.ReadJournal(run, s.env.Entries.Everything()), s.bounds)
 		if known {
 			return counts, nil
 		}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,13 +14,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -59,7 +58,7 @@ const allowedOnce = "example.org"
 // its proxy lets it reach.
 func allowedBox(t *testing.T, change func(*v1alpha1.MotorRun), programs []v1alpha1.StepProgram, reaches ...v1alpha1.Domain) (*sandboxTools, client.Client) {
 	t.Helper()
-	run := readyRun()
+	run := enginetest.ReadyRun()
 	run.UID = "run-uid"
 	run.Spec.Tools = []v1alpha1.ToolName{toolapi.ToolBash, toolapi.ToolRequestDomain}
 	run.Status.Egress = &v1alpha1.EgressStatus{Domains: reaches}
@@ -78,17 +77,8 @@ func allowedBox(t *testing.T, change func(*v1alpha1.MotorRun), programs []v1alph
 	if change != nil {
 		change(run)
 	}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(run, step).WithStatusSubresource(run, step).Build()
-	e := &Engine{Client: c, Live: c, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
-	entries, err := journal.Load(t.Context(), c, c, run, 0, journal.Claim{Epoch: 1, Worker: "worker-1"}, e.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &sandboxTools{engine: e, loop: &loop{}, run: run, entries: entries, log: e.Logger, domains: &domainPolicy{run: run}}, c
+	c := fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(run, step).WithStatusSubresource(run, step).Build()
+	return &sandboxTools{env: enginetest.Env(t, c, run, time.Now), limited: true}, c
 }
 
 // What is in the background ends before the call for which something was allowed once, and before no other.
@@ -120,7 +110,7 @@ func TestBackgroundEndsBeforeTheCallOfAllowOnce(t *testing.T) {
 			t.Parallel()
 			box, _ := allowedBox(t, tt.change, tt.programs, tt.reaches...)
 			sandbox := &loggingSandbox{phase: tt.phase}
-			box.client, box.left = toolsAt(t, sandbox), tt.left
+			box.client, box.left = enginetest.ToolsAt(t, sandbox), tt.left
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if err := box.awaitOnce(ctx, toolapi.Call{ID: "a0-s2-c0", Tool: tt.tool}); err != nil {
@@ -167,17 +157,17 @@ func TestCallsWaitForTheProxyToKnowWhatWasAllowedOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				box, c := allowedBox(t, tt.change, tt.programs, tt.reaches...)
 				if tt.bare {
-					box.domains = nil
+					box.limited = false
 				}
 				if tt.gone {
-					if err := c.Delete(t.Context(), box.run.DeepCopy()); err != nil {
+					if err := c.Delete(t.Context(), box.env.Run.DeepCopy()); err != nil {
 						t.Fatal(err)
 					}
 				}
 				began := time.Now()
 				err := box.awaitOnce(t.Context(), toolapi.Call{ID: "a0-s2-c0", Tool: tt.tool})
 				switch took := time.Since(began); {
-				case tt.waits && (!errors.Is(err, errMissing) || took != onceTimeout):
+				case tt.waits && (!errors.Is(err, runenv.ErrMissing) || took != onceTimeout):
 					t.Errorf("%v after %s", err, took)
 				case !tt.waits && (err != nil || took > 0):
 					t.Errorf("%v after %s", err, took)
@@ -193,7 +183,7 @@ func TestCallGoesOnWhenTheProxyKnows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		box, c := allowedBox(t, nil, nil)
 		time.AfterFunc(10*time.Second, func() {
-			run := box.run.DeepCopy()
+			run := box.env.Run.DeepCopy()
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(run), run); err != nil {
 				t.Error(err)
 				return

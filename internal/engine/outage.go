@@ -7,12 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/engine/redacting"
-	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
@@ -65,21 +60,20 @@ func missing(p *modelref.Problem) *motorloop.Outage {
 
 // awayUntil records that the model cannot be had. The error is the outage with the time of the next try, or, when the time for it is over, the
 // failure that the attempt ends with.
-func (e *Engine) awayUntil(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, entries *journal.Log, known *redacting.Secrets, o *motorloop.Outage,
-) error {
-	if !e.mayDecide() {
-		return errNoLease
+func (a *attempt) awayUntil(ctx context.Context, o *motorloop.Outage) error {
+	env := a.env
+	if !env.Lease.MayDecide() {
+		return runenv.ErrNoLease
 	}
 	said := *o
-	said.Message = known.Hide(o.Message)
-	step, err := entries.Away(ctx, &said, l.awaySeconds)
+	said.Message = env.Known.Hide(o.Message)
+	step, err := env.Entries.Away(ctx, &said, a.awaySeconds)
 	if err != nil {
 		return err
 	}
-	outage, now := runpolicy.OutageOf(step), e.apiNow()
-	outage.Observed = e.observed()
-	left := outage.Until(run).Sub(outage.Observed.Now(now))
+	outage, now := runpolicy.OutageOf(step), env.APINow()
+	outage.Observed = env.Observed()
+	left := outage.Until(env.Run).Sub(outage.Observed.Now(now))
 	if left <= 0 {
 		return &motorloop.Failure{
 			Category: motorloop.ModelFailure, Reason: said.Reason, Retryable: true,
@@ -94,23 +88,4 @@ func (e *Engine) awayUntil(
 	pause := breaker.Jittered(min(max(now.Sub(outage.Since)/4, minAway), most))
 	said.RetryAfter = min(max(said.RetryAfter, pause), left)
 	return &said
-}
-
-// awayRuns maps a MotorCortex that was changed to the runs of its namespace that wait for their model here: it may be another one now.
-func (e *Engine) awayRuns(_ context.Context, o client.Object) []reconcile.Request {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var list []reconcile.Request
-	for key, l := range e.loops {
-		if key.Namespace != o.GetNamespace() {
-			continue
-		}
-		// A loop that runs may have asked the former model, and be about to wait for it.
-		l.changed = true
-		if !l.running && l.away {
-			l.retryAt = time.Time{}
-			list = append(list, reconcile.Request{NamespacedName: key})
-		}
-	}
-	return list
 }

@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
@@ -29,11 +33,15 @@ func TestAwayUntil(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, _ := (&drippingSandbox{}).artifactsOf(t)
-			e := a.box.engine
+			run := enginetest.ReadyRun()
+			step := enginetest.Step(run, 1, 1)
+			c := fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(step).WithStatusSubresource(step).Build()
 			// The outage is recorded at the zero time: the store of the test sets none.
-			e.Now = func() time.Time { return time.Time{}.Add(tt.lasts) }
-			err := e.awayUntil(t.Context(), &loop{awaySeconds: 3600}, a.box.run, a.box.entries, a.known, &motorloop.Outage{
+			a := &attempt{env: enginetest.Env(t, c, run, func() time.Time { return time.Time{}.Add(tt.lasts) }), awaySeconds: 3600}
+			a.env.Known, _ = enginetest.Secrets()
+			lease := &enginetest.Lease{}
+			a.env.Lease = lease
+			err := a.awayUntil(t.Context(), &motorloop.Outage{
 				Reason: motorloop.ReasonModelUnavailable, Message: "The endpoint says model-key-0123456789.", MustAct: tt.mustAct, RetryAfter: tt.asked,
 			})
 			if err == nil || strings.Contains(err.Error(), "0123456789") {
@@ -47,9 +55,9 @@ func TestAwayUntil(t *testing.T) {
 			if waits && (o.RetryAfter < tt.least || o.RetryAfter > tt.most) {
 				t.Errorf("the next try is in %s, want %s to %s", o.RetryAfter, tt.least, tt.most)
 			}
-			e.heldUntil = time.Time{}
-			before := a.box.entries.Writes()
-			if err := e.awayUntil(t.Context(), &loop{awaySeconds: 3600}, a.box.run, a.box.entries, a.known, &motorloop.Outage{Reason: "Other"}); !errors.Is(err, errNoLease) || a.box.entries.Writes() != before {
+			lease.Lose(true)
+			before := a.env.Entries.Writes()
+			if err := a.awayUntil(t.Context(), &motorloop.Outage{Reason: "Other"}); !errors.Is(err, runenv.ErrNoLease) || a.env.Entries.Writes() != before {
 				t.Errorf("without a Lease: %v", err)
 			}
 		})

@@ -5,74 +5,64 @@ package engine
 import (
 	"context"
 	"errors"
-	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
+// renewedLease is one that is renewed each time that it is looked at, or never.
+type renewedLease struct {
+	enginetest.Lease
+	renewals, version int
+}
+
+func (l *renewedLease) Version(context.Context) (string, error) {
+	if !l.MayDecide() {
+		return "", runenv.ErrNoLease
+	}
+	l.version += l.renewals
+	return strconv.Itoa(l.version), nil
+}
+
+func (*renewedLease) RenewedEvery() time.Duration { return 10 * time.Millisecond }
+
 // overtakenRig is a worker whose sandbox has refused it, with its Lease, its run and its journal.
 type overtakenRig struct {
 	*overtaking
-	t      *testing.T
-	leases *leaseServer
-	api    client.Client
+	t     *testing.T
+	lease *renewedLease
+	api   client.Client
+	// stopped says that the loop was told to end.
+	stopped bool
 	// asked counts how often the sandbox was asked again.
 	asked int
 }
 
 func newOvertakenRig(t *testing.T) *overtakenRig {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	run := readyRun()
+	run := enginetest.ReadyRun()
 	run.UID, run.Status.Epoch, run.Status.Sandbox.PodName = "run-uid", 3, "run-motor-sandbox"
-	r := &overtakenRig{t: t, leases: &leaseServer{}}
-	r.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(run, stepOf(run, 1, 2)).WithStatusSubresource(run).Build()
-	e := &Engine{
-		Client: r.api, Live: r.api, Leases: r.leases, Now: time.Now, Logger: slog.New(slog.DiscardHandler), heldUntil: time.Now().Add(time.Hour),
-		Config: Config{Worker: run.Status.Worker, PodName: "manager-0", LeaseDuration: 50 * time.Millisecond},
+	r := &overtakenRig{t: t, lease: &renewedLease{renewals: 1}}
+	r.api = fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(run, enginetest.Step(run, 1, 2)).WithStatusSubresource(run).Build()
+	env := enginetest.Env(t, r.api, run, time.Now)
+	env.Lease = r.lease
+	carries := func(live *v1alpha1.MotorRun) bool {
+		return !r.stopped && live.Status.Worker == run.Status.Worker && live.Status.Epoch == 3 && live.Status.Sandbox.PodUID == "pod"
 	}
-	r.holdBy(e.Config.Worker)
-	r.leases.set(func(_ context.Context, carryOut func() error) error {
-		err := carryOut()
-		r.leases.mu.Lock()
-		defer r.leases.mu.Unlock()
-		if r.leases.lease != nil {
-			r.leases.store(r.leases.lease) // It is renewed all the time.
-		}
-		return err
-	})
-	entries, err := journal.Load(t.Context(), r.api, r.api, run, 0, journal.Claim{Epoch: 3, Worker: e.Config.Worker}, e.Now)
-	if err != nil {
-		t.Fatal(err)
+	r.overtaking = &overtaking{
+		attempt: &attempt{host: &host{Lease: r.lease}, env: env, carries: carries}, hello: r.refuse(func() {}),
 	}
-	r.overtaking = &overtaking{engine: e, loop: &loop{task: taskOf(run)}, run: run, entries: entries, hello: r.refuse(func() {})}
 	return r
-}
-
-// stepOf is a step of the run that a worker of that epoch has recorded.
-func stepOf(run *v1alpha1.MotorRun, index int32, epoch int64) *v1alpha1.MotorStep {
-	return &v1alpha1.MotorStep{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: run.Namespace, Name: journal.StepName(run.Name, 0, index), Labels: map[string]string{v1alpha1.LabelRun: run.Name},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("MotorRun"))},
-		},
-		Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: index, Epoch: epoch, Sandbox: &v1alpha1.StepSandbox{PodUID: "pod"}},
-	}
 }
 
 // refuse gives a sandbox that refuses the worker again, after something else has happened.
@@ -80,21 +70,15 @@ func (r *overtakenRig) refuse(happens func()) func(context.Context) error {
 	return func(context.Context) error {
 		r.asked++
 		happens()
-		return errOvertaken
+		return runenv.ErrOvertaken
 	}
-}
-
-func (r *overtakenRig) holdBy(worker string) {
-	r.leases.mu.Lock()
-	defer r.leases.mu.Unlock()
-	r.leases.store(&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &worker}})
 }
 
 // change changes the run as the API server has it.
 func (r *overtakenRig) change(change func(*v1alpha1.MotorRunStatus)) {
 	r.t.Helper()
 	live := &v1alpha1.MotorRun{}
-	err := r.api.Get(r.t.Context(), client.ObjectKeyFromObject(r.run), live)
+	err := r.api.Get(r.t.Context(), client.ObjectKeyFromObject(r.env.Run), live)
 	if err == nil {
 		change(&live.Status)
 		err = r.api.Status().Update(r.t.Context(), live)
@@ -106,7 +90,7 @@ func (r *overtakenRig) change(change func(*v1alpha1.MotorRunStatus)) {
 
 func (r *overtakenRig) record(index int32, epoch int64) {
 	r.t.Helper()
-	if err := r.api.Create(r.t.Context(), stepOf(r.run, index, epoch)); err != nil {
+	if err := r.api.Create(r.t.Context(), enginetest.Step(r.env.Run, index, epoch)); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -125,11 +109,12 @@ func TestOvertaken(t *testing.T) {
 		// asked is how often the sandbox is asked again.
 		asked int
 	}{
-		"no other worker":                   {func(*overtakenRig) {}, nil, 1},
-		"its Lease is another process's":    {func(r *overtakenRig) { r.holdBy("worker-9") }, errNoLease, 0},
-		"its Lease is deleted":              {func(r *overtakenRig) { r.leases.lease = nil }, errNoLease, 0},
-		"its Lease has lapsed":              {func(r *overtakenRig) { r.engine.heldUntil = time.Time{} }, errNoLease, 0},
-		"its Lease is not renewed any more": {func(r *overtakenRig) { r.leases.set(nil); r.engine.heldUntil = time.Now().Add(time.Second) }, errNoLease, 0},
+		"no other worker": {func(*overtakenRig) {}, nil, 1},
+		"it has no Lease": {func(r *overtakenRig) { r.lease.Lose(true) }, runenv.ErrNoLease, 0},
+		"its Lease is not renewed any more": {func(r *overtakenRig) {
+			r.lease.renewals = 0
+			time.AfterFunc(time.Second, func() { r.lease.Lose(true) })
+		}, runenv.ErrNoLease, 0},
 		"another worker has the run":        {func(r *overtakenRig) { giveAway(r)() }, motorloop.ErrStale, 0},
 		"the run is its own, a later epoch": {func(r *overtakenRig) { r.change(func(st *v1alpha1.MotorRunStatus) { st.Epoch = 4 }) }, motorloop.ErrStale, 0},
 		"another worker, the same epoch":    {func(r *overtakenRig) { r.change(func(st *v1alpha1.MotorRunStatus) { st.Worker = "worker-2" }) }, motorloop.ErrStale, 0},
@@ -137,7 +122,7 @@ func TestOvertaken(t *testing.T) {
 			r.change(func(st *v1alpha1.MotorRunStatus) { st.Sandbox.PodUID = "another" })
 		}, motorloop.ErrStale, 0},
 		"the run is gone": {func(r *overtakenRig) {
-			if err := r.api.Delete(r.t.Context(), r.run.DeepCopy()); err != nil {
+			if err := r.api.Delete(r.t.Context(), r.env.Run.DeepCopy()); err != nil {
 				r.t.Fatal(err)
 			}
 		}, motorloop.ErrStale, 0},
@@ -145,11 +130,10 @@ func TestOvertaken(t *testing.T) {
 		"a step that it does not know":       {func(r *overtakenRig) { r.record(2, 2) }, journal.ErrMovedOn, 0},
 		"given away while it asks":           {func(r *overtakenRig) { r.hello = r.refuse(giveAway(r)) }, motorloop.ErrStale, 1},
 		"a later step while it asks":         {func(r *overtakenRig) { r.hello = r.refuse(func() { r.record(2, 4) }) }, motorloop.ErrStale, 1},
-		"its Lease is taken while it asks":   {func(r *overtakenRig) { r.hello = r.refuse(func() { r.holdBy("worker-9") }) }, errNoLease, 1},
-		"its Lease lapses while it asks":     {func(r *overtakenRig) { r.hello = r.refuse(func() { r.engine.heldUntil = time.Time{} }) }, errNoLease, 1},
+		"its Lease is taken while it asks":   {func(r *overtakenRig) { r.hello = r.refuse(func() { r.lease.Lose(true) }) }, runenv.ErrNoLease, 1},
 		"the sandbox serves it":              {func(r *overtakenRig) { r.hello = func(context.Context) error { return nil } }, served, 0},
 		"the sandbox does not answer":        {func(r *overtakenRig) { r.hello = func(context.Context) error { return away } }, away, 0},
-		"the loop was told to end meanwhile": {func(r *overtakenRig) { r.loop.stopped = true }, motorloop.ErrStale, 0},
+		"the loop was told to end meanwhile": {func(r *overtakenRig) { r.stopped = true }, motorloop.ErrStale, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,9 +161,9 @@ func TestOvertaken(t *testing.T) {
 // Every other error is none that the Lease and the journal say anything about.
 func TestOnlyARefusalIsJudged(t *testing.T) {
 	t.Parallel()
-	e := &Engine{}
-	for _, err := range []error{nil, motorloop.ErrStale, errMissing, errNoLease, context.Canceled} {
-		if got := e.unlessOvertaken(t.Context(), nil, nil, nil, nil, err); got != err { //nolint:errorlint // it must be the same
+	a := &attempt{}
+	for _, err := range []error{nil, motorloop.ErrStale, runenv.ErrMissing, runenv.ErrNoLease, context.Canceled} {
+		if got := a.unlessOvertaken(t.Context(), err); got != err { //nolint:errorlint // it must be the same
 			t.Errorf("%v became %v", err, got)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -40,7 +41,7 @@ func (s *sandboxTools) unserved(c toolapi.Call) (*toolapi.Result, error) {
 	}
 	if toolapi.IsOneshot(c.Tool) || c.Tool == toolapi.ToolInstall {
 		// No model can do without.
-		return nil, outdated(fmt.Errorf("it lacks %s %s", c.Tool, strings.Join(lacks, ", ")))
+		return nil, runenv.Outdated(fmt.Errorf("it lacks %s %s", c.Tool, strings.Join(lacks, ", ")))
 	}
 	r := toolapi.Result{
 		ErrorCode: toolapi.CodeToolNotGranted, Provenance: toolapi.ProvenanceInternal,

@@ -9,43 +9,44 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 )
 
 // A loop that waits is started again when it has its answer, and one that waits for an approval when the time for it is over.
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	approve := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputApproval, Digest: "sha256:this", OnTimeout: v1alpha1.OnTimeoutDeny}, noon.Add(time.Minute)}
-	ask := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutFail}, noon}
-	defaulted := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutUseDefault}, noon.Add(time.Minute)}
-	domain := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputDomainRequest}, noon}
+	approve := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputApproval, Digest: "sha256:this", OnTimeout: v1alpha1.OnTimeoutDeny}, enginetest.Noon.Add(time.Minute)}
+	ask := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutFail}, enginetest.Noon}
+	defaulted := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutUseDefault}, enginetest.Noon.Add(time.Minute)}
+	domain := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputDomainRequest}, enginetest.Noon}
 	answered := []v1alpha1.Response{{ID: "id", Answer: "yes"}}
 	approved := []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionApproveOnce, Digest: "sha256:this"}}
 	for name, tt := range map[string]struct {
-		loop      loop
+		worker    worker
 		responses []v1alpha1.Response
 		at        time.Time
 		wait      time.Duration
 		idle      bool
 	}{
-		"something to do":          {loop{}, nil, noon, 0, false},
-		"over":                     {loop{over: true}, answered, noon, 0, true},
-		"to be tried again":        {loop{retryAt: noon.Add(time.Second)}, nil, noon, time.Second, true},
-		"asks":                     {loop{waitingFor: ask}, nil, noon, 0, true},
-		"has its answer":           {loop{waitingFor: ask}, answered, noon, 0, false},
-		"is to be approved":        {loop{waitingFor: approve}, nil, noon, time.Minute, true},
-		"approved":                 {loop{waitingFor: approve}, approved, noon, 0, false},
-		"another was approved":     {loop{waitingFor: approve}, []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionApproveOnce, Digest: "sha256:that"}}, noon, time.Minute, true},
-		"its time is almost over":  {loop{waitingFor: approve}, answered, noon.Add(time.Minute - 1), 1, true},
-		"its time is over":         {loop{waitingFor: approve}, nil, noon.Add(time.Minute), 0, false},
-		"has a default":            {loop{waitingFor: defaulted}, nil, noon, time.Minute, true},
-		"its default is due":       {loop{waitingFor: defaulted}, nil, noon.Add(time.Minute), 0, false},
-		"a domain, not in effect":  {loop{waitingFor: domain}, []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionAllowRun}}, noon, 0, true},
-		"its time was over before": {loop{waitingFor: approve, retryAt: noon.Add(time.Hour)}, nil, noon.Add(59 * time.Minute), time.Minute, true},
+		"something to do":          {worker{}, nil, enginetest.Noon, 0, false},
+		"over":                     {worker{over: true}, answered, enginetest.Noon, 0, true},
+		"to be tried again":        {worker{retryAt: enginetest.Noon.Add(time.Second)}, nil, enginetest.Noon, time.Second, true},
+		"asks":                     {worker{waitingFor: ask}, nil, enginetest.Noon, 0, true},
+		"has its answer":           {worker{waitingFor: ask}, answered, enginetest.Noon, 0, false},
+		"is to be approved":        {worker{waitingFor: approve}, nil, enginetest.Noon, time.Minute, true},
+		"approved":                 {worker{waitingFor: approve}, approved, enginetest.Noon, 0, false},
+		"another was approved":     {worker{waitingFor: approve}, []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionApproveOnce, Digest: "sha256:that"}}, enginetest.Noon, time.Minute, true},
+		"its time is almost over":  {worker{waitingFor: approve}, answered, enginetest.Noon.Add(time.Minute - 1), 1, true},
+		"its time is over":         {worker{waitingFor: approve}, nil, enginetest.Noon.Add(time.Minute), 0, false},
+		"has a default":            {worker{waitingFor: defaulted}, nil, enginetest.Noon, time.Minute, true},
+		"its default is due":       {worker{waitingFor: defaulted}, nil, enginetest.Noon.Add(time.Minute), 0, false},
+		"a domain, not in effect":  {worker{waitingFor: domain}, []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionAllowRun}}, enginetest.Noon, 0, true},
+		"its time was over before": {worker{waitingFor: approve, retryAt: enginetest.Noon.Add(time.Hour)}, nil, enginetest.Noon.Add(59 * time.Minute), time.Minute, true},
 	} {
-		run := readyRun()
+		run := enginetest.ReadyRun()
 		run.Spec.Responses = tt.responses
 		e := &Engine{Now: func() time.Time { return tt.at }}
-		if wait, idle := tt.loop.idle(run, tt.at, e.until); wait != tt.wait || idle != tt.idle {
+		if wait, idle := tt.worker.idle(run, tt.at, e.until); wait != tt.wait || idle != tt.idle {
 			t.Errorf("%s: idle %t, for %s", name, idle, wait)
 		}
 	}
@@ -54,7 +55,7 @@ func TestIdle(t *testing.T) {
 // A replica that takes a waiting run over has no loop of it that knows when to go on.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
-	e := &Engine{Config: Config{Worker: "worker-1"}, Now: func() time.Time { return noon }}
+	e := &Engine{Config: Config{Worker: "worker-1"}, Now: func() time.Time { return enginetest.Noon }}
 	for name, tt := range map[string]struct {
 		change func(*v1alpha1.MotorRun)
 		want   time.Duration
@@ -64,10 +65,10 @@ func TestExpiry(t *testing.T) {
 		"asks otherwise":    {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.OnTimeout = v1alpha1.OnTimeoutFail }, 0},
 		"another's":         {func(r *v1alpha1.MotorRun) { r.Status.Worker = "worker-2" }, 0},
 		"suspended":         {func(r *v1alpha1.MotorRun) { r.Spec.Suspend = true }, 0},
-		"over":              {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.ExpiresAt = metav1.NewTime(noon) }, 0},
+		"over":              {func(r *v1alpha1.MotorRun) { r.Status.PendingInput.ExpiresAt = metav1.NewTime(enginetest.Noon) }, 0},
 	} {
-		run := readyRun()
-		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputApproval, OnTimeout: v1alpha1.OnTimeoutDeny, ExpiresAt: metav1.NewTime(noon.Add(time.Minute))}
+		run := enginetest.ReadyRun()
+		run.Status.PendingInput = &v1alpha1.PendingInput{ID: "id", Kind: v1alpha1.InputApproval, OnTimeout: v1alpha1.OnTimeoutDeny, ExpiresAt: metav1.NewTime(enginetest.Noon.Add(time.Minute))}
 		tt.change(run)
 		if got := e.expiry(run); got != tt.want {
 			t.Errorf("%s: %s", name, got)

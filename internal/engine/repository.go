@@ -22,19 +22,19 @@ func usesGit(run *v1alpha1.MotorRun) bool {
 
 // makeRepository has what was given made the first commit of a repository. It is a service to the model: without it the run goes on.
 func (s *sandboxTools) makeRepository(ctx context.Context) error {
-	if !usesGit(s.run) || !s.client.Peer().Serves(http.MethodPost, toolapi.PathRepository) {
+	if !usesGit(s.env.Run) || !s.client.Peer().Serves(http.MethodPost, toolapi.PathRepository) {
 		return nil
 	}
 	repository, err := s.client.MakeRepository(ctx)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, toolclient.ErrStaleEpoch):
-		return s.classify(ctx, err)
+		return s.env.Classify(ctx, err)
 	default:
 		// A volume may be too slow for it. A sandbox that is gone is found out by what comes next.
-		s.log.Warn("the files that were given are in no repository", "error", err)
+		s.env.Log.Warn("the files that were given are in no repository", "error", err)
 		return nil
 	}
-	s.log.Info("the sandbox was asked for a repository", "made", repository.Made)
+	s.env.Log.Info("the sandbox was asked for a repository", "made", repository.Made)
 	return nil
 }

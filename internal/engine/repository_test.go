@@ -3,12 +3,45 @@
 package engine
 
 import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
+
+// gitSandbox is a tool server that is asked for repositories.
+type gitSandbox struct {
+	features     []string
+	refused      *toolapi.Error
+	repositories atomic.Int32
+}
+
+func (s *gitSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != toolapi.PathRepository {
+		_ = json.NewEncoder(w).Encode(toolapi.Hello{PodUID: "pod", APIVersion: toolapi.APIVersion, Features: s.features})
+		return
+	}
+	s.repositories.Add(1)
+	if s.refused != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		_ = json.NewEncoder(w).Encode(s.refused)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(toolapi.Repository{Made: true})
+}
+
+func repositoryBox(t *testing.T, sandbox *gitSandbox) *sandboxTools {
+	t.Helper()
+	env := &runenv.Env{Run: enginetest.ReadyRun(), Absence: &runenv.Absence{}, Log: slog.New(slog.DiscardHandler)}
+	return &sandboxTools{env: env, client: enginetest.ToolsAt(t, sandbox)}
+}
 
 // A sandbox is asked for a repository where a tool of the run can use one, and if it knows the request.
 func TestWhereARepositoryIsMade(t *testing.T) {
@@ -33,15 +66,15 @@ func TestWhereARepositoryIsMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sandbox := &changedSandbox{features: tt.features}
-			a, _ := artifactsAt(t, sandbox)
-			a.box.run.Spec.Tools = tt.tools
-			tt.change(a.box.run)
+			sandbox := &gitSandbox{features: tt.features}
+			box := repositoryBox(t, sandbox)
+			box.env.Run.Spec.Tools = tt.tools
+			tt.change(box.env.Run)
 			// As ready does.
-			if _, err := a.box.client.Hello(t.Context()); err != nil {
+			if _, err := box.client.Hello(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := a.box.makeRepository(t.Context()); err != nil || sandbox.repositories.Load() != tt.want {
+			if err := box.makeRepository(t.Context()); err != nil || sandbox.repositories.Load() != tt.want {
 				t.Errorf("asked %d times, %v", sandbox.repositories.Load(), err)
 			}
 		})
@@ -51,9 +84,10 @@ func TestWhereARepositoryIsMade(t *testing.T) {
 // A sandbox that refuses costs the run nothing.
 func TestARepositoryThatIsRefused(t *testing.T) {
 	t.Parallel()
-	a, _ := artifactsAt(t, &changedSandbox{features: toolapi.Features(), refused: &toolapi.Error{Code: toolapi.ErrInternal, Message: "no"}})
-	a.box.run.Spec.Tools = []v1alpha1.ToolName{"bash"}
-	if err := a.box.makeRepository(t.Context()); err != nil {
+	sandbox := &gitSandbox{features: toolapi.Features(), refused: &toolapi.Error{Code: toolapi.ErrInternal, Message: "no"}}
+	box := repositoryBox(t, sandbox)
+	box.env.Run.Spec.Tools = []v1alpha1.ToolName{"bash"}
+	if err := box.makeRepository(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

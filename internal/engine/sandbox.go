@@ -6,12 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"net"
 	"slices"
+	"strconv"
 	"sync"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -19,12 +20,9 @@ import (
 
 // sandboxTools is the run's sandbox as the loop sees it.
 type sandboxTools struct {
-	engine  *Engine
-	loop    *loop
-	run     *v1alpha1.MotorRun
-	entries *journal.Log
-	client  *toolclient.Client
-	log     *slog.Logger
+	env    *runenv.Env
+	config BoxConfig
+	client *toolclient.Client
 	// egress is the way out, nil if there is none.
 	egress *egress
 	// skill is nil if the run has none.
@@ -39,8 +37,9 @@ type sandboxTools struct {
 	used, restarted bool
 	// left says that there was something in the background.
 	left bool
-	// domains bound what people allow; nil before a loop runs.
-	domains *domainPolicy
+	// bounds are the most that people can allow. Only a sandbox with limited is told what was allowed once.
+	bounds  []v1alpha1.Domain
+	limited bool
 
 	// mu is held while something of this, of the loop or of the journal is used for a call: calls that read are made side by side. It
 	// is not held while the tool server has the call.
@@ -126,9 +125,9 @@ func (s *sandboxTools) end(ctx context.Context, c toolapi.Call, r toolapi.Result
 	if remote, ok := errors.AsType[*toolclient.RemoteError](err); ok && remote.Code == toolapi.ErrCallMismatch && s.egress != nil {
 		r, err = s.found(ctx, c.ID)
 	} else if err != nil {
-		err = s.classify(ctx, err)
+		err = s.env.Classify(ctx, err)
 	}
-	if slices.Contains(s.entries.Sandbox().Unconfined, v1alpha1.WithoutLandlock) {
+	if slices.Contains(s.env.Entries.Sandbox().Unconfined, v1alpha1.WithoutLandlock) {
 		// Its programs can get at the tool server and speak for it: nothing that it says stands outside of the mark of data.
 		r.NoteBytes = 0
 	}
@@ -169,9 +168,9 @@ func (s *sandboxTools) found(ctx context.Context, id string) (toolapi.Result, er
 	state, err := s.client.State(ctx, id)
 	switch {
 	case err != nil:
-		return toolapi.Result{}, s.classify(ctx, err)
+		return toolapi.Result{}, s.env.Classify(ctx, err)
 	case state.Result == nil:
-		return toolapi.Result{}, fmt.Errorf("the call %s still runs with a former value of a credential: %w", id, errMissing)
+		return toolapi.Result{}, fmt.Errorf("the call %s still runs with a former value of a credential: %w", id, runenv.ErrMissing)
 	}
 	return *state.Result, nil
 }
@@ -183,16 +182,16 @@ func (s *sandboxTools) found(ctx context.Context, id string) (toolapi.Result, er
 func (s *sandboxTools) prepareAgain(ctx context.Context) error {
 	hello, err := s.client.Hello(ctx)
 	if err != nil {
-		return s.classify(ctx, err)
+		return s.env.Classify(ctx, err)
 	}
 	if s.restarted || !hello.Used && s.used {
 		p, err := s.proveIsolation(ctx)
 		if err != nil {
 			return err
 		}
-		box := s.entries.Sandbox()
-		p.record(&box, s.run)
-		s.entries.UseSandbox(box)
+		box := s.env.Entries.Sandbox()
+		p.record(&box, s.env.Run)
+		s.env.Entries.UseSandbox(box)
 	}
 	s.used = hello.Used
 	if hello.Egress != s.egress.exists() {
@@ -207,32 +206,34 @@ func (s *sandboxTools) prepareAgain(ctx context.Context) error {
 }
 
 // fresh says whether no step was taken in the sandbox yet.
-func (s *sandboxTools) fresh() bool { return s.entries.Sandbox().PodUID != s.run.Status.Sandbox.PodUID }
+func (s *sandboxTools) fresh() bool {
+	return s.env.Entries.Sandbox().PodUID != s.env.Run.Status.Sandbox.PodUID
+}
 
 // ready prepares the sandbox while the model thinks: it makes sure that the tool server is the one of this run's Pod,
 // that the sandbox can reach nothing, that the files of the skill and of the spec are there, that the way out is open, if there
 // is one, and that the MCP servers run.
 // It names the sandbox to the journal, so that the next step records which one it was and which key it showed.
 func (s *sandboxTools) ready(ctx context.Context) error {
-	start := s.engine.Now()
+	start := s.env.Now()
 	// From here on the sandbox refuses whoever held the run before. So nothing can happen in it any more behind the back of
 	// the loop, which looks next at what its calls have come to.
 	hello, err := s.client.Hello(ctx)
 	if err != nil {
-		return s.classify(ctx, err)
+		return s.env.Classify(ctx, err)
 	}
 	close(s.greeted)
-	box, fresh := s.entries.Sandbox(), s.fresh()
+	box, fresh := s.env.Entries.Sandbox(), s.fresh()
 	if fresh {
 		box = v1alpha1.StepSandbox{}
 	}
-	box.PodUID, box.ServerKey = s.run.Status.Sandbox.PodUID, s.client.ServerKey()
+	box.PodUID, box.ServerKey = s.env.Run.Status.Sandbox.PodUID, s.client.ServerKey()
 	if s.isolationLost {
 		if err := s.halt(ctx); err != nil {
 			return err
 		}
 		if hello, err = s.client.Hello(ctx); err != nil {
-			return s.classify(ctx, err)
+			return s.env.Classify(ctx, err)
 		}
 	}
 	if fresh || !hello.Used || s.isolationLost {
@@ -241,10 +242,10 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		proof.record(&box, s.run)
+		proof.record(&box, s.env.Run)
 	}
 	if fresh {
-		if err := s.putSkill(ctx); err != nil {
+		if err := s.skill.put(ctx, s.env, s.client); err != nil {
 			return err
 		}
 		if err := s.putFiles(ctx); err != nil {
@@ -262,8 +263,40 @@ func (s *sandboxTools) ready(ctx context.Context) error {
 		return err
 	}
 	s.mcp.record(&box)
-	s.entries.UseSandbox(box)
+	s.env.Entries.UseSandbox(box)
 	close(s.prepared)
-	s.log.Info("the sandbox is ready", "took", s.engine.Now().Sub(start).String(), "fresh", fresh)
+	s.env.Log.Info("the sandbox is ready", "took", s.env.Now().Sub(start).String(), "fresh", fresh)
 	return nil
+}
+
+// reachable reports whether the sandbox is known to be the run's: from an earlier step, or because it was made ready.
+func (s *sandboxTools) reachable() bool {
+	select {
+	case <-s.prepared:
+		return true
+	default:
+		return !s.fresh()
+	}
+}
+
+// openSandbox makes the client of the run's sandbox. Nothing is sent yet.
+func openSandbox(env *runenv.Env, config BoxConfig) (*sandboxTools, error) {
+	box := &sandboxTools{env: env, config: config, greeted: make(chan struct{}), prepared: make(chan struct{})}
+	pinned := ""
+	if !box.fresh() {
+		pinned = env.Entries.Sandbox().ServerKey
+	}
+	client, err := toolclient.New(toolclient.Config{
+		Address:         net.JoinHostPort(env.Run.Status.Sandbox.PodIP, strconv.Itoa(toolapi.Port)),
+		PodUID:          env.Run.Status.Sandbox.PodUID,
+		ClientCert:      config.ClientCert,
+		Epoch:           env.Claim.Epoch,
+		PinnedServerKey: pinned,
+		Unreachable:     config.ConnectTimeout,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the tool server's client: %w", err)
+	}
+	box.client = client
+	return box, nil
 }

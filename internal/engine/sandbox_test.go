@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
@@ -30,16 +32,16 @@ func TestASandboxWithoutLandlockHasNoNotes(t *testing.T) {
 			box, _ := readingBox(t, false)
 			said := toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal}
 			said.SetParts("data\n", "[a note]")
-			box.client = toolsAt(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			box.client = enginetest.ToolsAt(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				var answer any = toolapi.Hello{PodUID: "pod", APIVersion: toolapi.APIVersion, Features: toolapi.Features(), Tools: []string{toolapi.ToolBash}}
 				if strings.HasPrefix(r.URL.Path, toolapi.PathCalls) {
 					answer = said
 				}
 				_ = json.NewEncoder(w).Encode(answer)
 			}))
-			s := box.entries.Sandbox()
+			s := box.env.Entries.Sandbox()
 			s.PodUID, s.Unconfined = "pod", tt.unconfined
-			box.entries.UseSandbox(s)
+			box.env.Entries.UseSandbox(s)
 			r, err := box.Call(t.Context(), toolapi.Call{ID: "a0-s2-c0", Tool: toolapi.ToolBash, Arguments: []byte(`{"command":"true"}`)})
 			if _, notes := r.Parts(); err != nil || r.Output != said.Output || notes != tt.notes {
 				t.Errorf("%+v, notes %q, %v", r, notes, err)
@@ -50,9 +52,9 @@ func TestASandboxWithoutLandlockHasNoNotes(t *testing.T) {
 
 func TestABoxPrintsNothing(t *testing.T) {
 	t.Parallel()
-	known, values := testSecrets()
+	known, values := enginetest.Secrets()
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x"} {
-		text := fmt.Sprintf(format, &sandboxTools{egress: &egress{known: known}})
+		text := fmt.Sprintf(format, &sandboxTools{egress: &egress{env: &runenv.Env{Known: known}}})
 		for name, value := range values {
 			if strings.Contains(text, value) || strings.Contains(text, hex.EncodeToString([]byte(value))) {
 				t.Errorf("%s shows %s", format, name)

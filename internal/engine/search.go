@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +19,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -35,41 +36,43 @@ const (
 // searcher carries the searches of a run out. It asks the provider from the manager, whatever the sandbox may reach: who
 // runs the namespace has chosen the provider, and the model chooses nothing but the words.
 type searcher struct {
-	engine    *Engine
-	namespace string
+	// keys has the keys of providers.
+	keys modelref.Resolver
+	// transport reaches providers, one of its own kind if it is nil.
+	transport http.RoundTripper
 	provider  *v1alpha1.SearchProvider
-	known     *redacting.Secrets
-	log       *slog.Logger
+	env       *runenv.Env
 }
 
 // openSearch gives the loop who searches for the run, if anybody does.
-func (e *Engine) openSearch(ctx context.Context, loop *motorloop.Loop, run *v1alpha1.MotorRun, known *redacting.Secrets, log *slog.Logger) error {
+func (a *attempt) openSearch(ctx context.Context, loop *motorloop.Loop) error {
+	run := a.env.Run
 	if !slices.Contains(run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
 		return nil
 	}
 	var cortex v1alpha1.MotorCortex
-	err := e.Client.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
+	err := a.env.Client.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get MotorCortex: %w", err)
 	}
 	if cortex.Spec.Search != nil {
 		loop.Config.Search = true
-		loop.Search = &searcher{engine: e, namespace: run.Namespace, provider: cortex.Spec.Search, known: known, log: log}
+		loop.Search = &searcher{keys: a.host.Models, transport: a.host.SearchTransport, provider: cortex.Spec.Search, env: a.env}
 	}
 	return nil
 }
 
 // Search serves a search_web call.
 func (s *searcher) Search(ctx context.Context, arguments string) (toolapi.Result, error) {
-	start := s.engine.Now()
+	start := s.env.Now()
 	r, err := s.search(ctx, arguments)
 	if err != nil {
 		return toolapi.Result{}, err
 	}
-	took := s.engine.Now().Sub(start)
+	took := s.env.Now().Sub(start)
 	r.DurationMs = max(0, took.Milliseconds())
-	s.log.Info("the web was searched", "ok", r.OK, "code", r.ErrorCode, "took", took.Round(time.Millisecond).String())
-	return s.known.HideResult(*r), nil
+	s.env.Log.Info("the web was searched", "ok", r.OK, "code", r.ErrorCode, "took", took.Round(time.Millisecond).String())
+	return s.env.Known.HideResult(*r), nil
 }
 
 func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Result, error) {
@@ -78,7 +81,7 @@ func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Resul
 		return toolapi.Refusal(toolapi.CodeInvalidArguments, err.Error()), nil
 	}
 	// It is read for each search: a key that was replaced counts at once.
-	key, err := s.engine.Models.SearchKey(ctx, s.namespace, s.provider)
+	key, err := s.keys.SearchKey(ctx, s.env.Run.Namespace, s.provider)
 	switch p, missing := modelref.AsProblem(err); {
 	case missing:
 		return toolapi.Refusal(CodeSearchFailed, "The search provider is not set up. "+p.Message), nil
@@ -87,11 +90,11 @@ func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Resul
 	case err != nil:
 		r := toolapi.Refusal(CodeSearchFailed, "The API key of the search provider could not be read.")
 		r.Retryable = true
-		s.log.Error("the API key of the search provider could not be read", "error", err)
+		s.env.Log.Error("the API key of the search provider could not be read", "error", err)
 		return r, nil
 	}
-	s.known.Add(redacting.SearchKeyName, []byte(key.Reveal()))
-	provider := websearch.Provider{Type: websearch.Type(s.provider.Type), URL: s.provider.URL, APIKey: key.Reveal(), Transport: s.engine.SearchTransport}
+	s.env.Known.Add(redacting.SearchKeyName, []byte(key.Reveal()))
+	provider := websearch.Provider{Type: websearch.Type(s.provider.Type), URL: s.provider.URL, APIKey: key.Reveal(), Transport: s.transport}
 	results, err := provider.Search(ctx, args.Query, int(args.Limit))
 	if e, ok := errors.AsType[*websearch.Error](err); ok {
 		return unsearched(e), nil

@@ -17,11 +17,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -63,8 +65,11 @@ func searchFor(t *testing.T, secret searchReader, answer http.HandlerFunc) (s *s
 	t.Cleanup(server.Close)
 	log = &bytes.Buffer{}
 	return &searcher{
-		engine:    &Engine{Models: modelref.Resolver{Secrets: secret}, Now: time.Now},
-		namespace: "ns", known: &redacting.Secrets{}, log: slog.New(slog.NewTextHandler(log, nil)),
+		keys: modelref.Resolver{Secrets: secret},
+		env: &runenv.Env{
+			Clock: runenv.Clock{Now: time.Now}, Run: &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}, Known: &redacting.Secrets{},
+			Log: slog.New(slog.NewTextHandler(log, nil)),
+		},
 		provider: &v1alpha1.SearchProvider{Type: v1alpha1.SearchBrave, URL: server.URL, APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "keys", Key: "brave"}},
 	}, log
 }
@@ -184,7 +189,8 @@ func TestOpenSearch(t *testing.T) {
 			run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Tools: tt.tools}}
 			run.Namespace = "ns"
 			var loop motorloop.Loop
-			err := (&Engine{Client: tt.reader}).openSearch(t.Context(), &loop, run, &redacting.Secrets{}, slog.New(slog.DiscardHandler))
+			a := &attempt{host: &host{}, env: &runenv.Env{Client: tt.reader, Run: run}}
+			err := a.openSearch(t.Context(), &loop)
 			if (err != nil) != tt.failed || loop.Config.Search != tt.want || (loop.Search != nil) != tt.want {
 				t.Errorf("got %t, %v, %v", loop.Config.Search, loop.Search, err)
 			}

@@ -10,7 +10,7 @@ import (
 	"path"
 	"time"
 
-	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -23,15 +23,14 @@ const skillCheckTimeout = 20 * time.Second
 
 // skillCheck looks at the skills of a workspace as they are collected at the end, and keeps none.
 type skillCheck struct {
-	engine *Engine
-	box    *sandboxTools
-	known  *redacting.Secrets
+	env    *runenv.Env
+	client *toolclient.Client
 }
 
 // Problems says which skills would not be kept if the attempt ended now, and why. Of a sandbox of an earlier release it says nothing: to list
 // its skills would end what runs there.
 func (k skillCheck) Problems(ctx context.Context, succeeded bool) ([]string, error) {
-	c := k.engine.newSkillCollector(k.box, k.known)
+	c := newSkillCollector(k.env, k.client)
 	if c.looks = true; !c.wanted(succeeded) {
 		return nil, nil
 	}
@@ -42,7 +41,7 @@ func (k skillCheck) Problems(ctx context.Context, succeeded bool) ([]string, err
 	case errors.Is(err, toolclient.ErrUnsupported):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("look at the skills: %w", k.known.HideError(err))
+		return nil, fmt.Errorf("look at the skills: %w", k.env.Known.HideError(err))
 	}
 	var problems []string
 	for _, r := range found.Rejected {

@@ -10,20 +10,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/text"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // check is the look at the skills before the end.
-func (r *skillRig) check() skillCheck { return skillCheck{r.engine, r.collector().box, r.known} }
+func (r *skillRig) check() skillCheck {
+	c := r.collector()
+	return skillCheck{c.env, c.client}
+}
 
 // What stands against skills is said before the end as it is said after it, and nothing is proposed.
 func TestSkillProblems(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
 	r.sandbox.features = toolapi.Features()
-	_, values := testSecrets()
+	_, values := enginetest.Secrets()
 	r.sandbox.has(".", "SKILL.md", manifestOf("root", "x"))
 	r.sandbox.has("skills/bad", "SKILL.md", "no front matter")
 	r.sandbox.has("skills/known", "SKILL.md", manifestOf("known", values["api_key"]))
@@ -63,7 +67,7 @@ func TestSkillsThatCannotBeLookedAt(t *testing.T) {
 	if said, err := r.check().Problems(t.Context(), true); err != nil || len(said) > 0 || r.sandbox.asked > 0 {
 		t.Errorf("of a sandbox of the first release: %q, %v, asked %d times", said, err, r.sandbox.asked)
 	}
-	r.engine.heldUntil = noon
+	r.lease.Lose(true)
 	if said, err := r.check().Problems(t.Context(), true); err == nil {
 		t.Errorf("a worker that holds nothing says %q", said)
 	}

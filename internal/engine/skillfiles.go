@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
@@ -20,9 +21,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
-
-// maxSeeding is how many loops put files of skills into their sandboxes at the same time. Each holds one file and one ConfigMap meanwhile.
-const maxSeeding = 8
 
 // pinnedSkill is the skill of a run as it was accepted with it: nothing of it comes from a sandbox, or from the Skill as it is by
 // now. It has no files but what SKILL.md says: they are read when a sandbox is to have them.
@@ -33,21 +31,21 @@ type pinnedSkill struct {
 }
 
 // openSkill finds the run's skill, nil if it has none. It is done for each start of a loop, because the prompt has a part of it.
-func (e *Engine) openSkill(ctx context.Context, l *loop, run *v1alpha1.MotorRun) (*pinnedSkill, error) {
-	pin := run.Status.Skill
+func openSkill(ctx context.Context, env *runenv.Env) (*pinnedSkill, error) {
+	pin := env.Run.Status.Skill
 	if pin == nil {
 		return nil, nil
 	}
-	rev, err := e.skillRevision(ctx, run.Namespace, pin)
+	rev, err := skillRevision(ctx, env, pin)
 	if err != nil {
-		return nil, e.skillProblem(l, pin, err)
+		return nil, skillProblem(env, pin, err)
 	}
 	if !slices.ContainsFunc(rev.Spec.Files, func(f v1alpha1.RevisionFile) bool { return f.Path == skill.ManifestName }) {
 		return nil, skillFailure(pin, "are no skill", errors.New("it has no "+skill.ManifestName))
 	}
-	file, err := e.skillStore().File(ctx, rev, skill.ManifestName)
+	file, err := skillStore(env).File(ctx, rev, skill.ManifestName)
 	if err != nil {
-		return nil, e.skillProblem(l, pin, err)
+		return nil, skillProblem(env, pin, err)
 	}
 	// What was approved may have been imported.
 	manifest, err := skill.ParseManifest(file.Content)
@@ -57,14 +55,14 @@ func (e *Engine) openSkill(ctx context.Context, l *loop, run *v1alpha1.MotorRun)
 	return &pinnedSkill{pin: pin, rev: rev, manifest: manifest}, nil
 }
 
-func (e *Engine) skillStore() *skillstore.Store {
-	return &skillstore.Store{Client: e.Client, Live: e.Live}
+func skillStore(env *runenv.Env) *skillstore.Store {
+	return &skillstore.Store{Client: env.Client, Live: env.Live}
 }
 
 // skillRevision gives the revision whose hash the run was accepted with. Revisions can be deleted and made anew under the same name.
-func (e *Engine) skillRevision(ctx context.Context, namespace string, pin *v1alpha1.RunSkill) (*v1alpha1.SkillRevision, error) {
+func skillRevision(ctx context.Context, env *runenv.Env, pin *v1alpha1.RunSkill) (*v1alpha1.SkillRevision, error) {
 	rev := &v1alpha1.SkillRevision{}
-	err := e.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: pin.Revision}, rev)
+	err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: pin.Revision}, rev)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: there is no SkillRevision %s", skillstore.ErrMissing, pin.Revision)
 	}
@@ -78,11 +76,11 @@ func (e *Engine) skillRevision(ctx context.Context, namespace string, pin *v1alp
 }
 
 // skillProblem tells what is missing, and may come back for a while, from trouble with the API server.
-func (e *Engine) skillProblem(l *loop, pin *v1alpha1.RunSkill, err error) error {
+func skillProblem(env *runenv.Env, pin *v1alpha1.RunSkill, err error) error {
 	notThere := errors.Is(err, skillstore.ErrMissing) || errors.Is(err, skillstore.ErrDamaged)
 	switch {
-	case notThere && l.mayComeBack(e.Now()):
-		return fmt.Errorf("read the skill %s: %w: %w", pin.Name, errMissing, err)
+	case notThere && env.MayComeBack():
+		return fmt.Errorf("read the skill %s: %w: %w", pin.Name, runenv.ErrMissing, err)
 	case notThere:
 		return skillFailure(pin, "cannot be read", err)
 	}
@@ -97,35 +95,35 @@ func skillFailure(pin *v1alpha1.RunSkill, what string, err error) error {
 	}
 }
 
-// putSkill puts the files of the skill into the workspace, as they are read.
-func (s *sandboxTools) putSkill(ctx context.Context) error {
-	if s.skill == nil {
+// put puts the files of the skill, if there is one, into the workspace, as they are read.
+func (s *pinnedSkill) put(ctx context.Context, env *runenv.Env, tools *toolclient.Client) error {
+	if s == nil {
 		return nil
 	}
-	ctx, leave, err := s.turn(ctx, &s.engine.seeding, maxSeeding)
+	ctx, release, err := env.Acquire(ctx, &env.Limits.Seeding, runenv.MaxSeeding)
 	if err != nil {
 		return fmt.Errorf("wait for the turn to put the skill into the sandbox: %w", err)
 	}
-	defer leave()
+	defer release()
 	from := toolapi.ProvenanceInternal
-	if !trustsSkill(s.run) {
+	if !trustsSkill(env.Run) {
 		from = toolapi.ProvenanceWeb
 	}
-	for f, err := range s.engine.skillStore().Each(ctx, s.skill.rev) {
+	for f, err := range skillStore(env).Each(ctx, s.rev) {
 		if err != nil {
-			return s.engine.skillProblem(s.loop, s.skill.pin, err)
+			return skillProblem(env, s.pin, err)
 		}
-		if err := s.putSkillFile(ctx, &f, from); err != nil {
+		if err := s.putFile(ctx, env, tools, &f, from); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *sandboxTools) putSkillFile(ctx context.Context, f *skill.File, from toolapi.Provenance) error {
-	put := s.client.PutFileFrom
+func (s *pinnedSkill) putFile(ctx context.Context, env *runenv.Env, tools *toolclient.Client, f *skill.File, from toolapi.Provenance) error {
+	put := tools.PutFileFrom
 	if f.Executable {
-		put = s.client.PutProgram
+		put = tools.PutProgram
 	}
 	_, err := put(ctx, f.Path, f.Content, from)
 	if err == nil {
@@ -133,9 +131,9 @@ func (s *sandboxTools) putSkillFile(ctx context.Context, f *skill.File, from too
 	}
 	remote, ok := toolclient.RemoteProblem(err)
 	if !ok || ctx.Err() != nil {
-		return s.classify(ctx, err)
+		return env.Classify(ctx, err)
 	}
-	return skillFailure(s.skill.pin, "could not be put into the workspace", fmt.Errorf("%s: %s", f.Path, remote.Message))
+	return skillFailure(s.pin, "could not be put into the workspace", fmt.Errorf("%s: %s", f.Path, remote.Message))
 }
 
 // trustsSkill says whether the files of the run's skill, if it has one, are as good as those that the run brings itself.

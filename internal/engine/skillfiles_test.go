@@ -12,11 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
@@ -27,7 +28,7 @@ const mailManifest = "---\nname: mail\ndescription: Sends mail.\n---\n# Mail\n\n
 // skillWorld has one revision of the skill mail, and a run that is pinned to it.
 type skillWorld struct {
 	client client.Client
-	engine *Engine
+	env    *runenv.Env
 	run    *v1alpha1.MotorRun
 	rev    *v1alpha1.SkillRevision
 	now    time.Time
@@ -35,14 +36,8 @@ type skillWorld struct {
 
 func newSkillWorld(t *testing.T, manifest string) *skillWorld {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w := &skillWorld{client: fake.NewClientBuilder().WithScheme(scheme).Build(), now: noon, run: readyRun()}
-	w.engine = &Engine{Client: w.client, Live: w.client, Now: func() time.Time { return w.now }}
+	w := &skillWorld{client: fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).Build(), now: enginetest.Noon, run: enginetest.ReadyRun()}
+	w.env = &runenv.Env{Client: w.client, Live: w.client, Run: w.run, Clock: runenv.Clock{Now: func() time.Time { return w.now }}, Absence: &runenv.Absence{}}
 	owner := &v1alpha1.Skill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "mail", UID: "skill"}}
 	files := []skill.File{
 		{Path: "SKILL.md", Content: []byte(manifest)},
@@ -59,15 +54,10 @@ func newSkillWorld(t *testing.T, manifest string) *skillWorld {
 	return w
 }
 
-func (w *skillWorld) open(t *testing.T, l *loop) (*pinnedSkill, error) {
-	t.Helper()
-	return w.engine.openSkill(t.Context(), l, w.run)
-}
-
 func TestOpenSkill(t *testing.T) {
 	t.Parallel()
 	w := newSkillWorld(t, mailManifest)
-	s, err := w.open(t, &loop{})
+	s, err := openSkill(t.Context(), w.env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +72,7 @@ func TestOpenSkill(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	w.run.Status.Skill = nil
-	if s, err := w.open(t, &loop{}); s != nil || err != nil || s.config(w.run) != nil {
+	if s, err := openSkill(t.Context(), w.env); s != nil || err != nil || s.config(w.run) != nil {
 		t.Errorf("without a skill: %+v, %v", s, err)
 	}
 }
@@ -111,12 +101,11 @@ func TestOpenSkillThatChanged(t *testing.T) {
 			if err := change(t, w); err != nil {
 				t.Fatal(err)
 			}
-			l := &loop{}
-			if _, err := w.open(t, l); !errors.Is(err, errMissing) {
+			if _, err := openSkill(t.Context(), w.env); !errors.Is(err, runenv.ErrMissing) {
 				t.Errorf("at first: %v", err)
 			}
-			w.now = w.now.Add(missingFor)
-			_, err := w.open(t, l)
+			w.now = w.now.Add(runenv.MissingFor)
+			_, err := openSkill(t.Context(), w.env)
 			f, ok := errors.AsType[*motorloop.Failure](err)
 			if !ok || f.Category != motorloop.InvalidTask || f.Reason != motorloop.ReasonSkillFiles || f.Retryable || !strings.Contains(f.Message, w.rev.Name) {
 				t.Errorf("in the end: %+v", err)
@@ -143,7 +132,7 @@ func changePart(t *testing.T, c client.Client, name string) error {
 func TestOpenSkillWithoutManifest(t *testing.T) {
 	t.Parallel()
 	w := newSkillWorld(t, "no front matter")
-	_, err := w.open(t, &loop{})
+	_, err := openSkill(t.Context(), w.env)
 	if f, ok := errors.AsType[*motorloop.Failure](err); !ok || f.Reason != motorloop.ReasonSkillFiles {
 		t.Errorf("%v", err)
 	}
@@ -160,11 +149,10 @@ func (brokenReads) Get(context.Context, client.ObjectKey, client.Object, ...clie
 func TestOpenSkillIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newSkillWorld(t, mailManifest)
-	w.engine.Live = brokenReads{}
-	l := &loop{}
+	w.env.Live = brokenReads{}
 	for range 3 {
-		_, err := w.open(t, l)
-		if _, final := errors.AsType[*motorloop.Failure](err); err == nil || final || errors.Is(err, errMissing) {
+		_, err := openSkill(t.Context(), w.env)
+		if _, final := errors.AsType[*motorloop.Failure](err); err == nil || final || errors.Is(err, runenv.ErrMissing) {
 			t.Errorf("%v", err)
 		}
 		w.now = w.now.Add(time.Hour)
@@ -183,13 +171,10 @@ func TestTrustsSkill(t *testing.T) {
 		"not approved":           {&v1alpha1.RunSkill{}, false, false},
 		"approved, and reviewed": {&v1alpha1.RunSkill{Approved: true}, true, false},
 	} {
-		run := readyRun()
+		run := enginetest.ReadyRun()
 		run.Status.Skill, run.Spec.SkillReview = tt.pin, tt.review
 		if got := trustsSkill(run); got != tt.want {
 			t.Errorf("%s: %t", name, got)
-		}
-		if tainted, err := (&Engine{}).tainted(t.Context(), run, nil); err != nil || tainted == tt.want {
-			t.Errorf("%s: tainted %t, %v", name, tainted, err)
 		}
 	}
 }

@@ -35,7 +35,7 @@ const (
 // that the run made it, now or when it tried before.
 func (c *skillCollector) skill(ctx context.Context, name string, own bool) (sk *v1alpha1.Skill, created bool, why string, err error) {
 	sk = &v1alpha1.Skill{}
-	err = c.box.engine.Live.Get(ctx, types.NamespacedName{Namespace: c.box.run.Namespace, Name: name}, sk)
+	err = c.env.Live.Get(ctx, types.NamespacedName{Namespace: c.env.Run.Namespace, Name: name}, sk)
 	switch {
 	case apierrors.IsNotFound(err) && own:
 		return nil, false, "the Skill " + name + " was deleted", nil
@@ -55,12 +55,12 @@ func (c *skillCollector) skill(ctx context.Context, name string, own bool) (sk *
 
 // made says whether a Skill is one that this run made.
 func (c *skillCollector) made(sk *v1alpha1.Skill) bool {
-	return sk.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBy && sk.Labels[v1alpha1.LabelRunUID] == string(c.box.run.UID)
+	return sk.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBy && sk.Labels[v1alpha1.LabelRunUID] == string(c.env.Run.UID)
 }
 
 // newSkill makes a Skill, if there may be one more. Between the counting and the making, no other loop makes one.
 func (c *skillCollector) newSkill(ctx context.Context, name string) (sk *v1alpha1.Skill, why string, err error) {
-	ctx, leave, err := c.box.turn(ctx, &c.box.engine.newSkills, 1)
+	ctx, leave, err := c.env.Acquire(ctx, &c.env.Limits.NewSkills, 1)
 	if err != nil {
 		return nil, "", err
 	}
@@ -69,7 +69,7 @@ func (c *skillCollector) newSkill(ctx context.Context, name string) (sk *v1alpha
 		return nil, why, err
 	}
 	_, credentials := c.saved()
-	sk, _, err = c.store.EnsureSkill(ctx, c.box.run.Namespace, name, c.box.run.UID, credentials)
+	sk, _, err = c.store.EnsureSkill(ctx, c.env.Run.Namespace, name, c.env.Run.UID, credentials)
 	if err != nil {
 		why, err = storeProblem(err)
 		return nil, why, err
@@ -83,7 +83,7 @@ func (c *skillCollector) tooManySkills(ctx context.Context) (why string, err err
 	made, undecided, empty := 0, 0, 0
 	for next := ""; ; {
 		var page v1alpha1.SkillList // Decoded into an old one, what an item has not got would stay that of the page before.
-		err := c.box.engine.Live.List(ctx, &page, client.InNamespace(c.box.run.Namespace), client.Limit(skillsPage), client.Continue(next),
+		err := c.env.Live.List(ctx, &page, client.InNamespace(c.env.Run.Namespace), client.Limit(skillsPage), client.Continue(next),
 			client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy})
 		if err != nil {
 			return "", fmt.Errorf("list the Skills that runs made: %w", err)
@@ -116,21 +116,21 @@ func (c *skillCollector) tooManySkills(ctx context.Context) (why string, err err
 		}
 		return fmt.Sprintf("there are %d Skills that runs made and nobody has decided about, and there may be no more: these files are not kept, "+
 			"run it again after you have approved, rejected or deleted some of kubectl -n %s get skills -l %s=%s%s",
-			undecided, c.box.run.Namespace, v1alpha1.LabelManagedBy, v1alpha1.ManagedBy, hint), nil
+			undecided, c.env.Run.Namespace, v1alpha1.LabelManagedBy, v1alpha1.ManagedBy, hint), nil
 	}
 	return "", nil
 }
 
 // isLeft says whether a Skill without files gets none any more. As long as the operator has not looked at it, it may have some.
 func (c *skillCollector) isLeft(sk *v1alpha1.Skill) bool {
-	return sk.Status.ObservedGeneration > 0 && c.box.engine.apiNow().Sub(sk.CreationTimestamp.Time) >= emptySkillAge
+	return sk.Status.ObservedGeneration > 0 && c.env.APINow().Sub(sk.CreationTimestamp.Time) >= emptySkillAge
 }
 
 // tooManyProposals says why the run proposes no further revision of a Skill, "" if it may. What a person is about to approve must not
 // be pushed out by what comes after it, so there is no room for more until somebody decides.
 func (c *skillCollector) tooManyProposals(ctx context.Context, sk *v1alpha1.Skill) (why string, err error) {
 	var list v1alpha1.SkillRevisionList
-	err = c.box.engine.Live.List(ctx, &list, client.InNamespace(sk.Namespace), client.MatchingLabels{v1alpha1.LabelSkill: v1alpha1.SkillLabel(sk.Name)})
+	err = c.env.Live.List(ctx, &list, client.InNamespace(sk.Namespace), client.MatchingLabels{v1alpha1.LabelSkill: v1alpha1.SkillLabel(sk.Name)})
 	if err != nil {
 		return "", fmt.Errorf("list the revisions of the Skill %s: %w", sk.Name, err)
 	}
@@ -148,6 +148,6 @@ func (c *skillCollector) canBeDecided(sk *v1alpha1.Skill, rev *v1alpha1.SkillRev
 	if rev.DeletionTimestamp != nil || !metav1.IsControlledBy(rev, sk) {
 		return false
 	}
-	return c.box.engine.apiNow().Sub(rev.CreationTimestamp.Time) < unsettledAge ||
+	return c.env.APINow().Sub(rev.CreationTimestamp.Time) < unsettledAge ||
 		slices.ContainsFunc(sk.Status.Revisions, func(sum v1alpha1.RevisionSummary) bool { return sum.Name == rev.Name })
 }

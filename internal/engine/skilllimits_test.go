@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
@@ -83,7 +84,7 @@ func TestSkillsThatNobodyDecidesAbout(t *testing.T) {
 	approval := &v1alpha1.SkillApproval{ContentHash: "sha256:" + strings.Repeat("0", 64)}
 	empty := func(age time.Duration, seen int64) func(*v1alpha1.Skill) {
 		return func(sk *v1alpha1.Skill) {
-			sk.CreationTimestamp, sk.Status = metav1.NewTime(noon.Add(-age)), v1alpha1.SkillStatus{ObservedGeneration: seen}
+			sk.CreationTimestamp, sk.Status = metav1.NewTime(enginetest.Noon.Add(-age)), v1alpha1.SkillStatus{ObservedGeneration: seen}
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -137,7 +138,7 @@ func TestSkillsOfManyRunsAtOnce(t *testing.T) {
 		c := r.collector()
 		run := *r.run
 		run.UID = types.UID(fmt.Sprintf("at-once-%d", i))
-		c.box.run = &run
+		c.env.Run = &run
 		collectors = append(collectors, c)
 	}
 	var wg sync.WaitGroup
@@ -160,7 +161,7 @@ func TestSkillsOfManyRunsAtOnce(t *testing.T) {
 func TestProposalsOfASkillAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
-	r.makesAt(noon)
+	r.makesAt(enginetest.Noon)
 	r.pin("mail", "SKILL.md", manifestOf("mail", "before"))
 	for i := range skill.MaxProposals {
 		if why, _ := r.propose(fmt.Sprint(i)); why != "" {
@@ -196,22 +197,22 @@ func TestProposalsThatDoNotCount(t *testing.T) {
 		change func(*skillRig, *v1alpha1.Skill, *v1alpha1.SkillRevision)
 		full   bool
 	}{
-		"just made":                {noon, nil, true},
-		"the status does not list": {noon.Add(-unsettledAge), nil, false},
-		"the status lists it": {noon.Add(-unsettledAge), func(r *skillRig, sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
+		"just made":                {enginetest.Noon, nil, true},
+		"the status does not list": {enginetest.Noon.Add(-unsettledAge), nil, false},
+		"the status lists it": {enginetest.Noon.Add(-unsettledAge), func(r *skillRig, sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
 			sk.Status.Revisions = []v1alpha1.RevisionSummary{skill.Summary(rev)}
 			r.must(r.client.Update(r.t.Context(), sk))
 		}, true},
-		"is being deleted": {noon, func(r *skillRig, _ *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
+		"is being deleted": {enginetest.Noon, func(r *skillRig, _ *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
 			rev.Finalizers = []string{"motorcortex.dev/held"}
 			r.must(r.client.Update(r.t.Context(), rev))
 			r.must(r.client.Delete(r.t.Context(), rev))
 		}, false},
-		"of a former Skill": {noon, func(r *skillRig, _ *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
+		"of a former Skill": {enginetest.Noon, func(r *skillRig, _ *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
 			rev.OwnerReferences[0].UID = "former"
 			r.must(r.client.Update(r.t.Context(), rev))
 		}, false},
-		"approved before an older one": {noon, func(r *skillRig, sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
+		"approved before an older one": {enginetest.Noon, func(r *skillRig, sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) {
 			sk.Spec.Approval = &v1alpha1.SkillApproval{ContentHash: r.hashOf("before")}
 			sk.Status.NewestDecided = new(skill.Summary(rev))
 			r.must(r.client.Update(r.t.Context(), sk))
@@ -220,11 +221,11 @@ func TestProposalsThatDoNotCount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newSkillRig(t)
-			r.makesAt(noon)
+			r.makesAt(enginetest.Noon)
 			r.pin("mail", "SKILL.md", manifestOf("mail", "before"))
 			var first *v1alpha1.SkillRevision
 			for i := range skill.MaxProposals {
-				r.makesAt(noon)
+				r.makesAt(enginetest.Noon)
 				if i == 0 {
 					r.makesAt(tt.made)
 				}

@@ -15,6 +15,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
 	"motorcortex.dev/motorcortex/internal/text"
@@ -32,7 +33,7 @@ type proposal struct {
 
 // base gives the files of the revision that the run began with, nil if it began with none, or nobody has it any more.
 func (c *skillCollector) base(ctx context.Context) ([]v1alpha1.RevisionFile, error) {
-	pinned := c.box.run.Status.Skill
+	pinned := c.env.Run.Status.Skill
 	if pinned == nil {
 		return nil, nil
 	}
@@ -46,7 +47,7 @@ func (c *skillCollector) base(ctx context.Context) ([]v1alpha1.RevisionFile, err
 // revision is nil if there is none of that name.
 func (c *skillCollector) revision(ctx context.Context, name string) (*v1alpha1.SkillRevision, error) {
 	rev := &v1alpha1.SkillRevision{}
-	err := c.box.engine.Live.Get(ctx, types.NamespacedName{Namespace: c.box.run.Namespace, Name: name}, rev)
+	err := c.env.Live.Get(ctx, types.NamespacedName{Namespace: c.env.Run.Namespace, Name: name}, rev)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -65,7 +66,7 @@ func (c *skillCollector) propose(ctx context.Context, p proposal, found *skillsF
 	if found.names[p.name] = true; c.looks {
 		return "", nil
 	}
-	listed, pinned := skill.Listed(p.files), c.box.run.Status.Skill
+	listed, pinned := skill.Listed(p.files), c.env.Run.Status.Skill
 	hash := skill.HashOf(listed)
 	own := pinned != nil && pinned.Name == p.name
 	if own && pinned.ContentHash == hash {
@@ -82,15 +83,15 @@ func (c *skillCollector) propose(ctx context.Context, p proposal, found *skillsF
 	if err != nil || why != "" {
 		return why, err
 	}
-	if !c.box.engine.mayDecide() {
-		return "", errNoLease
+	if !c.env.Lease.MayDecide() {
+		return "", runenv.ErrNoLease
 	}
 	from := c.extractedFrom(listed, found.base, own)
 	rev, err := c.store.Put(ctx, sk, v1alpha1.SkillRevisionSpec{Description: p.description, ExtractedFrom: from}, p.files)
 	if err != nil {
 		return storeProblem(err)
 	}
-	c.box.log.Info("the run proposes a skill", "skill", p.name, "revision", rev.Name, "created", created)
+	c.env.Log.Info("the run proposes a skill", "skill", p.name, "revision", rev.Name, "created", created)
 	proposed := v1alpha1.ProposedSkill{
 		Name: p.name, Revision: rev.Name, ChangedFiles: int32(len(from.ChangedFiles)), DeletedFiles: int32(len(from.DeletedFiles)),
 	}
@@ -104,7 +105,7 @@ func (c *skillCollector) propose(ctx context.Context, p proposal, found *skillsF
 
 // wrote says whether a revision is one that this run proposed.
 func (c *skillCollector) wrote(rev *v1alpha1.SkillRevision) bool {
-	return rev.Spec.ExtractedFrom != nil && rev.Spec.ExtractedFrom.RunUID == string(c.box.run.UID)
+	return rev.Spec.ExtractedFrom != nil && rev.Spec.ExtractedFrom.RunUID == string(c.env.Run.UID)
 }
 
 // storeProblem tells what the cluster does not take from what may pass.
@@ -117,7 +118,7 @@ func storeProblem(err error) (why string, _ error) {
 
 // extractedFrom says what the run did to the files that it began with.
 func (c *skillCollector) extractedFrom(listed, base []v1alpha1.RevisionFile, own bool) *v1alpha1.ExtractedFrom {
-	run := c.box.run
+	run := c.env.Run
 	from := &v1alpha1.ExtractedFrom{Run: run.Name, RunUID: string(run.UID)}
 	if own {
 		from.Revision = run.Status.Skill.Revision
@@ -137,13 +138,13 @@ const maxSources = 16
 // sources are what the run fetched from the web, each once. What programs fetched, the sandbox alone knows.
 func (c *skillCollector) sources() (sources []v1alpha1.WebSource) {
 	seen := map[string]bool{}
-	for _, s := range c.box.entries.AllSteps() {
+	for _, s := range c.env.Entries.AllSteps() {
 		for _, call := range s.Spec.ToolCalls {
 			var args toolapi.FetchArgs
 			if call.Tool != toolapi.ToolFetch || !succeeded(&s, call.ID) || json.Unmarshal([]byte(call.Arguments), &args) != nil {
 				continue
 			}
-			at := c.known.Hide(plainURL(args.URL))
+			at := c.env.Known.Hide(plainURL(args.URL))
 			if at == "" || seen[at] || len(sources) == maxSources {
 				continue
 			}
@@ -170,7 +171,7 @@ const maxSource = 512
 // saved are the credentials that the run has saved, by name, and as a skill needs them: what a run of it asks for later. They have no
 // domains, which a person decides about.
 func (c *skillCollector) saved() (names []string, credentials []v1alpha1.SkillCredential) {
-	for _, s := range c.box.entries.AllSteps() {
+	for _, s := range c.env.Entries.AllSteps() {
 		for _, call := range s.Spec.ToolCalls {
 			if call.Tool != toolapi.ToolSaveCredential || !succeeded(&s, call.ID) {
 				continue

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
@@ -31,9 +31,6 @@ const (
 	maxRejected        = 16
 	maxRejectedPath    = 256
 	maxRejectedMessage = 512
-	// maxCollecting is how many loops read a skill or packages from their sandboxes and store them at the same time. Each holds the
-	// files of one, skill.MaxTotalBytes at most, or an archive, toolapi.MaxPackedBytes at most.
-	maxCollecting = 4
 	// workspaceFolder is the workspace itself.
 	workspaceFolder = "."
 )
@@ -43,24 +40,24 @@ const (
 //
 //	freeze, list ─► for each folder: read ─► secret? ─► a skill? ─► changed? ─► SkillRevision ─► recorded with the step
 type skillCollector struct {
-	box   *sandboxTools
-	known *redacting.Secrets
-	store *skillstore.Store
+	env    *runenv.Env
+	client *toolclient.Client
+	store  *skillstore.Store
 	// looks says that nothing is proposed: the run goes on, and is told what would not be.
 	looks bool
 }
 
-func (e *Engine) newSkillCollector(box *sandboxTools, known *redacting.Secrets) *skillCollector {
-	return &skillCollector{box: box, known: known, store: e.skillStore()}
+func newSkillCollector(env *runenv.Env, client *toolclient.Client) *skillCollector {
+	return &skillCollector{env: env, client: client, store: &skillstore.Store{Client: env.Client, Live: env.Live}}
 }
 
 // wanted says whether the workspace is looked through: the run asks for it, and something may have been written there.
 func (c *skillCollector) wanted(succeeded bool) bool {
-	run := c.box.run
+	run := c.env.Run
 	if run.Spec.SkillReview || run.Spec.ExtractSkills == v1alpha1.ExtractNever || !succeeded && run.Spec.ExtractSkills != v1alpha1.ExtractAlways {
 		return false
 	}
-	return mayHaveWritten(run, c.box.entries.AllSteps())
+	return mayHaveWritten(run, c.env.Entries.AllSteps())
 }
 
 func mayHaveWritten(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) bool {
@@ -78,7 +75,7 @@ func (c *skillCollector) collect(ctx context.Context, limit time.Duration) (*v1a
 	_, lost := errors.AsType[*motorloop.Failure](err)
 	switch {
 	case err == nil:
-	case errors.Is(err, errTimeOver):
+	case errors.Is(err, runenv.ErrTimeOver):
 		found.reject(workspaceFolder, "not all skills could be read and kept in time")
 	case lost:
 		found.reject(workspaceFolder, "the skills could not be read, as the sandbox does not answer any more")
@@ -86,14 +83,14 @@ func (c *skillCollector) collect(ctx context.Context, limit time.Duration) (*v1a
 		return nil, err
 	}
 	if err != nil {
-		c.box.log.Warn("the skills were not collected, or not all of them", "error", c.known.HideError(err))
+		c.env.Log.Warn("the skills were not collected, or not all of them", "error", c.env.Known.HideError(err))
 	}
 	return found.result(), nil
 }
 
 func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
-	if !c.box.engine.mayDecide() {
-		return errNoLease
+	if !c.env.Lease.MayDecide() {
+		return runenv.ErrNoLease
 	}
 	var listed toolapi.Skills
 	err := found.within(ctx, func(ctx context.Context) (err error) {
@@ -101,9 +98,9 @@ func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
 			return err
 		}
 		found.places = skill.PlacesOf(found.base)
-		list := c.box.client.Skills
+		list := c.client.Skills
 		if c.looks {
-			list = c.box.client.LookAtSkills
+			list = c.client.LookAtSkills
 		}
 		listed, err = list(ctx, found.places.Own())
 		if c.looks && errors.Is(err, toolclient.ErrUnsupported) {
@@ -112,7 +109,7 @@ func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
 		if _, ok := toolclient.RemoteProblem(err); ok || err == nil {
 			return err
 		}
-		return c.box.classify(ctx, err)
+		return c.env.Classify(ctx, err)
 	})
 	if remote, ok := toolclient.RemoteProblem(err); ok {
 		found.reject(workspaceFolder, "the sandbox cannot list the skills: "+remote.Message)
@@ -130,7 +127,7 @@ func (c *skillCollector) gather(ctx context.Context, found *skillsFound) error {
 		found.reject(toolapi.SkillsDir, fmt.Sprintf("at least %d further folders were not looked at: %d are the most",
 			min(listed.Omitted, maxOmitted), toolapi.MaxSkillFolders))
 	}
-	if pinned := c.box.run.Status.Skill; pinned != nil && !found.folders[workspaceFolder] && !found.names[pinned.Name] {
+	if pinned := c.env.Run.Status.Skill; pinned != nil && !found.folders[workspaceFolder] && !found.names[pinned.Name] {
 		found.reject(workspaceFolder, "SKILL.md of the skill "+pinned.Name+" was deleted")
 	}
 	return nil
@@ -142,7 +139,7 @@ func (c *skillCollector) folder(ctx context.Context, f *toolapi.SkillFolder, fou
 		return nil
 	}
 	found.folders[f.Path] = true
-	held, leave, err := c.box.turn(ctx, &c.box.engine.collecting, maxCollecting)
+	held, leave, err := c.env.Acquire(ctx, &c.env.Limits.Collecting, runenv.MaxCollecting)
 	if err != nil {
 		return fmt.Errorf("wait for the turn to read the skill: %w", err)
 	}
@@ -168,7 +165,7 @@ func (c *skillCollector) takeFolder(ctx context.Context, f *toolapi.SkillFolder,
 		return "", nil // It does not say that it is one.
 	}
 	var seen []v1alpha1.RevisionFile
-	if pin := c.box.run.Status.Skill; pin != nil && pin.Approved {
+	if pin := c.env.Run.Status.Skill; pin != nil && pin.Approved {
 		seen = found.base
 	}
 	places := &found.places
@@ -226,8 +223,8 @@ func (c *skillCollector) read(
 	var total int64
 	for _, file := range f.Files {
 		switch total += max(0, file.Size); {
-		case c.known.Hide(file.Path) != file.Path:
-			return nil, c.known.Hide(file.Path) + ": a credential is in its name", nil
+		case c.env.Known.Hide(file.Path) != file.Path:
+			return nil, c.env.Known.Hide(file.Path) + ": a credential is in its name", nil
 		case file.Problem != "":
 			return nil, file.Path + ": " + problemText(file.Problem), nil
 		case !isPlainPath(file.Path) || skill.LeftBehind(file.Path) || places != nil && !places.Has(file.Path):
@@ -247,7 +244,7 @@ func (c *skillCollector) read(
 func (c *skillCollector) readFile(ctx context.Context, local string, f toolapi.SkillFile, seen bool) (content []byte, why string, err error) {
 	var buf bytes.Buffer
 	buf.Grow(int(min(max(f.Size, 0), skill.MaxFileBytes)))
-	_, err = c.box.client.ReadSkillFile(ctx, local, &buf, skill.MaxFileBytes)
+	_, err = c.client.ReadSkillFile(ctx, local, &buf, skill.MaxFileBytes)
 	remote, isRemote := toolclient.RemoteProblem(err)
 	switch {
 	case isRemote:
@@ -255,11 +252,11 @@ func (c *skillCollector) readFile(ctx context.Context, local string, f toolapi.S
 	case errors.Is(err, toolclient.ErrTooLong):
 		return nil, problemText(toolapi.ProblemTooLarge), nil
 	case err != nil:
-		return nil, "", c.box.classify(ctx, err)
+		return nil, "", c.env.Classify(ctx, err)
 	case !c.looks && (int64(buf.Len()) != f.Size || toolapi.SHA256(buf.Bytes()) != f.SHA256):
 		return nil, "it changed while it was read", nil
 	}
-	if _, err := (&secretWatch{known: c.known, rules: !seen, name: local}).Write(buf.Bytes()); err != nil {
+	if _, err := (&secretWatch{known: c.env.Known, rules: !seen, name: local}).Write(buf.Bytes()); err != nil {
 		return nil, "it holds what looks like a secret (" + err.Error() + ")", nil //nolint:nilerr // it is the reason
 	}
 	return buf.Bytes(), "", ctx.Err()
@@ -289,18 +286,18 @@ func newSkillsFound(c *skillCollector, limit time.Duration) *skillsFound {
 func (s *skillsFound) within(ctx context.Context, do func(context.Context) error) error {
 	began := time.Now()
 	defer func() { s.left -= time.Since(began) }()
-	ctx, cancel := context.WithTimeoutCause(ctx, s.left, errTimeOver)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.left, runenv.ErrTimeOver)
 	defer cancel()
 	err := do(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), errTimeOver) {
-		return fmt.Errorf("%w: %w", errTimeOver, err)
+	if err != nil && errors.Is(context.Cause(ctx), runenv.ErrTimeOver) {
+		return fmt.Errorf("%w: %w", runenv.ErrTimeOver, err)
 	}
 	return err
 }
 
 // reject says why a folder is not taken, beside what is said of it already.
 func (s *skillsFound) reject(folder, why string) {
-	hide := s.collector.known.Hide
+	hide := s.collector.env.Known.Hide
 	folder = text.CutBytes(cleanPath(hide(folder)), maxRejectedPath)
 	why = strings.Join(strings.Fields(text.Printable(hide(why))), " ")
 	i := slices.IndexFunc(s.Rejected, func(r v1alpha1.RejectedSkill) bool { return r.Path == folder })

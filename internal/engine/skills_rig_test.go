@@ -16,15 +16,15 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
@@ -100,7 +100,9 @@ type skillRig struct {
 	t       testing.TB
 	client  client.WithWatch
 	sandbox *toldSandbox
-	engine  *Engine
+	// env is what all loops of the rig have, but for the journal.
+	env     *runenv.Env
+	lease   *enginetest.Lease
 	run     *v1alpha1.MotorRun
 	steps   []v1alpha1.MotorStep
 	known   *redacting.Secrets
@@ -112,15 +114,11 @@ type skillRig struct {
 
 func newSkillRig(t testing.TB) *skillRig {
 	t.Helper()
-	r := &skillRig{t: t, sandbox: &toldSandbox{files: map[string]string{}, put: map[string]string{}}, run: readyRun(), before: func(client.Object) error { return nil }}
-	r.known, _ = testSecrets()
+	r := &skillRig{t: t, sandbox: &toldSandbox{files: map[string]string{}, put: map[string]string{}}, run: enginetest.ReadyRun(), before: func(client.Object) error { return nil }}
+	r.known, _ = enginetest.Secrets()
 	r.run.UID = "run-uid"
 	r.run.Spec.Tools = []v1alpha1.ToolName{"bash"}
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {
-		r.must(add(scheme))
-	}
-	r.client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{
+	r.client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).Build(), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if err := r.before(o); err != nil {
 				return err
@@ -128,10 +126,14 @@ func newSkillRig(t testing.TB) *skillRig {
 			return c.Create(ctx, o, opts...)
 		},
 	})
-	r.engine = &Engine{Client: r.client, Live: r.client, Now: func() time.Time { return noon }, Logger: slog.New(slog.DiscardHandler), heldUntil: noon.Add(time.Hour)}
+	r.lease = &enginetest.Lease{}
+	r.env = &runenv.Env{
+		Client: r.client, Live: r.client, Lease: r.lease, Clock: runenv.Clock{Now: func() time.Time { return enginetest.Noon }}, Limits: &runenv.Limits{},
+		Run: r.run, Known: r.known, Absence: &runenv.Absence{}, Log: slog.New(slog.DiscardHandler),
+	}
 	r.did("bash", `{"command":"true"}`)
 
-	r.address, r.cert = serveTools(t, r.sandbox)
+	r.address, r.cert = enginetest.ServeTools(t, r.sandbox)
 	return r
 }
 
@@ -165,15 +167,19 @@ func (r *skillRig) did(tool, arguments string) {
 // collector is that of a new loop.
 func (r *skillRig) collector() *skillCollector {
 	r.t.Helper()
-	entries, err := journal.Load(r.t.Context(), r.client, r.client, r.run, 0, journal.Claim{Epoch: 1, Worker: "worker-1"}, r.engine.Now)
-	r.must(err)
+	env := *r.env
+	env.Entries = r.entries()
 	c, err := toolclient.New(toolclient.Config{Address: r.address, PodUID: "pod", ClientCert: r.cert, Epoch: 1, Unreachable: 200 * time.Millisecond})
 	r.must(err)
 	r.t.Cleanup(c.Close)
-	box := &sandboxTools{
-		engine: r.engine, loop: &loop{}, run: r.run, entries: entries, client: c, log: r.engine.Logger, prepared: make(chan struct{}),
-	}
-	return r.engine.newSkillCollector(box, r.known)
+	return newSkillCollector(&env, c)
+}
+
+func (r *skillRig) entries() *journal.Log {
+	r.t.Helper()
+	entries, err := journal.Load(r.t.Context(), r.client, r.client, r.run, 0, journal.Claim{Epoch: 1, Worker: "worker-1"}, r.env.Now)
+	r.must(err)
+	return entries
 }
 
 // collect gives what a new loop says of the skills.

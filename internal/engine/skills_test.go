@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -150,7 +151,7 @@ func TestSkillThatIsRenamedIsAnother(t *testing.T) {
 func TestSkillsOfSeveralFolders(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
-	_, values := testSecrets()
+	_, values := enginetest.Secrets()
 	r.sandbox.has(".", "SKILL.md", manifestOf("root", "x"))
 	r.sandbox.has("skills/bad", "SKILL.md", "no front matter")
 	r.sandbox.has("skills/good", "SKILL.md", manifestOf("good", "x"))

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"strings"
@@ -15,19 +16,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
 
-// seeder is the sandbox of a new loop of the run, with its skill open.
-func (r *skillRig) seeder() *sandboxTools {
+// seed opens the skill of the run, and returns what a new loop puts it into the sandbox with.
+func (r *skillRig) seed() func(context.Context) error {
 	r.t.Helper()
-	box := r.collector().box
-	var err error
-	box.skill, err = r.engine.openSkill(r.t.Context(), box.loop, r.run)
+	c := r.collector()
+	s, err := openSkill(r.t.Context(), c.env)
 	r.must(err)
-	return box
+	return func(ctx context.Context) error { return s.put(ctx, c.env, c.client) }
 }
 
 // threeParts are files of three ConfigMaps, with SKILL.md in the first.
@@ -42,7 +44,7 @@ func TestSkillIsPut(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
 	r.pin("mail", threeParts()...)
-	r.must(r.seeder().putSkill(t.Context()))
+	r.must(r.seed()(t.Context()))
 	want := map[string]string{}
 	for i := 0; i < len(threeParts()); i += 2 {
 		want[threeParts()[i]] = threeParts()[i+1]
@@ -67,13 +69,13 @@ func TestSkillThatChangedIsNotPut(t *testing.T) {
 			t.Parallel()
 			r := newSkillRig(t)
 			rev := r.pin("mail", threeParts()...)
-			box := r.seeder()
+			put := r.seed()
 			r.must(change(r, rev))
-			if err := box.putSkill(t.Context()); !errors.Is(err, errMissing) || len(r.sandbox.put["assets/b.txt"]) > 0 {
+			if err := put(t.Context()); !errors.Is(err, runenv.ErrMissing) || len(r.sandbox.put["assets/b.txt"]) > 0 {
 				t.Errorf("at first: %v", err)
 			}
-			box.loop.missingSince = noon.Add(-missingFor)
-			err := box.putSkill(t.Context())
+			r.env.Absence.Since = enginetest.Noon.Add(-runenv.MissingFor)
+			err := put(t.Context())
 			if f, ok := errors.AsType[*motorloop.Failure](err); !ok || f.Reason != motorloop.ReasonSkillFiles || !strings.Contains(f.Message, rev.Name) {
 				t.Errorf("in the end: %v", err)
 			}
@@ -112,7 +114,7 @@ func BenchmarkSeeding(b *testing.B) {
 	look := held(b)
 	r.sandbox.putting = func(string) { look(); clear(r.sandbox.put) }
 	for b.Loop() {
-		r.must(r.seeder().putSkill(b.Context()))
+		r.must(r.seed()(b.Context()))
 	}
 }
 

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 )
 
 // A run ends, whatever becomes of its skills: what there was no time for is said.
@@ -26,10 +29,10 @@ func TestSkillsThatCannotBeReadInTime(t *testing.T) {
 	// A sandbox that is gone is waited for a while.
 	r.address = "127.0.0.1:1"
 	c := r.collector()
-	if got, err := c.collect(t.Context(), time.Minute); !errors.Is(err, errMissing) {
+	if got, err := c.collect(t.Context(), time.Minute); !errors.Is(err, runenv.ErrMissing) {
 		t.Errorf("%+v %v", got, err)
 	}
-	c.box.loop.missingSince = noon.Add(-missingFor)
+	c.env.Absence.Since = enginetest.Noon.Add(-runenv.MissingFor)
 	want.Rejected[0].Message = "the skills could not be read, as the sandbox does not answer any more"
 	got, err = c.collect(t.Context(), time.Minute)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -41,8 +44,8 @@ func TestSkillsThatCannotBeReadInTime(t *testing.T) {
 	if got, err := r.collector().collect(ctx, time.Minute); err == nil {
 		t.Errorf("%+v", got)
 	}
-	r.engine.heldUntil = noon
-	if got, err := r.collector().collect(t.Context(), time.Minute); !errors.Is(err, errNoLease) {
+	r.lease.Lose(true)
+	if got, err := r.collector().collect(t.Context(), time.Minute); !errors.Is(err, runenv.ErrNoLease) {
 		t.Errorf("without a Lease: %+v %v", got, err)
 	}
 }
@@ -86,4 +89,43 @@ func TestWhenSkillsAreCollected(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The parts of a collection have one time together, and what ends them is told apart.
+func TestPartsOfACollection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		found := &skillsFound{left: 3 * time.Second}
+		wait := func(d time.Duration) func(context.Context) error {
+			return func(ctx context.Context) error {
+				select {
+				case <-time.After(d):
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+		}
+		turn, done := context.WithTimeoutCause(t.Context(), time.Second, runenv.ErrTimeOver)
+		defer done()
+		stopped, cancel := context.WithCancel(t.Context())
+		cancel()
+		for i, tt := range []struct {
+			ctx  context.Context
+			do   func(context.Context) error
+			want error
+			left time.Duration
+		}{
+			{turn, wait(time.Minute), runenv.ErrTimeOver, 2 * time.Second},
+			{stopped, wait(time.Minute), context.Canceled, 2 * time.Second},
+			{t.Context(), wait(time.Second), nil, time.Second},
+			{t.Context(), wait(time.Minute), runenv.ErrTimeOver, 0},
+			{t.Context(), wait(time.Minute), runenv.ErrTimeOver, 0},
+		} {
+			err := found.within(tt.ctx, tt.do)
+			if !errors.Is(err, tt.want) || errors.Is(err, runenv.ErrTimeOver) != errors.Is(tt.want, runenv.ErrTimeOver) || found.left != tt.left {
+				t.Errorf("%d: %v, left are %v", i, err, found.left)
+			}
+		}
+	})
 }

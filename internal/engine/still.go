@@ -5,7 +5,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -54,11 +52,6 @@ func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.
 }
 
 func hasBash(run *v1alpha1.MotorRun) bool { return slices.Contains(run.Spec.Tools, toolapi.ToolBash) }
-
-// hasMCPPrograms reports whether MCP servers of the run are programs of its sandbox.
-func hasMCPPrograms(run *v1alpha1.MotorRun) bool {
-	return slices.ContainsFunc(run.Spec.MCPServers, func(s v1alpha1.MCPServer) bool { return len(s.Command) > 0 })
-}
 
 // still ends what runs in the background of a run that stands still, once. It gives how soon to look again.
 func (e *Engine) still(run *v1alpha1.MotorRun) (again time.Duration) {
@@ -107,19 +100,14 @@ func (e *Engine) goesOn(key types.NamespacedName) bool {
 }
 
 func (e *Engine) stillOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halting) error {
-	claim := journal.Claim{Epoch: h.task.epoch, Worker: e.Config.Worker}
-	entries, err := journal.Load(ctx, e.Client, e.Live, run, h.task.attempt, claim, e.apiNow)
-	if err != nil {
-		return fmt.Errorf("read the journal: %w", err)
-	}
-	if len(entries.AllSteps()) == 0 && !hasMCPPrograms(run) {
-		return nil
-	}
-	box, err := e.openSandbox(&loop{task: h.task}, run, entries, e.Logger)
+	box, err := e.openBox(ctx, run, h)
 	if err != nil {
 		return err
 	}
 	defer box.close()
+	if len(box.env.Entries.AllSteps()) == 0 && !hasMCPPrograms(run) {
+		return nil
+	}
 	if box.fresh() && !hasMCPPrograms(run) {
 		return nil // No call was made in it yet.
 	}
@@ -134,5 +122,5 @@ func (e *Engine) stillOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halti
 	if err != nil || box.fresh() {
 		return err // Of a sandbox without a call there is nothing to record.
 	}
-	return entries.NotePrograms(ctx, programs)
+	return box.env.Entries.NotePrograms(ctx, programs)
 }

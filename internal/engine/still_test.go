@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -85,7 +86,7 @@ func TestStandsStill(t *testing.T) {
 // Time in which no manager led is none in which a person could answer.
 func TestStandsStillByTheTimeThatIsKnown(t *testing.T) {
 	t.Parallel()
-	asked := noon
+	asked := enginetest.Noon
 	after := asked.Add
 	outage := []runpolicy.Gap{{From: after(time.Minute), To: after(time.Hour)}}
 	for name, tt := range map[string]struct {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -19,20 +20,6 @@ import (
 func condition(name string) metav1.Condition {
 	return metav1.Condition{Type: name, Status: metav1.ConditionTrue}
 }
-
-// readyRun is a run that worker-1 has something to do for.
-func readyRun() *v1alpha1.MotorRun {
-	run := testRun("ns", "run")
-	run.CreationTimestamp = metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	run.Spec.Limits = v1alpha1.RunLimits{MaxIterations: 20, TimeoutSeconds: 600}
-	run.Status.Worker = "worker-1"
-	run.Status.Attempts = []v1alpha1.AttemptStatus{{Index: 0}}
-	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodUID: "pod", PodIP: "10.0.0.1"}
-	run.Status.Conditions = []metav1.Condition{condition(v1alpha1.ConditionSandboxReady)}
-	return run
-}
-
-var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func TestShouldRun(t *testing.T) {
 	t.Parallel()
@@ -48,7 +35,7 @@ func TestShouldRun(t *testing.T) {
 	approval := func(left time.Duration, responses ...v1alpha1.Response) func(*v1alpha1.MotorRun) {
 		return func(r *v1alpha1.MotorRun) {
 			r.Status.PendingInput = &v1alpha1.PendingInput{
-				ID: "id", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{ArgsDigest: "sha256:this"}, ExpiresAt: metav1.NewTime(noon.Add(left)),
+				ID: "id", Kind: v1alpha1.InputApproval, Action: &v1alpha1.PendingAction{ArgsDigest: "sha256:this"}, ExpiresAt: metav1.NewTime(enginetest.Noon.Add(left)),
 				OnTimeout: v1alpha1.OnTimeoutDeny,
 			}
 			r.Spec.Responses = responses
@@ -110,9 +97,9 @@ func TestShouldRun(t *testing.T) {
 		}, true},
 		"an answer to something else": {func(r *v1alpha1.MotorRun) { answered(v1alpha1.InputQuestion)(r); r.Spec.Responses[0].ID = "other" }, false},
 	} {
-		run := readyRun()
+		run := enginetest.ReadyRun()
 		tt.change(run)
-		e := &Engine{Config: Config{Worker: "worker-1"}, Now: func() time.Time { return noon }}
+		e := &Engine{Config: Config{Worker: "worker-1"}, Now: func() time.Time { return enginetest.Noon }}
 		if got := e.shouldRun(run); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
@@ -123,7 +110,7 @@ func TestLoopConfig(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 5, 0, 0, time.UTC)
 	config := func(change func(*v1alpha1.MotorRun)) motorloop.Config {
-		run := readyRun()
+		run := enginetest.ReadyRun()
 		change(run)
 		entries, err := journal.Load(t.Context(), nil, stubReader{list: func(context.Context) error { return nil }}, run, runpolicy.CurrentAttempt(run).Index,
 			journal.Claim{Epoch: 1}, time.Now)
@@ -196,7 +183,7 @@ func TestLoopConfig(t *testing.T) {
 
 func TestTaskOf(t *testing.T) {
 	t.Parallel()
-	run := readyRun()
+	run := enginetest.ReadyRun()
 	for name, change := range map[string]func(*v1alpha1.MotorRun){
 		"run":   func(r *v1alpha1.MotorRun) { r.UID = "other" },
 		"epoch": func(r *v1alpha1.MotorRun) { r.Status.Epoch++ },

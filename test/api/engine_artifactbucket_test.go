@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -25,12 +26,12 @@ var largeContent = strings.Repeat("0123456789abcde\n", toolapi.MaxChunkBytes/8) 
 
 // measuredBucket notes the most that was asked for at once of what is read from it.
 type measuredBucket struct {
-	engine.ArtifactBucket
+	runenv.Bucket
 	most atomic.Int64
 }
 
 func (b *measuredBucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
-	r, err := b.ArtifactBucket.Read(ctx, key)
+	r, err := b.Bucket.Read(ctx, key)
 	return &measuredRead{r, &b.most}, err
 }
 
@@ -45,7 +46,7 @@ func (r *measuredRead) Read(p []byte) (int, error) {
 }
 
 // inBucket puts a content there and makes the earlier run that says it has left largeContent.
-func (r *engineRig) inBucket(store engine.ArtifactBucket, content, provenance string) {
+func (r *engineRig) inBucket(store runenv.Bucket, content, provenance string) {
 	r.t.Helper()
 	must(r.t, store.WriteArtifact(r.ctx, "k/1", func(w io.Writer) error {
 		_, err := io.Copy(w, strings.NewReader(content))
@@ -62,7 +63,7 @@ func TestEngineGivesLargeArtifactsOfTheBucket(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, _ := fileBucket(t)
-			measured := &measuredBucket{ArtifactBucket: store}
+			measured := &measuredBucket{Bucket: store}
 			r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{
 				says("", bashCall("mkdir artifacts; sha256sum in.txt; cp in.txt artifacts/out.txt; echo more >> artifacts/out.txt")), says("done"),
 			}}, wantsArtifact("a"))

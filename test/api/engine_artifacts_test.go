@@ -182,7 +182,7 @@ func TestEngineKeepsWhatItHasOfALostSandbox(t *testing.T) {
 	}})
 	r.startEngineWith("worker-1", func(e *engine.Engine) {
 		// It holds while the clock runs fast.
-		e.Config.ConnectTimeout, e.Config.LeaseDuration = 500*time.Millisecond, 100*time.Hour
+		e.Config.Sandbox.ConnectTimeout, e.Config.LeaseDuration = 500*time.Millisecond, 100*time.Hour
 	})
 	steps := r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 1 && s[0].Status.Artifacts != nil })
 	respond(r.ctx, t, r.run, runpolicy.ReadJournal(r.run, steps).Pending.ID, "yes")

@@ -124,7 +124,7 @@ func (r *engineRig) startEgressEngine(worker string, change ...func(*engine.Engi
 	log = &lockedBuffer{}
 	stop = r.startEngineWith(worker, func(e *engine.Engine) {
 		e.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		e.Config.EgressKey, e.Config.EgressTimeout = egressKey, time.Second
+		e.Config.Sandbox.EgressKey, e.Config.Sandbox.EgressTimeout = egressKey, time.Second
 		for _, c := range change {
 			c(e)
 		}

@@ -232,7 +232,7 @@ func TestEngineGoesOnUnenforcedIfToldTo(t *testing.T) {
 	for range 20 {
 		r.forbidden = append(r.forbidden, target("the bank", open))
 	}
-	r.startEgressEngine("worker-1", func(e *engine.Engine) { e.Config.AllowUnenforced = true })
+	r.startEgressEngine("worker-1", func(e *engine.Engine) { e.Config.Sandbox.AllowUnenforced = true })
 	steps := r.ended(1)
 	sb := steps[0].Spec.Sandbox
 	if sb == nil || len(sb.Open) != 16 || sb.Open[0] != strings.Repeat("é", 64) || sb.IsolationTries != 0 || steps[0].Status.OK != "1/1" {

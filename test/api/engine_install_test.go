@@ -147,7 +147,7 @@ func TestEngineKilledWhileItInstalls(t *testing.T) {
 	for _, point := range []engine.FaultPoint{engine.AfterIntent, engine.AfterResult, engine.AfterSettle} {
 		t.Run(string(point), func(t *testing.T) {
 			r := installRig(t)
-			r.await(r.startDoomed("worker-1", point, 1, func(e *engine.Engine) { e.Config.EgressKey = egressKey }))
+			r.await(r.startDoomed("worker-1", point, 1, func(e *engine.Engine) { e.Config.Sandbox.EgressKey = egressKey }))
 			r.giveTo("worker-2", 2)
 			r.startEgressEngine("worker-2")
 			p, step := r.came()

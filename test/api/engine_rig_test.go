@@ -84,7 +84,7 @@ type engineRig struct {
 	path string
 	// sandbox is the tool server that runs.
 	sandbox   *exec.Cmd
-	cert      engine.Config
+	cert      engine.BoxConfig
 	model     *stubModel
 	forbidden []toolapi.ProbeTarget
 	// skipped is how far the engines' clock is ahead.
@@ -122,7 +122,7 @@ func newEngineRig(t *testing.T, model *stubModel, change ...func(*v1alpha1.Motor
 		t: t, ctx: ctx, model: model, workspace: t.TempDir(),
 		ip:     sandboxAddress(t),
 		podUID: string(uuid.NewUUID()),
-		cert:   engine.Config{ClientCert: cert},
+		cert:   engine.BoxConfig{ClientCert: cert},
 		// Nothing listens there.
 		forbidden: []toolapi.ProbeTarget{{Name: "nobody", Network: "tcp", Address: "127.0.0.1:1"}},
 	}
@@ -233,8 +233,10 @@ func (r *engineRig) startEngineWith(worker string, change func(*engine.Engine)) 
 		Config: engine.Config{
 			// The Leases of all tests are in one namespace, in which the manager may have them.
 			Worker: worker, LeaseNamespace: managerNamespace, PodName: worker + "-" + r.run.Namespace,
-			ClientCert: r.cert.ClientCert, Forbidden: r.forbidden,
-			IsolationTimeout: 300 * time.Millisecond, ConnectTimeout: 5 * time.Second,
+			Sandbox: engine.BoxConfig{
+				GrantNamespace: managerNamespace, ClientCert: r.cert.ClientCert, Forbidden: r.forbidden,
+				IsolationTimeout: 300 * time.Millisecond, ConnectTimeout: 5 * time.Second,
+			},
 		},
 	}
 	if change != nil {

@@ -144,7 +144,7 @@ func TestEngineProvesARestartedSandboxAgain(t *testing.T) {
 func TestEngineWaitsForASandboxThatComesBack(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"echo effect >> effects"}`)), says("done")}})
 	r.killSandbox()
-	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Config.ConnectTimeout = 2500 * time.Millisecond })
+	r.startEngineWith("worker-1", func(e *engine.Engine) { e.Config.Sandbox.ConnectTimeout = 2500 * time.Millisecond })
 	r.waitFor(func() bool { return r.model.asked.Load() == 1 })
 	wait := time.After(3 * time.Second)
 	select {

@@ -15,15 +15,16 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
-// loop is one loop that runs, or what is known of how it ended. There is never more than one goroutine for a run: two
+// worker is one loop that runs, or what is known of how it ended. There is never more than one goroutine for a run: two
 // under the same claim would do nothing twice, but ask the model twice.
-type loop struct {
+type worker struct {
 	task   task
 	cancel context.CancelFunc
 	// running is false from the end of the goroutine on.
@@ -38,12 +39,12 @@ type loop struct {
 	waitingFor *waiting
 	// closing says that the attempt has ended and what it leaves behind is being collected.
 	closing bool
-	history
+	// memory is what the starts of the loop before this one left.
+	memory memory
 	// retryAt is when to try again after a failure.
 	retryAt time.Time
-	// away says that it ended because the model cannot be had, awaySeconds how long to wait for the model at most.
-	away        bool
-	awaySeconds int32
+	// away says that it ended because the model cannot be had.
+	away bool
 	// changed says that the MotorCortex was changed since the loop began.
 	changed bool
 }
@@ -79,28 +80,21 @@ func taskOf(run *v1alpha1.MotorRun) task {
 
 // carries says whether a loop that runs does what the run needs now. One that collects what an end leaves behind does so
 // whoever says that the run ends.
-func (l *loop) carries(t task) bool {
+func (l *worker) carries(t task) bool {
 	if l.closing {
 		t.ending = l.task.ending
 	}
 	return !l.stopped && l.task == t
 }
 
-// waiting is an open ask that a loop ended with.
-type waiting struct {
-	ask v1alpha1.StepAsk
-	// expires is ask.ExpiresAt with the times in which no manager led.
-	expires time.Time
-}
-
 // stop tells the goroutine to end; again has the run looked at when it has.
-func (l *loop) stop(again bool) {
+func (l *worker) stop(again bool) {
 	l.cancel()
 	l.stopped, l.again = true, again
 }
 
 // idle says whether there is nothing to do for a loop that does not run, and if that changes by itself, when.
-func (l *loop) idle(run *v1alpha1.MotorRun, now time.Time, until func(time.Time) time.Duration) (wait time.Duration, idle bool) {
+func (l *worker) idle(run *v1alpha1.MotorRun, now time.Time, until func(time.Time) time.Duration) (wait time.Duration, idle bool) {
 	if l.over {
 		return 0, true
 	}
@@ -113,70 +107,13 @@ func (l *loop) idle(run *v1alpha1.MotorRun, now time.Time, until func(time.Time)
 	return wait, wait > 0
 }
 
-// history is what one start of a loop leaves to the next. Only the goroutine of the loop changes it while there is one.
-type history struct {
-	// failures in a row, and the panics in a row among them.
-	failures, panics int
-	// missingSince is when something that the run needs was first found missing, zero if nothing is.
-	missingSince time.Time
-	// missingTold says that an Event told of it.
-	missingTold bool
-	// unrecorded are the last answers of models; see thriftyModel.
-	unrecorded []unrecordedAnswer
-	// malformed is the request that was last answered in a way that cannot be read.
-	malformed stubborn
-}
-
-// gotFurther forgets what ended the loop before: whatever ends it now is something else.
-func (h *history) gotFurther() { *h = history{unrecorded: h.unrecorded, malformed: h.malformed} }
-
-// missingFor is how long something that was there when the run was accepted may be missing: a Secret can be changed by
-// deleting it and creating it again, and a tool server that ended is started again.
-const missingFor = time.Minute
-
-// mayComeBack says whether to wait for what is missing now.
-func (h *history) mayComeBack(now time.Time) bool {
-	if h.missingSince.IsZero() {
-		h.missingSince = now
-	}
-	return now.Sub(h.missingSince) < missingFor
-}
-
-// note adds how a start of the loop ended.
-func (h *history) note(err error) {
-	if err == nil {
-		*h = history{}
-		return
-	}
-	if _, ok := errors.AsType[*motorloop.Outage](err); ok {
-		// It is no failure of the loop, and it got as far as it could. It does not end a row of panics: the loop that meets an outage
-		// did not come to where the others panicked.
-		panics := h.panics
-		h.gotFurther()
-		h.panics = panics
-		return
-	}
-	h.failures++
-	if _, ok := errors.AsType[*motorloop.Panic](err); ok {
-		h.panics++
-		// It may be the answer that cannot be borne.
-		h.unrecorded = nil
-	} else if h.panics < maxPanics {
-		// From maxPanics on nothing is tried but to end the run, however often that fails.
-		h.panics = 0
-	}
-	if !errors.Is(err, errMissing) {
-		h.missingSince = time.Time{}
-	}
-}
-
 // drive runs the loop once and notes how it ended. The journal has every result; what is noted here is only when
 // the loop is worth starting again.
-func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *loop, run *v1alpha1.MotorRun) {
+func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *worker, run *v1alpha1.MotorRun) {
 	known := &redacting.Secrets{}
 	log := slog.New(redacting.Handler{Handler: e.Logger.Handler(), Secrets: known}).
 		With("namespace", run.Namespace, "run", run.Name, "attempt", l.task.attempt, "epoch", l.task.epoch)
-	waitingFor, err := e.guarded(ctx, l, run, known, log)
+	waitingFor, err := guarded(ctx, e.newAttempt(l, run, known, log))
 	l.cancel()
 	e.tellOfMissing(l, run, known.HideError(err))
 
@@ -205,18 +142,18 @@ func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *loop, r
 const maxMissing = 512
 
 // tellOfMissing has an Event say what the run waits for, once: its status says only that it runs.
-func (e *Engine) tellOfMissing(l *loop, run *v1alpha1.MotorRun, err error) {
-	if e.Recorder == nil || l.missingTold || !errors.Is(err, errMissing) {
+func (e *Engine) tellOfMissing(l *worker, run *v1alpha1.MotorRun, err error) {
+	if e.Recorder == nil || l.memory.absence.Told || !errors.Is(err, runenv.ErrMissing) {
 		return
 	}
-	l.missingTold = true
+	l.memory.absence.Told = true
 	e.Recorder.Eventf(run, nil, corev1.EventTypeWarning, v1alpha1.EventMissing, "Prepare",
-		"The run waits for something that it needs, for %s at most: %s", missingFor, text.CutBytes(text.Printable(err.Error()), maxMissing))
+		"The run waits for something that it needs, for %s at most: %s", runenv.MissingFor, text.CutBytes(text.Printable(err.Error()), maxMissing))
 }
 
 // note decides by how the loop ended when it is started again.
-func (e *Engine) note(l *loop, waitingFor *waiting, err error, log *slog.Logger) {
-	l.note(err)
+func (e *Engine) note(l *worker, waitingFor *waiting, err error, log *slog.Logger) {
+	l.memory.note(err)
 	o, away := errors.AsType[*motorloop.Outage](err)
 	l.away = away
 	switch {
@@ -235,24 +172,52 @@ func (e *Engine) note(l *loop, waitingFor *waiting, err error, log *slog.Logger)
 		log.Info("the namespace is being deleted, and the run with it")
 		l.over = true
 	case errors.Is(err, journal.ErrMovedOn):
-		l.retryAt = e.Now().Add(backoff(l.failures))
+		l.retryAt = e.Now().Add(backoff(l.memory.failures))
 		log.Info("the former holder of the run has written in its journal, which is read again")
 	default:
-		l.retryAt = e.Now().Add(backoff(l.failures))
-		log.Error("the loop stopped and will be started again", "error", err, "failures", l.failures, "after", backoff(l.failures))
+		l.retryAt = e.Now().Add(backoff(l.memory.failures))
+		log.Error("the loop stopped and will be started again", "error", err, "failures", l.memory.failures, "after", backoff(l.memory.failures))
 	}
 }
 
-// guarded is carryOn, but a panic is an error: one run must not end the loops of all others of this manager.
-func (e *Engine) guarded(
-	ctx context.Context, l *loop, run *v1alpha1.MotorRun, known *redacting.Secrets, log *slog.Logger,
-) (waitingFor *waiting, err error) {
+// newAttempt returns the attempt that a worker carries on.
+func (e *Engine) newAttempt(l *worker, run *v1alpha1.MotorRun, known *redacting.Secrets, log *slog.Logger) *attempt {
+	h := e.host()
+	return &attempt{
+		host: h, env: h.env(run, e.claimOf(l.task), &l.memory.absence, known, log), index: l.task.attempt, memory: &l.memory,
+		carries: func(live *v1alpha1.MotorRun) bool {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return live.Status.Worker == e.Config.Worker && l.carries(taskOf(live))
+		},
+		closing: func() {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			l.closing = true
+		},
+	}
+}
+
+// host returns what attempts have of this replica.
+func (e *Engine) host() *host {
+	return &host{
+		Client: e.Client, Live: e.Live, Bucket: e.Artifacts, Lease: ownLease{e}, Clock: e.clock(), Limits: &e.limits, Box: e.Config.Sandbox,
+		Models: e.Models, NewModel: e.NewModel, SearchTransport: e.SearchTransport, Fault: e.Config.Fault,
+	}
+}
+
+func (e *Engine) claimOf(t task) journal.Claim {
+	return journal.Claim{Epoch: t.epoch, Worker: e.Config.Worker}
+}
+
+// guarded carries an attempt on, but a panic is an error: one run must not end the loops of all others of this manager.
+func guarded(ctx context.Context, a *attempt) (waitingFor *waiting, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = motorloop.NewPanic(v)
 		}
 	}()
-	return e.carryOn(ctx, l, run, known, log)
+	return a.carryOn(ctx)
 }
 
 // backoff is 0.5 s, 1 s, 2 s … 30 s.

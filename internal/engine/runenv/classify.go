@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package runenv
 
 import (
 	"context"
@@ -11,19 +11,22 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// classify turns what the tool server's client reports into what the loop knows: overtaken, lost, or nothing decided.
-func (s *sandboxTools) classify(ctx context.Context, err error) error {
+// ErrOvertaken says that the sandbox has served a later epoch of its run.
+var ErrOvertaken = fmt.Errorf("the sandbox has served a later epoch of the run: %w", motorloop.ErrStale)
+
+// Classify turns what the tool server's client reports into what the loop knows: overtaken, lost, or nothing decided.
+func (e *Env) Classify(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return err
 	case errors.Is(err, toolclient.ErrStaleEpoch):
-		return errOvertaken
-	case errors.Is(err, toolclient.ErrUnreachable) && s.loop.mayComeBack(s.engine.Now()):
+		return ErrOvertaken
+	case errors.Is(err, toolclient.ErrUnreachable) && e.MayComeBack():
 		// It may be that its node starts it again. If the Pod is gone, the controller will see that.
-		return fmt.Errorf("%w: %w", errMissing, err)
+		return fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	if errors.Is(err, toolclient.ErrUnsupported) {
-		return outdated(err)
+		return Outdated(err)
 	}
 	return &motorloop.Failure{
 		Category:  motorloop.InfraFailure,
@@ -33,8 +36,8 @@ func (s *sandboxTools) classify(ctx context.Context, err error) error {
 	}
 }
 
-// outdated ends an attempt whose sandbox does not know what the run needs of it. A sandbox that is made now does.
-func outdated(err error) error {
+// Outdated ends an attempt whose sandbox does not know what the run needs of it. A sandbox that is made now does.
+func Outdated(err error) error {
 	return &motorloop.Failure{
 		Category: motorloop.InfraFailure, Reason: motorloop.ReasonSandboxOutdated, Retryable: true,
 		Message: fmt.Sprintf("The sandbox was made by another release and cannot go on with the run: %v. Another attempt gets a new sandbox; "+

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/modelref"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+)
+
+// maxPanics is how many times in a row a loop may panic. What panics that often does so because of the run.
+const maxPanics = 3
+
+// errNothingAsked says that the loop waits for a person, and its journal has nothing to ask them.
+var errNothingAsked = errors.New("the loop waits for an ask that is not in its journal")
+
+// host is what every attempt has of the replica that makes it.
+type host struct {
+	Client client.Client
+	// Live reads past the cache: the journal must be complete.
+	Live client.Reader
+	// Bucket keeps what is too large for objects; nil keeps nothing of that.
+	Bucket runenv.Bucket
+	Lease  recordedLease
+	Clock  runenv.Clock
+	Limits *runenv.Limits
+	Box    BoxConfig
+	Models modelref.Resolver
+	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
+	NewModel func(modelref.Endpoint) (motorloop.Model, error)
+	// SearchTransport reaches search providers, one of its own kind if it is nil.
+	SearchTransport http.RoundTripper
+	// Fault is called at each FaultPoint. It is nil but in tests.
+	Fault Fault
+}
+
+// env returns what the parts of an attempt need, without the journal.
+func (h *host) env(run *v1alpha1.MotorRun, claim journal.Claim, absence *runenv.Absence, known *redacting.Secrets, log *slog.Logger) *runenv.Env {
+	return &runenv.Env{
+		Client: h.Client, Live: h.Live, Bucket: h.Bucket, Lease: h.Lease, Clock: h.Clock, Limits: h.Limits,
+		Run: run, Claim: claim, Absence: absence, Known: known, Log: log,
+	}
+}
+
+// attempt is one start of the loop of an attempt of a run.
+type attempt struct {
+	host *host
+	env  *runenv.Env
+	// index is that of the attempt.
+	index  int32
+	memory *memory
+	// carries reports whether what the loop carries on is what a run, as it is now, needs.
+	carries func(*v1alpha1.MotorRun) bool
+	// closing is called when the attempt has ended and what it leaves behind is being collected.
+	closing func()
+	// awaySeconds is how long to wait for the model at most.
+	awaySeconds int32
+}
+
+// waiting is an open ask that a loop ended with.
+type waiting struct {
+	ask v1alpha1.StepAsk
+	// expires is ask.ExpiresAt with the times in which no manager led.
+	expires time.Time
+}
+
+// carryOn carries the attempt on from where its journal ends, until it ends too or waits for a person; then it
+// returns what it waits for. An error decides nothing: the same can be tried again.
+func (a *attempt) carryOn(ctx context.Context) (waitingFor *waiting, err error) {
+	env := a.env
+	env.Entries, err = journal.Load(ctx, env.Client, env.Live, env.Run, a.index, env.Claim, env.APINow)
+	if err == nil && env.Entries.Closed() {
+		return nil, nil
+	}
+	if err == nil && (env.Entries.Ended() || env.Run.Status.Ending != nil) {
+		return nil, a.lastLook(ctx)
+	}
+	var out motorloop.Outcome
+	// aboutOutage is how many writes only say that the model cannot be had, with which the loop gets no further.
+	var aboutOutage int
+	if err == nil {
+		defer func() {
+			if env.Entries.Writes() > aboutOutage {
+				a.memory.gotFurther()
+			}
+		}()
+		out, err = a.runLoop(ctx)
+		err = a.unlessOvertaken(ctx, err)
+	}
+	if o, ok := errors.AsType[*motorloop.Outage](err); ok {
+		before := env.Entries.Writes()
+		err = a.awayUntil(ctx, o)
+		aboutOutage = env.Entries.Writes() - before
+	}
+	if f, ok := errors.AsType[*motorloop.Failure](err); ok {
+		out, err = motorloop.Outcome{Kind: motorloop.Failed, Failure: f}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.concluded(ctx, out)
+}
+
+// concluded records what the loop came to, if that is the end of the attempt, and takes the last look.
+func (a *attempt) concluded(ctx context.Context, out motorloop.Outcome) (waitingFor *waiting, err error) {
+	env := a.env
+	switch out.Kind {
+	case motorloop.Completed:
+		// Its last step says so. The only step of a run without a model leaves nothing behind.
+		if !env.Entries.Ended() {
+			return nil, nil
+		}
+		return nil, a.lastLook(ctx)
+	case motorloop.Failed:
+		if !env.Lease.MayDecide() {
+			return nil, runenv.ErrNoLease
+		}
+		env.Log.Info("the attempt failed", "reason", out.Failure.Reason, "category", string(out.Failure.Category))
+		out.Partial, out.Hint = env.Known.Hide(out.Partial), env.Known.Hide(out.Hint)
+		if err := env.Entries.End(ctx, env.Known.HideFailure(out.Failure), out); err != nil {
+			return nil, err
+		}
+		return nil, a.lastLook(ctx)
+	case motorloop.Awaiting:
+		steps := env.Entries.Steps()
+		open := runpolicy.OpenAsk(&steps[len(steps)-1])
+		if open == nil {
+			return nil, errNothingAsked
+		}
+		return &waiting{*open, env.Observed().Extend(open.AskedAt.Time, runpolicy.ExpiresAt(env.Run, open))}, nil
+	}
+	return nil, nil
+}
+
+// panicked ends an attempt whose loop panics whenever it is started.
+func (a *attempt) panicked() *motorloop.Failure {
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure, Reason: motorloop.ReasonInternalError,
+		Message: fmt.Sprintf("The loop of the run panicked %d times in a row, which is a fault of the manager and not of the task. "+
+			"The log of the manager %s says where; please report it.", a.memory.panics, a.env.Claim.Worker),
+	}
+}
+
+// runLoop runs the loop from where the journal ends. A *motorloop.Failure says that the attempt cannot be carried on.
+func (a *attempt) runLoop(ctx context.Context) (motorloop.Outcome, error) {
+	if a.memory.panics >= maxPanics {
+		return motorloop.Outcome{}, a.panicked()
+	}
+	switch a.env.Run.Spec.Mode {
+	case v1alpha1.ModeOneshot:
+		return a.runOnce(ctx)
+	case v1alpha1.ModeInstall:
+		return a.runInstall(ctx)
+	case v1alpha1.ModeAgentic:
+	}
+	return a.runAgent(ctx)
+}
+
+// runAgent runs the loop of a model.
+func (a *attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
+	env := a.env
+	progress := runpolicy.ReadJournal(env.Run, env.Entries.Everything())
+	model, endpoint, err := a.openModel(ctx)
+	model, err = unneeded(model, err, progress)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	window := window(endpoint, model)
+	box, store, err := a.openHands(ctx, progress)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	defer box.close()
+	if err := box.reviewPrograms(ctx); err != nil {
+		return motorloop.Outcome{}, err
+	}
+	tainted, err := tainted(ctx, env.Client, env.Run, env.Entries.AllSteps())
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	kept := &artifacts{env: env, client: box.client, reachable: box.reachable, tainted: tainted, recorded: progress.Artifacts}
+	turns := env.Entries.Turns()
+	loop := &motorloop.Loop{
+		Config:      loopConfig(env.Run, progress, env.APINow()),
+		Domains:     newDomainPolicy(env.Run, progress, box.bounds),
+		Person:      person{run: env.Run, entries: env.Entries, now: env.APINow, observed: env.Observed, known: env.Known},
+		Policy:      callPolicy{run: env.Run, entries: env.Entries},
+		Credentials: store,
+		Ready:       box.ready,
+		Peer:        box.peer,
+		Now:         env.APINow,
+		Logger:      env.Log,
+	}
+	if box.mcp != nil {
+		loop.MCP = box.mcp.servers
+	}
+	if err := a.openSearch(ctx, loop); err != nil {
+		return motorloop.Outcome{}, err
+	}
+	loop.Config.Tainted, loop.Config.Skill = tainted, box.skill.config(env.Run)
+	loop.Config.Window, loop.Config.TextEnds, loop.Config.UsedTokens = window, endpoint.TextEnds, usedBefore(progress, turns)
+	if loop.Config.WritesSkills {
+		loop.Skills = skillCheck{env: env, client: box.client}
+	}
+	a.wire(loop, model, box, kept, turns)
+	// What was in the background may have been ended just now, and what is allowed once counts since then.
+	loop.Config.SettleEach, _ = runpolicy.Once(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.Everything()), box.bounds)
+	out, err := loop.Run(ctx, turns)
+	if err != nil {
+		return motorloop.Outcome{}, err
+	}
+	if out.Kind == motorloop.Failed {
+		box.endPrograms(ctx)
+	}
+	return out, kept.afterLoop(ctx, out)
+}
+
+// openHands opens what the tools of the run need: the sandbox, the way out of it, the credentials, the domains and the skill.
+func (a *attempt) openHands(ctx context.Context, progress runpolicy.Progress) (*sandboxTools, *credentialStore, error) {
+	env := a.env
+	// What may be shown to nobody must be known before anything is read that could hold it.
+	way, err := openEgress(ctx, env, a.host.Box)
+	if err != nil {
+		return nil, nil, err
+	}
+	store := &credentialStore{env: env, lent: way.holds}
+	if err := store.recall(ctx, env.Entries.AllSteps()); err != nil {
+		return nil, nil, err
+	}
+	bounds, err := a.readBounds(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	skill, err := openSkill(ctx, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	box, err := openSandbox(env, a.host.Box)
+	if err != nil {
+		return nil, nil, err
+	}
+	box.egress, box.skill, store.client = way, skill, box.client
+	box.mcp = newMCPServers(env.Run, env.Entries.AllSteps(), env.Known)
+	box.bounds, box.limited = bounds, true
+	box.isolationLost = runpolicy.IsolationLost(env.Run, progress)
+	return box, store, nil
+}

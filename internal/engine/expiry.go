@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+)
+
+// unattended reports whether there is nothing to do for a run that waits for a person, and how long that stays so by itself: 0
+// for as long as there is no answer.
+func unattended(onTimeout v1alpha1.OnTimeout, expires time.Time, until func(time.Time) time.Duration) (wait time.Duration, idle bool) {
+	if onTimeout == "" || onTimeout == v1alpha1.OnTimeoutFail {
+		return 0, true
+	}
+	wait = until(expires)
+	return wait, wait > 0
+}
+
+// expired reports whether the loop goes on although there is no answer.
+func (e *Engine) expired(p *v1alpha1.PendingInput) bool {
+	_, idle := unattended(p.OnTimeout, p.ExpiresAt.Time, e.until)
+	return !idle
+}
+
+// expiry is how soon a run that this replica holds is to be looked at because there may be no answer by then, 0 for never.
+func (e *Engine) expiry(run *v1alpha1.MotorRun) time.Duration {
+	p := run.Status.PendingInput
+	if p == nil || run.Status.Worker != e.Config.Worker || run.Spec.Suspend {
+		return 0
+	}
+	wait, _ := unattended(p.OnTimeout, p.ExpiresAt.Time, e.until)
+	return wait
+}

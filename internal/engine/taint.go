@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// tainted says whether anything in the run may come from the web, as far as the engine knows: what it was given, and what the
+// journal says of it.
+func tainted(ctx context.Context, runs client.Reader, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) (bool, error) {
+	if len(run.Spec.MCPServers) > 0 || hasWeb(steps) || !trustsSkill(run) {
+		return true, nil
+	}
+	for i := range run.Spec.Files {
+		ref := run.Spec.Files[i].ArtifactRef
+		if ref == nil {
+			continue
+		}
+		var from v1alpha1.MotorRun
+		err := runs.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: ref.Run}, &from)
+		if client.IgnoreNotFound(err) != nil {
+			return false, fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
+		}
+		a, _ := runpolicy.ArtifactInput(&from, ref.Path, true)
+		if a == nil || a.Provenance != string(toolapi.ProvenanceInternal) {
+			// Nobody can tell any more of one that is gone.
+			return true, nil
+		}
+	}
+	return false, nil
+}

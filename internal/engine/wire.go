@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+)
+
+// wire puts everything between a loop and its model, its tools and its journal that must be there. Each list goes from outside, which is
+// next to the loop, to inside. The order is what keeps secret values in: whatever hides them is the last to touch what the loop gets.
+//
+//	Model    redacting.Model ─► memoModel ─► readableModel ─► readyModel ─► endpoint
+//	Tools    redacting.Tools ─► collectingTools ─► checkingTools ─► faultyLoop ─► sandbox
+//	Journal  endingJournal ─► faultyLoop ─► sharedJournal ─► leasedJournal ─► MotorSteps
+func (a *attempt) wire(loop *motorloop.Loop, model motorloop.Model, box *sandboxTools, kept *artifacts, turns []*motorloop.Turn) {
+	faulty := a.newFaultyLoop(box, turns)
+	loop.Model, loop.HintModel = a.wireModel(model, box), a.wireHintModel()
+	loop.Tools = a.wireTools(box, faulty, kept, loop.Config.WritesSkills)
+	loop.Journal = a.wireJournal(box, faulty, kept)
+}
+
+func (a *attempt) wireModel(model motorloop.Model, box *sandboxTools) motorloop.Model {
+	// Inside of all that keeps answers: a request that waits for the sandbox has no answer yet.
+	if !a.memory.absence.Since.IsZero() || box.fresh() && readsInputs(a.env.Run) {
+		// Without what is missing the answer would be asked for in vain, and counted nowhere.
+		model = readyModel{model, box.prepared}
+	}
+	// Inside of memoModel: an answer that was read once is not judged again.
+	model = readableModel{model, a.memory}
+	// Inside of redacting.Model: an answer that is given again has those values hidden, too, that are known only since.
+	model = memoModel{model, a.memory}
+	// Outermost: no wrapper and no endpoint gets a value, and the loop gets none from either.
+	return redacting.Model{Model: model, Secrets: a.env.Known}
+}
+
+// wireHintModel wraps the model of the fast role, whose answers are kept and hidden as those of the other one are.
+func (a *attempt) wireHintModel() motorloop.Model {
+	hints := hintModel{host: a.host, env: a.env}
+	return redacting.Model{Model: memoModel{hints, a.memory}, Secrets: a.env.Known}
+}
+
+func (a *attempt) wireTools(box *sandboxTools, faulty *faultyLoop, kept *artifacts, writesSkills bool) motorloop.Tools {
+	var tools motorloop.Tools = box
+	// Next to the sandbox: a fault of a test must hit what the sandbox does, and not the manager's own words about it.
+	if faulty != nil {
+		tools = faulty
+	}
+	// Inside of redacting.Tools: its note has words of the file that was written.
+	if writesSkills {
+		tools = checkingTools{tools}
+	}
+	// Inside of redacting.Tools: its result names the file and says of what it reads there.
+	tools = collectingTools{tools, kept}
+	// Outermost: whatever the sandbox and the wrappers say is hidden, with the values that the call itself brought.
+	return redacting.Tools{Tools: tools, Secrets: a.env.Known, Refresh: box.egress.refresh}
+}
+
+func (a *attempt) wireJournal(box *sandboxTools, faulty *faultyLoop, kept *artifacts) motorloop.Journal {
+	// Innermost: nothing may come between the look at the Lease and the write.
+	var entries motorloop.Journal = leasedJournal{a.env.Entries, a.env.Lease}
+	// Outside of the Lease, inside of faults: the lock is held for the write alone, or a fault would hold up the calls beside it.
+	entries = sharedJournal{entries, box}
+	// Inside of endingJournal: the step that a fault stops has everything ended that goes before it.
+	if faulty != nil {
+		faulty.journal = entries
+		entries = faulty
+	}
+	// Outermost: what runs in the background ends before anything of the last step is recorded.
+	return endingJournal{entries, box, kept}
+}
+
+// wireOnce is wire for a loop that makes one call, which no model asked for. judge wraps the tools of the sandbox.
+func (a *attempt) wireOnce(loop *motorloop.Loop, box *sandboxTools, turns []*motorloop.Turn, judge func(motorloop.Tools) motorloop.Tools) {
+	loop.Tools, loop.Journal = box, leasedJournal{a.env.Entries, a.env.Lease}
+	if faulty := a.newFaultyLoop(box, turns); faulty != nil {
+		faulty.journal = loop.Journal
+		loop.Tools, loop.Journal = faulty, faulty
+	}
+	loop.Tools = judge(loop.Tools)
+}
+
+// readsInputs reports whether other objects of the namespace are read for the run's workspace, which may be gone by then.
+func readsInputs(run *v1alpha1.MotorRun) bool {
+	return run.Status.Skill != nil || slices.ContainsFunc(run.Spec.Files, func(f v1alpha1.InputFile) bool { return f.Content == nil })
+}
+
+// leasedJournal takes no new step without a Lease. What became of the calls of a step is true whoever writes it.
+type leasedJournal struct {
+	motorloop.Journal
+	lease runenv.Lease
+}
+
+// Append records a step.
+func (j leasedJournal) Append(ctx context.Context, t *motorloop.Turn) error {
+	if !j.lease.MayDecide() {
+		return runenv.ErrNoLease
+	}
+	return j.Journal.Append(ctx, t)
+}
+
+// endingJournal ends what runs in the background before the step that ends the attempt well.
+type endingJournal struct {
+	motorloop.Journal
+	box  *sandboxTools
+	kept *artifacts
+}
+
+// Append records a step.
+func (j endingJournal) Append(ctx context.Context, t *motorloop.Turn) error {
+	if t.Closes {
+		j.box.endPrograms(ctx)
+		j.kept.beforeEnd(ctx)
+	}
+	return j.Journal.Append(ctx, t)
+}
