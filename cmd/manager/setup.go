@@ -16,6 +16,7 @@ import (
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/controller/skill"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/motorloop/openai"
@@ -108,7 +109,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 		Config: engine.Config{
 			Worker: o.worker, Version: motorcortex.Version(), LeaseNamespace: o.namespace, PodName: o.podName, PodUID: o.podUID,
 			MaxLoops: o.maxLoops, Fault: faultPoint(),
-			Sandbox: engine.BoxConfig{
+			Sandbox: box.Config{
 				ClientCert: cert, Forbidden: forbiddenTargets(ctx, mgr.GetAPIReader(), o, log), AllowUnenforced: o.allowUnenforced,
 				GrantNamespace: o.namespace, EgressKey: egress, EgressTimeout: o.egressTimeout,
 				IsolationTimeout: o.isolationTimeout, ConnectTimeout: o.connectTimeout,

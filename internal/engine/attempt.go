@@ -13,8 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/box"
+	"motorcortex.dev/motorcortex/internal/engine/harvest"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/engine/savedcredential"
+	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -37,7 +41,7 @@ type host struct {
 	Lease  recordedLease
 	Clock  runenv.Clock
 	Limits *runenv.Limits
-	Box    BoxConfig
+	Box    box.Config
 	Models modelref.Resolver
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
 	NewModel func(modelref.Endpoint) (motorloop.Model, error)
@@ -179,82 +183,82 @@ func (a *attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
 		return motorloop.Outcome{}, err
 	}
 	window := window(endpoint, model)
-	box, store, err := a.openHands(ctx, progress)
+	sandbox, store, err := a.openHands(ctx, progress)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
-	defer box.close()
-	if err := box.reviewPrograms(ctx); err != nil {
+	defer sandbox.Close()
+	if err := sandbox.ReviewPrograms(ctx); err != nil {
 		return motorloop.Outcome{}, err
 	}
 	tainted, err := tainted(ctx, env.Client, env.Run, env.Entries.AllSteps())
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
-	kept := &artifacts{env: env, client: box.client, reachable: box.reachable, tainted: tainted, recorded: progress.Artifacts}
+	kept := &harvest.Artifacts{Env: env, Client: sandbox.Client, Reachable: sandbox.Reachable, Tainted: tainted, Recorded: progress.Artifacts}
 	turns := env.Entries.Turns()
 	loop := &motorloop.Loop{
 		Config:      loopConfig(env.Run, progress, env.APINow()),
-		Domains:     newDomainPolicy(env.Run, progress, box.bounds),
+		Domains:     newDomainPolicy(env.Run, progress, sandbox.Bounds),
 		Person:      person{run: env.Run, entries: env.Entries, now: env.APINow, observed: env.Observed, known: env.Known},
 		Policy:      callPolicy{run: env.Run, entries: env.Entries},
 		Credentials: store,
-		Ready:       box.ready,
-		Peer:        box.peer,
+		Ready:       sandbox.Ready,
+		Peer:        sandbox.Peer,
 		Now:         env.APINow,
 		Logger:      env.Log,
 	}
-	if box.mcp != nil {
-		loop.MCP = box.mcp.servers
+	if sandbox.MCP != nil {
+		loop.MCP = sandbox.MCP.Servers
 	}
 	if err := a.openSearch(ctx, loop); err != nil {
 		return motorloop.Outcome{}, err
 	}
-	loop.Config.Tainted, loop.Config.Skill = tainted, box.skill.config(env.Run)
+	loop.Config.Tainted, loop.Config.Skill = tainted, sandbox.Skill.Config(env.Run)
 	loop.Config.Window, loop.Config.TextEnds, loop.Config.UsedTokens = window, endpoint.TextEnds, usedBefore(progress, turns)
 	if loop.Config.WritesSkills {
-		loop.Skills = skillCheck{env: env, client: box.client}
+		loop.Skills = skills.Check{Env: env, Client: sandbox.Client}
 	}
-	a.wire(loop, model, box, kept, turns)
+	a.wire(loop, model, sandbox, kept, turns)
 	// What was in the background may have been ended just now, and what is allowed once counts since then.
-	loop.Config.SettleEach, _ = runpolicy.Once(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.Everything()), box.bounds)
+	loop.Config.SettleEach, _ = runpolicy.Once(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.Everything()), sandbox.Bounds)
 	out, err := loop.Run(ctx, turns)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
 	if out.Kind == motorloop.Failed {
-		box.endPrograms(ctx)
+		sandbox.EndPrograms(ctx)
 	}
-	return out, kept.afterLoop(ctx, out)
+	return out, kept.AfterLoop(ctx, out)
 }
 
 // openHands opens what the tools of the run need: the sandbox, the way out of it, the credentials, the domains and the skill.
-func (a *attempt) openHands(ctx context.Context, progress runpolicy.Progress) (*sandboxTools, *credentialStore, error) {
+func (a *attempt) openHands(ctx context.Context, progress runpolicy.Progress) (*box.Box, *savedcredential.Store, error) {
 	env := a.env
 	// What may be shown to nobody must be known before anything is read that could hold it.
-	way, err := openEgress(ctx, env, a.host.Box)
+	way, err := box.OpenWayOut(ctx, env, a.host.Box)
 	if err != nil {
 		return nil, nil, err
 	}
-	store := &credentialStore{env: env, lent: way.holds}
-	if err := store.recall(ctx, env.Entries.AllSteps()); err != nil {
+	store := &savedcredential.Store{Env: env, Lent: way.Holds}
+	if err := store.Recall(ctx, env.Entries.AllSteps()); err != nil {
 		return nil, nil, err
 	}
 	bounds, err := a.readBounds(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	skill, err := openSkill(ctx, env)
+	skill, err := skills.Open(ctx, env)
 	if err != nil {
 		return nil, nil, err
 	}
-	box, err := openSandbox(env, a.host.Box)
+	sandbox, err := box.Open(env, a.host.Box)
 	if err != nil {
 		return nil, nil, err
 	}
-	box.egress, box.skill, store.client = way, skill, box.client
-	box.mcp = newMCPServers(env.Run, env.Entries.AllSteps(), env.Known)
-	box.bounds, box.limited = bounds, true
-	box.isolationLost = runpolicy.IsolationLost(env.Run, progress)
-	return box, store, nil
+	sandbox.WayOut, sandbox.Skill, store.Client = way, skill, sandbox.Client
+	sandbox.MCP = box.NewMCPServers(env.Run, env.Entries.AllSteps(), env.Known)
+	sandbox.Bounds, sandbox.Limited = bounds, true
+	sandbox.IsolationLost = runpolicy.IsolationLost(env.Run, progress)
+	return sandbox, store, nil
 }

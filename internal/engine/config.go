@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -45,7 +46,7 @@ func loopConfig(run *v1alpha1.MotorRun, progress runpolicy.Progress, now time.Ti
 	for _, f := range run.Spec.Files {
 		cfg.Files = append(cfg.Files, f.Path)
 	}
-	cfg.WritesSkills, cfg.Review = writesSkills(run), run.Spec.SkillReview
+	cfg.WritesSkills, cfg.Review = skills.Writes(run), run.Spec.SkillReview
 	if cfg.Review {
 		// What is said of the files is shown to whoever approves them: who makes the run must not word it.
 		cfg.Task = reviewTask

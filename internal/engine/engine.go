@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -46,7 +47,7 @@ type Config struct {
 	// LeaseDuration is how long the Lease counts without being renewed, DefaultLeaseDuration if 0. No loop runs without it.
 	LeaseDuration time.Duration
 	// Sandbox is what the sandboxes are opened with.
-	Sandbox BoxConfig
+	Sandbox box.Config
 	// MaxLoops is how many loops run at the same time; more wait for their turn. 0 means no bound.
 	MaxLoops int
 	// Fault is called at each FaultPoint. It is nil but in tests.

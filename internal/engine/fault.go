@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -35,17 +36,17 @@ type faultyLoop struct {
 	fault   Fault
 	run     *v1alpha1.MotorRun
 	journal motorloop.Journal
-	box     *sandboxTools
+	sandbox *box.Box
 	// step is the last one in the journal.
 	step int32
 }
 
 // newFaultyLoop returns what stands between a loop and its journal and sandbox in a test, nil elsewhere. turns are those of the journal.
-func (a *attempt) newFaultyLoop(box *sandboxTools, turns []*motorloop.Turn) *faultyLoop {
+func (a *attempt) newFaultyLoop(sandbox *box.Box, turns []*motorloop.Turn) *faultyLoop {
 	if a.host.Fault == nil {
 		return nil
 	}
-	return &faultyLoop{fault: a.host.Fault, run: a.env.Run, box: box, step: int32(len(turns))}
+	return &faultyLoop{fault: a.host.Fault, run: a.env.Run, sandbox: sandbox, step: int32(len(turns))}
 }
 
 func (f *faultyLoop) at(ctx context.Context, point FaultPoint) error {
@@ -85,7 +86,7 @@ func (f *faultyLoop) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, 
 		}
 		looked <- dispatched
 	}()
-	res, err := f.box.Call(ctx, c)
+	res, err := f.sandbox.Call(ctx, c)
 	stop()
 	if seen := <-looked; err == nil && !seen {
 		err = f.at(ctx, AfterDispatch)
@@ -101,7 +102,7 @@ func (f *faultyLoop) dispatched(ctx context.Context, id string) bool {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		if state, err := f.box.client.State(ctx, id); err == nil && state.Phase != toolapi.CallAbsent {
+		if state, err := f.sandbox.Client.State(ctx, id); err == nil && state.Phase != toolapi.CallAbsent {
 			return true
 		}
 		select {

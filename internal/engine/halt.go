@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
@@ -125,12 +126,12 @@ func (e *Engine) attend(run *v1alpha1.MotorRun, h *halting, places *int, do func
 }
 
 func (e *Engine) haltOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halting) error {
-	box, err := e.openBox(ctx, run, h)
+	sandbox, err := e.openBox(ctx, run, h)
 	if err != nil {
 		return err
 	}
-	defer box.close()
-	_, err = box.client.Halt(ctx)
+	defer sandbox.Close()
+	_, err = sandbox.Client.Halt(ctx)
 	return err
 }
 
@@ -143,12 +144,12 @@ func (e *Engine) forgetHalt(key types.NamespacedName) {
 }
 
 // openBox opens the sandbox of a run that no loop carries on.
-func (e *Engine) openBox(ctx context.Context, run *v1alpha1.MotorRun, h *halting) (*sandboxTools, error) {
+func (e *Engine) openBox(ctx context.Context, run *v1alpha1.MotorRun, h *halting) (*box.Box, error) {
 	host, claim := e.host(), e.claimOf(h.task)
 	env := host.env(run, claim, &runenv.Absence{}, &redacting.Secrets{}, e.Logger)
 	var err error
 	if env.Entries, err = journal.Load(ctx, e.Client, e.Live, run, h.task.attempt, claim, env.APINow); err != nil {
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
-	return openSandbox(env, host.Box)
+	return box.Open(env, host.Box)
 }

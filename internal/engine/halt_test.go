@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
 // holed is a run whose sandbox had a hole.
@@ -168,12 +166,3 @@ func TestHaltsHavePlaces(t *testing.T) {
 	}
 }
 
-func TestStillConnected(t *testing.T) {
-	t.Parallel()
-	err := stillConnected(toolapi.HaltResponse{All: 2, Connections: []toolapi.Connection{{Network: "tcp", Remote: "10.0.0.3:9000", State: "fin-wait-1"}}})
-	for _, says := range []string{"2 connections", "tcp 10.0.0.3:9000 fin-wait-1"} {
-		if !strings.Contains(err.Error(), says) {
-			t.Errorf("%q does not say %q", err, says)
-		}
-	}
-}

@@ -16,8 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
@@ -31,27 +33,27 @@ import (
 // is one. It needs the way out. What was installed is stored before the call has its result, which then says where.
 func (a *attempt) runInstall(ctx context.Context) (motorloop.Outcome, error) {
 	env := a.env
-	way, err := openEgress(ctx, env, a.host.Box)
+	way, err := box.OpenWayOut(ctx, env, a.host.Box)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
-	if !way.exists() {
-		return motorloop.Outcome{}, egressMissing(env, "the run may reach nothing")
+	if !way.Exists() {
+		return motorloop.Outcome{}, box.WayOutMissing(env, "the run may reach nothing")
 	}
 	args, refused, err := installArgs(ctx, env.Live, env.Run)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
-	box, err := openSandbox(env, a.host.Box)
+	sandbox, err := box.Open(env, a.host.Box)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
-	defer box.close()
-	box.egress = way
+	defer sandbox.Close()
+	sandbox.WayOut = way
 	call := motorloop.Call{Tool: toolapi.ToolInstall, Arguments: text.JSON(args)}
-	return a.once(ctx, box, call, refused, func(t motorloop.Tools) motorloop.Tools {
+	return a.once(ctx, sandbox, call, refused, func(t motorloop.Tools) motorloop.Tools {
 		// Outside of installTools: the result that it makes has names of packages, which the sandbox wrote.
-		return redacting.Tools{Tools: installTools{t, env, box.client}, Secrets: env.Known, Refresh: way.refresh}
+		return redacting.Tools{Tools: installTools{t, env, sandbox.Client}, Secrets: env.Known, Refresh: way.Refresh}
 	})
 }
 
@@ -93,6 +95,9 @@ func installArgs(ctx context.Context, live client.Reader, run *v1alpha1.MotorRun
 	}
 	return args, nil, nil
 }
+
+// maxSaid is how much of what the tool server says is passed on, in bytes.
+const maxSaid = 300
 
 func notInstalled(format string, args ...any) *toolapi.Result {
 	return toolapi.Refusal(toolapi.CodeInstallFailed, fmt.Sprintf(format, args...))
@@ -137,14 +142,17 @@ func (t installTools) store(ctx context.Context, r toolapi.Result) (toolapi.Resu
 	}
 	defer leave()
 	content, res, err := t.read(ctx, said.SHA256)
-	if err != nil || res != nil {
-		return orNone(res), err
+	switch {
+	case err != nil:
+		return toolapi.Result{}, err
+	case res != nil:
+		return *res, nil
 	}
 	labels := map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentPackages, v1alpha1.LabelSkill: v1alpha1.SkillLabel(skillName)}
 	names, err := skillstore.WriteChunks(ctx, t.env.Client, *owner, t.env.Run.Namespace, skillName+"-packages-"+said.SHA256[:12], labels, content)
 	switch {
 	case err == nil:
-	case notTaken(err):
+	case skills.NotTaken(err):
 		return *notInstalled("The packages cannot be stored: %v.", err), nil
 	default:
 		return toolapi.Result{}, fmt.Errorf("store the packages: %w", err)
@@ -153,13 +161,6 @@ func (t installTools) store(ctx context.Context, r toolapi.Result) (toolapi.Resu
 		ConfigMaps: names, SHA256: said.SHA256, Size: int64(len(content)), Packages: said.Packages,
 	}), ""
 	return r, nil
-}
-
-func orNone(r *toolapi.Result) toolapi.Result {
-	if r == nil {
-		return toolapi.Result{}
-	}
-	return *r
 }
 
 // read reads the archive, or says what is wrong with it.
@@ -172,7 +173,7 @@ func (t installTools) read(ctx context.Context, sum string) ([]byte, *toolapi.Re
 	case errors.Is(err, toolclient.ErrTooLong):
 		return nil, toolapi.Refusal(toolapi.CodeInstallTooLarge, fmt.Sprintf("compressed the packages have more than %d MiB", toolapi.MaxPackedBytes>>20)), nil
 	case isRemote:
-		return nil, notInstalled("What was installed cannot be read: %s.", text.FirstBytes(remote.Message, maxDetail)), nil
+		return nil, notInstalled("What was installed cannot be read: %s.", text.FirstBytes(remote.Message, maxSaid)), nil
 	case err != nil:
 		return nil, nil, t.env.Classify(ctx, err)
 	case toolapi.SHA256(content.Bytes()) != sum:
@@ -193,15 +194,10 @@ func installOwner(run *v1alpha1.MotorRun) (owner *metav1.OwnerReference, name st
 	return ref, ref.Name
 }
 
-// notTaken says whether what was to be stored cannot be, however often that is tried.
-func notTaken(err error) bool {
-	return isForGood(err) || errors.Is(err, skillstore.ErrTaken) || errors.Is(err, skillstore.ErrDamaged)
-}
-
 // encodeInstalled leaves out names of packages that do not fit.
 func encodeInstalled(i toolapi.Installed) string {
 	for n, name := range i.Packages {
-		i.Packages[n] = text.CutBytes(text.Printable(name), maxDetail)
+		i.Packages[n] = text.CutBytes(text.Printable(name), maxSaid)
 	}
 	encoded := text.JSON(i)
 	for len(encoded) > toolapi.MaxInstalledBytes && len(i.Packages) > 0 {

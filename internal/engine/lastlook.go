@@ -12,7 +12,11 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/box"
+	"motorcortex.dev/motorcortex/internal/engine/harvest"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/engine/savedcredential"
+	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -42,7 +46,7 @@ func (a *attempt) lastLook(ctx context.Context) error {
 		return err
 	}
 	if look.artifacts != nil {
-		look.artifacts.sweep(ctx, closing.Artifacts)
+		look.artifacts.Sweep(ctx, closing.Artifacts)
 	}
 	return nil
 }
@@ -51,7 +55,7 @@ func (a *attempt) lastLook(ctx context.Context) error {
 type look struct {
 	*attempt
 	// artifacts is nil if nothing was collected.
-	artifacts *artifacts
+	artifacts *harvest.Artifacts
 }
 
 // take collects. An error decides nothing: the look can be taken again.
@@ -62,7 +66,7 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	if why := k.nothingToSee(); why != "" {
 		return journal.Closing{Problem: why}, nil
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, k.timeLeft(), errCollectTime)
+	bounded, cancel := context.WithTimeoutCause(ctx, k.timeLeft(), harvest.ErrTime)
 	defer cancel()
 	closing, err := k.collect(bounded)
 	err = k.unlessOvertaken(bounded, err)
@@ -71,7 +75,7 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, runenv.ErrNoLease), errors.Is(err, motorloop.ErrStale):
 		return closing, err
-	case final, isOver(bounded):
+	case final, harvest.IsOver(bounded):
 		closing.Problem = joinProblems(closing.Problem, k.env.Known.Hide(err.Error()))
 	default:
 		return closing, err
@@ -121,15 +125,15 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 			return closing, err
 		}
 	}
-	way, err := openEgress(ctx, env, k.host.Box)
+	way, err := box.OpenWayOut(ctx, env, k.host.Box)
 	if err != nil {
 		return closing, err
 	}
 	all := env.Entries.AllSteps()
-	if err := (&credentialStore{env: env}).recall(ctx, all); err != nil {
+	if err := (&savedcredential.Store{Env: env}).Recall(ctx, all); err != nil {
 		return closing, err
 	}
-	skill, err := openSkill(ctx, env)
+	skill, err := skills.Open(ctx, env)
 	if err != nil {
 		return closing, err
 	}
@@ -137,56 +141,56 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 	if err != nil {
 		return closing, err
 	}
-	box, err := openSandbox(env, k.host.Box)
+	sandbox, err := box.Open(env, k.host.Box)
 	if err != nil {
 		return closing, err
 	}
-	defer box.close()
-	box.egress, box.skill = way, skill
-	k.endAll(ctx, box)
-	kept := &artifacts{env: env, client: box.client, reachable: box.reachable, tainted: tainted, recorded: runpolicy.ReadJournal(env.Run, all).Artifacts}
+	defer sandbox.Close()
+	sandbox.WayOut, sandbox.Skill = way, skill
+	k.endAll(ctx, sandbox)
+	kept := &harvest.Artifacts{Env: env, Client: sandbox.Client, Reachable: sandbox.Reachable, Tainted: tainted, Recorded: runpolicy.ReadJournal(env.Run, all).Artifacts}
 	if closing, err = k.collectFiles(ctx, kept); err != nil {
 		return closing, err
 	}
 	k.artifacts = kept
 	// For the skills everything that runs in the sandbox is ended, so they come last.
-	skills := newSkillCollector(env, box.client)
-	if !skills.wanted(k.succeeded()) {
+	collector := skills.NewCollector(env, sandbox.Client)
+	if !collector.Wanted(k.succeeded()) {
 		return closing, nil
 	}
-	limit := skillsFailedTimeout
+	limit := skills.FailedTimeout
 	if k.succeeded() {
-		limit = skillsTimeout
+		limit = skills.Timeout
 	}
-	closing.Skills, err = skills.collect(ctx, limit)
+	closing.Skills, err = collector.Collect(ctx, limit)
 	return closing, err
 }
 
 // endAll ends what runs in the sandbox of a run that ends in the middle of something: its calls, its background, its MCP servers. They have
 // the way out for as long as the sandbox is kept, and change the files that are collected. What cannot be ended goes with the sandbox.
-func (k *look) endAll(ctx context.Context, box *sandboxTools) {
+func (k *look) endAll(ctx context.Context, sandbox *box.Box) {
 	if k.env.Run.Status.Ending == nil {
 		return
 	}
-	if _, err := box.client.Halt(ctx); err != nil && !errors.Is(err, toolclient.ErrUnsupported) {
+	if _, err := sandbox.Client.Halt(ctx); err != nil && !errors.Is(err, toolclient.ErrUnsupported) {
 		k.env.Log.Warn("what runs in the sandbox of a run that ends could not be ended before the last look at it", "error", err)
 	}
 }
 
-func (k *look) collectFiles(ctx context.Context, kept *artifacts) (closing journal.Closing, err error) {
-	limit := collectFailedTimeout
+func (k *look) collectFiles(ctx context.Context, kept *harvest.Artifacts) (closing journal.Closing, err error) {
+	limit := harvest.FailedTimeout
 	if k.succeeded() {
-		limit = collectTimeout
+		limit = harvest.Timeout
 	}
-	list, err := kept.collect(ctx, limit)
-	closing.Artifacts = kept.news(list)
+	list, err := kept.Collect(ctx, limit)
+	closing.Artifacts = kept.News(list)
 	f, lost := errors.AsType[*motorloop.Failure](err)
 	switch {
 	case lost:
 		closing.Problem, err = "the files were not collected: "+k.env.Known.Hide(f.Message), nil
-	case errors.Is(err, errCollectTime) && list == nil:
+	case errors.Is(err, harvest.ErrTime) && list == nil:
 		closing.Problem, err = fmt.Sprintf("the files were not collected: the sandbox did not list them within %s", limit), nil
-	case errors.Is(err, errCollectTime):
+	case errors.Is(err, harvest.ErrTime):
 		// The list names those that there was no time for.
 		err = nil
 	}

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 
+	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/oneshot"
@@ -18,53 +19,53 @@ import (
 func (a *attempt) runOnce(ctx context.Context) (motorloop.Outcome, error) {
 	env := a.env
 	network := len(env.Run.Spec.Domains) > 0
-	tool, way := toolapi.ToolOneshot, (*egress)(nil)
+	tool, way := toolapi.ToolOneshot, (*box.WayOut)(nil)
 	if network {
 		var err error
-		if way, err = openEgress(ctx, env, a.host.Box); err != nil {
+		if way, err = box.OpenWayOut(ctx, env, a.host.Box); err != nil {
 			return motorloop.Outcome{}, err
 		}
-		if !way.exists() {
-			return motorloop.Outcome{}, egressMissing(env, "the run may reach nothing")
+		if !way.Exists() {
+			return motorloop.Outcome{}, box.WayOutMissing(env, "the run may reach nothing")
 		}
 		tool = toolapi.ToolOneshotNetwork
 	}
-	box, err := openSandbox(env, a.host.Box)
+	sandbox, err := box.Open(env, a.host.Box)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
-	defer box.close()
+	defer sandbox.Close()
 	if way != nil {
-		box.egress = way
+		sandbox.WayOut = way
 	}
 	code := env.Run.Spec.Code
 	args := toolapi.OneshotArgs{Language: code.Language, Source: code.Source, TimeoutMs: oneshot.Timeout(code.TimeoutMs, network)}
 	call := motorloop.Call{Tool: tool, Arguments: oneshot.Arguments(args)}
-	return a.once(ctx, box, call, oneshot.Refuse(args, network), func(t motorloop.Tools) motorloop.Tools {
+	return a.once(ctx, sandbox, call, oneshot.Refuse(args, network), func(t motorloop.Tools) motorloop.Tools {
 		if way == nil {
 			return oneshotTools{t}
 		}
 		// Inside of oneshotTools: what it takes for a result has no value in it any more.
-		return oneshotTools{redacting.Tools{Tools: t, Secrets: env.Known, Refresh: way.refresh}}
+		return oneshotTools{redacting.Tools{Tools: t, Secrets: env.Known, Refresh: way.Refresh}}
 	})
 }
 
 // once runs the loop of a run that has one call, which no model asked for. It is made by what judge makes of the sandbox's tools,
 // or has refused as its result if that is not nil.
 func (a *attempt) once(
-	ctx context.Context, box *sandboxTools, call motorloop.Call, refused *toolapi.Result, judge func(motorloop.Tools) motorloop.Tools,
+	ctx context.Context, sandbox *box.Box, call motorloop.Call, refused *toolapi.Result, judge func(motorloop.Tools) motorloop.Tools,
 ) (motorloop.Outcome, error) {
 	env := a.env
-	box.isolationLost = runpolicy.IsolationLost(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.AllSteps()))
+	sandbox.IsolationLost = runpolicy.IsolationLost(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.AllSteps()))
 	loop := &motorloop.Loop{
 		// A person is not asked about a call whose end was not seen: one that may be made again is, and any other fails.
 		Config: motorloop.Config{Attempt: runpolicy.CurrentAttempt(env.Run).Index, OnUnknown: motorloop.UnknownModel},
-		Ready:  box.ready,
+		Ready:  sandbox.Ready,
 		Now:    env.APINow,
 		Logger: env.Log,
 	}
 	turns := env.Entries.Turns()
-	a.wireOnce(loop, box, turns, judge)
+	a.wireOnce(loop, sandbox, turns, judge)
 	return loop.Once(ctx, turns, call, refused)
 }
 

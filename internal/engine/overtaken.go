@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -49,13 +50,13 @@ func (a *attempt) unlessOvertaken(ctx context.Context, err error) error {
 		return err
 	}
 	a.env.Log.Warn("the sandbox refuses this worker, because it has served a later epoch of the run", "pod", a.env.Run.Status.Sandbox.PodName)
-	box, err := openSandbox(a.env, a.host.Box)
+	sandbox, err := box.Open(a.env, a.host.Box)
 	if err != nil {
 		return err
 	}
-	defer box.close()
+	defer sandbox.Close()
 	hello := func(ctx context.Context) error {
-		_, err := box.client.Hello(ctx)
+		_, err := sandbox.Client.Hello(ctx)
 		return a.env.Classify(ctx, err)
 	}
 	return (&overtaking{attempt: a, hello: hello}).judge(ctx)

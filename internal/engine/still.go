@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
@@ -30,7 +31,7 @@ func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.
 	st, p := &run.Status, run.Status.PendingInput
 	switch {
 	case !run.DeletionTimestamp.IsZero(), run.Spec.Cancel, st.Worker != e.Config.Worker, len(st.Attempts) == 0,
-		st.Sandbox == nil || st.Sandbox.PodIP == "", !hasBash(run) && !hasMCPPrograms(run),
+		st.Sandbox == nil || st.Sandbox.PodIP == "", !hasBash(run) && !box.HasMCPPrograms(run),
 		apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished),
 		!apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):
 		return "", 0
@@ -100,27 +101,27 @@ func (e *Engine) goesOn(key types.NamespacedName) bool {
 }
 
 func (e *Engine) stillOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halting) error {
-	box, err := e.openBox(ctx, run, h)
+	sandbox, err := e.openBox(ctx, run, h)
 	if err != nil {
 		return err
 	}
-	defer box.close()
-	if len(box.env.Entries.AllSteps()) == 0 && !hasMCPPrograms(run) {
+	defer sandbox.Close()
+	if len(sandbox.Env.Entries.AllSteps()) == 0 && !box.HasMCPPrograms(run) {
 		return nil
 	}
-	if box.fresh() && !hasMCPPrograms(run) {
+	if sandbox.Fresh() && !box.HasMCPPrograms(run) {
 		return nil // No call was made in it yet.
 	}
-	end := box.client.EndPrograms
+	end := sandbox.Client.EndPrograms
 	if h.reason == toolapi.StoppedWayOut {
-		end = box.client.EndBackground
+		end = sandbox.Client.EndBackground
 	}
 	programs, err := end(ctx, h.reason)
 	if errors.Is(err, toolclient.ErrUnsupported) {
 		return nil
 	}
-	if err != nil || box.fresh() {
+	if err != nil || sandbox.Fresh() {
 		return err // Of a sandbox without a call there is nothing to record.
 	}
-	return box.env.Entries.NotePrograms(ctx, programs)
+	return sandbox.Env.Entries.NotePrograms(ctx, programs)
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -17,7 +18,7 @@ import (
 // tainted says whether anything in the run may come from the web, as far as the engine knows: what it was given, and what the
 // journal says of it.
 func tainted(ctx context.Context, runs client.Reader, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) (bool, error) {
-	if len(run.Spec.MCPServers) > 0 || hasWeb(steps) || !trustsSkill(run) {
+	if len(run.Spec.MCPServers) > 0 || runpolicy.HasWeb(steps) || !skills.Trusts(run) {
 		return true, nil
 	}
 	for i := range run.Spec.Files {

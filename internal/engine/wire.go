@@ -7,8 +7,11 @@ import (
 	"slices"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/box"
+	"motorcortex.dev/motorcortex/internal/engine/harvest"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/engine/skills"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
@@ -18,18 +21,18 @@ import (
 //	Model    redacting.Model ─► memoModel ─► readableModel ─► readyModel ─► endpoint
 //	Tools    redacting.Tools ─► collectingTools ─► checkingTools ─► faultyLoop ─► sandbox
 //	Journal  endingJournal ─► faultyLoop ─► sharedJournal ─► leasedJournal ─► MotorSteps
-func (a *attempt) wire(loop *motorloop.Loop, model motorloop.Model, box *sandboxTools, kept *artifacts, turns []*motorloop.Turn) {
-	faulty := a.newFaultyLoop(box, turns)
-	loop.Model, loop.HintModel = a.wireModel(model, box), a.wireHintModel()
-	loop.Tools = a.wireTools(box, faulty, kept, loop.Config.WritesSkills)
-	loop.Journal = a.wireJournal(box, faulty, kept)
+func (a *attempt) wire(loop *motorloop.Loop, model motorloop.Model, sandbox *box.Box, kept *harvest.Artifacts, turns []*motorloop.Turn) {
+	faulty := a.newFaultyLoop(sandbox, turns)
+	loop.Model, loop.HintModel = a.wireModel(model, sandbox), a.wireHintModel()
+	loop.Tools = a.wireTools(sandbox, faulty, kept, loop.Config.WritesSkills)
+	loop.Journal = a.wireJournal(sandbox, faulty, kept)
 }
 
-func (a *attempt) wireModel(model motorloop.Model, box *sandboxTools) motorloop.Model {
+func (a *attempt) wireModel(model motorloop.Model, sandbox *box.Box) motorloop.Model {
 	// Inside of all that keeps answers: a request that waits for the sandbox has no answer yet.
-	if !a.memory.absence.Since.IsZero() || box.fresh() && readsInputs(a.env.Run) {
+	if !a.memory.absence.Since.IsZero() || sandbox.Fresh() && readsInputs(a.env.Run) {
 		// Without what is missing the answer would be asked for in vain, and counted nowhere.
-		model = readyModel{model, box.prepared}
+		model = readyModel{model, sandbox.Prepared}
 	}
 	// Inside of memoModel: an answer that was read once is not judged again.
 	model = readableModel{model, a.memory}
@@ -45,40 +48,40 @@ func (a *attempt) wireHintModel() motorloop.Model {
 	return redacting.Model{Model: memoModel{hints, a.memory}, Secrets: a.env.Known}
 }
 
-func (a *attempt) wireTools(box *sandboxTools, faulty *faultyLoop, kept *artifacts, writesSkills bool) motorloop.Tools {
-	var tools motorloop.Tools = box
+func (a *attempt) wireTools(sandbox *box.Box, faulty *faultyLoop, kept *harvest.Artifacts, writesSkills bool) motorloop.Tools {
+	var tools motorloop.Tools = sandbox
 	// Next to the sandbox: a fault of a test must hit what the sandbox does, and not the manager's own words about it.
 	if faulty != nil {
 		tools = faulty
 	}
 	// Inside of redacting.Tools: its note has words of the file that was written.
 	if writesSkills {
-		tools = checkingTools{tools}
+		tools = skills.Tools{Tools: tools}
 	}
 	// Inside of redacting.Tools: its result names the file and says of what it reads there.
-	tools = collectingTools{tools, kept}
+	tools = harvest.Tools{Tools: tools, Artifacts: kept}
 	// Outermost: whatever the sandbox and the wrappers say is hidden, with the values that the call itself brought.
-	return redacting.Tools{Tools: tools, Secrets: a.env.Known, Refresh: box.egress.refresh}
+	return redacting.Tools{Tools: tools, Secrets: a.env.Known, Refresh: sandbox.WayOut.Refresh}
 }
 
-func (a *attempt) wireJournal(box *sandboxTools, faulty *faultyLoop, kept *artifacts) motorloop.Journal {
+func (a *attempt) wireJournal(sandbox *box.Box, faulty *faultyLoop, kept *harvest.Artifacts) motorloop.Journal {
 	// Innermost: nothing may come between the look at the Lease and the write.
 	var entries motorloop.Journal = leasedJournal{a.env.Entries, a.env.Lease}
 	// Outside of the Lease, inside of faults: the lock is held for the write alone, or a fault would hold up the calls beside it.
-	entries = sharedJournal{entries, box}
+	entries = box.Journal{Journal: entries, Box: sandbox}
 	// Inside of endingJournal: the step that a fault stops has everything ended that goes before it.
 	if faulty != nil {
 		faulty.journal = entries
 		entries = faulty
 	}
 	// Outermost: what runs in the background ends before anything of the last step is recorded.
-	return endingJournal{entries, box, kept}
+	return endingJournal{entries, sandbox, kept}
 }
 
 // wireOnce is wire for a loop that makes one call, which no model asked for. judge wraps the tools of the sandbox.
-func (a *attempt) wireOnce(loop *motorloop.Loop, box *sandboxTools, turns []*motorloop.Turn, judge func(motorloop.Tools) motorloop.Tools) {
-	loop.Tools, loop.Journal = box, leasedJournal{a.env.Entries, a.env.Lease}
-	if faulty := a.newFaultyLoop(box, turns); faulty != nil {
+func (a *attempt) wireOnce(loop *motorloop.Loop, sandbox *box.Box, turns []*motorloop.Turn, judge func(motorloop.Tools) motorloop.Tools) {
+	loop.Tools, loop.Journal = sandbox, leasedJournal{a.env.Entries, a.env.Lease}
+	if faulty := a.newFaultyLoop(sandbox, turns); faulty != nil {
 		faulty.journal = loop.Journal
 		loop.Tools, loop.Journal = faulty, faulty
 	}
@@ -107,15 +110,15 @@ func (j leasedJournal) Append(ctx context.Context, t *motorloop.Turn) error {
 // endingJournal ends what runs in the background before the step that ends the attempt well.
 type endingJournal struct {
 	motorloop.Journal
-	box  *sandboxTools
-	kept *artifacts
+	sandbox *box.Box
+	kept    *harvest.Artifacts
 }
 
 // Append records a step.
 func (j endingJournal) Append(ctx context.Context, t *motorloop.Turn) error {
 	if t.Closes {
-		j.box.endPrograms(ctx)
-		j.kept.beforeEnd(ctx)
+		j.sandbox.EndPrograms(ctx)
+		j.kept.BeforeEnd(ctx)
 	}
 	return j.Journal.Append(ctx, t)
 }

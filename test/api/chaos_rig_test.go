@@ -29,6 +29,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/sandbox"
@@ -72,7 +73,7 @@ func newChaosRig(t *testing.T, settings chaos.Settings, change ...func(*chaosRig
 	r := &chaosRig{engineRig: &engineRig{
 		t: t, ctx: ctx, model: model, workspace: t.TempDir(),
 		ip:        sandboxAddress(t),
-		cert:      engine.BoxConfig{ClientCert: cert},
+		cert:      box.Config{ClientCert: cert},
 		forbidden: []toolapi.ProbeTarget{{Name: "nobody", Network: "tcp", Address: "127.0.0.1:1"}},
 	}}
 	r.faults = chaos.New(uint64(time.Now().UnixNano()), func(_ chaos.Kind, req *http.Request) {
@@ -137,7 +138,7 @@ func (r *chaosRig) startManager(ns string) {
 		NewModel: func(modelref.Endpoint) (motorloop.Model, error) { return r.model, nil },
 		Config: engine.Config{
 			Worker: "replica-1-abcde", PodName: "replica-1", LeaseNamespace: ns, LeaseDuration: 3 * time.Second,
-			Sandbox: engine.BoxConfig{
+			Sandbox: box.Config{
 				GrantNamespace: ns, ClientCert: r.cert.ClientCert, Forbidden: r.forbidden, IsolationTimeout: time.Second, ConnectTimeout: 5 * time.Second,
 			},
 		},

@@ -34,6 +34,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/motorloop"
@@ -84,7 +85,7 @@ type engineRig struct {
 	path string
 	// sandbox is the tool server that runs.
 	sandbox   *exec.Cmd
-	cert      engine.BoxConfig
+	cert      box.Config
 	model     *stubModel
 	forbidden []toolapi.ProbeTarget
 	// skipped is how far the engines' clock is ahead.
@@ -122,7 +123,7 @@ func newEngineRig(t *testing.T, model *stubModel, change ...func(*v1alpha1.Motor
 		t: t, ctx: ctx, model: model, workspace: t.TempDir(),
 		ip:     sandboxAddress(t),
 		podUID: string(uuid.NewUUID()),
-		cert:   engine.BoxConfig{ClientCert: cert},
+		cert:   box.Config{ClientCert: cert},
 		// Nothing listens there.
 		forbidden: []toolapi.ProbeTarget{{Name: "nobody", Network: "tcp", Address: "127.0.0.1:1"}},
 	}
@@ -233,7 +234,7 @@ func (r *engineRig) startEngineWith(worker string, change func(*engine.Engine)) 
 		Config: engine.Config{
 			// The Leases of all tests are in one namespace, in which the manager may have them.
 			Worker: worker, LeaseNamespace: managerNamespace, PodName: worker + "-" + r.run.Namespace,
-			Sandbox: engine.BoxConfig{
+			Sandbox: box.Config{
 				GrantNamespace: managerNamespace, ClientCert: r.cert.ClientCert, Forbidden: r.forbidden,
 				IsolationTimeout: 300 * time.Millisecond, ConnectTimeout: 5 * time.Second,
 			},

@@ -170,3 +170,6 @@ func WhileWaiting(s *fairsemaphore.Semaphore, permits int, do func() error, then
 	then()
 	return <-done
 }
+
+// AWSKey looks like a key, and is none.
+const AWSKey = "AKIA" + "YRWSSQ3BPTB4DX7Z"

@@ -59,6 +59,9 @@ type Bucket interface {
 	Read(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
+// ContentKey is the key of the ConfigMap that keeps an artifact.
+const ContentKey = "content"
+
 const (
 	// MaxSeeding is how many loops put files of skills into their sandboxes at the same time. Each holds one file and one ConfigMap meanwhile.
 	MaxSeeding = 8

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package box
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/archive"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// bucketWait is how long the bucket may give nothing of a file, which may stop in the middle. The time that the sandbox takes for
+// what was read is its own.
+const bucketWait = time.Minute
+
+var (
+	// errNoArtifact says that an artifact cannot be had that could be when the run was accepted.
+	errNoArtifact = errors.New("the artifact cannot be had")
+	// errInputsTooLarge says that a file would be more than a run is given from the bucket.
+	errInputsTooLarge = fmt.Errorf("the artifacts from the bucket that a run is given may have %d MiB together", runpolicy.MaxBucketBytes>>20)
+	// errBucketStalls says that the bucket is too slow, or not there. That says nothing of the artifact.
+	errBucketStalls = fmt.Errorf("nothing came for %s", bucketWait)
+)
+
+// artifact finds what an earlier run left behind.
+func artifact(ctx context.Context, env *runenv.Env, ref *v1alpha1.ArtifactRef) (*v1alpha1.Artifact, error) {
+	var from v1alpha1.MotorRun
+	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: ref.Run}, &from); err != nil {
+		return nil, fmt.Errorf("get MotorRun %s: %w", ref.Run, err)
+	}
+	a, problem := runpolicy.ArtifactInput(&from, ref.Path, env.Bucket != nil)
+	if problem != "" {
+		return nil, fmt.Errorf("%w: %s", errNoArtifact, problem)
+	}
+	return a, nil
+}
+
+// putArtifact puts an artifact of an earlier run into the workspace, with where it comes from.
+func (p *inputPutter) putArtifact(ctx context.Context, path string, ref *v1alpha1.ArtifactRef) error {
+	a, err := artifact(ctx, p.env, ref)
+	if err != nil {
+		return err
+	}
+	from := cmp.Or(toolapi.Provenance(a.Provenance), toolapi.ProvenanceWeb)
+	if a.ConfigMap == "" {
+		return p.putFromBucket(ctx, path, ref, a, from)
+	}
+	content, err := configMapKey(ctx, p.env, a.ConfigMap, runenv.ContentKey)
+	if err != nil {
+		return err
+	}
+	if toolapi.SHA256(content) != a.SHA256 {
+		// Who may write ConfigMaps can put another one in its place.
+		return notAsLeft(ref)
+	}
+	return p.put(ctx, path, content, from)
+}
+
+// putFromBucket hands an artifact on as it comes from the bucket: no more than a part of it is in memory.
+func (p *inputPutter) putFromBucket(ctx context.Context, path string, ref *v1alpha1.ArtifactRef, a *v1alpha1.Artifact, from toolapi.Provenance) error {
+	if p.left -= a.Size; p.left < 0 {
+		return errInputsTooLarge
+	}
+	r, err := openObject(ctx, p.env.Bucket, a.Object)
+	if err != nil {
+		return bucketProblem(err)
+	}
+	defer func() { _ = r.Close() }() // What was read was checked.
+	left := &asLeft{r: r, ref: ref, artifact: a, sum: sha256.New()}
+	_, err = p.client.PutFileParts(ctx, path, left, a.Size, a.SHA256, from)
+	if left.err != nil {
+		return left.err
+	}
+	return p.putError(ctx, err)
+}
+
+// bucketProblem tells what is missing, and may come back for a while, from trouble with the bucket.
+func bucketProblem(err error) error {
+	if errors.Is(err, archive.ErrNotFound) {
+		return fmt.Errorf("%w: %w", errNoArtifact, err)
+	}
+	return fmt.Errorf("read the artifact from the bucket: %w", err)
+}
+
+// object is a file in the bucket that is being read.
+type object struct {
+	r io.ReadCloser
+	// await calls what waits for the bucket, and ends the reading if that takes longer than bucketWait.
+	await func(step func() error) error
+	end   context.CancelCauseFunc
+}
+
+// openObject opens a file in the bucket. It fails with errBucketStalls, then or while it is read, if nothing comes.
+func openObject(ctx context.Context, bucket runenv.Bucket, key string) (*object, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	o := &object{end: end, await: func(step func() error) error {
+		over := time.AfterFunc(bucketWait, func() { end(errBucketStalls) })
+		defer over.Stop()
+		err := step()
+		if err != nil && !errors.Is(err, io.EOF) && errors.Is(context.Cause(ctx), errBucketStalls) {
+			return errBucketStalls
+		}
+		return err
+	}}
+	err := o.await(func() (err error) {
+		o.r, err = bucket.Read(ctx, key)
+		return err
+	})
+	if err != nil {
+		end(nil)
+		return nil, err
+	}
+	return o, nil
+}
+
+// Read implements io.Reader.
+func (o *object) Read(p []byte) (n int, err error) {
+	err = o.await(func() (err error) {
+		n, err = o.r.Read(p)
+		return err
+	})
+	return n, err
+}
+
+// Close implements io.Closer.
+func (o *object) Close() error {
+	defer o.end(nil)
+	return o.r.Close()
+}
+
+// asLeft reads an artifact from the bucket. It gives io.EOF only if what it read is what the run left behind.
+type asLeft struct {
+	r        io.Reader
+	ref      *v1alpha1.ArtifactRef
+	artifact *v1alpha1.Artifact
+	sum      hash.Hash
+	size     int64
+	// err is what is wrong with it.
+	err error
+}
+
+// Read implements io.Reader.
+func (l *asLeft) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	l.sum.Write(p[:n])
+	l.size += int64(n)
+	switch {
+	case l.size > l.artifact.Size, errors.Is(err, io.EOF) && hex.EncodeToString(l.sum.Sum(nil)) != l.artifact.SHA256:
+		l.err = notAsLeft(l.ref)
+	case err != nil && !errors.Is(err, io.EOF):
+		l.err = bucketProblem(err)
+	default:
+		return n, err
+	}
+	return n, l.err
+}
+
+func notAsLeft(ref *v1alpha1.ArtifactRef) error {
+	return fmt.Errorf("%w: what is kept of %s is not what MotorRun %s left behind", errNoArtifact, ref.Path, ref.Run)
+}

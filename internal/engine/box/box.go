@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package box is the sandbox of a run as its loop sees it: connected to, proved to be isolated, with its inputs, its way out and its MCP
+// servers.
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/engine/skills"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+// Box is the run's sandbox as the loop sees it.
+type Box struct {
+	Env    *runenv.Env
+	config Config
+	Client *toolclient.Client
+	// WayOut is the way out, nil if there is none.
+	WayOut *WayOut
+	// Skill is nil if the run has none.
+	Skill *skills.Pinned
+	// MCP is nil if the run has no MCP servers.
+	MCP *mcpServers
+	// IsolationLost says whether a policy of the sandbox was away since its isolation was last proved.
+	IsolationLost bool
+	// greeted is closed when the tool server has said what it has, prepared when the sandbox is ready.
+	greeted, Prepared chan struct{}
+	// used says that the tool server has started a call, restarted that it has ended since.
+	used, restarted bool
+	// left says that there was something in the background.
+	left bool
+	// Bounds are the most that people can allow. Only a sandbox with limited is told what was allowed once.
+	Bounds  []v1alpha1.Domain
+	Limited bool
+
+	// mu is held while something of this, of the loop or of the journal is used for a call: calls that read are made side by side. It
+	// is not held while the tool server has the call.
+	mu sync.Mutex
+	// flying counts the calls that the tool server has.
+	flying int
+	// failed is why a call could not be made, nil if none has failed.
+	failed error
+}
+
+func (s *Box) Close() { s.Client.Close() }
+
+// Call runs one tool call, or gives its stored result.
+func (s *Box) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
+	refused, err := s.begin(ctx, &c)
+	switch {
+	case err != nil:
+		return toolapi.Result{}, err
+	case refused != nil:
+		return *refused, nil
+	}
+	r, err := s.Client.Call(ctx, c)
+	return s.end(ctx, c, r, err)
+}
+
+// begin makes everything ready for a call, or gives the result of one that is not made.
+func (s *Box) begin(ctx context.Context, c *toolapi.Call) (*toolapi.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		// The error of a call ends the loop. Without this each of those that wait here would try for itself whether a sandbox
+		// that is gone answers, one after the other.
+		return nil, s.failed
+	}
+	refused, err := s.prepareFor(ctx, c)
+	s.noteFailed(ctx, err)
+	if err == nil && refused == nil {
+		s.used = true
+		s.flying++
+	}
+	return refused, err
+}
+
+// prepareFor has the sandbox ready for a call, and puts into it what the model only named. It gives the result of one that must not be made.
+func (s *Box) prepareFor(ctx context.Context, c *toolapi.Call) (*toolapi.Result, error) {
+	if err := s.awaitOnce(ctx, *c); err != nil {
+		return nil, err
+	}
+	if s.mustPrepare(c.Tool) {
+		if err := s.prepareAgain(ctx); err != nil {
+			return nil, err
+		}
+		s.restarted = false
+	}
+	if refused, err := s.refuseMCP(ctx, *c); err != nil || refused != nil {
+		return refused, err
+	}
+	if refused, err := s.unserved(*c); err != nil || refused != nil {
+		return refused, err
+	}
+	c.Arguments = s.WayOut.resolve(c.Arguments)
+	if len(c.Arguments) > toolapi.MaxArgumentsBytes {
+		return &toolapi.Result{
+			ErrorCode: toolapi.CodeTooLarge, Provenance: toolapi.ProvenanceInternal,
+			Output: fmt.Sprintf("with the credentials in them the arguments have more than %d bytes: split the work", toolapi.MaxArgumentsBytes),
+		}, nil
+	}
+	return nil, nil
+}
+
+// mustPrepare reports whether the tool server is to be asked who it is before a call. What was prepared for a call that it still has holds
+// for those that read beside it: they start no program, and if it ended meanwhile, the call that it had says so.
+func (s *Box) mustPrepare(tool string) bool {
+	if s.restarted {
+		return true
+	}
+	// It can be back before anybody has seen that it was gone.
+	return (s.WayOut.Exists() || s.MCP != nil) && (s.flying == 0 || !toolapi.OnlyReads(tool))
+}
+
+// end judges what came of a call that the tool server had.
+func (s *Box) end(ctx context.Context, c toolapi.Call, r toolapi.Result, err error) (toolapi.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flying--
+	if remote, ok := errors.AsType[*toolclient.RemoteError](err); ok && remote.Code == toolapi.ErrCallMismatch && s.WayOut != nil {
+		r, err = s.found(ctx, c.ID)
+	} else if err != nil {
+		err = s.Env.Classify(ctx, err)
+	}
+	if slices.Contains(s.Env.Entries.Sandbox().Unconfined, v1alpha1.WithoutLandlock) {
+		// Its programs can get at the tool server and speak for it: nothing that it says stands outside of the mark of data.
+		r.NoteBytes = 0
+	}
+	if err == nil && r.ErrorCode == toolapi.CodeOutcomeUnknown {
+		// Only who prepares it again takes this back. A call beside this one that the next tool server has made says nothing of it.
+		s.restarted = true
+	}
+	if err == nil && s.failed == nil {
+		err = s.lookAtPrograms(ctx, c, r)
+	}
+	s.noteFailed(ctx, err)
+	return r, err
+}
+
+// noteFailed keeps the error of a call, unless it is only that the call was broken off.
+func (s *Box) noteFailed(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && s.failed == nil {
+		s.failed = err
+	}
+}
+
+// Journal settles no step while a call uses the journal: the loop settles while it waits for calls that read.
+type Journal struct {
+	motorloop.Journal
+	Box *Box
+}
+
+// Settle records what became of a step's calls.
+func (j Journal) Settle(ctx context.Context, t *motorloop.Turn) error {
+	j.Box.mu.Lock()
+	defer j.Box.mu.Unlock()
+	return j.Journal.Settle(ctx, t)
+}
+
+// found gives the result of a call that was made before with other arguments: a credential that the run exposes has
+// another value by now.
+func (s *Box) found(ctx context.Context, id string) (toolapi.Result, error) {
+	state, err := s.Client.State(ctx, id)
+	switch {
+	case err != nil:
+		return toolapi.Result{}, s.Env.Classify(ctx, err)
+	case state.Result == nil:
+		return toolapi.Result{}, fmt.Errorf("the call %s still runs with a former value of a credential: %w", id, runenv.ErrMissing)
+	}
+	return *state.Result, nil
+}
+
+// prepareAgain does for a tool server that was started again what ready does, but for the files, which are there. It knows
+// such a one by what it has forgotten, or by a call whose end nobody saw: another call that was made beside that one can be the first of
+// the new tool server, which says then that it is used. Without the way out that it was told of, the next call would fail in a way that
+// no model could explain.
+func (s *Box) prepareAgain(ctx context.Context) error {
+	hello, err := s.Client.Hello(ctx)
+	if err != nil {
+		return s.Env.Classify(ctx, err)
+	}
+	if s.restarted || !hello.Used && s.used {
+		p, err := s.proveIsolation(ctx)
+		if err != nil {
+			return err
+		}
+		box := s.Env.Entries.Sandbox()
+		p.record(&box, s.Env.Run)
+		s.Env.Entries.UseSandbox(box)
+	}
+	s.used = hello.Used
+	if hello.Egress != s.WayOut.Exists() {
+		if err := s.setEgress(ctx, hello); err != nil {
+			return err
+		}
+	}
+	if hello.MCP == (s.MCP != nil) {
+		return nil
+	}
+	return s.setMCP(ctx)
+}
+
+// Fresh says whether no step was taken in the sandbox yet.
+func (s *Box) Fresh() bool {
+	return s.Env.Entries.Sandbox().PodUID != s.Env.Run.Status.Sandbox.PodUID
+}
+
+// Ready prepares the sandbox while the model thinks: it makes sure that the tool server is the one of this run's Pod,
+// that the sandbox can reach nothing, that the files of the skill and of the spec are there, that the way out is open, if there
+// is one, and that the MCP servers run.
+// It names the sandbox to the journal, so that the next step records which one it was and which key it showed.
+func (s *Box) Ready(ctx context.Context) error {
+	start := s.Env.Now()
+	// From here on the sandbox refuses whoever held the run before. So nothing can happen in it any more behind the back of
+	// the loop, which looks next at what its calls have come to.
+	hello, err := s.Client.Hello(ctx)
+	if err != nil {
+		return s.Env.Classify(ctx, err)
+	}
+	close(s.greeted)
+	box, fresh := s.Env.Entries.Sandbox(), s.Fresh()
+	if fresh {
+		box = v1alpha1.StepSandbox{}
+	}
+	box.PodUID, box.ServerKey = s.Env.Run.Status.Sandbox.PodUID, s.Client.ServerKey()
+	if s.IsolationLost {
+		if err := s.halt(ctx); err != nil {
+			return err
+		}
+		if hello, err = s.Client.Hello(ctx); err != nil {
+			return s.Env.Classify(ctx, err)
+		}
+	}
+	if fresh || !hello.Used || s.IsolationLost {
+		// A tool server that was restarted can be in a new network, which its node has to close first.
+		proof, err := s.proveIsolation(ctx)
+		if err != nil {
+			return err
+		}
+		proof.record(&box, s.Env.Run)
+	}
+	if fresh {
+		if err := s.Skill.Put(ctx, s.Env, s.Client); err != nil {
+			return err
+		}
+		if err := s.putFiles(ctx); err != nil {
+			return err
+		}
+		if err := s.makeRepository(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.setEgress(ctx, hello); err != nil {
+		return err
+	}
+	s.used = hello.Used
+	if err := s.setMCP(ctx); err != nil {
+		return err
+	}
+	s.MCP.record(&box)
+	s.Env.Entries.UseSandbox(box)
+	close(s.Prepared)
+	s.Env.Log.Info("the sandbox is ready", "took", s.Env.Now().Sub(start).String(), "fresh", fresh)
+	return nil
+}
+
+// Reachable reports whether the sandbox is known to be the run's: from an earlier step, or because it was made ready.
+func (s *Box) Reachable() bool {
+	select {
+	case <-s.Prepared:
+		return true
+	default:
+		return !s.Fresh()
+	}
+}
+
+// Open makes the client of the run's sandbox. Nothing is sent yet.
+func Open(env *runenv.Env, config Config) (*Box, error) {
+	box := &Box{Env: env, config: config, greeted: make(chan struct{}), Prepared: make(chan struct{})}
+	pinned := ""
+	if !box.Fresh() {
+		pinned = env.Entries.Sandbox().ServerKey
+	}
+	client, err := toolclient.New(toolclient.Config{
+		Address:         net.JoinHostPort(env.Run.Status.Sandbox.PodIP, strconv.Itoa(toolapi.Port)),
+		PodUID:          env.Run.Status.Sandbox.PodUID,
+		ClientCert:      config.ClientCert,
+		Epoch:           env.Claim.Epoch,
+		PinnedServerKey: pinned,
+		Unreachable:     config.ConnectTimeout,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the tool server's client: %w", err)
+	}
+	box.Client = client
+	return box, nil
+}

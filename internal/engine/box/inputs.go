@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+// putFiles puts the files of the spec into the workspace. It reads the run itself: the cached one has no contents.
+func (s *Box) putFiles(ctx context.Context) error {
+	if len(s.Env.Run.Spec.Files) == 0 {
+		return nil
+	}
+	var run v1alpha1.MotorRun
+	if err := s.Env.Live.Get(ctx, client.ObjectKeyFromObject(s.Env.Run), &run); err != nil {
+		return fmt.Errorf("read the run's files: %w", err)
+	}
+	if run.UID != s.Env.Run.UID {
+		return errors.New("read the run's files: another run has its name by now")
+	}
+	p := &inputPutter{env: s.Env, client: s.Client, left: runpolicy.MaxBucketBytes}
+	for i := range run.Spec.Files {
+		f := &run.Spec.Files[i]
+		if err := p.putFile(ctx, f); err != nil {
+			return p.failed(ctx, i, f.Path, err)
+		}
+	}
+	return nil
+}
+
+// inputPutter puts the files of one run into its workspace.
+type inputPutter struct {
+	env    *runenv.Env
+	client *toolclient.Client
+	// left is how many bytes may still come from the bucket.
+	left int64
+}
+
+// putFile puts one file into the workspace. A RemoteError is about the file, any other error of the sandbox is what classify
+// makes of it.
+func (p *inputPutter) putFile(ctx context.Context, f *v1alpha1.InputFile) error {
+	switch {
+	case f.Content != nil:
+		return p.put(ctx, f.Path, []byte(*f.Content), toolapi.ProvenanceInternal)
+	case f.ArtifactRef != nil:
+		return p.putArtifact(ctx, f.Path, f.ArtifactRef)
+	}
+	content, err := configMapKey(ctx, p.env, f.ConfigMapKeyRef.Name, f.ConfigMapKeyRef.Key)
+	if err != nil {
+		return err
+	}
+	return p.put(ctx, f.Path, content, toolapi.ProvenanceInternal)
+}
+
+func (p *inputPutter) put(ctx context.Context, path string, content []byte, from toolapi.Provenance) error {
+	_, err := p.client.PutFileFrom(ctx, path, content, from)
+	return p.putError(ctx, err)
+}
+
+// putError leaves what the sandbox says of a file as it is.
+func (p *inputPutter) putError(ctx context.Context, err error) error {
+	if _, ok := toolclient.RemoteProblem(err); ok && ctx.Err() == nil {
+		return err
+	}
+	return p.env.Classify(ctx, err)
+}
+
+// failed decides what becomes of a run whose file could not be put into the workspace.
+func (p *inputPutter) failed(ctx context.Context, i int, path string, err error) error {
+	remote, isRemote := errors.AsType[*toolclient.RemoteError](err)
+	// A tool server that was started again in the middle of a file has nothing of it, and gets it from the beginning.
+	cut := isRemote && remote.Code == toolapi.ErrPartMissing
+	missing := cut || apierrors.IsNotFound(err) || errors.Is(err, errNoKey) || errors.Is(err, errNoArtifact)
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case missing && p.env.MayComeBack():
+		return fmt.Errorf("read the run's files: %w: %w", runenv.ErrMissing, err)
+	case isRemote:
+		return inputFailure(i, path, remote.Message)
+	case missing, errors.Is(err, errInputsTooLarge):
+		return inputFailure(i, path, err.Error())
+	}
+	return err
+}
+
+func inputFailure(i int, path, reason string) error {
+	return &motorloop.Failure{
+		Category: motorloop.InvalidTask,
+		Reason:   motorloop.ReasonInputFile,
+		Message:  fmt.Sprintf("spec.files[%d]: %s could not be put into the workspace: %s", i, path, reason),
+	}
+}
+
+// errNoKey says that a ConfigMap has lost the key that was there when the run was accepted.
+var errNoKey = errors.New("it has no such key any more")
+
+func configMapKey(ctx context.Context, env *runenv.Env, name, key string) ([]byte, error) {
+	var cm corev1.ConfigMap
+	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: name}, &cm); err != nil {
+		return nil, fmt.Errorf("get ConfigMap %s: %w", name, err)
+	}
+	if text, ok := cm.Data[key]; ok {
+		return []byte(text), nil
+	}
+	if b, ok := cm.BinaryData[key]; ok {
+		return b, nil
+	}
+	return nil, fmt.Errorf("ConfigMap %s, key %s: %w", name, key, errNoKey)
+}

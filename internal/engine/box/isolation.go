@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+const (
+	// confirmations is how many times in a row every forbidden address must be blocked, confirmedFor how long at least
+	// from the end of the first of these tries to the beginning of the last. Where packets are refused and not dropped,
+	// three tries in a row would be over within a few milliseconds, and a wall that is still being built can look closed
+	// for that long.
+	confirmations = 3
+	confirmedFor  = 100 * time.Millisecond
+	// probeTimeout bounds each try. An address that answers does so within a few milliseconds.
+	probeTimeout = 100 * time.Millisecond
+	// probePause lies between two tries.
+	probePause = 50 * time.Millisecond
+)
+
+// proof is how the isolation of a sandbox was seen.
+type proof struct {
+	tries int32
+	// after is how long it took from the first try until all was blocked.
+	after time.Duration
+	// began is when the first try was made.
+	began time.Time
+	// open are the addresses that were reached to the last, where that is allowed. There are no tries then.
+	open []string
+	// confinement is what the tool server says of its programs.
+	confinement toolapi.Confinement
+}
+
+// proveIsolation waits until the sandbox reaches none of the forbidden addresses, several times in a row. A CNI closes
+// a new Pod only some time after it runs; until then nothing hostile may be in it.
+//
+// A sandbox in which calls have run is tried again when one of its policies was away, after everything in it was ended; see
+// halt.go. That shows that the policies hold again. It cannot show what the programs in the sandbox sent meanwhile, and it is the
+// tool server that tries: against a program that had it in its hands it would show nothing.
+func (s *Box) proveIsolation(ctx context.Context) (proof, error) {
+	nodes, err := s.nodeAddresses(ctx)
+	if err != nil {
+		return proof{}, err
+	}
+	start := s.Env.Now()
+	request := toolapi.ProbeRequest{
+		Targets:   forbidden(s.config.Forbidden, nodes),
+		TimeoutMs: int32(probeTimeout.Milliseconds()),
+	}
+	var c confirmation
+	for {
+		round := s.Env.Now()
+		resp, err := s.Client.Probe(ctx, request)
+		if err != nil {
+			return proof{}, s.Env.Classify(ctx, err)
+		}
+		if err := confined(resp.Confinement); err != nil {
+			return proof{}, err
+		}
+		open := reached(resp)
+		if len(open) > 0 && round.Sub(start) > s.config.IsolationTimeout {
+			return s.unproved(open, proof{began: start, after: round.Sub(start), confinement: *resp.Confinement})
+		}
+		if c.add(len(open) == 0, round, s.Env.Now()) {
+			return proof{tries: c.tries, after: c.first.Sub(start), began: start, confinement: *resp.Confinement}, nil
+		}
+		select {
+		case <-time.After(probePause):
+		case <-ctx.Done():
+			return proof{}, ctx.Err()
+		}
+	}
+}
+
+// confirmation counts the tries in a row in which everything was blocked.
+type confirmation struct {
+	tries int32
+	// first is when the first of them began, firstEnd when it ended.
+	first, firstEnd time.Time
+}
+
+// add notes a try, and says whether that is enough.
+func (c *confirmation) add(blocked bool, began, ended time.Time) bool {
+	if !blocked {
+		*c = confirmation{}
+		return false
+	}
+	if c.tries == 0 {
+		c.first, c.firstEnd = began, ended
+	}
+	c.tries++
+	return c.tries >= confirmations && began.Sub(c.firstEnd) >= confirmedFor
+}
+
+// unproved decides about a sandbox that was not closed in time.
+func (s *Box) unproved(open []string, p proof) (proof, error) {
+	if !s.config.AllowUnenforced {
+		return proof{}, unverified(open, s.config.IsolationTimeout)
+	}
+	s.Env.Log.Warn("the sandbox reaches what it must not, which is allowed here", "open", strings.Join(open, ", "))
+	for _, name := range open[:min(len(open), maxOpen)] {
+		p.open = append(p.open, text.FirstBytes(name, maxOpenName))
+	}
+	return p, nil
+}
+
+// maxOpen and maxOpenName are how many names of that many bytes a step takes.
+const (
+	maxOpen     = 16
+	maxOpenName = 128
+)
+
+// record writes the proof into what the steps say of the sandbox.
+func (p proof) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
+	box.IsolationTries, box.IsolationMs, box.Open = p.tries, p.after.Milliseconds(), p.open
+	box.Families, box.DeniedFamilies = familiesOf(p.confinement.Families), familiesOf(p.confinement.Denied)
+	box.Unconfined = nil
+	if !p.confinement.Landlock {
+		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutLandlock)
+	}
+	if !p.confinement.ProcessLimit {
+		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutProcessLimit)
+	}
+	// It counts in whole seconds, and always as later than the loss that this loop was started with. See there.
+	box.ProvedAt = new(runpolicy.ProvedAt(run, p.began))
+}
+
+// familiesOf takes over the names that the API knows.
+func familiesOf(names []string) []v1alpha1.AddressFamily {
+	var families []v1alpha1.AddressFamily
+	for _, f := range []v1alpha1.AddressFamily{v1alpha1.FamilyIPv4, v1alpha1.FamilyIPv6} {
+		if slices.Contains(names, string(f)) {
+			families = append(families, f)
+		}
+	}
+	return families
+}
+
+// reached names what must not be reached. What is nearby counts where programs have sockets of its family: elsewhere there may be no
+// wall, as before the IPv6 addresses that Pods of a cluster of IPv4 have on their links, and the kernel is the wall.
+func reached(resp toolapi.ProbeResponse) []string {
+	var open []string
+	for _, r := range resp.Results {
+		if r.Reached {
+			open = append(open, r.Name)
+		}
+	}
+	for _, r := range resp.Nearby {
+		if r.Reached && (resp.Confinement == nil || !slices.Contains(resp.Confinement.Denied, r.Family)) {
+			open = append(open, r.Name)
+		}
+	}
+	if resp.Confinement != nil {
+		for _, address := range resp.Confinement.Listening {
+			open = append(open, "from outside its own tool server at "+address)
+		}
+	}
+	return open
+}
+
+// confined fails a sandbox whose programs the kernel does not hold. Other tries would come to nothing else.
+func confined(c *toolapi.Confinement) error {
+	switch {
+	case c == nil:
+		// One that is made now has the filter, unless its image is an older one: then the next attempts end in the same way.
+		return runenv.Outdated(errors.New("its tool server does not filter the system calls of programs, so nothing was run in it. " +
+			"An image of your own has to be made from the sandbox image of this version"))
+	case c.Refused == "":
+		return nil
+	}
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure,
+		Reason:   motorloop.ReasonIsolationUnverified,
+		Message: "Nothing was run in the sandbox, because programs in it could have sockets of families for which the cluster's walls are not proved: " +
+			text.FirstBytes(c.Refused, 600) + ".",
+	}
+}
+
+func unverified(open []string, after time.Duration) error {
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure,
+		Reason:   motorloop.ReasonIsolationUnverified,
+		Message: fmt.Sprintf("After %s the sandbox still reached %s, so nothing was run in it. "+
+			"The cluster's network plugin must enforce NetworkPolicy, for egress too.", after, strings.Join(open, ", ")),
+	}
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package box
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/egress/grant"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/text"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+// DefaultEgressTimeout is how long the way from a sandbox to the egress proxy may take to open.
+const DefaultEgressTimeout = 15 * time.Second
+
+// WayOut is the way out of a run's sandbox, nil if it has none.
+type WayOut struct {
+	env    *runenv.Env
+	config Config
+	// mu guards grant: each call reads it anew when it has ended, and calls that read are made side by side.
+	mu sync.Mutex
+	// grant is what the proxy was told last.
+	grant *grant.Grant
+}
+
+func (w *WayOut) granted() *grant.Grant {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.grant
+}
+
+// OpenWayOut reads the grant of the run's sandbox, and makes known what it holds before anything of the sandbox or of a
+// model is read.
+func OpenWayOut(ctx context.Context, env *runenv.Env, config Config) (*WayOut, error) {
+	if env.Run.Status.Egress == nil {
+		return nil, nil
+	}
+	way := &WayOut{env: env, config: config}
+	switch why, err := way.read(ctx); {
+	case err != nil:
+		return nil, err
+	case why != "":
+		return nil, WayOutMissing(env, why)
+	}
+	return way, nil
+}
+
+// WayOutMissing is for a way out that is not there and may come.
+func WayOutMissing(env *runenv.Env, why string) error {
+	if env.MayComeBack() {
+		return fmt.Errorf("open the way to the egress proxy: %w: %s", runenv.ErrMissing, why)
+	}
+	return wayOutUnavailable(why, true)
+}
+
+func wayOutUnavailable(why string, retryable bool) error {
+	return &motorloop.Failure{
+		Category: motorloop.InfraFailure, Reason: motorloop.ReasonEgressUnavailable, Retryable: retryable,
+		Message: fmt.Sprintf("The sandbox has no way to the egress proxy: %s. Look at the condition EgressReady, and at the egress proxy's Pods and logs.", why),
+	}
+}
+
+func (w *WayOut) token() string {
+	return grant.Token(w.config.EgressKey, string(w.env.Run.UID), w.env.Run.Status.Sandbox.PodUID, runpolicy.CurrentAttempt(w.env.Run).Index)
+}
+
+// read reads the grant as it is now. If there is none for this attempt in this Pod, why says so: the controller writes
+// one for each.
+func (w *WayOut) read(ctx context.Context) (why string, err error) {
+	name := types.NamespacedName{Namespace: w.config.GrantNamespace, Name: grant.SecretName(string(w.env.Run.UID))}
+	var s corev1.Secret
+	if err := w.env.Live.Get(ctx, name, &s); apierrors.IsNotFound(err) {
+		return "the egress proxy was not told of it yet", nil
+	} else if err != nil {
+		return "", fmt.Errorf("get the grant of the run: %w", err)
+	}
+	if s.Type != grant.SecretType {
+		return fmt.Sprintf("the Secret %s is of type %q and no grant", name, s.Type), nil
+	}
+	g, err := grant.Decode(s.Data)
+	if err != nil {
+		return fmt.Sprintf("the Secret %s cannot be read: %v", name, err), nil
+	}
+	token := w.token()
+	if g.RunUID != string(w.env.Run.UID) || g.PodUID != w.env.Run.Status.Sandbox.PodUID || g.TokenHash != grant.HashToken(token) {
+		return "the egress proxy was told of another sandbox or attempt", nil
+	}
+	w.mu.Lock()
+	w.grant = g
+	w.mu.Unlock()
+	w.env.Known.AddGrant(g, token)
+	return "", nil
+}
+
+// Refresh learns of values that took the place of others since: what a host sent back may have the new one. A grant that
+// is gone took everything with it that there was to learn.
+func (w *WayOut) Refresh(ctx context.Context) error {
+	if w == nil || len(w.granted().Credentials) == 0 {
+		return nil
+	}
+	_, err := w.read(ctx)
+	return err
+}
+
+// Holds says whether there is something in a text that was given to the sandbox for its own use.
+func (w *WayOut) Holds(text []byte) bool {
+	if w == nil {
+		return false
+	}
+	var given redacting.Secrets
+	given.AddGrant(w.granted(), w.token())
+	return given.Hide(string(text)) != string(text)
+}
+
+// Exists says whether the tool server is told of anything.
+func (w *WayOut) Exists() bool {
+	r := w.request()
+	return r.Proxy != "" || len(r.Environment) > 0
+}
+
+// request is what the tool server is told. A sandbox that can reach nothing is told of exposed credentials only: a handle
+// is of no use without the proxy.
+func (w *WayOut) request() toolapi.EgressRequest {
+	var r toolapi.EgressRequest
+	if w == nil {
+		return r
+	}
+	if r.Proxy = w.env.Run.Status.Egress.Proxy; r.Proxy != "" {
+		timeout := w.config.EgressTimeout
+		if timeout <= 0 {
+			timeout = DefaultEgressTimeout
+		}
+		r.Token, r.TimeoutMs = w.token(), int32(min(timeout.Milliseconds(), toolapi.MaxEgressTimeoutMs))
+		if ca := w.granted().CA; ca != nil {
+			r.CA = string(ca.Cert)
+		}
+	}
+	for i := range w.env.Run.Spec.Credentials {
+		c := &w.env.Run.Spec.Credentials[i]
+		value, ok := w.standIn(c)
+		if !ok || r.Proxy == "" && !c.ExposeToSandbox {
+			continue
+		}
+		if r.Environment == nil {
+			r.Environment = map[string]string{}
+		}
+		r.Environment[strings.ToUpper(c.Name)] = value
+	}
+	return r
+}
+
+// standIn is what stands for a credential in the sandbox: its handle, or the value itself where the run exposes it. A
+// handle is the same for as long as the Pod lives, also while the credential cannot be used.
+func (w *WayOut) standIn(c *v1alpha1.Credential) (string, bool) {
+	if !c.ExposeToSandbox {
+		return grant.Handle(w.config.EgressKey, string(w.env.Run.UID), w.env.Run.Status.Sandbox.PodUID, c.Name), true
+	}
+	credentials := w.granted().Credentials
+	i := slices.IndexFunc(credentials, func(g grant.Credential) bool { return g.Name == c.Name })
+	if i < 0 {
+		return "", false
+	}
+	return string(credentials[i].Value.Reveal()), true
+}
+
+// setEgress tells the tool server the way out and waits until it can be gone, or takes away what a sandbox has left of a
+// way that is closed by now. No call is made before.
+func (s *Box) setEgress(ctx context.Context, hello toolapi.Hello) error {
+	request := s.WayOut.request()
+	if request.Proxy == "" && len(request.Environment) == 0 && !hello.Egress {
+		return nil
+	}
+	resp, err := s.Client.SetEgress(ctx, request)
+	if remote, ok := toolclient.RemoteProblem(err); ok && hello.APIVersion == 0 {
+		return runenv.Outdated(remote) // It has no word for what it does not know.
+	} else if ok {
+		return wayOutUnavailable(text.FirstBytes(remote.Message, maxDetail), false)
+	}
+	if err != nil {
+		return s.Env.Classify(ctx, err)
+	}
+	if request.Proxy != "" && !resp.Ready {
+		return WayOutMissing(s.Env, text.FirstBytes(resp.Detail, maxDetail))
+	}
+	return nil
+}
+
+// maxDetail is how much of what the tool server says is passed on.
+const maxDetail = 300
+
+// reference is how the model names a credential.
+var reference = regexp.MustCompile(`<credential:([a-z0-9_]+)>`)
+
+// resolve puts what stands for the run's credentials into the arguments of a call, where the model wrote their names. It
+// gives the same for the same call as long as the Pod lives, so that a call that is made again is the same call; only an
+// exposed value can change in between.
+func (w *WayOut) resolve(arguments json.RawMessage) json.RawMessage {
+	if w == nil || !strings.Contains(string(arguments), "credential:") {
+		return arguments
+	}
+	resolved, changed := mapStrings(string(arguments), func(text string) string {
+		return reference.ReplaceAllStringFunc(text, func(found string) string {
+			name := reference.FindStringSubmatch(found)[1]
+			i := slices.IndexFunc(w.env.Run.Spec.Credentials, func(c v1alpha1.Credential) bool { return c.Name == name })
+			if i < 0 {
+				return found
+			}
+			if value, ok := w.standIn(&w.env.Run.Spec.Credentials[i]); ok {
+				return value
+			}
+			return found
+		})
+	})
+	if !changed {
+		return arguments
+	}
+	return json.RawMessage(resolved)
+}
+
+// mapStrings applies f to every string of a JSON text, names of fields not included, and says whether that changed any. A
+// text that is no JSON is left as it is.
+func mapStrings(text string, f func(string) string) (string, bool) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber() // A float64 would change large numbers.
+	var v any
+	if err := dec.Decode(&v); err != nil || dec.More() {
+		return text, false
+	}
+	changed := false
+	v = mapValue(v, func(s string) string {
+		mapped := f(s)
+		changed = changed || mapped != s
+		return mapped
+	})
+	if !changed {
+		return text, false
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return text, false
+	}
+	return strings.TrimSuffix(b.String(), "\n"), true
+}
+
+func mapValue(v any, f func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case []any:
+		for i := range v {
+			v[i] = mapValue(v[i], f)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = mapValue(v[name], f)
+		}
+	}
+	return v
+}

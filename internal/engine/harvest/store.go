@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harvest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/archive"
+	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+	"motorcortex.dev/motorcortex/internal/toolclient"
+)
+
+const (
+	// maxObjectBytes is the most that a file has that is kept in a ConfigMap, maxObjectsBytes what all of a run take together.
+	maxObjectBytes  = 1 << 20
+	maxObjectsBytes = 5 << 20
+	// maxReads is how often a file is read that changes meanwhile.
+	maxReads = 3
+	// bucketFolder begins the keys of artifacts in the bucket, and no key of an archive, which begins with the name of a namespace:
+	// nobody but the bucket's own rules deletes them, and such a rule knows objects by how their keys begin.
+	bucketFolder = "_artifacts/"
+)
+
+// errChanged says that a file was not the same twice.
+var errChanged = errors.New("the file changed while it was read")
+
+// notStored says why something is not taken that was to be kept.
+type notStored struct{ reason string }
+
+func (e *notStored) Error() string { return e.reason }
+
+// room counts what of a run is kept.
+type room struct {
+	bucket         bool
+	objects, blobs int64
+	// listed is how many bytes what is kept takes in the list of the run's result.
+	listed int
+	// web says that whatever is kept may come from the web.
+	web bool
+}
+
+func (a *Artifacts) newRoom() *room {
+	egress := a.Env.Run.Status.Egress
+	return &room{
+		bucket: a.Env.Bucket != nil,
+		web:    a.Tainted || runpolicy.HasWeb(a.Env.Entries.Steps()) || egress != nil && len(egress.Domains) > 0,
+	}
+}
+
+// limit is the most that any file may have.
+func (r *room) limit() int64 {
+	if r.bucket {
+		return toolapi.MaxArtifactBytes
+	}
+	return maxObjectBytes
+}
+
+// most is how many bytes the next file may have.
+func (r *room) most() int64 {
+	left := min(maxObjectBytes, maxObjectsBytes-r.objects)
+	if r.bucket {
+		left = max(left, runpolicy.MaxBucketBytes-r.blobs)
+	}
+	return min(left, r.limit())
+}
+
+// inObject says whether a file of that size goes into an object.
+func (r *room) inObject(size int64) bool {
+	return size <= maxObjectBytes && r.objects+size <= maxObjectsBytes
+}
+
+// inBucket says whether it goes into the bucket, if it does not go into an object.
+func (r *room) inBucket(size int64) bool {
+	return r.bucket && size <= toolapi.MaxArtifactBytes && r.blobs+size <= runpolicy.MaxBucketBytes
+}
+
+// tooLong is a file that has more bytes than there is room for.
+func (r *room) tooLong(art v1alpha1.Artifact) v1alpha1.Artifact {
+	switch {
+	case art.Size <= r.limit() && r.most() < r.limit():
+		return skipped(art, v1alpha1.SkippedLimitReached, fmt.Sprintf(
+			"the files of a run may have %d MiB in all, and %d MiB where the manager has a bucket", maxObjectsBytes>>20, runpolicy.MaxBucketBytes>>20))
+	case r.bucket:
+		return skipped(art, v1alpha1.SkippedTooLarge, fmt.Sprintf("a file may have %d MiB", toolapi.MaxArtifactBytes>>20))
+	}
+	return skipped(art, v1alpha1.SkippedTooLarge, fmt.Sprintf("a file may have %d MiB, as the manager has no bucket", maxObjectBytes>>20))
+}
+
+// readAndStore reads a file and keeps it.
+func (a *Artifacts) readAndStore(ctx context.Context, art v1alpha1.Artifact, web bool, room *room) (v1alpha1.Artifact, error) {
+	for range maxReads {
+		r, err := a.read(ctx, art.Path, room.most())
+		if err != nil {
+			return art, err
+		}
+		stored := v1alpha1.Artifact{
+			Path: art.Path, Size: r.size, MediaType: r.mediaType, SHA256: r.sha256, Provenance: string(toolapi.ProvenanceInternal),
+		}
+		if web || room.web {
+			stored.Provenance = string(toolapi.ProvenanceWeb)
+		}
+		if err = a.store(ctx, &stored, r, room); !errors.Is(err, errChanged) {
+			return stored, err
+		}
+	}
+	return art, errChanged
+}
+
+// store keeps what was read, unless it is kept already.
+func (a *Artifacts) store(ctx context.Context, art *v1alpha1.Artifact, r *reading, room *room) (err error) {
+	former, entry := a.former(art), *art
+	inObject, inBucket := room.inObject(r.size), room.inBucket(r.size)
+	if inObject {
+		entry.ConfigMap = artifactName(a.Env.Run, art)
+	} else {
+		entry.Object = bucketKey(a.Env.Run, art)
+	}
+	switch {
+	case (inObject || inBucket) && !room.lists(&entry):
+		*art = unlisted(*art)
+		return nil
+	case inObject:
+		if art.ConfigMap = former.ConfigMap; art.ConfigMap == "" {
+			art.ConfigMap, err = a.create(ctx, art, r)
+		}
+		room.objects += r.size
+	case inBucket:
+		if art.Object = former.Object; art.Object == "" {
+			art.Object, err = a.upload(ctx, art)
+		}
+		room.blobs += r.size
+	default:
+		*art = room.tooLong(*art)
+		return nil
+	}
+	if err == nil {
+		room.listed += runpolicy.ListedBytes(art)
+	}
+	return err
+}
+
+// lists reports whether the list of the run's result has room for the entry: a file that no list names would be found by no reader.
+func (r *room) lists(entry *v1alpha1.Artifact) bool {
+	return r.listed+runpolicy.ListedBytes(entry) <= runpolicy.MaxListedBytes
+}
+
+// unlisted is a file that is not kept because the list of the result is full.
+func unlisted(art v1alpha1.Artifact) v1alpha1.Artifact {
+	return skipped(art, v1alpha1.SkippedLimitReached, fmt.Sprintf(
+		"the list of a run's files has %d KiB, and no room for more: give them shorter names, or put several into one archive", runpolicy.MaxListedBytes>>10))
+}
+
+// former is what is recorded of the file if it is as it was, so that it was looked through and kept before.
+func (a *Artifacts) former(art *v1alpha1.Artifact) v1alpha1.Artifact {
+	if f := a.recordedAs(art.Path); f.SHA256 == art.SHA256 {
+		return f
+	}
+	return v1alpha1.Artifact{}
+}
+
+// recordedAs is what is recorded of the file at that path, nothing if it is in no list.
+func (a *Artifacts) recordedAs(path string) v1alpha1.Artifact {
+	if a.Recorded != nil {
+		for _, f := range a.Recorded.Files {
+			if f.Path == path {
+				return f
+			}
+		}
+	}
+	return v1alpha1.Artifact{}
+}
+
+// create makes the ConfigMap of a file, if there is nothing in it that looks like a secret.
+func (a *Artifacts) create(ctx context.Context, art *v1alpha1.Artifact, r *reading) (name string, err error) {
+	if err := a.secretIn(ctx, art.Path, r.content); err != nil {
+		return "", err
+	}
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: artifactName(a.Env.Run, art), Namespace: a.Env.Run.Namespace,
+			Labels: map[string]string{
+				v1alpha1.LabelRun: a.Env.Run.Name, v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelComponent: v1alpha1.ComponentArtifact,
+			},
+			Annotations:     map[string]string{v1alpha1.AnnotationPath: art.Path},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(a.Env.Run, v1alpha1.GroupVersion.WithKind("MotorRun"))},
+		},
+		Immutable: new(true), BinaryData: map[string][]byte{runenv.ContentKey: r.content},
+	}
+	err = a.tryStore(ctx, func() error { return a.createOnce(ctx, cm, art) })
+	if err != nil {
+		return "", err
+	}
+	a.stored = append(a.stored, cm.Name)
+	return cm.Name, nil
+}
+
+func (a *Artifacts) createOnce(ctx context.Context, cm *corev1.ConfigMap, art *v1alpha1.Artifact) error {
+	err := a.Env.Client.Create(ctx, cm.DeepCopy())
+	switch {
+	case err == nil, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return err
+	case apierrors.IsAlreadyExists(err):
+		return a.adopt(ctx, cm.Name, art.SHA256)
+	case runenv.RefusedForGood(err):
+		return &notStored{fmt.Sprintf("the cluster does not take it: %v", err)}
+	}
+	return fmt.Errorf("keep the artifact %s: %w", art.Path, err)
+}
+
+const (
+	// storeTries is how often a file is given to a store that may take it the next time, storePause lies between the first two
+	// tries, and twice as much between the next.
+	storeTries = 3
+	storePause = 500 * time.Millisecond
+)
+
+// tryStore keeps a file, and tries again. A store that goes on to refuse costs the file and nothing else: a webhook that is
+// away must not keep a run from ending.
+func (a *Artifacts) tryStore(ctx context.Context, store func() error) error {
+	pause := storePause
+	for n := 1; ; n++ {
+		err := store()
+		var refused *notStored
+		if unread, ok := errors.AsType[*readFault](err); ok {
+			return unread.error
+		}
+		if err == nil || errors.As(err, &refused) || ctx.Err() != nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			return err
+		}
+		if n == storeTries {
+			return &notStored{fmt.Sprintf("the store does not take it (%d tries): %v", n, err)}
+		}
+		select {
+		case <-time.After(pause):
+			pause *= 2
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// artifactName is the same for the same content at the same path.
+func artifactName(run *v1alpha1.MotorRun, art *v1alpha1.Artifact) string {
+	sum := sha256.Sum256([]byte(string(run.UID) + "\x00" + art.SHA256 + "\x00" + art.Path))
+	return run.Name + "-artifact-" + hex.EncodeToString(sum[:10])
+}
+
+// adopt takes the ConfigMap of that name for kept if it is: an earlier try was carried out and not recorded.
+func (a *Artifacts) adopt(ctx context.Context, name, sum string) error {
+	var cm corev1.ConfigMap
+	if err := a.Env.Live.Get(ctx, client.ObjectKey{Namespace: a.Env.Run.Namespace, Name: name}, &cm); err != nil {
+		return fmt.Errorf("get the ConfigMap %s: %w", name, err)
+	}
+	if !isArtifactOf(&cm, a.Env.Run) || toolapi.SHA256(cm.BinaryData[runenv.ContentKey]) != sum {
+		return &notStored{fmt.Sprintf("there is another ConfigMap %s in the namespace", name)}
+	}
+	return nil
+}
+
+func isArtifactOf(o metav1.Object, run *v1alpha1.MotorRun) bool {
+	return metav1.IsControlledBy(o, run) && o.GetLabels()[v1alpha1.LabelComponent] == v1alpha1.ComponentArtifact
+}
+
+// upload reads a file again, on its way into the bucket. It is not there if anything is wrong with it.
+func (a *Artifacts) upload(ctx context.Context, art *v1alpha1.Artifact) (key string, err error) {
+	key = bucketKey(a.Env.Run, art)
+	err = a.tryStore(ctx, func() error { return a.uploadOnce(ctx, key, art) })
+	if err != nil {
+		return "", err
+	}
+	return key, nil
+}
+
+func (a *Artifacts) uploadOnce(ctx context.Context, key string, art *v1alpha1.Artifact) error {
+	var fault error
+	err := a.Env.Bucket.WriteArtifact(ctx, key, func(w io.Writer) error {
+		sum, out := sha256.New(), &lastError{w: w}
+		watch := &redacting.Watch{Known: a.Env.Known, Rules: true, Name: art.Path}
+		_, err := a.Client.ReadArtifact(ctx, art.Path, io.MultiWriter(watch, sum, out), art.Size)
+		switch {
+		case out.err != nil:
+			return out.err
+		case errors.Is(err, toolclient.ErrTooLong), err == nil && hex.EncodeToString(sum.Sum(nil)) != art.SHA256:
+			err = errChanged
+		}
+		fault = err
+		return err
+	})
+	switch {
+	case fault != nil:
+		return &readFault{a.readError(ctx, fault)}
+	case errors.Is(err, archive.ErrExists):
+		return nil
+	}
+	return err
+}
+
+// bucketKey is the same for the same content.
+func bucketKey(run *v1alpha1.MotorRun, art *v1alpha1.Artifact) string {
+	return bucketFolder + run.Namespace + "/" + string(run.UID) + "/" + art.SHA256
+}
+
+// readFault is what went wrong with the file, and not with the store.
+type readFault struct{ error }
+
+// Unwrap gives what went wrong.
+func (f *readFault) Unwrap() error { return f.error }
+
+// lastError remembers the error of a writer.
+type lastError struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (l *lastError) Write(p []byte) (n int, err error) {
+	n, err = l.w.Write(p)
+	l.err = err
+	return n, err
+}
+
+// Sweep removes what the recorded list has taken the place of. All goes with the run, so it is no harm if that fails.
+func (a *Artifacts) Sweep(ctx context.Context, list *v1alpha1.ArtifactList) {
+	if list == nil {
+		return
+	}
+	old := a.stored
+	if a.Recorded != nil {
+		old = append(old, configMaps(a.Recorded)...)
+	}
+	a.Recorded, a.stored = list, nil
+	kept := configMaps(list)
+	slices.Sort(old)
+	for _, name := range slices.Compact(old) {
+		if slices.Contains(kept, name) {
+			continue
+		}
+		if err := a.remove(ctx, name); err != nil {
+			a.Env.Log.Warn("a ConfigMap with an artifact that was replaced stays until the run is deleted", "configMap", name, "error", err)
+		}
+	}
+}
+
+func configMaps(list *v1alpha1.ArtifactList) []string {
+	var names []string
+	for i := range list.Files {
+		if name := list.Files[i].ConfigMap; name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// remove deletes the ConfigMap if it is the run's, and no later one of its name.
+func (a *Artifacts) remove(ctx context.Context, name string) error {
+	cm := &metav1.PartialObjectMetadata{}
+	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	err := a.Env.Live.Get(ctx, client.ObjectKey{Namespace: a.Env.Run.Namespace, Name: name}, cm)
+	if err != nil || !isArtifactOf(cm, a.Env.Run) {
+		return client.IgnoreNotFound(err)
+	}
+	uid := cm.UID
+	return client.IgnoreNotFound(a.Env.Client.Delete(ctx, cm, client.Preconditions{UID: &uid}))
+}
