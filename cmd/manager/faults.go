@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/test/chaos"
 )
 
@@ -53,8 +53,8 @@ func withFaults(cfg *rest.Config, log *slog.Logger) *rest.Config {
 
 // faultPoint ends this process at the point that a run's annotation names. Only the first worker of a run is ended, unless the annotation
 // says otherwise, or the run would never get past the point.
-func faultPoint() engine.Fault {
-	return func(_ context.Context, point engine.FaultPoint, run *v1alpha1.MotorRun, step int32) {
+func faultPoint() attempt.Fault {
+	return func(_ context.Context, point attempt.FaultPoint, run *v1alpha1.MotorRun, step int32) {
 		if !chaos.Kills(run.Annotations[chaos.KillAnnotation], string(point), step, run.Status.Epoch == 1) {
 			return
 		}

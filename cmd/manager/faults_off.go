@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 )
 
 // The shipped manager has no faults in it. Those of faults.go are for tests, with the build tag of that name.
@@ -19,4 +19,4 @@ func bindFaults(*flag.FlagSet) {}
 
 func withFaults(cfg *rest.Config, _ *slog.Logger) *rest.Config { return cfg }
 
-func faultPoint() engine.Fault { return nil }
+func faultPoint() attempt.Fault { return nil }

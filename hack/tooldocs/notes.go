@@ -3,7 +3,7 @@
 package main
 
 import (
-	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
@@ -126,7 +126,7 @@ func notes() map[string]note {
 		toolapi.ToolSearchWeb: {
 			Short:  "a web search",
 			Limits: "15 s; 20 results; a query of 400 characters",
-			Errors: []string{engine.CodeSearchFailed, toolapi.CodeNetwork, toolapi.CodeInvalidArguments},
+			Errors: []string{attempt.CodeSearchFailed, toolapi.CodeNetwork, toolapi.CodeInvalidArguments},
 			More: []string{
 				"It is offered only where the namespace's MotorCortex has spec.search: a SearXNG instance whose settings allow the format json, or Brave with an API key.",
 				"The manager asks it, not the sandbox.",

@@ -17,8 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
+	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
@@ -123,11 +125,9 @@ func (w *askWorld) loop() {
 			Task: "t", Tools: []string{toolapi.ToolBash}, RequestDomain: true, TextEnds: true, MaxIterations: 5, OnUnknown: motorloop.UnknownPerson,
 		},
 		Model: w, Tools: w, Journal: entries, Now: func() time.Time { return w.now },
-		Domains: &domainPolicy{run: w.run},
-		Policy:  callPolicy{run: w.run, entries: entries},
-		Person: person{
-			run: w.run, entries: entries, now: func() time.Time { return w.now }, observed: func() runpolicy.Observed { return runpolicy.Observed{} }, known: &redacting.Secrets{},
-		},
+		Domains: &attempt.DomainPolicy{Run: w.run},
+		Policy:  attempt.CallPolicy{Run: w.run, Entries: entries},
+		Person:  attempt.Person{Env: &runenv.Env{Run: w.run, Entries: entries, Clock: runenv.Clock{Now: func() time.Time { return w.now }}, Known: &redacting.Secrets{}}},
 	}
 	if _, err := l.Run(w.t.Context(), entries.Turns()); err != nil && !errors.Is(err, motorloop.ErrStale) {
 		w.t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/engine/box"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/modelref"
@@ -51,7 +52,7 @@ type Config struct {
 	// MaxLoops is how many loops run at the same time; more wait for their turn. 0 means no bound.
 	MaxLoops int
 	// Fault is called at each FaultPoint. It is nil but in tests.
-	Fault Fault
+	Fault attempt.Fault
 }
 
 // Engine runs the loops of the runs that were given to this replica.
@@ -246,7 +247,7 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 	if e.isStopping() {
 		return ctrl.Result{}
 	}
-	var before memory
+	var before attempt.Memory
 	if l := e.loops[key]; l != nil {
 		if !l.running && l.task == taskOf(run) {
 			if wait, idle := l.idle(run, e.Now(), e.until); idle {

@@ -4,7 +4,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,8 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/engine/runenv"
-	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
 // stubReader decides what becomes of every list, which is the first thing that a loop asks for.
@@ -221,7 +218,7 @@ func TestAPanicEndsNothingButItsLoop(t *testing.T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l := e.loops[client.ObjectKeyFromObject(run)]
-	if l.running || l.over || l.memory.panics != 1 || l.memory.failures != 1 || e.running != 0 {
+	if l.running || l.over || l.memory.Panics != 1 || l.memory.Failures != 1 || e.running != 0 {
 		t.Errorf("the loop is %+v, %d run", l, e.running)
 	}
 	if n := strings.Count(log.String(), "out of order"); n != 1 || !strings.Contains(log.String(), "engine_test.go") {
@@ -282,43 +279,5 @@ func TestOneLoopForARun(t *testing.T) {
 	close(release)
 	if most.Load() > 1 {
 		t.Errorf("%d loops of one run at a time", most.Load())
-	}
-}
-
-func TestHistory(t *testing.T) {
-	t.Parallel()
-	panicked, failed := fmt.Errorf("run: %w", motorloop.NewPanic("x")), errors.New("no answer")
-	missing := fmt.Errorf("read: %w", runenv.ErrMissing)
-	away := fmt.Errorf("ask: %w", &motorloop.Outage{Reason: motorloop.ReasonModelUnavailable})
-	now := time.Now()
-	for name, tt := range map[string]struct {
-		errs           []error
-		failures       int
-		panics         int
-		missingIsKnown bool
-	}{
-		"nothing":                          {nil, 0, 0, false},
-		"panics":                           {[]error{panicked, panicked}, 2, 2, false},
-		"panics, not in a row":             {[]error{panicked, failed, panicked}, 3, 1, false},
-		"panics, and an outage between":    {[]error{panicked, panicked, away, panicked}, 1, 3, false},
-		"the end after panics fails":       {[]error{panicked, panicked, panicked, failed}, 4, 3, false},
-		"success":                          {[]error{panicked, missing, nil}, 0, 0, false},
-		"missing":                          {[]error{missing, missing}, 2, 0, true},
-		"missing, then something else was": {[]error{missing, failed}, 2, 0, false},
-	} {
-		var h memory
-		for _, err := range tt.errs {
-			if errors.Is(err, runenv.ErrMissing) && !h.absence.MayEnd(now) {
-				t.Errorf("%s: given up at once", name)
-			}
-			h.note(err)
-		}
-		if h.failures != tt.failures || h.panics != tt.panics || h.absence.Since.IsZero() == tt.missingIsKnown {
-			t.Errorf("%s: %+v", name, h)
-		}
-	}
-	var h memory
-	if !h.absence.MayEnd(now) || !h.absence.MayEnd(now.Add(runenv.MissingFor-1)) || h.absence.MayEnd(now.Add(runenv.MissingFor)) {
-		t.Error("what is missing is not waited for exactly as long as it may be")
 	}
 }

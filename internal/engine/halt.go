@@ -146,7 +146,7 @@ func (e *Engine) forgetHalt(key types.NamespacedName) {
 // openBox opens the sandbox of a run that no loop carries on.
 func (e *Engine) openBox(ctx context.Context, run *v1alpha1.MotorRun, h *halting) (*box.Box, error) {
 	host, claim := e.host(), e.claimOf(h.task)
-	env := host.env(run, claim, &runenv.Absence{}, &redacting.Secrets{}, e.Logger)
+	env := host.NewEnv(run, claim, &runenv.Absence{}, &redacting.Secrets{}, e.Logger)
 	var err error
 	if env.Entries, err = journal.Load(ctx, e.Client, e.Live, run, h.task.attempt, claim, env.APINow); err != nil {
 		return nil, fmt.Errorf("read the journal: %w", err)

@@ -165,4 +165,3 @@ func TestHaltsHavePlaces(t *testing.T) {
 		t.Errorf("%d places are taken", e.halting)
 	}
 }
-

@@ -444,7 +444,7 @@ func TestAnAttemptCarries(t *testing.T) {
 		l := &worker{task: taskOf(run), stopped: tt.stopped}
 		live := run.DeepCopy()
 		tt.change(live)
-		if got := e.newAttempt(l, run, nil, nil).carries(live); got != tt.want {
+		if got := e.newAttempt(l, run, nil, nil).Carries(live); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/engine/redacting"
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 	"motorcortex.dev/motorcortex/internal/journal"
@@ -36,11 +37,11 @@ type worker struct {
 	// over says that nothing is left to do of this task.
 	over bool
 	// waitingFor is the ask without whose outcome the loop need not be started again, nil for none.
-	waitingFor *waiting
+	waitingFor *attempt.Waiting
 	// closing says that the attempt has ended and what it leaves behind is being collected.
 	closing bool
 	// memory is what the starts of the loop before this one left.
-	memory memory
+	memory attempt.Memory
 	// retryAt is when to try again after a failure.
 	retryAt time.Time
 	// away says that it ended because the model cannot be had.
@@ -98,8 +99,8 @@ func (l *worker) idle(run *v1alpha1.MotorRun, now time.Time, until func(time.Tim
 	if l.over {
 		return 0, true
 	}
-	if w := l.waitingFor; w != nil && runpolicy.UsableResponse(run, &w.ask) == nil {
-		if wait, idle := unattended(w.ask.OnTimeout, w.expires, until); idle {
+	if w := l.waitingFor; w != nil && runpolicy.UsableResponse(run, &w.Ask) == nil {
+		if wait, idle := unattended(w.Ask.OnTimeout, w.Expires, until); idle {
 			return wait, true
 		}
 	}
@@ -143,17 +144,17 @@ const maxMissing = 512
 
 // tellOfMissing has an Event say what the run waits for, once: its status says only that it runs.
 func (e *Engine) tellOfMissing(l *worker, run *v1alpha1.MotorRun, err error) {
-	if e.Recorder == nil || l.memory.absence.Told || !errors.Is(err, runenv.ErrMissing) {
+	if e.Recorder == nil || l.memory.Absence.Told || !errors.Is(err, runenv.ErrMissing) {
 		return
 	}
-	l.memory.absence.Told = true
+	l.memory.Absence.Told = true
 	e.Recorder.Eventf(run, nil, corev1.EventTypeWarning, v1alpha1.EventMissing, "Prepare",
 		"The run waits for something that it needs, for %s at most: %s", runenv.MissingFor, text.CutBytes(text.Printable(err.Error()), maxMissing))
 }
 
 // note decides by how the loop ended when it is started again.
-func (e *Engine) note(l *worker, waitingFor *waiting, err error, log *slog.Logger) {
-	l.memory.note(err)
+func (e *Engine) note(l *worker, waitingFor *attempt.Waiting, err error, log *slog.Logger) {
+	l.memory.Note(err)
 	o, away := errors.AsType[*motorloop.Outage](err)
 	l.away = away
 	switch {
@@ -172,25 +173,25 @@ func (e *Engine) note(l *worker, waitingFor *waiting, err error, log *slog.Logge
 		log.Info("the namespace is being deleted, and the run with it")
 		l.over = true
 	case errors.Is(err, journal.ErrMovedOn):
-		l.retryAt = e.Now().Add(backoff(l.memory.failures))
+		l.retryAt = e.Now().Add(backoff(l.memory.Failures))
 		log.Info("the former holder of the run has written in its journal, which is read again")
 	default:
-		l.retryAt = e.Now().Add(backoff(l.memory.failures))
-		log.Error("the loop stopped and will be started again", "error", err, "failures", l.memory.failures, "after", backoff(l.memory.failures))
+		l.retryAt = e.Now().Add(backoff(l.memory.Failures))
+		log.Error("the loop stopped and will be started again", "error", err, "failures", l.memory.Failures, "after", backoff(l.memory.Failures))
 	}
 }
 
 // newAttempt returns the attempt that a worker carries on.
-func (e *Engine) newAttempt(l *worker, run *v1alpha1.MotorRun, known *redacting.Secrets, log *slog.Logger) *attempt {
+func (e *Engine) newAttempt(l *worker, run *v1alpha1.MotorRun, known *redacting.Secrets, log *slog.Logger) *attempt.Attempt {
 	h := e.host()
-	return &attempt{
-		host: h, env: h.env(run, e.claimOf(l.task), &l.memory.absence, known, log), index: l.task.attempt, memory: &l.memory,
-		carries: func(live *v1alpha1.MotorRun) bool {
+	return &attempt.Attempt{
+		Host: h, Env: h.NewEnv(run, e.claimOf(l.task), &l.memory.Absence, known, log), Index: l.task.attempt, Memory: &l.memory,
+		Carries: func(live *v1alpha1.MotorRun) bool {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			return live.Status.Worker == e.Config.Worker && l.carries(taskOf(live))
 		},
-		closing: func() {
+		Closing: func() {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			l.closing = true
@@ -199,8 +200,8 @@ func (e *Engine) newAttempt(l *worker, run *v1alpha1.MotorRun, known *redacting.
 }
 
 // host returns what attempts have of this replica.
-func (e *Engine) host() *host {
-	return &host{
+func (e *Engine) host() *attempt.Host {
+	return &attempt.Host{
 		Client: e.Client, Live: e.Live, Bucket: e.Artifacts, Lease: ownLease{e}, Clock: e.clock(), Limits: &e.limits, Box: e.Config.Sandbox,
 		Models: e.Models, NewModel: e.NewModel, SearchTransport: e.SearchTransport, Fault: e.Config.Fault,
 	}
@@ -211,13 +212,13 @@ func (e *Engine) claimOf(t task) journal.Claim {
 }
 
 // guarded carries an attempt on, but a panic is an error: one run must not end the loops of all others of this manager.
-func guarded(ctx context.Context, a *attempt) (waitingFor *waiting, err error) {
+func guarded(ctx context.Context, a *attempt.Attempt) (waitingFor *attempt.Waiting, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = motorloop.NewPanic(v)
 		}
 	}()
-	return a.carryOn(ctx)
+	return a.Run(ctx)
 }
 
 // backoff is 0.5 s, 1 s, 2 s … 30 s.

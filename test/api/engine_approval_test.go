@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -172,7 +172,7 @@ func TestEngineFindsOutWhatExpiredInASuspension(t *testing.T) {
 func TestEngineKilledAroundAnApproval(t *testing.T) {
 	t.Parallel()
 	for _, d := range []v1alpha1.Decision{v1alpha1.DecisionApproveOnce, v1alpha1.DecisionDeny} {
-		for _, point := range []engine.FaultPoint{engine.AfterIntent, engine.AfterSettle} {
+		for _, point := range []attempt.FaultPoint{attempt.AfterIntent, attempt.AfterSettle} {
 			t.Run(fmt.Sprintf("%s, %s before it is asked", d, point), func(t *testing.T) {
 				r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", gated)), says("done")}}, gates)
 				r.await(r.startDoomed("worker-1", point, 1))
@@ -181,8 +181,8 @@ func TestEngineKilledAroundAnApproval(t *testing.T) {
 				r.wantDecided(d)
 			})
 		}
-		for _, point := range []engine.FaultPoint{engine.AfterSettle, engine.AfterDispatch, engine.AfterResult} {
-			if d == v1alpha1.DecisionDeny && point != engine.AfterSettle {
+		for _, point := range []attempt.FaultPoint{attempt.AfterSettle, attempt.AfterDispatch, attempt.AfterResult} {
+			if d == v1alpha1.DecisionDeny && point != attempt.AfterSettle {
 				continue // Nothing is made.
 			}
 			t.Run(fmt.Sprintf("%s, %s after it is decided", d, point), func(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/archive/bucket"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -309,7 +310,7 @@ func TestEngineKeepsLargeArtifactsInTheBucket(t *testing.T) {
 // The manager is killed between the record of the end and that of what the run leaves behind.
 func TestEngineCollectsAgainAfterARestart(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", bashCall("mkdir artifacts; echo x > artifacts/a")), says("done")}})
-	r.await(r.startDoomed("worker-1", engine.AfterIntent, 2))
+	r.await(r.startDoomed("worker-1", attempt.AfterIntent, 2))
 	if s := r.steps(func(s []v1alpha1.MotorStep) bool { return len(s) == 2 }); s[1].Status.Closed != nil || len(r.configMaps()) != 0 {
 		t.Fatalf("kept before the end is recorded: %v", r.configMaps())
 	}

@@ -22,6 +22,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -103,8 +104,8 @@ func TestEngineSuspendsAndResumes(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", slowSideEffect)), says("done")}})
 	loops := make(chan context.Context, 10)
 	r.startEngineWith("worker-1", func(e *engine.Engine) {
-		e.Config.Fault = func(ctx context.Context, p engine.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
-			if p == engine.AfterDispatch {
+		e.Config.Fault = func(ctx context.Context, p attempt.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
+			if p == attempt.AfterDispatch {
 				loops <- ctx
 			}
 		}
@@ -172,7 +173,7 @@ func TestEngineGoesOnFromASummary(t *testing.T) {
 		}
 		return says("", call("bash", fmt.Sprintf(`{"command":"echo %d >> effects; head -c 700 /dev/zero | tr '\\0' x"}`, n)))
 	}
-	r.await(r.startDoomed("worker-1", engine.AfterIntent, 11))
+	r.await(r.startDoomed("worker-1", attempt.AfterIntent, 11))
 	r.giveTo("worker-2", 2)
 	r.startEngine("worker-2", nil)
 	steps := r.steps(journalEnded)

@@ -18,6 +18,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/skill"
 	"motorcortex.dev/motorcortex/internal/skillstore"
@@ -144,7 +145,7 @@ func TestEngineDoesNotInstall(t *testing.T) {
 // Wherever the holder of the run is killed, the next one stores the same, once.
 func TestEngineKilledWhileItInstalls(t *testing.T) {
 	t.Parallel()
-	for _, point := range []engine.FaultPoint{engine.AfterIntent, engine.AfterResult, engine.AfterSettle} {
+	for _, point := range []attempt.FaultPoint{attempt.AfterIntent, attempt.AfterResult, attempt.AfterSettle} {
 		t.Run(string(point), func(t *testing.T) {
 			r := installRig(t)
 			r.await(r.startDoomed("worker-1", point, 1, func(e *engine.Engine) { e.Config.Sandbox.EgressKey = egressKey }))

@@ -14,6 +14,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
@@ -110,7 +111,7 @@ func TestEngineRunsCode(t *testing.T) {
 // Wherever the holder of the run is killed, the next one gives the result of the first, or runs the code.
 func TestEngineKilledWhileItRunsCode(t *testing.T) {
 	t.Parallel()
-	for _, point := range []engine.FaultPoint{engine.BeforeIntent, engine.AfterIntent, engine.AfterDispatch, engine.AfterResult, engine.AfterSettle} {
+	for _, point := range []attempt.FaultPoint{attempt.BeforeIntent, attempt.AfterIntent, attempt.AfterDispatch, attempt.AfterResult, attempt.AfterSettle} {
 		t.Run(string(point), func(t *testing.T) {
 			r := newEngineRig(t, &stubModel{}, oneshot("python", "import time\ntime.sleep(0.2)\n6 * 7", 0))
 			r.await(r.startDoomed("worker-1", point, 1))
@@ -121,7 +122,7 @@ func TestEngineKilledWhileItRunsCode(t *testing.T) {
 				t.Errorf("unknown %+v; the value (-want +got):\n%s", step.Status.Unknown, diff)
 			}
 			epoch := int64(1)
-			if point == engine.BeforeIntent {
+			if point == attempt.BeforeIntent {
 				epoch = 2
 			}
 			if step.Spec.Epoch != epoch {
@@ -137,8 +138,8 @@ func TestEngineRunsCodeAgain(t *testing.T) {
 	dispatched := make(chan struct{})
 	r.startEngineWith("worker-1", func(e *engine.Engine) {
 		var once sync.Once
-		e.Config.Fault = func(_ context.Context, p engine.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
-			if p == engine.AfterDispatch {
+		e.Config.Fault = func(_ context.Context, p attempt.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
+			if p == attempt.AfterDispatch {
 				once.Do(func() { close(dispatched) })
 			}
 		}
@@ -163,8 +164,8 @@ func TestEngineRunsCodeWithANetworkOnce(t *testing.T) {
 	dispatched := make(chan struct{})
 	r.startEgressEngine("worker-1", func(e *engine.Engine) {
 		var once sync.Once
-		e.Config.Fault = func(_ context.Context, p engine.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
-			if p == engine.AfterDispatch {
+		e.Config.Fault = func(_ context.Context, p attempt.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
+			if p == attempt.AfterDispatch {
 				once.Do(func() { close(dispatched) })
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
@@ -45,7 +46,7 @@ func (r *engineRig) wantGivenUp(steps []v1alpha1.MotorStep) {
 // until the timeout of the run.
 func TestEngineGivesUpASandboxOfAnotherTime(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
-	r.await(r.startDoomed("worker-1", engine.AfterIntent, 1))
+	r.await(r.startDoomed("worker-1", attempt.AfterIntent, 1))
 	r.serve(7)
 	r.startEngine("worker-1", nil)
 	steps := r.ended(2)
@@ -109,7 +110,7 @@ func TestEngineThatWasOvertakenLeavesTheRunAlone(t *testing.T) {
 // The run ends, and its sandbox cannot be looked at. Its last step says why at once, and not when the time for the look is over.
 func TestEngineClosesARunWhoseSandboxIsOfAnotherTime(t *testing.T) {
 	r := newEngineRig(t, &stubModel{answers: []motorloop.Answer{says("", call("bash", `{"command":"echo x >> effects"}`)), says("done")}})
-	r.await(r.startDoomed("worker-1", engine.AfterIntent, 1))
+	r.await(r.startDoomed("worker-1", attempt.AfterIntent, 1))
 	r.serve(7)
 	r.changeStatus(func(st *v1alpha1.MotorRunStatus) {
 		st.Ending = &v1alpha1.RunEnding{Since: metav1.Now(), Reason: v1alpha1.ReasonCancelled}

@@ -17,6 +17,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/journal"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -35,7 +36,7 @@ func (r *engineRig) effects() string {
 
 // startDoomed starts an engine that is gone at a point of a step, as if its process had been killed there: it does not
 // get to write another word. The channel is closed when it is there.
-func (r *engineRig) startDoomed(worker string, point engine.FaultPoint, step int32, change ...func(*engine.Engine)) (reached <-chan struct{}) {
+func (r *engineRig) startDoomed(worker string, point attempt.FaultPoint, step int32, change ...func(*engine.Engine)) (reached <-chan struct{}) {
 	r.t.Helper()
 	at := make(chan struct{})
 	var once sync.Once
@@ -46,7 +47,7 @@ func (r *engineRig) startDoomed(worker string, point engine.FaultPoint, step int
 		for _, c := range change {
 			c(e)
 		}
-		e.Config.Fault = func(ctx context.Context, p engine.FaultPoint, run *v1alpha1.MotorRun, s int32) {
+		e.Config.Fault = func(ctx context.Context, p attempt.FaultPoint, run *v1alpha1.MotorRun, s int32) {
 			if p != point || s != step || run.UID != uid {
 				return
 			}
@@ -77,9 +78,9 @@ func (r *engineRig) await(reached <-chan struct{}) {
 // what was not recorded.
 func TestEngineKilledAtEveryPoint(t *testing.T) {
 	t.Parallel()
-	for _, point := range []engine.FaultPoint{engine.BeforeIntent, engine.AfterIntent, engine.AfterDispatch, engine.AfterResult, engine.AfterSettle} {
+	for _, point := range []attempt.FaultPoint{attempt.BeforeIntent, attempt.AfterIntent, attempt.AfterDispatch, attempt.AfterResult, attempt.AfterSettle} {
 		for step := int32(1); step <= 3; step++ {
-			if step == 3 && point != engine.BeforeIntent && point != engine.AfterIntent {
+			if step == 3 && point != attempt.BeforeIntent && point != attempt.AfterIntent {
 				continue // It has no calls.
 			}
 			t.Run(fmt.Sprintf("%s of step %d", point, step), func(t *testing.T) {
@@ -100,7 +101,7 @@ func TestEngineKilledAtEveryPoint(t *testing.T) {
 					t.Errorf("the journal has %d steps", len(steps))
 				}
 				want := int32(3)
-				if point == engine.BeforeIntent {
+				if point == attempt.BeforeIntent {
 					want++
 				}
 				if asked := r.model.asked.Load(); asked != want {
@@ -136,8 +137,8 @@ func TestEngineGoesOnFromTheStepOfAFrozenHolder(t *testing.T) {
 	reached, thaw := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	r.startEngineWith("worker-2", func(e *engine.Engine) {
-		e.Config.Fault = func(ctx context.Context, p engine.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
-			if p == engine.BeforeIntent {
+		e.Config.Fault = func(ctx context.Context, p attempt.FaultPoint, _ *v1alpha1.MotorRun, _ int32) {
+			if p == attempt.BeforeIntent {
 				once.Do(func() {
 					close(reached)
 					select {

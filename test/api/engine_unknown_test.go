@@ -16,6 +16,7 @@ import (
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/motorloop"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/internal/toolapi"
@@ -66,7 +67,7 @@ func TestEngineAsksAboutAnUnknownOutcome(t *testing.T) {
 				says("", call("bash", slowSideEffect), call("bash", `{"command":"echo after > after"}`)), says("done"),
 			}})
 			if name == "by a new holder" {
-				reached := r.startDoomed("worker-1", engine.AfterSettle, 1)
+				reached := r.startDoomed("worker-1", attempt.AfterSettle, 1)
 				r.crashSandbox()
 				r.await(reached)
 				r.giveTo("worker-2", 2)

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/test/chaos"
 )
 
@@ -21,8 +21,8 @@ const killedBySignal = 137
 
 func TestFaultManagerIsKilledAtEachPointOfAStep(t *testing.T) {
 	const step = ":2"
-	for _, point := range []engine.FaultPoint{
-		engine.BeforeIntent, engine.AfterIntent, engine.AfterDispatch, engine.AfterResult, engine.AfterSettle,
+	for _, point := range []attempt.FaultPoint{
+		attempt.BeforeIntent, attempt.AfterIntent, attempt.AfterDispatch, attempt.AfterResult, attempt.AfterSettle,
 	} {
 		t.Run(string(point), func(t *testing.T) {
 			freshManagers(t)

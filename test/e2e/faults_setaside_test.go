@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/internal/engine"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 	"motorcortex.dev/motorcortex/test/chaos"
 )
@@ -26,7 +26,7 @@ func TestFaultARunThatEndsItsManagersIsSetAside(t *testing.T) {
 	freshManagers(t)
 	c := newCheck(t, "effects")
 	killer := c.start("0.3", func(r *v1alpha1.MotorRun) {
-		r.Annotations = map[string]string{chaos.KillAnnotation: string(engine.BeforeIntent) + ":2:always"}
+		r.Annotations = map[string]string{chaos.KillAnnotation: string(attempt.BeforeIntent) + ":2:always"}
 	})
 	for range 3 {
 		c.start("0.3")

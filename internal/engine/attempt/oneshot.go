@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 // runOnce runs the code of a Oneshot run: one call, which no model asked for, in the journal and the sandbox that every run
 // has. What it came to is in its step, and the controller ends the run by that. Code of a run with domains may have done something
 // outside: it is not run again if its end was not seen.
-func (a *attempt) runOnce(ctx context.Context) (motorloop.Outcome, error) {
-	env := a.env
+func (a *Attempt) runOnce(ctx context.Context) (motorloop.Outcome, error) {
+	env := a.Env
 	network := len(env.Run.Spec.Domains) > 0
 	tool, way := toolapi.ToolOneshot, (*box.WayOut)(nil)
 	if network {
 		var err error
-		if way, err = box.OpenWayOut(ctx, env, a.host.Box); err != nil {
+		if way, err = box.OpenWayOut(ctx, env, a.Host.Box); err != nil {
 			return motorloop.Outcome{}, err
 		}
 		if !way.Exists() {
@@ -30,7 +30,7 @@ func (a *attempt) runOnce(ctx context.Context) (motorloop.Outcome, error) {
 		}
 		tool = toolapi.ToolOneshotNetwork
 	}
-	sandbox, err := box.Open(env, a.host.Box)
+	sandbox, err := box.Open(env, a.Host.Box)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
@@ -52,10 +52,10 @@ func (a *attempt) runOnce(ctx context.Context) (motorloop.Outcome, error) {
 
 // once runs the loop of a run that has one call, which no model asked for. It is made by what judge makes of the sandbox's tools,
 // or has refused as its result if that is not nil.
-func (a *attempt) once(
+func (a *Attempt) once(
 	ctx context.Context, sandbox *box.Box, call motorloop.Call, refused *toolapi.Result, judge func(motorloop.Tools) motorloop.Tools,
 ) (motorloop.Outcome, error) {
-	env := a.env
+	env := a.Env
 	sandbox.IsolationLost = runpolicy.IsolationLost(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.AllSteps()))
 	loop := &motorloop.Loop{
 		// A person is not asked about a call whose end was not seen: one that may be made again is, and any other fails.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"bytes"
@@ -189,7 +189,7 @@ func TestOpenSearch(t *testing.T) {
 			run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{Tools: tt.tools}}
 			run.Namespace = "ns"
 			var loop motorloop.Loop
-			a := &attempt{host: &host{}, env: &runenv.Env{Client: tt.reader, Run: run}}
+			a := &Attempt{Host: &Host{}, Env: &runenv.Env{Client: tt.reader, Run: run}}
 			err := a.openSearch(t.Context(), &loop)
 			if (err != nil) != tt.failed || loop.Config.Search != tt.want || (loop.Search != nil) != tt.want {
 				t.Errorf("got %t, %v, %v", loop.Config.Search, loop.Search, err)

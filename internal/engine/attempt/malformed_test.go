@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"errors"
@@ -13,12 +13,12 @@ import (
 // A model that answers one request so that it cannot be read is not asked for an hour.
 func TestMalformedAnswersEndTheAttempt(t *testing.T) {
 	t.Parallel()
-	var h memory
+	var h Memory
 	malformed := &motorloop.Outage{Reason: motorloop.ReasonModelMalformed, Message: "The model endpoint h answered without any choices."}
 	inner := &countingModel{err: malformed}
 	ask := func(task string) error {
 		_, err := readableModel{inner, &h}.Complete(t.Context(), request(task))
-		h.note(err)
+		h.Note(err)
 		h.gotFurther()
 		return err
 	}

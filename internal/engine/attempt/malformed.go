@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type stubborn struct {
 // readableModel is a model whose malformed answers are an outage a few times only for each request.
 type readableModel struct {
 	motorloop.Model
-	memory *memory
+	memory *Memory
 }
 
 // Complete asks the model.

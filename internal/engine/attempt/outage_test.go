@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"errors"
@@ -37,10 +37,10 @@ func TestAwayUntil(t *testing.T) {
 			step := enginetest.Step(run, 1, 1)
 			c := fake.NewClientBuilder().WithScheme(enginetest.Scheme(t)).WithObjects(step).WithStatusSubresource(step).Build()
 			// The outage is recorded at the zero time: the store of the test sets none.
-			a := &attempt{env: enginetest.Env(t, c, run, func() time.Time { return time.Time{}.Add(tt.lasts) }), awaySeconds: 3600}
-			a.env.Known, _ = enginetest.Secrets()
+			a := &Attempt{Env: enginetest.Env(t, c, run, func() time.Time { return time.Time{}.Add(tt.lasts) }), awaySeconds: 3600}
+			a.Env.Known, _ = enginetest.Secrets()
 			lease := &enginetest.Lease{}
-			a.env.Lease = lease
+			a.Env.Lease = lease
 			err := a.awayUntil(t.Context(), &motorloop.Outage{
 				Reason: motorloop.ReasonModelUnavailable, Message: "The endpoint says model-key-0123456789.", MustAct: tt.mustAct, RetryAfter: tt.asked,
 			})
@@ -56,8 +56,8 @@ func TestAwayUntil(t *testing.T) {
 				t.Errorf("the next try is in %s, want %s to %s", o.RetryAfter, tt.least, tt.most)
 			}
 			lease.Lose(true)
-			before := a.env.Entries.Writes()
-			if err := a.awayUntil(t.Context(), &motorloop.Outage{Reason: "Other"}); !errors.Is(err, runenv.ErrNoLease) || a.env.Entries.Writes() != before {
+			before := a.Env.Entries.Writes()
+			if err := a.awayUntil(t.Context(), &motorloop.Outage{Reason: "Other"}); !errors.Is(err, runenv.ErrNoLease) || a.Env.Entries.Writes() != before {
 				t.Errorf("without a Lease: %v", err)
 			}
 		})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -60,8 +60,8 @@ func missing(p *modelref.Problem) *motorloop.Outage {
 
 // awayUntil records that the model cannot be had. The error is the outage with the time of the next try, or, when the time for it is over, the
 // failure that the attempt ends with.
-func (a *attempt) awayUntil(ctx context.Context, o *motorloop.Outage) error {
-	env := a.env
+func (a *Attempt) awayUntil(ctx context.Context, o *motorloop.Outage) error {
+	env := a.Env
 	if !env.Lease.MayDecide() {
 		return runenv.ErrNoLease
 	}

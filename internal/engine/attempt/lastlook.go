@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -29,20 +29,20 @@ const lookMargin = 10 * time.Second
 // lastLook collects what the workspace holds when the attempt has ended, or the run is ending, and closes the last step with
 // that. The end is recorded before, so a slow sandbox or a store that refuses costs what it does not take, and never the end.
 // The controller keeps the sandbox until the step is closed, or for runpolicy.LookTime.
-func (a *attempt) lastLook(ctx context.Context) error {
-	if len(a.env.Entries.Steps()) == 0 {
+func (a *Attempt) lastLook(ctx context.Context) error {
+	if len(a.Env.Entries.Steps()) == 0 {
 		return nil
 	}
-	a.closing()
-	look := &look{attempt: a}
+	a.Closing()
+	look := &look{Attempt: a}
 	closing, err := look.take(ctx)
 	if err != nil {
 		return err
 	}
 	if closing.Problem != "" {
-		a.env.Log.Warn("not everything that the run leaves behind was collected", "problem", closing.Problem)
+		a.Env.Log.Warn("not everything that the run leaves behind was collected", "problem", closing.Problem)
 	}
-	if err := a.env.Entries.Close(ctx, closing); err != nil {
+	if err := a.Env.Entries.Close(ctx, closing); err != nil {
 		return err
 	}
 	if look.artifacts != nil {
@@ -53,14 +53,14 @@ func (a *attempt) lastLook(ctx context.Context) error {
 
 // look is one last look at a sandbox.
 type look struct {
-	*attempt
+	*Attempt
 	// artifacts is nil if nothing was collected.
 	artifacts *harvest.Artifacts
 }
 
 // take collects. An error decides nothing: the look can be taken again.
 func (k *look) take(ctx context.Context) (journal.Closing, error) {
-	if !runpolicy.HasModel(k.env.Run) {
+	if !runpolicy.HasModel(k.Env.Run) {
 		return journal.Closing{}, nil
 	}
 	if why := k.nothingToSee(); why != "" {
@@ -76,7 +76,7 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	case ctx.Err() != nil, errors.Is(err, runenv.ErrNoLease), errors.Is(err, motorloop.ErrStale):
 		return closing, err
 	case final, harvest.IsOver(bounded):
-		closing.Problem = joinProblems(closing.Problem, k.env.Known.Hide(err.Error()))
+		closing.Problem = joinProblems(closing.Problem, k.Env.Known.Hide(err.Error()))
 	default:
 		return closing, err
 	}
@@ -85,39 +85,39 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 
 // succeeded reports whether the run, or the attempt, ended well. What was decided about the run counts, and its last step need not say it.
 func (k *look) succeeded() bool {
-	if ending := k.env.Run.Status.Ending; ending != nil {
+	if ending := k.Env.Run.Status.Ending; ending != nil {
 		return runpolicy.EndsWell(ending)
 	}
-	return k.env.Entries.Succeeded()
+	return k.Env.Entries.Succeeded()
 }
 
 // timeLeft is how long the look may take. A look that is taken again has what the one before left of the time.
 func (k *look) timeLeft() time.Duration {
 	left := runpolicy.LookTime(k.succeeded()) - lookMargin
-	if ending := k.env.Run.Status.Ending; ending != nil {
+	if ending := k.Env.Run.Status.Ending; ending != nil {
 		since := ending.Since.Time
-		left -= k.env.Observed().Shifted(since, k.env.APINow()).Sub(since)
+		left -= k.Env.Observed().Shifted(since, k.Env.APINow()).Sub(since)
 	}
 	return max(left, time.Second)
 }
 
 // nothingToSee says why there is no sandbox that could be looked at, "" if there is one.
 func (k *look) nothingToSee() string {
-	steps := k.env.Entries.Steps()
-	st, last := &k.env.Run.Status, &steps[len(steps)-1].Spec
+	steps := k.Env.Entries.Steps()
+	st, last := &k.Env.Run.Status, &steps[len(steps)-1].Spec
 	switch {
 	case last.Outcome != nil && last.Outcome.Reason == motorloop.ReasonSandboxLost, st.Sandbox == nil, st.Sandbox.PodIP == "":
 		return "the sandbox was lost, and what it held since it was collected last"
 	case !apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSandboxReady):
 		return "the sandbox did not run at the end, so what it held since it was collected last is lost"
-	case k.env.Entries.Sandbox().PodUID != st.Sandbox.PodUID:
+	case k.Env.Entries.Sandbox().PodUID != st.Sandbox.PodUID:
 		return "the sandbox was another one than that of the last step, whose files are lost"
 	}
 	return ""
 }
 
 func (k *look) collect(ctx context.Context) (closing journal.Closing, err error) {
-	env := k.env
+	env := k.Env
 	// What may be kept nowhere must be known before anything is read that could hold it.
 	if _, _, err := k.openModel(ctx); err != nil {
 		// A model that is away keeps nothing from being kept. A key that is not there is in no file.
@@ -125,7 +125,7 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 			return closing, err
 		}
 	}
-	way, err := box.OpenWayOut(ctx, env, k.host.Box)
+	way, err := box.OpenWayOut(ctx, env, k.Host.Box)
 	if err != nil {
 		return closing, err
 	}
@@ -141,7 +141,7 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 	if err != nil {
 		return closing, err
 	}
-	sandbox, err := box.Open(env, k.host.Box)
+	sandbox, err := box.Open(env, k.Host.Box)
 	if err != nil {
 		return closing, err
 	}
@@ -169,11 +169,11 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 // endAll ends what runs in the sandbox of a run that ends in the middle of something: its calls, its background, its MCP servers. They have
 // the way out for as long as the sandbox is kept, and change the files that are collected. What cannot be ended goes with the sandbox.
 func (k *look) endAll(ctx context.Context, sandbox *box.Box) {
-	if k.env.Run.Status.Ending == nil {
+	if k.Env.Run.Status.Ending == nil {
 		return
 	}
 	if _, err := sandbox.Client.Halt(ctx); err != nil && !errors.Is(err, toolclient.ErrUnsupported) {
-		k.env.Log.Warn("what runs in the sandbox of a run that ends could not be ended before the last look at it", "error", err)
+		k.Env.Log.Warn("what runs in the sandbox of a run that ends could not be ended before the last look at it", "error", err)
 	}
 }
 
@@ -187,7 +187,7 @@ func (k *look) collectFiles(ctx context.Context, kept *harvest.Artifacts) (closi
 	f, lost := errors.AsType[*motorloop.Failure](err)
 	switch {
 	case lost:
-		closing.Problem, err = "the files were not collected: "+k.env.Known.Hide(f.Message), nil
+		closing.Problem, err = "the files were not collected: "+k.Env.Known.Hide(f.Message), nil
 	case errors.Is(err, harvest.ErrTime) && list == nil:
 		closing.Problem, err = fmt.Sprintf("the files were not collected: the sandbox did not list them within %s", limit), nil
 	case errors.Is(err, harvest.ErrTime):

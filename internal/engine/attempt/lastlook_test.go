@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"testing"
@@ -33,7 +33,7 @@ func TestNothingToSee(t *testing.T) {
 	} {
 		run := enginetest.ReadyRun()
 		tt.change(&run.Status)
-		if why := (&look{attempt: &attempt{env: &runenv.Env{Run: run, Entries: env.Entries}}}).nothingToSee(); (why == "") != tt.sees {
+		if why := (&look{Attempt: &Attempt{Env: &runenv.Env{Run: run, Entries: env.Entries}}}).nothingToSee(); (why == "") != tt.sees {
 			t.Errorf("%s: %q", name, why)
 		}
 	}
@@ -48,7 +48,7 @@ func TestTheLookKnowsWhetherTheRunSucceeded(t *testing.T) {
 		if reason != "" {
 			run.Status.Ending = &v1alpha1.RunEnding{Reason: reason}
 		}
-		if got := (&look{attempt: &attempt{env: &runenv.Env{Run: run, Entries: env.Entries}}}).succeeded(); got != want {
+		if got := (&look{Attempt: &Attempt{Env: &runenv.Env{Run: run, Entries: env.Entries}}}).succeeded(); got != want {
 			t.Errorf("%q: %t", reason, got)
 		}
 	}

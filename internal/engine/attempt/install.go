@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"bytes"
@@ -31,9 +31,9 @@ import (
 
 // runInstall installs the packages of a run of mode Install: one call, which no model asked for, as the code of a Oneshot run
 // is one. It needs the way out. What was installed is stored before the call has its result, which then says where.
-func (a *attempt) runInstall(ctx context.Context) (motorloop.Outcome, error) {
-	env := a.env
-	way, err := box.OpenWayOut(ctx, env, a.host.Box)
+func (a *Attempt) runInstall(ctx context.Context) (motorloop.Outcome, error) {
+	env := a.Env
+	way, err := box.OpenWayOut(ctx, env, a.Host.Box)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
@@ -44,7 +44,7 @@ func (a *attempt) runInstall(ctx context.Context) (motorloop.Outcome, error) {
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}
-	sandbox, err := box.Open(env, a.host.Box)
+	sandbox, err := box.Open(env, a.Host.Box)
 	if err != nil {
 		return motorloop.Outcome{}, err
 	}

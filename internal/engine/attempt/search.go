@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"bytes"
@@ -45,19 +45,19 @@ type searcher struct {
 }
 
 // openSearch gives the loop who searches for the run, if anybody does.
-func (a *attempt) openSearch(ctx context.Context, loop *motorloop.Loop) error {
-	run := a.env.Run
+func (a *Attempt) openSearch(ctx context.Context, loop *motorloop.Loop) error {
+	run := a.Env.Run
 	if !slices.Contains(run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
 		return nil
 	}
 	var cortex v1alpha1.MotorCortex
-	err := a.env.Client.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
+	err := a.Env.Client.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get MotorCortex: %w", err)
 	}
 	if cortex.Spec.Search != nil {
 		loop.Config.Search = true
-		loop.Search = &searcher{keys: a.host.Models, transport: a.host.SearchTransport, provider: cortex.Spec.Search, env: a.env}
+		loop.Search = &searcher{keys: a.Host.Models, transport: a.Host.SearchTransport, provider: cortex.Spec.Search, env: a.Env}
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -19,36 +19,36 @@ import (
 // next to the loop, to inside. The order is what keeps secret values in: whatever hides them is the last to touch what the loop gets.
 //
 //	Model    redacting.Model ─► memoModel ─► readableModel ─► readyModel ─► endpoint
-//	Tools    redacting.Tools ─► collectingTools ─► checkingTools ─► faultyLoop ─► sandbox
-//	Journal  endingJournal ─► faultyLoop ─► sharedJournal ─► leasedJournal ─► MotorSteps
-func (a *attempt) wire(loop *motorloop.Loop, model motorloop.Model, sandbox *box.Box, kept *harvest.Artifacts, turns []*motorloop.Turn) {
+//	Tools    redacting.Tools ─► harvest.Tools ─► skills.Tools ─► faultyLoop ─► box.Box
+//	Journal  endingJournal ─► faultyLoop ─► box.Journal ─► leasedJournal ─► MotorSteps
+func (a *Attempt) wire(loop *motorloop.Loop, model motorloop.Model, sandbox *box.Box, kept *harvest.Artifacts, turns []*motorloop.Turn) {
 	faulty := a.newFaultyLoop(sandbox, turns)
 	loop.Model, loop.HintModel = a.wireModel(model, sandbox), a.wireHintModel()
 	loop.Tools = a.wireTools(sandbox, faulty, kept, loop.Config.WritesSkills)
 	loop.Journal = a.wireJournal(sandbox, faulty, kept)
 }
 
-func (a *attempt) wireModel(model motorloop.Model, sandbox *box.Box) motorloop.Model {
+func (a *Attempt) wireModel(model motorloop.Model, sandbox *box.Box) motorloop.Model {
 	// Inside of all that keeps answers: a request that waits for the sandbox has no answer yet.
-	if !a.memory.absence.Since.IsZero() || sandbox.Fresh() && readsInputs(a.env.Run) {
+	if !a.Memory.Absence.Since.IsZero() || sandbox.Fresh() && readsInputs(a.Env.Run) {
 		// Without what is missing the answer would be asked for in vain, and counted nowhere.
 		model = readyModel{model, sandbox.Prepared}
 	}
 	// Inside of memoModel: an answer that was read once is not judged again.
-	model = readableModel{model, a.memory}
+	model = readableModel{model, a.Memory}
 	// Inside of redacting.Model: an answer that is given again has those values hidden, too, that are known only since.
-	model = memoModel{model, a.memory}
+	model = memoModel{model, a.Memory}
 	// Outermost: no wrapper and no endpoint gets a value, and the loop gets none from either.
-	return redacting.Model{Model: model, Secrets: a.env.Known}
+	return redacting.Model{Model: model, Secrets: a.Env.Known}
 }
 
 // wireHintModel wraps the model of the fast role, whose answers are kept and hidden as those of the other one are.
-func (a *attempt) wireHintModel() motorloop.Model {
-	hints := hintModel{host: a.host, env: a.env}
-	return redacting.Model{Model: memoModel{hints, a.memory}, Secrets: a.env.Known}
+func (a *Attempt) wireHintModel() motorloop.Model {
+	hints := hintModel{host: a.Host, env: a.Env}
+	return redacting.Model{Model: memoModel{hints, a.Memory}, Secrets: a.Env.Known}
 }
 
-func (a *attempt) wireTools(sandbox *box.Box, faulty *faultyLoop, kept *harvest.Artifacts, writesSkills bool) motorloop.Tools {
+func (a *Attempt) wireTools(sandbox *box.Box, faulty *faultyLoop, kept *harvest.Artifacts, writesSkills bool) motorloop.Tools {
 	var tools motorloop.Tools = sandbox
 	// Next to the sandbox: a fault of a test must hit what the sandbox does, and not the manager's own words about it.
 	if faulty != nil {
@@ -61,12 +61,12 @@ func (a *attempt) wireTools(sandbox *box.Box, faulty *faultyLoop, kept *harvest.
 	// Inside of redacting.Tools: its result names the file and says of what it reads there.
 	tools = harvest.Tools{Tools: tools, Artifacts: kept}
 	// Outermost: whatever the sandbox and the wrappers say is hidden, with the values that the call itself brought.
-	return redacting.Tools{Tools: tools, Secrets: a.env.Known, Refresh: sandbox.WayOut.Refresh}
+	return redacting.Tools{Tools: tools, Secrets: a.Env.Known, Refresh: sandbox.WayOut.Refresh}
 }
 
-func (a *attempt) wireJournal(sandbox *box.Box, faulty *faultyLoop, kept *harvest.Artifacts) motorloop.Journal {
+func (a *Attempt) wireJournal(sandbox *box.Box, faulty *faultyLoop, kept *harvest.Artifacts) motorloop.Journal {
 	// Innermost: nothing may come between the look at the Lease and the write.
-	var entries motorloop.Journal = leasedJournal{a.env.Entries, a.env.Lease}
+	var entries motorloop.Journal = leasedJournal{a.Env.Entries, a.Env.Lease}
 	// Outside of the Lease, inside of faults: the lock is held for the write alone, or a fault would hold up the calls beside it.
 	entries = box.Journal{Journal: entries, Box: sandbox}
 	// Inside of endingJournal: the step that a fault stops has everything ended that goes before it.
@@ -79,8 +79,8 @@ func (a *attempt) wireJournal(sandbox *box.Box, faulty *faultyLoop, kept *harves
 }
 
 // wireOnce is wire for a loop that makes one call, which no model asked for. judge wraps the tools of the sandbox.
-func (a *attempt) wireOnce(loop *motorloop.Loop, sandbox *box.Box, turns []*motorloop.Turn, judge func(motorloop.Tools) motorloop.Tools) {
-	loop.Tools, loop.Journal = sandbox, leasedJournal{a.env.Entries, a.env.Lease}
+func (a *Attempt) wireOnce(loop *motorloop.Loop, sandbox *box.Box, turns []*motorloop.Turn, judge func(motorloop.Tools) motorloop.Tools) {
+	loop.Tools, loop.Journal = sandbox, leasedJournal{a.Env.Entries, a.Env.Lease}
 	if faulty := a.newFaultyLoop(sandbox, turns); faulty != nil {
 		faulty.journal = loop.Journal
 		loop.Tools, loop.Journal = faulty, faulty

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func request(task string) motorloop.Request {
 // A step that the API server refuses for an hour costs one answer, not one for each start of the loop.
 func TestAnAnswerThatIsNotRecordedIsNotPaidAgain(t *testing.T) {
 	t.Parallel()
-	var h memory
+	var h Memory
 	model := &countingModel{}
 	ask := func(task, want string) {
 		t.Helper()
@@ -41,26 +41,26 @@ func TestAnAnswerThatIsNotRecordedIsNotPaidAgain(t *testing.T) {
 	refused := errors.New("create step: quota exceeded")
 	for range 5 {
 		ask("step 1", "answer 1")
-		h.note(refused)
+		h.Note(refused)
 	}
 	// It is recorded at last, and the answer after it is not.
 	for range 5 {
 		ask("step 2", "answer 2")
 		h.gotFurther()
-		h.note(refused)
+		h.Note(refused)
 	}
 	// The end of an attempt has two.
 	for range 5 {
 		ask("partial", "answer 3")
 		ask("hint", "answer 4")
-		h.note(refused)
+		h.Note(refused)
 	}
 	if len(h.unrecorded) > maxUnrecorded {
 		t.Errorf("%d answers are kept", len(h.unrecorded))
 	}
-	h.note(motorloop.NewPanic("x"))
+	h.Note(motorloop.NewPanic("x"))
 	ask("hint", "answer 5")
-	h.note(nil)
+	h.Note(nil)
 	ask("hint", "answer 6")
 	// What failed is no answer.
 	model.err = errors.New("no answer")

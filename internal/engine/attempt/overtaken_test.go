@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func newOvertakenRig(t *testing.T) *overtakenRig {
 		return !r.stopped && live.Status.Worker == run.Status.Worker && live.Status.Epoch == 3 && live.Status.Sandbox.PodUID == "pod"
 	}
 	r.overtaking = &overtaking{
-		attempt: &attempt{host: &host{Lease: r.lease}, env: env, carries: carries}, hello: r.refuse(func() {}),
+		Attempt: &Attempt{Host: &Host{Lease: r.lease}, Env: env, Carries: carries}, hello: r.refuse(func() {}),
 	}
 	return r
 }
@@ -78,7 +78,7 @@ func (r *overtakenRig) refuse(happens func()) func(context.Context) error {
 func (r *overtakenRig) change(change func(*v1alpha1.MotorRunStatus)) {
 	r.t.Helper()
 	live := &v1alpha1.MotorRun{}
-	err := r.api.Get(r.t.Context(), client.ObjectKeyFromObject(r.env.Run), live)
+	err := r.api.Get(r.t.Context(), client.ObjectKeyFromObject(r.Env.Run), live)
 	if err == nil {
 		change(&live.Status)
 		err = r.api.Status().Update(r.t.Context(), live)
@@ -90,7 +90,7 @@ func (r *overtakenRig) change(change func(*v1alpha1.MotorRunStatus)) {
 
 func (r *overtakenRig) record(index int32, epoch int64) {
 	r.t.Helper()
-	if err := r.api.Create(r.t.Context(), enginetest.Step(r.env.Run, index, epoch)); err != nil {
+	if err := r.api.Create(r.t.Context(), enginetest.Step(r.Env.Run, index, epoch)); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -122,7 +122,7 @@ func TestOvertaken(t *testing.T) {
 			r.change(func(st *v1alpha1.MotorRunStatus) { st.Sandbox.PodUID = "another" })
 		}, motorloop.ErrStale, 0},
 		"the run is gone": {func(r *overtakenRig) {
-			if err := r.api.Delete(r.t.Context(), r.env.Run.DeepCopy()); err != nil {
+			if err := r.api.Delete(r.t.Context(), r.Env.Run.DeepCopy()); err != nil {
 				r.t.Fatal(err)
 			}
 		}, motorloop.ErrStale, 0},
@@ -161,7 +161,7 @@ func TestOvertaken(t *testing.T) {
 // Every other error is none that the Lease and the journal say anything about.
 func TestOnlyARefusalIsJudged(t *testing.T) {
 	t.Parallel()
-	a := &attempt{}
+	a := &Attempt{}
 	for _, err := range []error{nil, motorloop.ErrStale, runenv.ErrMissing, runenv.ErrNoLease, context.Canceled} {
 		if got := a.unlessOvertaken(t.Context(), err); got != err { //nolint:errorlint // it must be the same
 			t.Errorf("%v became %v", err, got)

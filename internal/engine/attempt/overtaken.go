@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -27,8 +27,8 @@ import (
 //	refused ─► Lease renewed since ─► run and journal have this claim ─► refused again ─► the same once more ─► SandboxLost
 //	             └─ no: nothing decided   └─ no: ErrStale                    └─ no: tried again
 
-// recordedLease is the Lease of this replica as the API server has it.
-type recordedLease interface {
+// Lease is the Lease of this replica as the API server has it.
+type Lease interface {
 	runenv.Lease
 	// Version returns the version of the Lease. The error is runenv.ErrNoLease if this replica does not hold it.
 	Version(ctx context.Context) (string, error)
@@ -38,28 +38,28 @@ type recordedLease interface {
 
 // overtaking is what a loop looks at when its sandbox has refused it as overtaken.
 type overtaking struct {
-	*attempt
+	*Attempt
 	// hello asks the sandbox once more who it is.
 	hello func(context.Context) error
 }
 
 // unlessOvertaken returns the failure of an attempt whose sandbox has refused the loop with a later epoch that no worker has, and every
 // other error as it is. An error other than a *motorloop.Failure and motorloop.ErrStale decides nothing.
-func (a *attempt) unlessOvertaken(ctx context.Context, err error) error {
+func (a *Attempt) unlessOvertaken(ctx context.Context, err error) error {
 	if !errors.Is(err, runenv.ErrOvertaken) {
 		return err
 	}
-	a.env.Log.Warn("the sandbox refuses this worker, because it has served a later epoch of the run", "pod", a.env.Run.Status.Sandbox.PodName)
-	sandbox, err := box.Open(a.env, a.host.Box)
+	a.Env.Log.Warn("the sandbox refuses this worker, because it has served a later epoch of the run", "pod", a.Env.Run.Status.Sandbox.PodName)
+	sandbox, err := box.Open(a.Env, a.Host.Box)
 	if err != nil {
 		return err
 	}
 	defer sandbox.Close()
 	hello := func(ctx context.Context) error {
 		_, err := sandbox.Client.Hello(ctx)
-		return a.env.Classify(ctx, err)
+		return a.Env.Classify(ctx, err)
 	}
-	return (&overtaking{attempt: a, hello: hello}).judge(ctx)
+	return (&overtaking{Attempt: a, hello: hello}).judge(ctx)
 }
 
 // judge returns motorloop.ErrStale if another worker has the run, and a *motorloop.Failure if none has.
@@ -79,7 +79,7 @@ func (r *overtaking) judge(ctx context.Context) error {
 	if err := r.stands(ctx); err != nil {
 		return err
 	}
-	if _, err := r.host.Lease.Version(ctx); err != nil {
+	if _, err := r.Host.Lease.Version(ctx); err != nil {
 		return err
 	}
 	return r.lost()
@@ -88,11 +88,11 @@ func (r *overtaking) judge(ctx context.Context) error {
 // awaitRenewal waits until the API server has taken a renewal of this worker's Lease. It takes the time of one renewal, and no longer than
 // the Lease lasts.
 func (r *overtaking) awaitRenewal(ctx context.Context) error {
-	first, err := r.host.Lease.Version(ctx)
+	first, err := r.Host.Lease.Version(ctx)
 	if err != nil {
 		return err
 	}
-	ticker := time.NewTicker(r.host.Lease.RenewedEvery())
+	ticker := time.NewTicker(r.Host.Lease.RenewedEvery())
 	defer ticker.Stop()
 	for {
 		select {
@@ -100,7 +100,7 @@ func (r *overtaking) awaitRenewal(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if version, err := r.host.Lease.Version(ctx); err != nil || version != first {
+		if version, err := r.Host.Lease.Version(ctx); err != nil || version != first {
 			return err
 		}
 	}
@@ -108,16 +108,16 @@ func (r *overtaking) awaitRenewal(ctx context.Context) error {
 
 // stands returns nil if the run and its journal, read past the cache, have the claim of this loop.
 func (r *overtaking) stands(ctx context.Context) error {
-	env := r.env
+	env := r.Env
 	live := &v1alpha1.MotorRun{}
 	err := env.Live.Get(ctx, client.ObjectKeyFromObject(env.Run), live)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read the run: %w", err)
 	}
-	if err != nil || !r.carries(live) {
+	if err != nil || !r.Carries(live) {
 		return runenv.ErrOvertaken
 	}
-	now, err := journal.Load(ctx, env.Client, env.Live, env.Run, r.index, env.Claim, env.APINow)
+	now, err := journal.Load(ctx, env.Client, env.Live, env.Run, r.Index, env.Claim, env.APINow)
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
@@ -134,7 +134,7 @@ func (r *overtaking) lost() error {
 		Message: fmt.Sprintf("The sandbox in Pod %s has served a later epoch of the run than %d, which status.epoch and the journal have, "+
 			"while the worker %s holds its Lease: the records of the run are older than its sandbox, as after a restore of etcd or a change of "+
 			"status.epoch by hand. The sandbox is given up. What it did after the last recorded step is in no record: find out what that was "+
-			"outside of the sandbox before it is done again.", r.env.Run.Status.Sandbox.PodName, r.env.Claim.Epoch, r.env.Claim.Worker),
+			"outside of the sandbox before it is done again.", r.Env.Run.Status.Sandbox.PodName, r.Env.Claim.Epoch, r.Env.Claim.Worker),
 		Retryable: true,
 	}
 }

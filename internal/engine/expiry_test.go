@@ -9,16 +9,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 )
 
 // A loop that waits is started again when it has its answer, and one that waits for an approval when the time for it is over.
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	approve := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputApproval, Digest: "sha256:this", OnTimeout: v1alpha1.OnTimeoutDeny}, enginetest.Noon.Add(time.Minute)}
-	ask := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutFail}, enginetest.Noon}
-	defaulted := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutUseDefault}, enginetest.Noon.Add(time.Minute)}
-	domain := &waiting{v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputDomainRequest}, enginetest.Noon}
+	approve := &attempt.Waiting{Ask: v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputApproval, Digest: "sha256:this", OnTimeout: v1alpha1.OnTimeoutDeny}, Expires: enginetest.Noon.Add(time.Minute)}
+	ask := &attempt.Waiting{Ask: v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutFail}, Expires: enginetest.Noon}
+	defaulted := &attempt.Waiting{Ask: v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputQuestion, OnTimeout: v1alpha1.OnTimeoutUseDefault}, Expires: enginetest.Noon.Add(time.Minute)}
+	domain := &attempt.Waiting{Ask: v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputDomainRequest}, Expires: enginetest.Noon}
 	answered := []v1alpha1.Response{{ID: "id", Answer: "yes"}}
 	approved := []v1alpha1.Response{{ID: "id", Decision: v1alpha1.DecisionApproveOnce, Digest: "sha256:this"}}
 	for name, tt := range map[string]struct {

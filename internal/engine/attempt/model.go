@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 )
 
 // openModel makes the model of the run's loop. A *motorloop.Outage says that there is none before something is configured.
-func (a *attempt) openModel(ctx context.Context) (motorloop.Model, modelref.Endpoint, error) {
-	endpoint, err := a.host.Models.Resolve(ctx, a.env.Run)
+func (a *Attempt) openModel(ctx context.Context) (motorloop.Model, modelref.Endpoint, error) {
+	endpoint, err := a.Host.Models.Resolve(ctx, a.Env.Run)
 	a.awaySeconds = endpoint.WaitSeconds()
 	if p, ok := modelref.AsProblem(err); ok {
 		return nil, endpoint, missing(p)
@@ -26,15 +26,15 @@ func (a *attempt) openModel(ctx context.Context) (motorloop.Model, modelref.Endp
 	if err != nil {
 		return nil, endpoint, fmt.Errorf("resolve the model: %w", err)
 	}
-	a.env.Known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
-	model, err := a.host.NewModel(endpoint)
+	a.Env.Known.Add(redacting.ModelKeyName, []byte(endpoint.APIKey.Reveal()))
+	model, err := a.Host.NewModel(endpoint)
 	if err != nil {
 		return nil, endpoint, missing(&modelref.Problem{
 			Reason:  v1alpha1.ReasonModelNotConfigured,
 			Message: fmt.Sprintf("The model's endpoint cannot be used: %v. Correct spec.models of the MotorCortex.", err),
 		})
 	}
-	return model, endpoint, knownAway(model, a.env.Entries.Turns())
+	return model, endpoint, knownAway(model, a.Env.Entries.Turns())
 }
 
 // awayModel is the model of a loop that asks none any more, because the end of its attempt was accepted and only has to be recorded. An outage
@@ -79,7 +79,7 @@ func (m readyModel) Complete(ctx context.Context, r motorloop.Request) (motorloo
 // the loop. It goes by the whole request, which is another one as soon as a step is recorded.
 type memoModel struct {
 	motorloop.Model
-	memory *memory
+	memory *Memory
 }
 
 // unrecordedAnswer is an answer that may not be in the journal.
@@ -111,7 +111,7 @@ func (m memoModel) Complete(ctx context.Context, r motorloop.Request) (motorloop
 
 // hintModel is the model of the fast role. It is looked for when it is asked, which most runs never do.
 type hintModel struct {
-	host *host
+	host *Host
 	env  *runenv.Env
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+// Package attempt carries an attempt of a run on, from its claim to its outcome.
+package attempt
 
 import (
 	"context"
@@ -31,14 +32,14 @@ const maxPanics = 3
 // errNothingAsked says that the loop waits for a person, and its journal has nothing to ask them.
 var errNothingAsked = errors.New("the loop waits for an ask that is not in its journal")
 
-// host is what every attempt has of the replica that makes it.
-type host struct {
+// Host is what every attempt has of the replica that makes it.
+type Host struct {
 	Client client.Client
 	// Live reads past the cache: the journal must be complete.
 	Live client.Reader
 	// Bucket keeps what is too large for objects; nil keeps nothing of that.
 	Bucket runenv.Bucket
-	Lease  recordedLease
+	Lease  Lease
 	Clock  runenv.Clock
 	Limits *runenv.Limits
 	Box    box.Config
@@ -51,41 +52,41 @@ type host struct {
 	Fault Fault
 }
 
-// env returns what the parts of an attempt need, without the journal.
-func (h *host) env(run *v1alpha1.MotorRun, claim journal.Claim, absence *runenv.Absence, known *redacting.Secrets, log *slog.Logger) *runenv.Env {
+// Env returns what the parts of an attempt need, without the journal.
+func (h *Host) NewEnv(run *v1alpha1.MotorRun, claim journal.Claim, absence *runenv.Absence, known *redacting.Secrets, log *slog.Logger) *runenv.Env {
 	return &runenv.Env{
 		Client: h.Client, Live: h.Live, Bucket: h.Bucket, Lease: h.Lease, Clock: h.Clock, Limits: h.Limits,
 		Run: run, Claim: claim, Absence: absence, Known: known, Log: log,
 	}
 }
 
-// attempt is one start of the loop of an attempt of a run.
-type attempt struct {
-	host *host
-	env  *runenv.Env
-	// index is that of the attempt.
-	index  int32
-	memory *memory
-	// carries reports whether what the loop carries on is what a run, as it is now, needs.
-	carries func(*v1alpha1.MotorRun) bool
-	// closing is called when the attempt has ended and what it leaves behind is being collected.
-	closing func()
+// Attempt is one start of the loop of an attempt of a run.
+type Attempt struct {
+	Host *Host
+	Env  *runenv.Env
+	// Index is that of the attempt.
+	Index  int32
+	Memory *Memory
+	// Carries reports whether what the loop carries on is what a run, as it is now, needs.
+	Carries func(*v1alpha1.MotorRun) bool
+	// Closing is called when the attempt has ended and what it leaves behind is being collected.
+	Closing func()
 	// awaySeconds is how long to wait for the model at most.
 	awaySeconds int32
 }
 
-// waiting is an open ask that a loop ended with.
-type waiting struct {
-	ask v1alpha1.StepAsk
-	// expires is ask.ExpiresAt with the times in which no manager led.
-	expires time.Time
+// Waiting is an open ask that a loop ended with.
+type Waiting struct {
+	Ask v1alpha1.StepAsk
+	// Expires is ask.ExpiresAt with the times in which no manager led.
+	Expires time.Time
 }
 
-// carryOn carries the attempt on from where its journal ends, until it ends too or waits for a person; then it
+// Run carries the attempt on from where its journal ends, until it ends too or waits for a person; then it
 // returns what it waits for. An error decides nothing: the same can be tried again.
-func (a *attempt) carryOn(ctx context.Context) (waitingFor *waiting, err error) {
-	env := a.env
-	env.Entries, err = journal.Load(ctx, env.Client, env.Live, env.Run, a.index, env.Claim, env.APINow)
+func (a *Attempt) Run(ctx context.Context) (waitingFor *Waiting, err error) {
+	env := a.Env
+	env.Entries, err = journal.Load(ctx, env.Client, env.Live, env.Run, a.Index, env.Claim, env.APINow)
 	if err == nil && env.Entries.Closed() {
 		return nil, nil
 	}
@@ -98,7 +99,7 @@ func (a *attempt) carryOn(ctx context.Context) (waitingFor *waiting, err error) 
 	if err == nil {
 		defer func() {
 			if env.Entries.Writes() > aboutOutage {
-				a.memory.gotFurther()
+				a.Memory.gotFurther()
 			}
 		}()
 		out, err = a.runLoop(ctx)
@@ -119,8 +120,8 @@ func (a *attempt) carryOn(ctx context.Context) (waitingFor *waiting, err error) 
 }
 
 // concluded records what the loop came to, if that is the end of the attempt, and takes the last look.
-func (a *attempt) concluded(ctx context.Context, out motorloop.Outcome) (waitingFor *waiting, err error) {
-	env := a.env
+func (a *Attempt) concluded(ctx context.Context, out motorloop.Outcome) (waitingFor *Waiting, err error) {
+	env := a.Env
 	switch out.Kind {
 	case motorloop.Completed:
 		// Its last step says so. The only step of a run without a model leaves nothing behind.
@@ -144,26 +145,26 @@ func (a *attempt) concluded(ctx context.Context, out motorloop.Outcome) (waiting
 		if open == nil {
 			return nil, errNothingAsked
 		}
-		return &waiting{*open, env.Observed().Extend(open.AskedAt.Time, runpolicy.ExpiresAt(env.Run, open))}, nil
+		return &Waiting{*open, env.Observed().Extend(open.AskedAt.Time, runpolicy.ExpiresAt(env.Run, open))}, nil
 	}
 	return nil, nil
 }
 
 // panicked ends an attempt whose loop panics whenever it is started.
-func (a *attempt) panicked() *motorloop.Failure {
+func (a *Attempt) panicked() *motorloop.Failure {
 	return &motorloop.Failure{
 		Category: motorloop.InfraFailure, Reason: motorloop.ReasonInternalError,
 		Message: fmt.Sprintf("The loop of the run panicked %d times in a row, which is a fault of the manager and not of the task. "+
-			"The log of the manager %s says where; please report it.", a.memory.panics, a.env.Claim.Worker),
+			"The log of the manager %s says where; please report it.", a.Memory.Panics, a.Env.Claim.Worker),
 	}
 }
 
 // runLoop runs the loop from where the journal ends. A *motorloop.Failure says that the attempt cannot be carried on.
-func (a *attempt) runLoop(ctx context.Context) (motorloop.Outcome, error) {
-	if a.memory.panics >= maxPanics {
+func (a *Attempt) runLoop(ctx context.Context) (motorloop.Outcome, error) {
+	if a.Memory.Panics >= maxPanics {
 		return motorloop.Outcome{}, a.panicked()
 	}
-	switch a.env.Run.Spec.Mode {
+	switch a.Env.Run.Spec.Mode {
 	case v1alpha1.ModeOneshot:
 		return a.runOnce(ctx)
 	case v1alpha1.ModeInstall:
@@ -174,8 +175,8 @@ func (a *attempt) runLoop(ctx context.Context) (motorloop.Outcome, error) {
 }
 
 // runAgent runs the loop of a model.
-func (a *attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
-	env := a.env
+func (a *Attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
+	env := a.Env
 	progress := runpolicy.ReadJournal(env.Run, env.Entries.Everything())
 	model, endpoint, err := a.openModel(ctx)
 	model, err = unneeded(model, err, progress)
@@ -199,9 +200,9 @@ func (a *attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
 	turns := env.Entries.Turns()
 	loop := &motorloop.Loop{
 		Config:      loopConfig(env.Run, progress, env.APINow()),
-		Domains:     newDomainPolicy(env.Run, progress, sandbox.Bounds),
-		Person:      person{run: env.Run, entries: env.Entries, now: env.APINow, observed: env.Observed, known: env.Known},
-		Policy:      callPolicy{run: env.Run, entries: env.Entries},
+		Domains:     NewDomainPolicy(env.Run, progress, sandbox.Bounds),
+		Person:      Person{Env: env},
+		Policy:      CallPolicy{Run: env.Run, Entries: env.Entries},
 		Credentials: store,
 		Ready:       sandbox.Ready,
 		Peer:        sandbox.Peer,
@@ -233,10 +234,10 @@ func (a *attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
 }
 
 // openHands opens what the tools of the run need: the sandbox, the way out of it, the credentials, the domains and the skill.
-func (a *attempt) openHands(ctx context.Context, progress runpolicy.Progress) (*box.Box, *savedcredential.Store, error) {
-	env := a.env
+func (a *Attempt) openHands(ctx context.Context, progress runpolicy.Progress) (*box.Box, *savedcredential.Store, error) {
+	env := a.Env
 	// What may be shown to nobody must be known before anything is read that could hold it.
-	way, err := box.OpenWayOut(ctx, env, a.host.Box)
+	way, err := box.OpenWayOut(ctx, env, a.Host.Box)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -252,7 +253,7 @@ func (a *attempt) openHands(ctx context.Context, progress runpolicy.Progress) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	sandbox, err := box.Open(env, a.host.Box)
+	sandbox, err := box.Open(env, a.Host.Box)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -14,23 +14,23 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// domainPolicy decides about the requests for domains of a run. It decides as the controller does, which asks the person:
+// DomainPolicy decides about the requests for domains of a run. It decides as the controller does, which asks the person:
 // both ask runpolicy.
-type domainPolicy struct {
-	run *v1alpha1.MotorRun
+type DomainPolicy struct {
+	Run *v1alpha1.MotorRun
 	// lasting and bounds are what the run is allowed for good, and the most that it can be.
 	lasting, bounds []v1alpha1.Domain
 }
 
-// newDomainPolicy returns the policy of a run whose requests are bounded.
-func newDomainPolicy(run *v1alpha1.MotorRun, p runpolicy.Progress, bounds []v1alpha1.Domain) *domainPolicy {
-	return &domainPolicy{run: run, lasting: runpolicy.Lasting(run, p, bounds), bounds: bounds}
+// NewDomainPolicy returns the policy of a run whose requests are bounded.
+func NewDomainPolicy(run *v1alpha1.MotorRun, p runpolicy.Progress, bounds []v1alpha1.Domain) *DomainPolicy {
+	return &DomainPolicy{Run: run, lasting: runpolicy.Lasting(run, p, bounds), bounds: bounds}
 }
 
 // readBounds reads what bounds the run's requests.
-func (a *attempt) readBounds(ctx context.Context) ([]v1alpha1.Domain, error) {
+func (a *Attempt) readBounds(ctx context.Context) ([]v1alpha1.Domain, error) {
 	var cortex v1alpha1.MotorCortex
-	err := a.env.Client.Get(ctx, types.NamespacedName{Namespace: a.env.Run.Namespace, Name: v1alpha1.CortexName}, &cortex)
+	err := a.Env.Client.Get(ctx, types.NamespacedName{Namespace: a.Env.Run.Namespace, Name: v1alpha1.CortexName}, &cortex)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get MotorCortex: %w", err)
 	}
@@ -38,7 +38,7 @@ func (a *attempt) readBounds(ctx context.Context) ([]v1alpha1.Domain, error) {
 }
 
 // Check answers a request about which nobody need be asked.
-func (p *domainPolicy) Check(arguments string) *toolapi.Result {
+func (p *DomainPolicy) Check(arguments string) *toolapi.Result {
 	verdict, message := runpolicy.JudgeDomainRequest(arguments, p.lasting, p.bounds)
 	switch verdict {
 	case runpolicy.DomainAsk:
@@ -53,8 +53,8 @@ func (p *domainPolicy) Check(arguments string) *toolapi.Result {
 }
 
 // Decided gives the result for what a person decided.
-func (p *domainPolicy) Decided(arguments, decision string) *toolapi.Result {
-	allowed, message := runpolicy.DomainDecision(arguments, v1alpha1.Decision(decision), runpolicy.Granted(p.run))
+func (p *DomainPolicy) Decided(arguments, decision string) *toolapi.Result {
+	allowed, message := runpolicy.DomainDecision(arguments, v1alpha1.Decision(decision), runpolicy.Granted(p.Run))
 	if !allowed {
 		return toolapi.Refusal(toolapi.CodeDomainDenied, message)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package attempt
 
 import (
 	"context"
@@ -42,11 +42,11 @@ type faultyLoop struct {
 }
 
 // newFaultyLoop returns what stands between a loop and its journal and sandbox in a test, nil elsewhere. turns are those of the journal.
-func (a *attempt) newFaultyLoop(sandbox *box.Box, turns []*motorloop.Turn) *faultyLoop {
-	if a.host.Fault == nil {
+func (a *Attempt) newFaultyLoop(sandbox *box.Box, turns []*motorloop.Turn) *faultyLoop {
+	if a.Host.Fault == nil {
 		return nil
 	}
-	return &faultyLoop{fault: a.host.Fault, run: a.env.Run, sandbox: sandbox, step: int32(len(turns))}
+	return &faultyLoop{fault: a.Host.Fault, run: a.Env.Run, sandbox: sandbox, step: int32(len(turns))}
 }
 
 func (f *faultyLoop) at(ctx context.Context, point FaultPoint) error {

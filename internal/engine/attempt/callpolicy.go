@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package attempt
+
+import (
+	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/journal"
+	"motorcortex.dev/motorcortex/internal/motorloop"
+	"motorcortex.dev/motorcortex/internal/runpolicy"
+	"motorcortex.dev/motorcortex/internal/toolapi"
+)
+
+// CallPolicy judges the calls of a run by its spec, its journal, and what people said. The sandbox has no say in it.
+type CallPolicy struct {
+	Run     *v1alpha1.MotorRun
+	Entries *journal.Log
+}
+
+// Refuse gives the envelope of a call that the run may not make.
+func (p CallPolicy) Refuse(c motorloop.Call) *toolapi.Result {
+	if message := runpolicy.CommandRefused(p.Run, c.Tool, c.Arguments); message != "" {
+		return toolapi.Refusal(toolapi.CodeCommandNotAllowed, message)
+	}
+	return nil
+}
+
+// NeedsApproval says whether a person must approve the call.
+func (p CallPolicy) NeedsApproval(c motorloop.Call) bool {
+	return runpolicy.OpenRule(p.Run, p.Entries.AllSteps(), c.Tool, c.Arguments) != nil
+}
+
+// Key names the effect of a call that must not happen twice.
+func (p CallPolicy) Key(c motorloop.Call) string {
+	return runpolicy.IdempotencyKey(c.Tool, c.Arguments)
+}
+
+// Done gives the result of a call whose effect was brought about before.
+func (p CallPolicy) Done(c motorloop.Call) *toolapi.Result {
+	return runpolicy.AlreadyDone(p.Run, p.Entries.AllSteps(), c.ID, c.Tool, c.Arguments)
+}
+
+// Risky reports whether the call may do what cannot be undone.
+func (p CallPolicy) Risky(c motorloop.Call) bool {
+	return runpolicy.IsRisky(p.Run, c.Tool, c.Arguments)
+}
