@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/chaos"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
-	"motorcortex.dev/motorcortex/test/chaos"
 )
 
 // faultFlags say what goes wrong between this manager and the API server. Without them nothing does.

@@ -27,6 +27,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/chaos"
 	runs "motorcortex.dev/motorcortex/internal/controller/run"
 	"motorcortex.dev/motorcortex/internal/engine"
 	"motorcortex.dev/motorcortex/internal/engine/box"
@@ -36,7 +37,6 @@ import (
 	"motorcortex.dev/motorcortex/internal/timekeeper"
 	"motorcortex.dev/motorcortex/internal/toolapi"
 	"motorcortex.dev/motorcortex/internal/toolclient"
-	"motorcortex.dev/motorcortex/test/chaos"
 )
 
 // chaosRig is a whole manager, controllers and engine, with a real API server and a real tool server, and faults

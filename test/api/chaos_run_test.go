@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
-	"motorcortex.dev/motorcortex/test/chaos"
+	"motorcortex.dev/motorcortex/internal/chaos"
 )
 
 func TestChaosRunComesToItsEnd(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"motorcortex.dev/motorcortex/internal/chaos"
 	"motorcortex.dev/motorcortex/internal/motorloop"
-	"motorcortex.dev/motorcortex/test/chaos"
 )
 
 // The walls in front of the first address of a node stand, and those in front of its second one do not: nothing is run in the sandbox.

@@ -12,8 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/chaos"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
-	"motorcortex.dev/motorcortex/test/chaos"
 )
 
 // killedBySignal is the exit code of a process that got SIGKILL.

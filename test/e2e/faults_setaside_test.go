@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/chaos"
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 	"motorcortex.dev/motorcortex/internal/runpolicy"
-	"motorcortex.dev/motorcortex/test/chaos"
 )
 
 // setAsideWithin is the time of four ends of a manager, with what a node waits before it starts it again.
