@@ -193,7 +193,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// shouldRun says whether this replica has something to do for the run now.
+// shouldRun reports whether this replica has something to do for the run now.
 func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	st := &run.Status
 	switch {
@@ -232,7 +232,7 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	return true
 }
 
-// awaitsEgress says whether the sandbox is about to get a way out that it does not have: without it the loop would be told of
+// awaitsEgress reports whether the sandbox is about to get a way out that it does not have: without it the loop would be told of
 // no domains and know no credentials, and be ended in the middle of a call when the way opens.
 func awaitsEgress(st *v1alpha1.MotorRunStatus) bool {
 	c := apimeta.FindStatusCondition(st.Conditions, v1alpha1.ConditionEgressReady)
@@ -298,7 +298,7 @@ func (e *Engine) stop(key types.NamespacedName) {
 	}
 }
 
-// onlyAsks says whether nothing but a question keeps this replica from carrying the run on.
+// onlyAsks reports whether nothing but a question keeps this replica from carrying the run on.
 func (e *Engine) onlyAsks(run *v1alpha1.MotorRun) bool {
 	answered := *run
 	answered.Status.PendingInput = nil

@@ -56,7 +56,7 @@ func (e *Engine) keep(ctx context.Context, l *lease) {
 	}
 }
 
-// held says whether this replica may carry runs on.
+// held reports whether this replica may carry runs on.
 func (e *Engine) held() bool { return e.Now().Before(e.heldUntil) }
 
 // hold lets loops run until then.
@@ -100,7 +100,7 @@ func (e *Engine) endLoops() {
 	}
 }
 
-// mayDecide says whether this replica may decide now how a run goes on. A process that was frozen can come here before its
+// mayDecide reports whether this replica may decide now how a run goes on. A process that was frozen can come here before its
 // loops are ended.
 func (e *Engine) mayDecide() bool {
 	e.mu.Lock()

@@ -149,7 +149,7 @@ func startReplica(t *testing.T, s *leaseServer, worker string) *replica {
 	return r
 }
 
-// works says whether the loop runs. It reconciles what the engine asks for, as the controller would.
+// works reports whether the loop runs. It reconciles what the engine asks for, as the controller would.
 func (r *replica) works() bool {
 	for {
 		synctest.Wait()

@@ -42,7 +42,7 @@ type lease struct {
 	otherSeen time.Time
 }
 
-// lost says whether another process took the Lease.
+// lost reports whether another process took the Lease.
 func (l *lease) lost() bool { return l.other != "" }
 
 // renew writes the Lease, within the timeout. At first it takes the Lease from whoever holds it: a process of the same

@@ -49,7 +49,7 @@ func (e *Engine) count(looks bool, n int) {
 	}
 }
 
-// crowds says whether the namespace has its half of all loops while runs of others wait: the endpoint of one namespace
+// crowds reports whether the namespace has its half of all loops while runs of others wait: the endpoint of one namespace
 // can hang, and must not have everybody else's runs hang with it.
 func (e *Engine) crowds(namespace string) bool {
 	if e.Config.MaxLoops <= 0 || !slices.ContainsFunc(e.queue, func(r *v1alpha1.MotorRun) bool { return r.Namespace != namespace }) {

@@ -25,7 +25,7 @@ import (
 // of MCP servers, but for the last of these: they begin again when the run goes on. It is ended and not frozen. A frozen program keeps its connections and its locks for
 // days, its peers give it up meanwhile, and what it does when it is thawed rests on what it read before.
 
-// standsStill gives the reason for which what runs in the background of the run has to end now, "" for none, and how soon there will be
+// standsStill returns the reason for which what runs in the background of the run has to end now, "" for none, and how soon there will be
 // one if nothing else changes, 0 for never.
 func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.Duration) {
 	st, p := &run.Status, run.Status.PendingInput

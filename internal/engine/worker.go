@@ -79,7 +79,7 @@ func taskOf(run *v1alpha1.MotorRun) task {
 	return t
 }
 
-// carries says whether a loop that runs does what the run needs now. One that collects what an end leaves behind does so
+// carries reports whether a loop that runs does what the run needs now. One that collects what an end leaves behind does so
 // whoever says that the run ends.
 func (l *worker) carries(t task) bool {
 	if l.closing {
@@ -94,7 +94,7 @@ func (l *worker) stop(again bool) {
 	l.stopped, l.again = true, again
 }
 
-// idle says whether there is nothing to do for a loop that does not run, and if that changes by itself, when.
+// idle reports whether there is nothing to do for a loop that does not run, and if that changes by itself, when.
 func (l *worker) idle(run *v1alpha1.MotorRun, now time.Time, until func(time.Time) time.Duration) (wait time.Duration, idle bool) {
 	if l.over {
 		return 0, true

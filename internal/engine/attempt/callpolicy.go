@@ -16,7 +16,7 @@ type CallPolicy struct {
 	Entries *journal.Log
 }
 
-// Refuse gives the envelope of a call that the run may not make.
+// Refuse returns the envelope of a call that the run may not make.
 func (p CallPolicy) Refuse(c motorloop.Call) *toolapi.Result {
 	if message := runpolicy.CommandRefused(p.Run, c.Tool, c.Arguments); message != "" {
 		return toolapi.Refusal(toolapi.CodeCommandNotAllowed, message)
@@ -24,7 +24,7 @@ func (p CallPolicy) Refuse(c motorloop.Call) *toolapi.Result {
 	return nil
 }
 
-// NeedsApproval says whether a person must approve the call.
+// NeedsApproval reports whether a person must approve the call.
 func (p CallPolicy) NeedsApproval(c motorloop.Call) bool {
 	return runpolicy.OpenRule(p.Run, p.Entries.AllSteps(), c.Tool, c.Arguments) != nil
 }
@@ -34,7 +34,7 @@ func (p CallPolicy) Key(c motorloop.Call) string {
 	return runpolicy.IdempotencyKey(c.Tool, c.Arguments)
 }
 
-// Done gives the result of a call whose effect was brought about before.
+// Done returns the result of a call whose effect was brought about before.
 func (p CallPolicy) Done(c motorloop.Call) *toolapi.Result {
 	return runpolicy.AlreadyDone(p.Run, p.Entries.AllSteps(), c.ID, c.Tool, c.Arguments)
 }

@@ -52,7 +52,7 @@ func (p *DomainPolicy) Check(arguments string) *toolapi.Result {
 	}
 }
 
-// Decided gives the result for what a person decided.
+// Decided returns the result for what a person decided.
 func (p *DomainPolicy) Decided(arguments, decision string) *toolapi.Result {
 	allowed, message := runpolicy.DomainDecision(arguments, v1alpha1.Decision(decision), runpolicy.Granted(p.Run))
 	if !allowed {

@@ -28,7 +28,7 @@ type windowed interface{ Window() int64 }
 // awayable is a model that knows without being asked that it cannot be had.
 type awayable interface{ Away() *motorloop.Outage }
 
-// knownAway gives the outage of the model if the next thing to do is to ask it: then nothing needs to be made ready for that.
+// knownAway returns the outage of the model if the next thing to do is to ask it: then nothing needs to be made ready for that.
 func knownAway(model motorloop.Model, turns []*motorloop.Turn) error {
 	m, ok := model.(awayable)
 	if !ok || len(turns) > 0 && !turns[len(turns)-1].Settled() {

@@ -65,7 +65,7 @@ func newOvertakenRig(t *testing.T) *overtakenRig {
 	return r
 }
 
-// refuse gives a sandbox that refuses the worker again, after something else has happened.
+// refuse returns a sandbox that refuses the worker again, after something else has happened.
 func (r *overtakenRig) refuse(happens func()) func(context.Context) error {
 	return func(context.Context) error {
 		r.asked++

@@ -21,14 +21,14 @@ type Person struct {
 // maxReason is the most of the reason of a decision that is recorded, in bytes of JSON.
 const maxReason = 2048
 
-// Ask gives the ask about an execution of a call of the last step.
+// Ask returns the ask about an execution of a call of the last step.
 func (p Person) Ask(kind motorloop.AskKind, c motorloop.Call, execution string) motorloop.Ask {
 	call := v1alpha1.ToolCall{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}
 	a := runpolicy.NewAsk(p.Env.Run, p.Env.Entries.AllSteps(), v1alpha1.InputKind(kind), &call, execution, p.Env.APINow())
 	return journal.AskOf(&a)
 }
 
-// Reply gives an ask with what became of it.
+// Reply returns an ask with what became of it.
 func (p Person) Reply(a motorloop.Ask) (motorloop.Ask, bool) {
 	steps := p.Env.Entries.Steps()
 	asks := runpolicy.AsksOf(&steps[len(steps)-1])

@@ -44,7 +44,7 @@ type searcher struct {
 	env       *runenv.Env
 }
 
-// openSearch gives the loop who searches for the run, if anybody does.
+// openSearch returns the loop who searches for the run, if anybody does.
 func (a *Attempt) openSearch(ctx context.Context, loop *motorloop.Loop) error {
 	run := a.Env.Run
 	if !slices.Contains(run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {

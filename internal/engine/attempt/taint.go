@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// tainted says whether anything in the run may come from the web, as far as the engine knows: what it was given, and what the
+// tainted reports whether anything in the run may come from the web, as far as the engine knows: what it was given, and what the
 // journal says of it.
 func tainted(ctx context.Context, runs client.Reader, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) (bool, error) {
 	if len(run.Spec.MCPServers) > 0 || runpolicy.HasWeb(steps) || !skills.Trusts(run) {

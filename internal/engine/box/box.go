@@ -32,7 +32,7 @@ type Box struct {
 	Skill *skills.Pinned
 	// MCP is nil if the run has no MCP servers.
 	MCP *mcpServers
-	// IsolationLost says whether a policy of the sandbox was away since its isolation was last proved.
+	// IsolationLost reports whether a policy of the sandbox was away since its isolation was last proved.
 	IsolationLost bool
 	// greeted is closed when the tool server has said what it has, prepared when the sandbox is ready.
 	greeted, Prepared chan struct{}
@@ -168,7 +168,7 @@ func (j Journal) Settle(ctx context.Context, t *motorloop.Turn) error {
 	return j.Journal.Settle(ctx, t)
 }
 
-// found gives the result of a call that was made before with other arguments: a credential that the run exposes has
+// found returns the result of a call that was made before with other arguments: a credential that the run exposes has
 // another value by now.
 func (s *Box) found(ctx context.Context, id string) (toolapi.Result, error) {
 	state, err := s.Client.State(ctx, id)
@@ -211,7 +211,7 @@ func (s *Box) prepareAgain(ctx context.Context) error {
 	return s.setMCP(ctx)
 }
 
-// Fresh says whether no step was taken in the sandbox yet.
+// Fresh reports whether no step was taken in the sandbox yet.
 func (s *Box) Fresh() bool {
 	return s.Env.Entries.Sandbox().PodUID != s.Env.Run.Status.Sandbox.PodUID
 }

@@ -92,7 +92,7 @@ type confirmation struct {
 	first, firstEnd time.Time
 }
 
-// add notes a try, and says whether that is enough.
+// add notes a try, and reports whether that is enough.
 func (c *confirmation) add(blocked bool, began, ended time.Time) bool {
 	if !blocked {
 		*c = confirmation{}

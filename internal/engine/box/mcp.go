@@ -239,7 +239,7 @@ func mcpDigest(tools []toolapi.MCPTool) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// refuseMCP gives the result of a call of a tool that cannot be called, nil for any other call. What was begun before its
+// refuseMCP returns the result of a call of a tool that cannot be called, nil for any other call. What was begun before its
 // server could not be used any more is not refused: the sandbox knows what came of it.
 func (s *Box) refuseMCP(ctx context.Context, c toolapi.Call) (*toolapi.Result, error) {
 	server, name, ok := toolapi.ParseMCPToolName(c.Tool)
@@ -281,7 +281,7 @@ func (m *mcpServers) find(name string) *mcpState {
 	return &m.states[i]
 }
 
-// grantsMCP says whether the run's spec allows a tool of a server.
+// grantsMCP reports whether the run's spec allows a tool of a server.
 func grantsMCP(run *v1alpha1.MotorRun, server, tool string) bool {
 	return slices.ContainsFunc(run.Spec.MCPServers, func(s v1alpha1.MCPServer) bool {
 		return s.Name == server && slices.Contains(s.Tools, tool)

@@ -16,7 +16,7 @@ import (
 // within milliseconds. One that is away must not keep the model from thinking; what it lacks is then found at the call.
 const helloPatience = 2 * time.Second
 
-// Peer gives what the sandbox has, nil if that is not known yet.
+// Peer returns what the sandbox has, nil if that is not known yet.
 func (s *Box) Peer(ctx context.Context) *toolapi.Peer {
 	if p := s.Client.Peer(); p != nil {
 		return p

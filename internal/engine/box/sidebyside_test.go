@@ -118,7 +118,7 @@ func (o orderedLoop) Settle(ctx context.Context, t *motorloop.Turn) error {
 	return o.Journal.Settle(ctx, t)
 }
 
-// scriptedModel gives one answer after the other.
+// scriptedModel returns one answer after the other.
 type scriptedModel struct{ answers []motorloop.Answer }
 
 func (m *scriptedModel) Complete(context.Context, motorloop.Request) (motorloop.Answer, error) {

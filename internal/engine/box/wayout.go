@@ -119,7 +119,7 @@ func (w *WayOut) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Holds says whether there is something in a text that was given to the sandbox for its own use.
+// Holds reports whether there is something in a text that was given to the sandbox for its own use.
 func (w *WayOut) Holds(text []byte) bool {
 	if w == nil {
 		return false
@@ -129,7 +129,7 @@ func (w *WayOut) Holds(text []byte) bool {
 	return given.Hide(string(text)) != string(text)
 }
 
-// Exists says whether the tool server is told of anything.
+// Exists reports whether the tool server is told of anything.
 func (w *WayOut) Exists() bool {
 	r := w.request()
 	return r.Proxy != "" || len(r.Environment) > 0
@@ -234,7 +234,7 @@ func (w *WayOut) resolve(arguments json.RawMessage) json.RawMessage {
 	return json.RawMessage(resolved)
 }
 
-// mapStrings applies f to every string of a JSON text, names of fields not included, and says whether that changed any. A
+// mapStrings applies f to every string of a JSON text, names of fields not included, and reports whether that changed any. A
 // text that is no JSON is left as it is.
 func mapStrings(text string, f func(string) string) (string, bool) {
 	dec := json.NewDecoder(strings.NewReader(text))

@@ -160,12 +160,12 @@ func (a *Artifacts) Collect(ctx context.Context, limit time.Duration) (*v1alpha1
 
 func IsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrTime) }
 
-// maxOmittedFiles bounds what the tool server says of further files: it counts for nothing, and sums of it must not overflow.
-const maxOmittedFiles = 1 << 20
+// maxOmitted bounds what the tool server says of further files: it counts for nothing, and sums of it must not overflow.
+const maxOmitted = 1 << 20
 
-// plain gives the listed files by names that can be recorded, each once, in their order. omitted counts the others too.
+// plain returns the listed files by names that can be recorded, each once, in their order. omitted counts the others too.
 func (a *Artifacts) plain(listed toolapi.Artifacts) (files []toolapi.ArtifactFile, omitted int32) {
-	omitted = min(max(0, listed.Omitted), maxOmittedFiles)
+	omitted = min(max(0, listed.Omitted), maxOmitted)
 	shown := map[string]bool{}
 	for _, f := range listed.Files {
 		if !workpath.IsPlain(f.Path) {

@@ -89,7 +89,7 @@ func (a *Artifacts) nothingShown(art v1alpha1.Artifact, found toolapi.Changes) *
 	}
 	first := found.LeftOut[0]
 	said := text.Printable(a.Env.Known.Hide(fmt.Sprintf("%s: %s", text.CutBytes(first.Path, maxArtifactMessage/2), first.Why)))
-	if more := len(found.LeftOut) - 1 + int(min(found.Omitted, maxOmittedFiles)); more > 0 {
+	if more := len(found.LeftOut) - 1 + int(min(found.Omitted, maxOmitted)); more > 0 {
 		said = fmt.Sprintf("%d more, and %s", more, said)
 	}
 	art = skipped(art, v1alpha1.SkippedUnreadable, "nothing of what changed can be shown: "+said)
@@ -114,7 +114,7 @@ func (a *Artifacts) storeChanges(ctx context.Context, art v1alpha1.Artifact, fou
 	return stored, nil
 }
 
-// secretIn gives a *secretFound if there is a secret in the content of an artifact. The files of a diff are looked through one by one,
+// secretIn returns a *secretFound if there is a secret in the content of an artifact. The files of a diff are looked through one by one,
 // as the tool server does it, and so is what they have packed. What cannot be unpacked is not taken for harmless.
 func (a *Artifacts) secretIn(ctx context.Context, path string, content []byte) error {
 	if path != toolapi.DiffName {

@@ -62,7 +62,7 @@ func (s *drippingSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// artifactsOf gives what collects the artifacts of a run in that sandbox, and a reader of its only step.
+// artifactsOf returns what collects the artifacts of a run in that sandbox, and a reader of its only step.
 func (s *drippingSandbox) artifactsOf(t *testing.T) (a *Artifacts, step func() *v1alpha1.MotorStep) {
 	t.Helper()
 	return artifactsAt(t, s)

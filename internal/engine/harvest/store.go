@@ -80,12 +80,12 @@ func (r *room) most() int64 {
 	return min(left, r.limit())
 }
 
-// inObject says whether a file of that size goes into an object.
+// inObject reports whether a file of that size goes into an object.
 func (r *room) inObject(size int64) bool {
 	return size <= maxObjectBytes && r.objects+size <= maxObjectsBytes
 }
 
-// inBucket says whether it goes into the bucket, if it does not go into an object.
+// inBucket reports whether it goes into the bucket, if it does not go into an object.
 func (r *room) inBucket(size int64) bool {
 	return r.bucket && size <= toolapi.MaxArtifactBytes && r.blobs+size <= runpolicy.MaxBucketBytes
 }
@@ -319,7 +319,7 @@ func bucketKey(run *v1alpha1.MotorRun, art *v1alpha1.Artifact) string {
 // readFault is what went wrong with the file, and not with the store.
 type readFault struct{ error }
 
-// Unwrap gives what went wrong.
+// Unwrap returns what went wrong.
 func (f *readFault) Unwrap() error { return f.error }
 
 // lastError remembers the error of a writer.

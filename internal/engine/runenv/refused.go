@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// RefusedForGood says whether the API server refuses an object and will go on to: a quota or a policy does, or its size. What is refused
+// RefusedForGood reports whether the API server refuses an object and will go on to: a quota or a policy does, or its size. What is refused
 // because the namespace goes away is not.
 func RefusedForGood(err error) bool {
 	return !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) &&

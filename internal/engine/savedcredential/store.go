@@ -161,7 +161,7 @@ func ParseSave(arguments string) (toolapi.SaveCredentialArgs, error) {
 	return args, nil
 }
 
-// hosts gives the hosts that a credential is for as they are written in spec.credentials. Each is one that the run may
+// hosts returns the hosts that a credential is for as they are written in spec.credentials. Each is one that the run may
 // reach: a run must not have later ones send something to where it could not.
 func (c *Store) hosts(given []string) ([]string, error) {
 	var allowed allowlist.List
@@ -212,7 +212,7 @@ func (c *Store) declared(name string, hosts []string) error {
 	return nil
 }
 
-// belongsToSkill says whether the Secret of a saved credential is the one that the run's approved skill uses under that name. A person
+// belongsToSkill reports whether the Secret of a saved credential is the one that the run's approved skill uses under that name. A person
 // decided so, and a later run of the skill may give it another value.
 func (c *Store) belongsToSkill(name string) bool {
 	declared, _ := runpolicy.Declared(c.Env.Run, name)
@@ -297,7 +297,7 @@ func (c *Store) fill(s *corev1.Secret, name string, hosts []string, value []byte
 	s.Data = map[string][]byte{Key: value}
 }
 
-// isSaved says whether a Secret is one that a run has saved: no other may be changed, or read, for a run.
+// isSaved reports whether a Secret is one that a run has saved: no other may be changed, or read, for a run.
 func isSaved(s *corev1.Secret) bool {
 	return s.Type == credential.SecretType && s.Labels[v1alpha1.LabelComponent] == v1alpha1.ComponentCredential
 }

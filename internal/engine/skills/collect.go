@@ -56,7 +56,7 @@ func NewCollector(env *runenv.Env, client *toolclient.Client) *Collector {
 	return &Collector{env: env, client: client, store: &skillstore.Store{Client: env.Client, Live: env.Live}}
 }
 
-// Wanted says whether the workspace is looked through: the run asks for it, and something may have been written there.
+// Wanted reports whether the workspace is looked through: the run asks for it, and something may have been written there.
 func (c *Collector) Wanted(succeeded bool) bool {
 	run := c.env.Run
 	if run.Spec.SkillReview || run.Spec.ExtractSkills == v1alpha1.ExtractNever || !succeeded && run.Spec.ExtractSkills != v1alpha1.ExtractAlways {
@@ -194,7 +194,7 @@ func (c *Collector) takeFolder(ctx context.Context, f *toolapi.SkillFolder, foun
 	return c.propose(ctx, proposal{name: manifest.Name, description: manifest.Description, files: files}, found)
 }
 
-// isSkillFolder says whether a folder is at a place where skills are looked for.
+// isSkillFolder reports whether a folder is at a place where skills are looked for.
 func isSkillFolder(p string) bool {
 	if p == workspaceFolder {
 		return true

@@ -31,7 +31,7 @@ const (
 	pageSize = 8
 )
 
-// skill gives the Skill that a revision is to be of. One that the run did not begin with is made if it is not there; created says
+// skill returns the Skill that a revision is to be of. One that the run did not begin with is made if it is not there; created says
 // that the run made it, now or when it tried before.
 func (c *Collector) skill(ctx context.Context, name string, own bool) (sk *v1alpha1.Skill, created bool, why string, err error) {
 	sk = &v1alpha1.Skill{}
@@ -53,7 +53,7 @@ func (c *Collector) skill(ctx context.Context, name string, own bool) (sk *v1alp
 	return sk, !own && c.made(sk), "", nil
 }
 
-// made says whether a Skill is one that this run made.
+// made reports whether a Skill is one that this run made.
 func (c *Collector) made(sk *v1alpha1.Skill) bool {
 	return sk.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBy && sk.Labels[v1alpha1.LabelRunUID] == string(c.env.Run.UID)
 }
@@ -121,7 +121,7 @@ func (c *Collector) tooManySkills(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// isLeft says whether a Skill without files gets none any more. As long as the operator has not looked at it, it may have some.
+// isLeft reports whether a Skill without files gets none any more. As long as the operator has not looked at it, it may have some.
 func (c *Collector) isLeft(sk *v1alpha1.Skill) bool {
 	return sk.Status.ObservedGeneration > 0 && c.env.APINow().Sub(sk.CreationTimestamp.Time) >= emptySkillAge
 }
@@ -142,7 +142,7 @@ func (c *Collector) tooManyProposals(ctx context.Context, sk *v1alpha1.Skill) (w
 	return "", nil
 }
 
-// canBeDecided says whether a person can decide about a revision of the Skill, or will soon. One of a Skill that had that name before
+// canBeDecided reports whether a person can decide about a revision of the Skill, or will soon. One of a Skill that had that name before
 // goes away with it.
 func (c *Collector) canBeDecided(sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) bool {
 	if rev.DeletionTimestamp != nil || !metav1.IsControlledBy(rev, sk) {

@@ -275,7 +275,7 @@ func (r *skillRig) hashOf(body string) string {
 	return skill.ContentHash([]skill.File{{Path: skill.ManifestName, Content: []byte(manifestOf("mail", body))}})
 }
 
-// adopt gives the steps to the run, whose UID is another one now.
+// adopt returns the steps to the run, whose UID is another one now.
 func (r *skillRig) adopt() {
 	r.t.Helper()
 	r.must(r.client.DeleteAllOf(r.t.Context(), &v1alpha1.MotorStep{}, client.InNamespace("ns")))

@@ -36,7 +36,7 @@ func (d *deadlines) note(ctx context.Context) {
 	}
 }
 
-// watch gives the client that has its calls noted.
+// watch returns the client that has its calls noted.
 func (d *deadlines) watch(c client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -61,7 +61,7 @@ func TestLoopsWaitForTheirTurnWithSkills(t *testing.T) {
 	for name, tt := range map[string]struct {
 		semaphore func(*runenv.Limits) *fairsemaphore.Semaphore
 		permits   int
-		// start gives what waits, done says whether it did anything.
+		// start gives what waits, done reports whether it did anything.
 		start func(*skillRig) func(context.Context) error
 		done  func(*skillRig) bool
 	}{

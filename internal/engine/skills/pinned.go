@@ -59,7 +59,7 @@ func store(env *runenv.Env) *skillstore.Store {
 	return &skillstore.Store{Client: env.Client, Live: env.Live}
 }
 
-// revision gives the revision whose hash the run was accepted with. Revisions can be deleted and made anew under the same name.
+// revision returns the revision whose hash the run was accepted with. Revisions can be deleted and made anew under the same name.
 func revision(ctx context.Context, env *runenv.Env, pin *v1alpha1.RunSkill) (*v1alpha1.SkillRevision, error) {
 	rev := &v1alpha1.SkillRevision{}
 	err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: pin.Revision}, rev)
@@ -136,7 +136,7 @@ func (s *Pinned) putFile(ctx context.Context, env *runenv.Env, tools *toolclient
 	return failure(s.pin, "could not be put into the workspace", fmt.Errorf("%s: %s", f.Path, remote.Message))
 }
 
-// Trusts says whether the files of the run's skill, if it has one, are as good as those that the run brings itself.
+// Trusts reports whether the files of the run's skill, if it has one, are as good as those that the run brings itself.
 func Trusts(run *v1alpha1.MotorRun) bool {
 	pin := run.Status.Skill
 	return pin == nil || pin.Approved && !run.Spec.SkillReview
@@ -169,7 +169,7 @@ func inputsJSON(inputs []skill.Input) string {
 	return text.JSON(values)
 }
 
-// Writes says whether a skill that the run writes is kept, and whether it can write one.
+// Writes reports whether a skill that the run writes is kept, and whether it can write one.
 func Writes(run *v1alpha1.MotorRun) bool {
 	if run.Spec.SkillReview || run.Spec.ExtractSkills == v1alpha1.ExtractNever {
 		return false

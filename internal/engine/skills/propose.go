@@ -32,7 +32,7 @@ type proposal struct {
 	files             []skill.File
 }
 
-// base gives the files of the revision that the run began with, nil if it began with none, or nobody has it any more.
+// base returns the files of the revision that the run began with, nil if it began with none, or nobody has it any more.
 func (c *Collector) base(ctx context.Context) ([]v1alpha1.RevisionFile, error) {
 	pinned := c.env.Run.Status.Skill
 	if pinned == nil {
@@ -104,7 +104,7 @@ func (c *Collector) propose(ctx context.Context, p proposal, found *found) (why 
 	return "", nil
 }
 
-// wrote says whether a revision is one that this run proposed.
+// wrote reports whether a revision is one that this run proposed.
 func (c *Collector) wrote(rev *v1alpha1.SkillRevision) bool {
 	return rev.Spec.ExtractedFrom != nil && rev.Spec.ExtractedFrom.RunUID == string(c.env.Run.UID)
 }
@@ -210,7 +210,7 @@ func hostRules(hosts []string) []v1alpha1.Domain {
 	return rules
 }
 
-// fitPolicy gives as many of the credentials as a policy may have.
+// fitPolicy returns as many of the credentials as a policy may have.
 func fitPolicy(credentials []v1alpha1.SkillCredential) []v1alpha1.SkillCredential {
 	for n := len(credentials); n > 0; n-- {
 		b, err := json.Marshal(v1alpha1.SkillPolicy{Credentials: credentials[:n]})
@@ -221,7 +221,7 @@ func fitPolicy(credentials []v1alpha1.SkillCredential) []v1alpha1.SkillCredentia
 	return nil
 }
 
-// NotTaken says whether what was to be stored cannot be, however often that is tried.
+// NotTaken reports whether what was to be stored cannot be, however often that is tried.
 func NotTaken(err error) bool {
 	return runenv.RefusedForGood(err) || errors.Is(err, skillstore.ErrTaken) || errors.Is(err, skillstore.ErrDamaged)
 }

@@ -76,7 +76,7 @@ func TestSkillsThatTheClusterDoesNotTake(t *testing.T) {
 	}
 }
 
-// only gives the error for objects of one type.
+// only returns the error for objects of one type.
 func only[T client.Object](o client.Object, err func(client.Object) error) error {
 	if _, ok := o.(T); ok {
 		return err(o)

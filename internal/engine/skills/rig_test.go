@@ -182,7 +182,7 @@ func (r *skillRig) entries() *journal.Log {
 	return entries
 }
 
-// Collect gives what a new loop says of the skills.
+// Collect returns what a new loop says of the skills.
 func (r *skillRig) collect() *v1alpha1.SkillsResult {
 	r.t.Helper()
 	result, err := r.collector().Collect(r.t.Context(), time.Minute)
@@ -190,7 +190,7 @@ func (r *skillRig) collect() *v1alpha1.SkillsResult {
 	return result
 }
 
-// pin gives the run a revision of a skill to begin with.
+// pin returns the run a revision of a skill to begin with.
 func (r *skillRig) pin(name string, files ...string) *v1alpha1.SkillRevision {
 	r.t.Helper()
 	rev := r.store(name, files...)

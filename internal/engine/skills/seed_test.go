@@ -92,7 +92,7 @@ func largest() []string {
 	return files
 }
 
-// held gives the bytes that are in use beyond those before it began.
+// held returns the bytes that are in use beyond those before it began.
 func held(b *testing.B) (look func()) {
 	b.Helper()
 	live := func() uint64 {

@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// IsPlain says whether a path is one of the workspace that can be shown and asked for as it is.
+// IsPlain reports whether a path is one of the workspace that can be shown and asked for as it is.
 func IsPlain(p string) bool {
 	return p != "" && p != "." && len(p) <= toolapi.MaxArtifactPath && filepath.IsLocal(p) && path.Clean(p) == p && !strings.ContainsFunc(p, isOdd) &&
 		norm.NFC.IsNormalString(p)
