@@ -132,7 +132,7 @@ func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener
 	return nil
 }
 
-// delayed gives a context that ends some time after another one. For that long the proxy is not ready and takes new
+// delayed returns a context that ends some time after another one. For that long the proxy is not ready and takes new
 // connections all the same, because the nodes still send it some.
 func delayed(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	later, cancel := context.WithCancel(context.WithoutCancel(ctx))

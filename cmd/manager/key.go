@@ -24,7 +24,7 @@ const (
 	keySecretKey  = "key.pem"
 )
 
-// managerKey gives the key that all replicas show to the tool servers. The first replica makes it; a replica that
+// managerKey returns the key that all replicas show to the tool servers. The first replica makes it; a replica that
 // comes second finds it.
 func managerKey(ctx context.Context, mgr ctrl.Manager, namespace string) (*ecdsa.PrivateKey, error) {
 	name := client.ObjectKey{Namespace: namespace, Name: keySecretName}

@@ -76,7 +76,7 @@ func TestFilesWithoutNameAndDescriptorAreBounded(t *testing.T) {
 	}
 }
 
-// watchFilesystem gives what a filesystem had at most until it is called.
+// watchFilesystem returns what a filesystem had at most until it is called.
 func watchFilesystem(t *testing.T, dir string) func() int64 {
 	t.Helper()
 	var peak atomic.Int64

@@ -137,7 +137,7 @@ if command -v ssh-agent >/dev/null; then eval $(ssh-agent) && ssh-add -l; test $
 	}
 }
 
-// watchPeak gives what the larger of the workspace and the folder for temporary files had at most until it is called. What has no
+// watchPeak returns what the larger of the workspace and the folder for temporary files had at most until it is called. What has no
 // name any more counts too, as far as a process of the Pod's user holds it.
 func watchPeak(t *testing.T, dir string) func() (bytes, inodes int64) {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// interactive says whether somebody sits there who can answer.
+// interactive reports whether somebody sits there who can answer.
 func interactive(in *os.File) bool {
 	if os.Getenv("CI") != "" {
 		return false
@@ -78,7 +78,7 @@ func defaultAnswer(input *v1alpha1.PendingInput) string {
 	return input.Default
 }
 
-// unattended gives the answer when nobody can be asked, and why it is that one. The answer given beforehand is for
+// unattended returns the answer when nobody can be asked, and why it is that one. The answer given beforehand is for
 // the first question only: a run that asks again did not like it.
 func unattended(input *v1alpha1.PendingInput, given string, first bool) (answer, why string, err error) {
 	if input.Kind == v1alpha1.InputRetry {

@@ -84,7 +84,7 @@ type arguments struct {
 	Path, Command, Language, Source, Content, Question, Status string
 }
 
-// decodeArgs gives what it can: a model may write arguments that do not fit.
+// decodeArgs returns what it can: a model may write arguments that do not fit.
 func decodeArgs(call *v1alpha1.ToolCall) arguments {
 	var args arguments
 	if json.Unmarshal([]byte(call.Arguments), &args) != nil {

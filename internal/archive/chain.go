@@ -85,7 +85,7 @@ type Manifest struct {
 	Steps map[string]string
 }
 
-// IsDigest says whether s is written as digests are.
+// IsDigest reports whether s is written as digests are.
 func IsDigest(s string) bool {
 	raw, found := strings.CutPrefix(s, digestPrefix)
 	if !found || len(raw) != hex.EncodedLen(sha256.Size) || strings.ToLower(raw) != raw {

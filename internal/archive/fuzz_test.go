@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive"
 )
 
-// FuzzVerify gives it anything: it must answer with a broken link, and never panic.
+// FuzzVerify feeds it anything: it must answer with a broken link, and never panic.
 func FuzzVerify(f *testing.F) {
 	data, m := write(f, testRun(), testSteps()...)
 	f.Add(data, m.Head)

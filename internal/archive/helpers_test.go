@@ -77,7 +77,7 @@ func writeTo(w io.Writer, run *v1alpha1.MotorRun, steps ...*v1alpha1.MotorStep) 
 	return chain.Close()
 }
 
-// write gives the bytes of an archive.
+// write returns the bytes of an archive.
 func write(t testing.TB, run *v1alpha1.MotorRun, steps ...*v1alpha1.MotorStep) ([]byte, archive.Manifest) {
 	t.Helper()
 	var b bytes.Buffer
@@ -88,7 +88,7 @@ func write(t testing.TB, run *v1alpha1.MotorRun, steps ...*v1alpha1.MotorStep) (
 	return b.Bytes(), m
 }
 
-// broken gives the link at which the data breaks, nil if it holds.
+// broken returns the link at which the data breaks, nil if it holds.
 func broken(t testing.TB, data []byte, head string) *archive.BrokenLink {
 	t.Helper()
 	err := archive.Verify(bytes.NewReader(data), head)

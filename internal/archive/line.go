@@ -79,7 +79,7 @@ func parseLine(b []byte) (line, error) {
 	return l, nil
 }
 
-// between gives what stands after one text and before another, at most that long, and what comes then.
+// between returns what stands after one text and before another, at most that long, and what comes then.
 func between(b []byte, before, after string, most int) (value string, rest []byte, ok bool) {
 	b, ok = bytes.CutPrefix(b, []byte(before))
 	if !ok {
@@ -121,7 +121,7 @@ type heading struct {
 // maxName is how long a name of Kubernetes can be.
 const maxName = 253
 
-// named says whether there is a name, and no part is longer than Kubernetes lets it be: the names of all steps are kept until the chain
+// named reports whether there is a name, and no part is longer than Kubernetes lets it be: the names of all steps are kept until the chain
 // ends, and whoever wrote it must not decide how much that is.
 func (h *heading) named() bool {
 	m := h.Metadata

@@ -35,7 +35,7 @@ func segment(s string) string {
 	return s
 }
 
-// encode gives the bytes of an object. Markup is not escaped, which would take up to six times the room.
+// encode returns the bytes of an object. Markup is not escaped, which would take up to six times the room.
 func encode(o any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -133,7 +133,7 @@ func lasting(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return l
 }
 
-// Same says whether the archive that was found is of what should be in it. It is nil, or wraps ErrDifferent and says
+// Same reports whether the archive that was found is of what should be in it. It is nil, or wraps ErrDifferent and says
 // what differs first.
 func (m *Manifest) Same(found *Manifest) error {
 	if !sameRun(m.Run, found.Run) {

@@ -12,7 +12,7 @@ import (
 // AfterIntent:2:always, each that comes there.
 const KillAnnotation = "faults.motorcortex.dev/kill"
 
-// Kills says whether the value of KillAnnotation names this point of this step, for the first worker of the run or a later one.
+// Kills reports whether the value of KillAnnotation names this point of this step, for the first worker of the run or a later one.
 func Kills(value, point string, step int32, first bool) bool {
 	value, always := strings.CutSuffix(value, ":always")
 	name, number, found := strings.Cut(value, ":")

@@ -76,7 +76,7 @@ func (s *stream) pump() {
 // Close ends the watch, also one that a Read waits for.
 func (s *stream) Close() error { return s.close() }
 
-// Read gives what has waited long enough.
+// Read returns what has waited long enough.
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.rest) == 0 && s.err == nil {
 		s.next()
@@ -104,7 +104,7 @@ func (s *stream) next() {
 	}
 }
 
-// wait says whether the stream still goes on after that time.
+// wait reports whether the stream still goes on after that time.
 func (s *stream) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true

@@ -31,7 +31,7 @@ func (l *List) Disallowed(patterns []string) string {
 	return ""
 }
 
-// unmatched gives the commands that match none of the patterns. One is not told if what runs cannot be told: then it is the reason for
+// unmatched returns the commands that match none of the patterns. One is not told if what runs cannot be told: then it is the reason for
 // that, with the command.
 func (l *List) unmatched(patterns []string) iter.Seq2[string, bool] {
 	split := make([][]string, 0, len(patterns))

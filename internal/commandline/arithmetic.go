@@ -191,7 +191,7 @@ var shellNumbers = map[string]bool{
 	"BASHPID": true, "SHLVL": true, "OPTIND": true, "COLUMNS": true, "LINES": true,
 }
 
-// isNumber says whether a variable holds nothing but a number, if anything. Of those that the line does not set, bash sets
+// isNumber reports whether a variable holds nothing but a number, if anything. Of those that the line does not set, bash sets
 // some itself, to text of the line for example.
 func (p *parser) isNumber(name string) bool {
 	if number, set := p.names[name]; set {

@@ -40,7 +40,7 @@ func newBash(t testing.TB) *bash {
 	return &bash{path: path, dir: t.TempDir(), prelude: prelude}
 }
 
-// run gives the words of each command that the line runs and that is no builtin.
+// run returns the words of each command that the line runs and that is no builtin.
 func (b *bash) run(t testing.TB, line string) [][]string {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -141,7 +141,7 @@ var allowlists = [][]string{
 	{"* push", "g*t", "echo *", "ls", "eval *"},
 }
 
-// runs says whether static words match an allowlist.
+// runs reports whether static words match an allowlist.
 func runs(words []string, patterns []string) bool {
 	c := Command{}
 	for _, w := range words {

@@ -83,7 +83,7 @@ func levels(line string) int {
 	return n
 }
 
-// hasArithmetic says whether the line may have arithmetic in it, or a test.
+// hasArithmetic reports whether the line may have arithmetic in it, or a test.
 func hasArithmetic(line string) bool {
 	for _, mark := range []string{"((", "[", "${", "let"} {
 		if strings.Contains(line, mark) {

@@ -40,7 +40,7 @@ func (p *parser) command(list []Word, c call) {
 // base is the last part of a path.
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// isScript says whether a program is a shell script, by its name.
+// isScript reports whether a program is a shell script, by its name.
 func isScript(name string) bool {
 	dot := strings.LastIndexByte(name, '.')
 	return dot >= 0 && isShell(name[dot+1:])
@@ -82,7 +82,7 @@ func (p *parser) builtin(name string, args []Word, c call) {
 	}
 }
 
-// hasFlag says whether a short option is among the arguments, or may be.
+// hasFlag reports whether a short option is among the arguments, or may be.
 func hasFlag(args []Word, letters string) bool {
 	return slices.ContainsFunc(args, func(w Word) bool {
 		return !w.Static || strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, letters)
@@ -150,12 +150,12 @@ func (p *parser) test(args []Word, c call) {
 	}
 }
 
-// comparison says whether a word stands between two others in a test.
+// comparison reports whether a word stands between two others in a test.
 func comparison(w Word) bool {
 	return w.Static && slices.Contains(strings.Fields("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o"), w.Text)
 }
 
-// unary says whether the word is the operand of an operator before it.
+// unary reports whether the word is the operand of an operator before it.
 func unary(args []Word, i int) bool {
 	return i > 0 && args[i-1].Static && len(args[i-1].Text) == 2 && args[i-1].Text[0] == '-'
 }

@@ -54,7 +54,7 @@ type Word struct {
 	Many bool
 }
 
-// Parse gives every command that bash can run when it is told to run the line. An error means that nothing can be told of
+// Parse returns every command that bash can run when it is told to run the line. An error means that nothing can be told of
 // the line at all: it is no line of bash, or one that takes more to parse than a line may. Whoever asks what the line may do
 // has to take it for dangerous then.
 func Parse(line string) (List, error) {

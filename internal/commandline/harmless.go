@@ -14,7 +14,7 @@ var harmlessCommands = strings.Split(`: *|true *|false *|echo *|printf *|pwd *|c
 	`test *|[ *|read *|set *|shift *|unset *|exit *|return *|break *|continue *|local *|declare *|export *|readonly *|let *|getopts *|mapfile *|readarray *|trap *|wait *|kill *|jobs *|type *|umask *|`+
 	`find *|xargs *|timeout *|nice *|time *|command *`, "|")
 
-// NotHarmless gives the commands of the line that may do something outside of the machine, as far as can be told, in their order, and
+// NotHarmless returns the commands of the line that may do something outside of the machine, as far as can be told, in their order, and
 // none if plainly no command does: every one is of a short list. An unknown program counts as one that may.
 func (l *List) NotHarmless() []string {
 	var all []string

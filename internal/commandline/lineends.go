@@ -31,7 +31,7 @@ func (p *parser) lineEnds(file *syntax.File, src *source) {
 	}
 }
 
-// hasComment says whether a comment may begin in a line, which begins at an offset of the source.
+// hasComment reports whether a comment may begin in a line, which begins at an offset of the source.
 func hasComment(line string, offset int, literal spans) bool {
 	for i := range len(line) {
 		if line[i] == '#' && (i == 0 || strings.IndexByte(" \t;&|()<>`", line[i-1]) >= 0) && !literal.has(offset+i) {

@@ -41,7 +41,7 @@ func (l *List) Untold() *Command {
 	return nil
 }
 
-// names says whether the words after a program's name are those of the pattern.
+// names reports whether the words after a program's name are those of the pattern.
 func names(pattern []string, words []Word) bool {
 	if n := len(pattern); n > 0 && pattern[n-1] == "*" {
 		pattern = pattern[:n-1]
@@ -81,7 +81,7 @@ func matchWord(pattern, text string) bool {
 	return given && isOption(text) && matchText(pattern, value)
 }
 
-// attached says whether a cluster of short options ends with the last of the option's letters and its value, as in -XPOST.
+// attached reports whether a cluster of short options ends with the last of the option's letters and its value, as in -XPOST.
 func attached(option, value string, words []Word) bool {
 	letter := option[len(option)-1]
 	return !strings.HasPrefix(option, "--") && slices.ContainsFunc(words, func(w Word) bool {
@@ -90,7 +90,7 @@ func attached(option, value string, words []Word) bool {
 	})
 }
 
-// hasOption says whether the words have the options of one word of a pattern.
+// hasOption reports whether the words have the options of one word of a pattern.
 func hasOption(pattern string, words []Word) bool {
 	if strings.HasPrefix(pattern, "--") {
 		return hasLong(pattern[2:], words)
@@ -106,7 +106,7 @@ func hasOption(pattern string, words []Word) bool {
 	return true
 }
 
-// hasLetter says whether a word is a cluster of short options with the letter, or a long option that begins with it.
+// hasLetter reports whether a word is a cluster of short options with the letter, or a long option that begins with it.
 func hasLetter(text string, letter rune) bool {
 	text = strings.ToLower(text)
 	if long, ok := strings.CutPrefix(text, "--"); ok {
@@ -115,12 +115,12 @@ func hasLetter(text string, letter rune) bool {
 	return isOption(text) && strings.ContainsRune(text[1:], letter)
 }
 
-// hasValue says whether the words begin with the value of an option.
+// hasValue reports whether the words begin with the value of an option.
 func hasValue(value string, words []Word) bool {
 	return len(words) > 0 && (!words[0].Static || matchText(value, words[0].Text))
 }
 
-// hasLong says whether the words have a long option, "name" or "name=value", also if it is abbreviated or, without a
+// hasLong reports whether the words have a long option, "name" or "name=value", also if it is abbreviated or, without a
 // value, given by its first letter.
 func hasLong(pattern string, words []Word) bool {
 	name, value, valued := strings.Cut(pattern, "=")

@@ -70,13 +70,13 @@ func (p *parser) assign(a *syntax.Assign, s scope) {
 	p.setNumber(a.Name.Value, a.Naked || a.Array == nil && numeric(a.Value))
 }
 
-// harmless says whether a variable makes no program run another.
+// harmless reports whether a variable makes no program run another.
 func harmless(name string) bool {
 	return strings.HasPrefix(name, "LC_") && isName(name) ||
 		slices.Contains([]string{"LANG", "LANGUAGE", "TZ", "CI", "TERM", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"}, name)
 }
 
-// runsText says whether bash runs what the variable holds, or what is in the file that it names.
+// runsText reports whether bash runs what the variable holds, or what is in the file that it names.
 func runsText(name string) bool {
 	return strings.HasPrefix(name, "BASH_FUNC_") || slices.Contains([]string{"BASH_ENV", "ENV", "PS4", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS"}, name)
 }

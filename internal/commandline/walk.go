@@ -157,7 +157,7 @@ func (p *parser) settleDescriptors() {
 	}
 }
 
-// delimiter says whether the end of a here-document is given in quotes, so that nothing in it is expanded. It is not ok
+// delimiter reports whether the end of a here-document is given in quotes, so that nothing in it is expanded. It is not ok
 // if it is not a plain word.
 func delimiter(w *syntax.Word) (quoted, ok bool) {
 	if len(w.Parts) != 1 {
@@ -229,7 +229,7 @@ func (p *parser) parameter(x *syntax.ParamExp, src *source) {
 	p.subscripts(x, src)
 }
 
-// hidesCommand says whether text that the parser took for literal has the beginning of a substitution in it.
+// hidesCommand reports whether text that the parser took for literal has the beginning of a substitution in it.
 func hidesCommand(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -250,12 +250,12 @@ func isNameRune(r rune) bool {
 	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// allNumbers says whether every word is a number as it is written.
+// allNumbers reports whether every word is a number as it is written.
 func allNumbers(list []*syntax.Word) bool {
 	return !slices.ContainsFunc(list, func(w *syntax.Word) bool { return !numeric(w) })
 }
 
-// numeric says whether a word is a number whenever the line is run.
+// numeric reports whether a word is a number whenever the line is run.
 func numeric(w *syntax.Word) bool {
 	if w == nil {
 		return true
@@ -278,7 +278,7 @@ func numeric(w *syntax.Word) bool {
 	return true
 }
 
-// counts says whether a parameter is a number by what it is: ${#x}, $#, $?, $$ and $!.
+// counts reports whether a parameter is a number by what it is: ${#x}, $#, $?, $$ and $!.
 func counts(x *syntax.ParamExp) bool {
 	if x.Length {
 		return true

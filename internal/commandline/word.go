@@ -126,7 +126,7 @@ func (r *resolver) quoted(q *syntax.DblQuoted) {
 	}
 }
 
-// listed says whether several words may come out of a parameter in double quotes, as out of "$@".
+// listed reports whether several words may come out of a parameter in double quotes, as out of "$@".
 func listed(x *syntax.ParamExp) bool {
 	if x.Names != 0 || x.Excl || x.Param != nil && x.Param.Value == "@" {
 		return true
@@ -137,13 +137,13 @@ func listed(x *syntax.ParamExp) bool {
 	return all(x.Index)
 }
 
-// all says whether a subscript stands for all elements.
+// all reports whether a subscript stands for all elements.
 func all(index syntax.ArithmExpr) bool {
 	w, ok := index.(*syntax.Word)
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// braces says whether bash may make several words out of one with braces, {a,b} or {1..9}. Where it would not, saying so
+// braces reports whether bash may make several words out of one with braces, {a,b} or {1..9}. Where it would not, saying so
 // does no harm.
 func braces(w *syntax.Word) bool {
 	var opened, separated, closed bool
@@ -186,7 +186,7 @@ const (
 	simpleMeaning = "\a\b\x1b\x1b\f\n\r\t\v\\'\"?"
 )
 
-// escape gives the character that an escape stands for, and how many bytes it takes after its backslash.
+// escape returns the character that an escape stands for, and how many bytes it takes after its backslash.
 func escape(s string) (c byte, size int, ok bool) {
 	if i := strings.IndexByte(simpleEscapes, s[0]); i >= 0 {
 		return simpleMeaning[i], 1, true

@@ -19,7 +19,7 @@ type wrapper struct {
 	assigns bool
 }
 
-// wrapperOf gives how the program reads its arguments, nil if it is none that starts another one, or one whose arguments
+// wrapperOf returns how the program reads its arguments, nil if it is none that starts another one, or one whose arguments
 // are not looked into.
 func wrapperOf(name string) *wrapper {
 	switch name {
@@ -65,7 +65,7 @@ func wrapperOf(name string) *wrapper {
 	return nil
 }
 
-// startsOthers says whether a program starts others in ways that are not looked into.
+// startsOthers reports whether a program starts others in ways that are not looked into.
 func startsOthers(name string) bool {
 	return slices.Contains(strings.Fields("parallel sem strace ltrace script su runuser pkexec unshare nsenter setpriv capsh prlimit taskset chrt "+
 		"numactl setarch linux32 linux64 i386 x86_64 fakeroot fakechroot proot bwrap firejail xvfb-run dbus-run-session dbus-launch systemd-run "+
@@ -117,7 +117,7 @@ func (w *wrapper) cutOptions(words []Word) (rest []Word, ok bool) {
 	return nil, true
 }
 
-// option says whether an option is known, and whether the next word is its value.
+// option reports whether an option is known, and whether the next word is its value.
 func (w *wrapper) option(text string) (takesNext, known bool) {
 	if long, isLong := strings.CutPrefix(text, "--"); isLong {
 		name, _, given := strings.Cut(long, "=")
@@ -183,7 +183,7 @@ func (p *parser) assignsOf(own []Word) {
 	}
 }
 
-// xargs gives the command that xargs starts: what it reads takes the place of a mark, or comes at the end. It is not ok
+// xargs returns the command that xargs starts: what it reads takes the place of a mark, or comes at the end. It is not ok
 // if the mark cannot be told.
 func xargs(own, rest []Word) (started []Word, ok bool) {
 	mark := ""

@@ -121,7 +121,7 @@ func boundBySkill(run *v1alpha1.MotorRun, c *v1alpha1.Credential) bool {
 	return firstOutside(approved, c) == ""
 }
 
-// outside gives a host of the credential that the Secret does not name, "" if there is none.
+// outside returns a host of the credential that the Secret does not name, "" if there is none.
 func outside(secret *corev1.Secret, c *v1alpha1.Credential) string {
 	return firstOutside(strings.Split(secret.Annotations[AnnotationHosts], ","), c)
 }
@@ -141,7 +141,7 @@ func firstOutside(hosts []string, c *v1alpha1.Credential) string {
 	return ""
 }
 
-// isForbidden says whether a Secret is of a kind that no run may use, whoever created it: one that holds no credential of
+// isForbidden reports whether a Secret is of a kind that no run may use, whoever created it: one that holds no credential of
 // somebody's own, and what the operator keeps for itself.
 func (s Source) isForbidden(secret *corev1.Secret) bool {
 	own := strings.HasPrefix(string(secret.Type), ownTypes) || secret.Namespace == s.Namespace

@@ -23,7 +23,7 @@ const (
 	slotQuery = "query "
 )
 
-// valueOf gives the value that a Secret has for a credential.
+// valueOf returns the value that a Secret has for a credential.
 func valueOf(secret *corev1.Secret, c *v1alpha1.Credential) (grant.Value, error) {
 	data, ok := secret.Data[c.SecretRef.Key]
 	if !ok {

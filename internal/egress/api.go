@@ -71,7 +71,7 @@ type Denial struct {
 type Config struct {
 	// Grants holds who may pass. Required.
 	Grants *Grants
-	// Ready says whether the grants and the forbidden prefixes were read. Everything is refused until it is true. Nil: always.
+	// Ready reports whether the grants and the forbidden prefixes were read. Everything is refused until it is true. Nil: always.
 	Ready func() bool
 	// ForbiddenPrefixes gives the addresses of the cluster, which are refused besides all special ones. While it is nil or gives
 	// nil, everything is refused; an empty list is an answer.

@@ -91,7 +91,7 @@ const (
 	alertUnrecognizedName = 112
 )
 
-// alertFor gives the record of a fatal alert, or nil where the client does not speak TLS.
+// alertFor returns the record of a fatal alert, or nil where the client does not speak TLS.
 func alertFor(why Reason) []byte {
 	var description byte
 	switch why {

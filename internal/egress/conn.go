@@ -99,7 +99,7 @@ type answering struct {
 	asked chan struct{}
 }
 
-// Answering gives a connection of which nothing is read before something was written to it. It must be closed.
+// Answering returns a connection of which nothing is read before something was written to it. It must be closed.
 func Answering(conn net.Conn) net.Conn { return &answering{Conn: conn, asked: make(chan struct{})} }
 
 func (c *answering) open() { c.once.Do(func() { close(c.asked) }) }

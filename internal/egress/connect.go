@@ -124,7 +124,7 @@ func (t *tunnel) run(dst, src net.Conn, d direction) error {
 	return err
 }
 
-// copy gives the connections themselves to io.Copy: between two TCP connections the kernel moves the bytes then. It wakes up
+// copy passes the connections themselves to io.Copy: between two TCP connections the kernel moves the bytes then. It wakes up
 // now and then, to count and to see whether anything moved.
 func (t *tunnel) copy(dst, src net.Conn, d direction) error {
 	for {

@@ -212,7 +212,7 @@ func (r Reason) proxyError() string {
 	}
 }
 
-// reported says whether people are told: the reasons that come of what a run does and not of how the network is.
+// reported reports whether people are told: the reasons that come of what a run does and not of how the network is.
 func (r Reason) reported() bool {
 	switch r {
 	case ReasonWrongSource, ReasonNotAllowed, ReasonAddress, ReasonNotTLS, ReasonNoServerName, ReasonServerName,
@@ -224,7 +224,7 @@ func (r Reason) reported() bool {
 	}
 }
 
-// Misuse says whether a refusal is about a credential or a token in the wrong place: what must not go under in others.
+// Misuse reports whether a refusal is about a credential or a token in the wrong place: what must not go under in others.
 func (r Reason) Misuse() bool {
 	return r == ReasonWrongSource || r == ReasonUpstreamTLS || strings.HasPrefix(string(r), "credential_")
 }

@@ -56,7 +56,7 @@ func (x *exchange) resolve(ctx context.Context) ([]netip.Addr, Reason) {
 	return addrs, x.judge(addrs)
 }
 
-// judge says whether all addresses may be dialed now.
+// judge reports whether all addresses may be dialed now.
 func (x *exchange) judge(addrs []netip.Addr) Reason {
 	if !x.server.isReady() {
 		return ReasonNotReady
@@ -101,7 +101,7 @@ func (x *exchange) dial(ctx context.Context, addrs []netip.Addr) (net.Conn, Reas
 // errRefused is what a Terminator gets for a connection that was refused.
 var errRefused = errors.New("the egress proxy refused the connection")
 
-// dialer gives a Terminator connections to the host. Each counts for the run's limits until it is closed, and ends with ctx;
+// dialer opens connections to the host for a Terminator. Each counts for the run's limits until it is closed, and ends with ctx;
 // so does the dialing, which an http.Transport goes on with after its request has ended.
 func (x *exchange) dialer(ctx context.Context, addrs []netip.Addr) DialFunc {
 	return func(dialing context.Context) (net.Conn, error) {

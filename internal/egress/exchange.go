@@ -84,7 +84,7 @@ func (x *exchange) fetch(n int64) bool {
 	return x.session.run.usage.moved(x.server.now(), x.charge(n))
 }
 
-// charge gives what an answer costs more than was charged before. An answer is charged once, as long as it came or as long
+// charge returns what an answer costs more than was charged before. An answer is charged once, as long as it came or as long
 // as it went on, whichever is more: what a Terminator does not pass on was moved all the same, and what was packed grows.
 func (x *exchange) charge(fetched int64) int64 {
 	x.mu.Lock()

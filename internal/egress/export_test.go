@@ -19,10 +19,10 @@ func ReadHello(r io.Reader, name string) ([]byte, Reason) {
 	return readHello(context.Background(), r, h)
 }
 
-// RedactorOf gives what a run's connections share.
+// RedactorOf returns what a run's connections share.
 func RedactorOf(g *Grants, runUID string) *redact.Redactor { return g.runs[runUID].values.redactor() }
 
-// FormerOf gives how many values of earlier grants are remembered of a run, and how long they are together.
+// FormerOf returns how many values of earlier grants are remembered of a run, and how long they are together.
 func FormerOf(g *Grants, runUID string) (n, size int) {
 	for _, s := range g.runs[runUID].values.former {
 		size += len(s.Value)

@@ -166,7 +166,7 @@ func endAll(links []*link, why Reason) {
 	}
 }
 
-// find gives the run that a token is for. The run is given with ReasonExpired and ReasonWrongSource too, for the audit.
+// find returns the run that a token is for. The run is given with ReasonExpired and ReasonWrongSource too, for the audit.
 func (g *Grants) find(tokenHash string, source netip.Addr) (*run, policy, Reason) {
 	now := g.now()
 	g.mu.Lock()
@@ -238,7 +238,7 @@ func (g *Grants) leave(r *run, l *link) {
 	delete(r.links, l)
 }
 
-// current gives the policy of a run as it is now, if it still counts for the token.
+// current returns the policy of a run as it is now, if it still counts for the token.
 func (g *Grants) current(r *run, tokenHash string) (policy, bool) {
 	now := g.now()
 	g.mu.Lock()

@@ -212,7 +212,7 @@ func (r *request) authority(s string, standard uint16) Reason {
 	return ""
 }
 
-// isSelf says whether a Host header names the host of the request.
+// isSelf reports whether a Host header names the host of the request.
 func (r *request) isSelf(s string, standard uint16) bool {
 	host, port, ok := splitAuthority(s, standard)
 	if !ok {
@@ -248,7 +248,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// visible says whether a text has nothing but visible ASCII, so that no blank, line end or NUL is in it.
+// visible reports whether a text has nothing but visible ASCII, so that no blank, line end or NUL is in it.
 func visible(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f {

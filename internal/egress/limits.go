@@ -125,7 +125,7 @@ func newLineLimit() *lineLimit {
 	}
 }
 
-// allow says whether a line may be written. One that may not is counted.
+// allow reports whether a line may be written. One that may not is counted.
 func (l *lineLimit) allow(now time.Time, why Reason) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +147,7 @@ func (l *lineLimit) allow(now time.Time, why Reason) bool {
 	return ok
 }
 
-// take gives how many lines were left out, by reason, and begins anew. It gives nothing while the count is younger than age.
+// take returns how many lines were left out, by reason, and begins anew. It gives nothing while the count is younger than age.
 func (l *lineLimit) take(now time.Time, age time.Duration) map[Reason]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,7 +232,7 @@ func (s *sources) leave() {
 	s.total--
 }
 
-// wait says whether one more connection of the address may wait for its grant; waited must follow if it gives true. Only a
+// wait reports whether one more connection of the address may wait for its grant; waited must follow if it gives true. Only a
 // connection between enter and known asks.
 func (s *sources) wait(a netip.Addr) bool {
 	s.mu.Lock()

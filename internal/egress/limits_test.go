@@ -317,7 +317,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// metric gives the value of a metric, which is named with the values of its labels.
+// metric returns the value of a metric, which is named with the values of its labels.
 func (w *world) metric(name string) float64 {
 	w.t.Helper()
 	families, err := w.reg.Gather()

@@ -28,7 +28,7 @@ func (o *omissions) add(l *lineLimit, g *grant.Grant) {
 	o.of[l] = g
 }
 
-// take gives the counts that are at least so old, and forgets them.
+// take returns the counts that are at least so old, and forgets them.
 func (o *omissions) take(now time.Time, age time.Duration) map[*grant.Grant]map[Reason]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

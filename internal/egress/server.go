@@ -244,7 +244,7 @@ func (x *exchange) admit(ctx context.Context, req *request) Reason {
 	return x.session.Request()
 }
 
-// isReady says whether it is known what is forbidden.
+// isReady reports whether it is known what is forbidden.
 func (s *Server) isReady() bool {
 	return (s.ready == nil || s.ready()) && s.prefixes != nil && s.prefixes() != nil
 }
@@ -296,7 +296,7 @@ func (e endError) Error() string { return "the connection was ended: " + string(
 
 func ended(why Reason) error { return endError{why} }
 
-// whyEnded gives the reason that a connection was ended for, or otherwise if nobody ended it.
+// whyEnded returns the reason that a connection was ended for, or otherwise if nobody ended it.
 func whyEnded(ctx context.Context, otherwise Reason) Reason {
 	if e, ok := errors.AsType[endError](context.Cause(ctx)); ok {
 		return e.why

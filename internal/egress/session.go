@@ -29,7 +29,7 @@ type Session struct {
 	used []string
 }
 
-// Current gives the run's grant as it is now, with rotated values, or nil if there is none any more.
+// Current returns the run's grant as it is now, with rotated values, or nil if there is none any more.
 func (s *Session) Current() *grant.Grant {
 	if s.exchange == nil {
 		return s.Grant
@@ -125,7 +125,7 @@ func proxyToken(header http.Header) (string, bool) {
 // tokenBytes is the length of what grant.Token encodes.
 const tokenBytes = 32
 
-// sourceOf gives the address of a connection's other end, which is the invalid one if it has none.
+// sourceOf returns the address of a connection's other end, which is the invalid one if it has none.
 func sourceOf(addr interface{ String() string }) netip.Addr {
 	ap, err := netip.ParseAddrPort(addr.String())
 	if err != nil {

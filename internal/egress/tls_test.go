@@ -23,7 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// helloOf gives the ClientHello for a server name, as one record.
+// helloOf returns the ClientHello for a server name, as one record.
 func helloOf(t testing.TB, name string) []byte {
 	t.Helper()
 	mine, theirs := net.Pipe()

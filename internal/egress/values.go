@@ -26,7 +26,7 @@ type values struct {
 	redactor    func() *redact.Redactor
 }
 
-// valuesOf gives the values of a grant, and of pairs the parts.
+// valuesOf returns the values of a grant, and of pairs the parts.
 func valuesOf(g *grant.Grant) []redact.Secret {
 	var whole, parts []redact.Secret
 	for _, c := range g.Credentials {
@@ -44,7 +44,7 @@ func valuesOf(g *grant.Grant) []redact.Secret {
 	return append(whole, parts...)
 }
 
-// with gives the values of the next grant. They are the same if it has the same. v may be nil.
+// with returns the values of the next grant. They are the same if it has the same. v may be nil.
 func (v *values) with(now []redact.Secret) *values {
 	next := &values{now: now}
 	if v != nil {
@@ -57,7 +57,7 @@ func (v *values) with(now []redact.Secret) *values {
 	return next
 }
 
-// former gives those of the earlier values, the latest first, that are not among those of now.
+// former returns those of the earlier values, the latest first, that are not among those of now.
 func former(now, earlier []redact.Secret) []redact.Secret {
 	var kept []redact.Secret
 	size := 0

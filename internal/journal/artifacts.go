@@ -57,10 +57,10 @@ func (l *Log) close(s *v1alpha1.MotorStep, c Closing) {
 // maxProblem bounds what a step says of what was not collected, in bytes.
 const maxProblem = 512
 
-// Closed says whether nothing more comes of the attempt.
+// Closed reports whether nothing more comes of the attempt.
 func (l *Log) Closed() bool { return len(l.steps) > 0 && l.steps[len(l.steps)-1].Status.Closed != nil }
 
-// Succeeded says whether the attempt ended well.
+// Succeeded reports whether the attempt ended well.
 func (l *Log) Succeeded() bool { return len(l.steps) > 0 && l.steps[len(l.steps)-1].Spec.Final }
 
 // NoteArtifacts records in the last step what the workspace holds now that the run waits for a person. It writes only what is

@@ -99,7 +99,7 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 	return t
 }
 
-// adoptStatus gives the turn what its step has: results, asks, and executions of unknown outcome.
+// adoptStatus copies into the turn what its step has: results, asks, and executions of unknown outcome.
 func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 	for i, c := range t.Calls {
 		for j := range s.Status.Results {

@@ -154,7 +154,7 @@ func (l *Log) Everything() []v1alpha1.MotorStep {
 // Writes is how many times this log has written to the journal: whether it has moved since it was loaded.
 func (l *Log) Writes() int { return l.writes }
 
-// Ended says whether the attempt has its end in the journal: nothing more may be done in it.
+// Ended reports whether the attempt has its end in the journal: nothing more may be done in it.
 func (l *Log) Ended() bool {
 	if len(l.steps) == 0 {
 		return false
@@ -170,7 +170,7 @@ func (l *Log) Sandbox() v1alpha1.StepSandbox { return l.sandbox }
 // UseSandbox names the sandbox of all further steps.
 func (l *Log) UseSandbox(s v1alpha1.StepSandbox) { l.sandbox = s }
 
-// Turns gives the turns of the attempt so far, oldest first.
+// Turns returns the turns of the attempt so far, oldest first.
 func (l *Log) Turns() []*motorloop.Turn {
 	turns := make([]*motorloop.Turn, 0, len(l.steps))
 	for i := range l.steps {

@@ -164,7 +164,7 @@ func (l *Log) persist(ctx context.Context, write func() error) error {
 	}
 }
 
-// passes says whether the same request may succeed when it is sent again: it did not reach the API server or had no
+// passes reports whether the same request may succeed when it is sent again: it did not reach the API server or had no
 // answer, or the server had no time for it.
 func passes(err error) bool {
 	switch apierrors.ReasonForError(err) { //nolint:exhaustive // all other reasons are answers

@@ -61,7 +61,7 @@ func (Secret) GoString() string { return "[redacted]" }
 // MarshalText hides the value from JSON.
 func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
-// Reveal gives the value, for the one place that sends it.
+// Reveal returns the value, for the one place that sends it.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -89,7 +89,7 @@ type Resolver struct {
 	Default Endpoint
 }
 
-// Resolve gives the endpoint for a run's loop. The error is a *Problem if something has to be configured; what is known of the
+// Resolve returns the endpoint for a run's loop. The error is a *Problem if something has to be configured; what is known of the
 // endpoint comes with it all the same.
 func (r Resolver) Resolve(ctx context.Context, run *v1alpha1.MotorRun) (Endpoint, error) {
 	e, err := r.resolve(ctx, run.Namespace, Choose)
@@ -111,7 +111,7 @@ func (r Resolver) ResolveMotor(ctx context.Context, namespace string) (Endpoint,
 	return e, check(e)
 }
 
-// ResolveFast gives the endpoint for the small questions beside the loop of a namespace's runs, such as why an attempt
+// ResolveFast returns the endpoint for the small questions beside the loop of a namespace's runs, such as why an attempt
 // failed. The error is a *Problem if there is none.
 func (r Resolver) ResolveFast(ctx context.Context, namespace string) (Endpoint, error) {
 	e, err := r.resolve(ctx, namespace, ChooseFast)
@@ -178,7 +178,7 @@ func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.Mo
 	return e, err
 }
 
-// SearchKey gives the API key of a namespace's search provider, the zero Secret if it has none. The error is a *Problem if
+// SearchKey returns the API key of a namespace's search provider, the zero Secret if it has none. The error is a *Problem if
 // somebody has to configure something.
 func (r Resolver) SearchKey(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (Secret, error) {
 	if p.APIKeySecretRef == nil {
@@ -222,7 +222,7 @@ func check(e Endpoint) error {
 	return nil
 }
 
-// AsProblem gives the Problem in an error, if there is one.
+// AsProblem returns the Problem in an error, if there is one.
 func AsProblem(err error) (*Problem, bool) {
 	var p *Problem
 	return p, errors.As(err, &p)

@@ -132,7 +132,7 @@ func (t *Turn) judgement() *toolapi.Result {
 	return refusal(CodeNotAccepted, fmt.Sprintf("%d of %d checks failed. Mend the cause, and call finish again.%s", failed, len(t.Calls), b.String()))
 }
 
-// judged gives the turns with the result of each finish call as the model sees it, and without the turns that check: what they found is the
+// judged returns the turns with the result of each finish call as the model sees it, and without the turns that check: what they found is the
 // result of the finish call before them.
 func judged(turns []*Turn) []*Turn {
 	if !slices.ContainsFunc(turns, func(t *Turn) bool { return t.Checks }) {

@@ -98,7 +98,7 @@ func notApproved(a Ask, madeBefore bool, share int) *toolapi.Result {
 	return refusal(toolapi.CodeApprovalExpired, expiredText)
 }
 
-// requestApproval gives the result of a request for approval that the model makes by itself. It is decided in its place,
+// requestApproval returns the result of a request for approval that the model makes by itself. It is decided in its place,
 // like the approval of an execution of it: what comes after it may depend on it.
 func (r *run) requestApproval(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *Ask, error) {
 	if r.policy == nil {
@@ -117,7 +117,7 @@ func (r *run) requestApproval(ctx context.Context, t *Turn, c *Call) (*toolapi.R
 	return notApproved(a, false, outputShare(t)), nil, nil
 }
 
-// forbidden gives the envelope of a call that the run may not make, nil if it may.
+// forbidden returns the envelope of a call that the run may not make, nil if it may.
 func (r *run) forbidden(t *Turn, c *Call) *toolapi.Result {
 	if r.policy == nil {
 		return nil
@@ -129,7 +129,7 @@ func (r *run) forbidden(t *Turn, c *Call) *toolapi.Result {
 	return cleanResult(*res, outputShare(t))
 }
 
-// alreadyDone gives the result of a call that is not made because of one before it, nil if it is to be made.
+// alreadyDone returns the result of a call that is not made because of one before it, nil if it is to be made.
 func (r *run) alreadyDone(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
 	if r.policy == nil || toolapi.Repeatable(c.Tool) || toolapi.WaitsForPerson(c.Tool) {
 		return nil, nil

@@ -112,7 +112,7 @@ func (t *Turn) putAsk(a Ask) {
 	t.Asks[i] = a
 }
 
-// asked gives the ask about an execution of a call as it is recorded. Its outcome is "" while it is open.
+// asked returns the ask about an execution of a call as it is recorded. Its outcome is "" while it is open.
 func (r *run) asked(ctx context.Context, t *Turn, kind AskKind, c *Call, execution string) (Ask, error) {
 	a, found := t.ask(kind, execution)
 	if !found {
@@ -191,7 +191,7 @@ func (r *run) decided(t *Turn, c *Call, a Ask) *toolapi.Result {
 	return withReason(res, saysLead, a.Reason, outputShare(t))
 }
 
-// ParseQuestion gives the arguments of an ask_user call.
+// ParseQuestion returns the arguments of an ask_user call.
 func ParseQuestion(c Call) (toolapi.AskUserArgs, error) {
 	return toolapi.ParseAskUser(c.Arguments)
 }

@@ -27,7 +27,7 @@ func CallID(attempt, index int32, n int) string {
 	return fmt.Sprintf("a%d-s%d-c%d", attempt, index, n)
 }
 
-// carryOut gives every call of the last turn a result, in order, and settles the turn; questions and requests for domains
+// carryOut brings every call of the last turn to a result, in order, and settles the turn; questions and requests for domains
 // come last, and finish after them. It returns the first ask that is open: about a call of unknown outcome, or one that is to be approved, with
 // which all calls after it wait, or a question or a request, when the other calls are settled.
 func (r *run) carryOut(ctx context.Context) (*Ask, error) {
@@ -74,7 +74,7 @@ func (r *run) tell(ctx context.Context, c *Call, res *toolapi.Result) {
 		slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
 }
 
-// serve gives call i of the turn its result, by whoever serves its tool, or what a person is asked before it can have one.
+// serve brings call i of the turn to its result, by the server of its tool, or what a person is asked before it can have one.
 // Neither means that it waits until everything else of the turn is done.
 func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *Ask, error) {
 	c := &t.Calls[i]
@@ -223,7 +223,7 @@ func (r *run) abandon(ctx context.Context, t *Turn, cause error) error {
 	return cause
 }
 
-// refuse gives the envelope of call i of the last turn if it must not be carried out, or nil. It depends on the recorded
+// refuse returns the envelope of call i of the last turn if it must not be carried out, or nil. It depends on the recorded
 // turns, the grant and the answers only, so a loop that goes on after a restart refuses the same calls.
 func (r *run) refuse(i int) *toolapi.Result {
 	t := r.turns[len(r.turns)-1]

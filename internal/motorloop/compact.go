@@ -27,10 +27,10 @@ func (c Config) maxSummary() int {
 	return int(min(max(c.window()/16*bytesPerToken, minSummary), maxSummary))
 }
 
-// summaryDue gives the index of the last turn that the next summary covers, 0 if none is due. See view.
+// summaryDue returns the index of the last turn that the next summary covers, 0 if none is due. See view.
 func summaryDue(cfg Config, turns []*Turn) int32 { return viewOf(cfg, turns).due }
 
-// lastSummary gives the summary that stands in the conversation, nil if there is none.
+// lastSummary returns the summary that stands in the conversation, nil if there is none.
 func lastSummary(turns []*Turn) *Turn {
 	for _, t := range slices.Backward(turns) {
 		if t.summary() {
@@ -235,7 +235,7 @@ func asked(c Call) string {
 	return c.Tool + " " + c.Arguments
 }
 
-// fromWeb says whether anything in the turns comes from the web.
+// fromWeb reports whether anything in the turns comes from the web.
 func fromWeb(turns []*Turn) bool {
 	for _, t := range turns {
 		for _, res := range t.Results {

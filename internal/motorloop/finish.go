@@ -59,7 +59,7 @@ func beforeAnswer(t *Turn) *toolapi.Result {
 	return refusal(CodeNotFinished, "you ask the person in the same answer: read the reply, and call finish after that")
 }
 
-// judge gives finish call i of a turn its result.
+// judge brings call i of a turn, one of finish, to its result.
 func (r *run) judge(ctx context.Context, t *Turn, i int) (*toolapi.Result, error) {
 	for j, res := range t.Results {
 		switch {
@@ -166,7 +166,7 @@ func (t *Turn) acceptedCall() int {
 	return -1
 }
 
-// accepted gives what an accepted finish call of the turn says, nil if there is none.
+// accepted returns what an accepted finish call of the turn says, nil if there is none.
 func (t *Turn) accepted() *toolapi.FinishArgs {
 	i := t.acceptedCall()
 	if i < 0 {

@@ -61,7 +61,7 @@ func (g *gate) wait(ctx context.Context) error {
 	}
 }
 
-// failed gives the error of ready if it has failed, and nil if it succeeded or has not ended.
+// failed returns the error of ready if it has failed, and nil if it succeeded or has not ended.
 func (g *gate) failed() error {
 	select {
 	case <-g.done:

@@ -11,7 +11,7 @@ import (
 // bailout is how many turns in a row may have nothing that can be carried out before the attempt ends.
 const bailout = 3
 
-// verdict says whether the attempt is over, and how. It looks at nothing but the recorded turns, the last of which is
+// verdict reports whether the attempt is over, and how. It looks at nothing but the recorded turns, the last of which is
 // settled: a loop that goes on after a restart comes to the same verdict. An attempt that was completed by its last
 // allowed turn is completed.
 func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
@@ -36,7 +36,7 @@ func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
 	return Outcome{}, false
 }
 
-// summary says whether the turn stands for others, and is none of the model's steps.
+// summary reports whether the turn stands for others, and is none of the model's steps.
 func (t *Turn) summary() bool { return t.Through > 0 }
 
 // iterations are the turns that are answers of the model, as they were judged: no summaries, no checks, and not the record of an end.

@@ -31,7 +31,7 @@ func (r *run) meetFor(ctx context.Context, tool string) error {
 	return r.meet(ctx)
 }
 
-// carriesWeb says whether a result of the tool may hold what came in from outside. A program that is an MCP server can
+// carriesWeb reports whether a result of the tool may hold what came in from outside. A program that is an MCP server can
 // write such a thing into any file, and so can a model that has read what a search found.
 func (r *run) carriesWeb(tool string, ok bool) bool {
 	if len(r.cfg.Domains) == 0 && !r.cfg.Tainted && !r.cfg.Search && r.servers == nil {
@@ -40,7 +40,7 @@ func (r *run) carriesWeb(tool string, ok bool) bool {
 	return toolapi.CarriesWeb(tool, ok)
 }
 
-// withheld says whether the tool may be missing only because of a problem of its server. See MCPServer.
+// withheld reports whether the tool may be missing only because of a problem of its server. See MCPServer.
 func (cfg Config) withheld(tool string) bool {
 	name, _, ok := toolapi.ParseMCPToolName(tool)
 	return ok && slices.ContainsFunc(cfg.MCPServers, func(s MCPServer) bool { return s.Name == name && s.Problem != "" })

@@ -51,7 +51,7 @@ func misfit(s *jsonschema.Schema, object map[string]any, noun string) string {
 	return ""
 }
 
-// forbidsOthers says whether additionalProperties is false.
+// forbidsOthers reports whether additionalProperties is false.
 func forbidsOthers(s *jsonschema.Schema) bool {
 	b, err := json.Marshal(s.AdditionalProperties)
 	return err == nil && string(b) == "false"

@@ -56,7 +56,7 @@ func (p *randomPerson) maybeAnswer() {
 	}
 }
 
-// asksLast says whether a person is asked by the calls of the tool when nothing else of their turn is open.
+// asksLast reports whether a person is asked by the calls of the tool when nothing else of their turn is open.
 func asksLast(tool string) bool {
 	return toolapi.WaitsForPerson(tool) && tool != toolapi.ToolRequestApproval
 }

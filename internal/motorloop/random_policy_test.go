@@ -24,7 +24,7 @@ func newRandomApprovals(p *play) *randomApprovals {
 	return &randomApprovals{play: p, said: map[string]string{}, over: map[string]bool{}, outcomes: map[string]AskOutcome{}}
 }
 
-// tell gives a person what was decided so far: what is decided later does not reach the loop.
+// tell shows a person what was decided so far: what is decided later does not reach the loop.
 func (a *randomApprovals) tell(p *fakePerson) {
 	p.said, p.over = maps.Clone(a.said), maps.Clone(a.over)
 }

@@ -52,7 +52,7 @@ func notAllowed(res *toolapi.Result) bool {
 	return false
 }
 
-// callsBefore gives the calls before call i of turn t with their results, the newest first, whatever turn they are of.
+// callsBefore returns the calls before call i of turn t with their results, the newest first, whatever turn they are of.
 func callsBefore(turns []*Turn, t, i int) iter.Seq2[*Call, *toolapi.Result] {
 	return func(yield func(*Call, *toolapi.Result) bool) {
 		for ; t >= 0; t-- {

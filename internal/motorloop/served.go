@@ -17,7 +17,7 @@ const (
 	noSearchText      = "nobody carries out searches in this cluster: go on without"
 )
 
-// judgeDomain gives the result of a request for a domain about which no person need be asked, nil of any other. A request that a
+// judgeDomain returns the result of a request for a domain about which no person need be asked, nil of any other. A request that a
 // person was asked about is theirs, whatever is allowed by now: a decision in favour is in effect when the loop is started on it.
 func (r *run) judgeDomain(t *Turn, c *Call) *toolapi.Result {
 	if r.domains == nil {
@@ -43,7 +43,7 @@ func (r *run) notRequested(t *Turn, c *Call) error {
 	return nil
 }
 
-// serveHere gives the result of a call that does something and does not reach the sandbox, once it may be made. Its only
+// serveHere returns the result of a call that does something and does not reach the sandbox, once it may be made. Its only
 // execution has the id of the call.
 func (r *run) serveHere(
 	ctx context.Context, t *Turn, c *Call, serve func(context.Context, *Turn, *Call) (*toolapi.Result, error),

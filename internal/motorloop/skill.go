@@ -54,7 +54,7 @@ func (s *Skill) prompt() *promptSkill {
 	}
 }
 
-// splitBody gives as many whole lines of a text as the prompt may have, and whether there are more. Of a line that is too
+// splitBody returns as many whole lines of a text as the prompt may have, and whether there are more. Of a line that is too
 // long itself it gives the beginning.
 func splitBody(s string) (shown string, more bool) {
 	if len(s) <= maxSkillBody {

@@ -81,7 +81,7 @@ func (c *circle) refuse(s step) {
 	c.refusedIn = s.turn
 }
 
-// stepOf gives a call of a settled turn, and whether its repetition counts. That of a call whose result said that it may succeed
+// stepOf returns a call of a settled turn, and whether its repetition counts. That of a call whose result said that it may succeed
 // next time does not, nor that of a question. A refused repetition has the result of the call that it repeats.
 func stepOf(t *Turn, turn, call int, c *circle) (step, bool) {
 	made, res := t.Calls[call], t.Results[call]
@@ -130,7 +130,7 @@ func notCarriedOut(s step) bool {
 	}, s.code)
 }
 
-// circleOf gives what the calls of the turns come to.
+// circleOf returns what the calls of the turns come to.
 func circleOf(turns []*Turn) *circle {
 	c := &circle{}
 	for i, t := range turns {

@@ -84,7 +84,7 @@ const (
 	UnknownModel UnknownPolicy = "Model"
 )
 
-// Settled says whether every call of the turn has a result.
+// Settled reports whether every call of the turn has a result.
 func (t *Turn) Settled() bool {
 	for _, r := range t.Results {
 		if r == nil {
@@ -115,7 +115,7 @@ type Usage struct {
 	Estimated bool
 }
 
-// Add gives the sum of two usages.
+// Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		u.PromptTokens + v.PromptTokens, u.CompletionTokens + v.CompletionTokens, u.CachedTokens + v.CachedTokens, u.Estimated || v.Estimated,
@@ -148,7 +148,7 @@ type Tools interface {
 // DomainPolicy decides about the requests for domains. Both methods depend on the arguments, the decision and what the
 // run is allowed; neither may take long.
 type DomainPolicy interface {
-	// Check says whether a request_domain call with these arguments (as the model wrote them) is to be put to a person. A
+	// Check reports whether a request_domain call with these arguments (as the model wrote them) is to be put to a person. A
 	// non-nil result answers it without one.
 	Check(arguments string) *toolapi.Result
 	// Decided gives the result for a person's decision (the word of the API: AllowOnce, AllowRun, Deny), without the reason. It is not nil.
@@ -160,7 +160,7 @@ type DomainPolicy interface {
 type CallPolicy interface {
 	// Refuse gives the envelope of a call that the run may not make, nil if it may.
 	Refuse(c Call) *toolapi.Result
-	// NeedsApproval says whether a person must approve the call.
+	// NeedsApproval reports whether a person must approve the call.
 	NeedsApproval(c Call) bool
 	// Key names the effect of a call that must not happen twice, "" for any other call. See toolapi.Call.
 	Key(c Call) string

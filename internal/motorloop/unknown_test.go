@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// lostUntil gives results like a tool server that goes down in the first n executions of every call whose arguments name
+// lostUntil returns results like a tool server that goes down in the first n executions of every call whose arguments name
 // a file called "lost".
 func lostUntil(n int) func(toolapi.Call) toolapi.Result {
 	times := 0

@@ -58,7 +58,7 @@ func (c *Catalog) ValidateArguments(tool, raw string) error {
 	return t.explain(args)
 }
 
-// ownArguments gives the arguments of a call the names and types that the tool has for them. The record of an answer holds these, so
+// ownArguments returns the arguments of a call the names and types that the tool has for them. The record of an answer holds these, so
 // that approvals, policies and replays see the call that is made. Those of MCP servers are for the server to read.
 func (c *Catalog) ownArguments(tool, raw string) string {
 	t := c.find(tool)

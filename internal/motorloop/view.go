@@ -136,7 +136,7 @@ func (v *view) makeRoom(tokens int64) {
 // worth reports whether a step that frees so many bytes is worth it: after one that frees little the next one would follow at once.
 func (v *view) worth(bytes int64) bool { return bytes*100 >= v.window*worthAt*bytesPerToken }
 
-// worthSummary gives the index of the last turn that a summary is to cover, and how many bytes that frees at least.
+// worthSummary returns the index of the last turn that a summary is to cover, and how many bytes that frees at least.
 func (v *view) worthSummary() (through int32, frees int64) {
 	kept := 1
 	room := v.window*keptAt/100*bytesPerToken - v.sizes[v.open[len(v.open)-1].Index]
@@ -170,7 +170,7 @@ type cuttable struct {
 // text that says so.
 const minFreed = 300
 
-// cuttable gives the texts of all turns but the last, whose results the model has not seen yet. What a person said is none of them.
+// cuttable returns the texts of all turns but the last, whose results the model has not seen yet. What a person said is none of them.
 func (v *view) cuttable() []cuttable {
 	var found []cuttable
 	for _, t := range v.open[:max(len(v.open)-1, 0)] {

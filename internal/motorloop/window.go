@@ -40,7 +40,7 @@ func Estimated(req Request, a Answer) Usage {
 	return Usage{PromptTokens: requestTokens(req), CompletionTokens: int64(size) / bytesPerToken, Estimated: true}
 }
 
-// fits says whether a request leaves room in the window for its answer.
+// fits reports whether a request leaves room in the window for its answer.
 func (c Config) fits(req Request) bool {
 	return c.Window <= 0 || requestTokens(req) <= c.Window*85/100
 }

@@ -28,7 +28,7 @@ const (
 	maxDurationMs = 60_000
 )
 
-// Timeout gives the time that the code has for the one that was asked for, in milliseconds; 0 asks for none. Admission has refused
+// Timeout returns the time that the code has for the one that was asked for, in milliseconds; 0 asks for none. Admission has refused
 // what is out of bounds.
 func Timeout(timeoutMs int32, network bool) int32 {
 	switch {
@@ -43,7 +43,7 @@ func Timeout(timeoutMs int32, network bool) int32 {
 // Arguments writes the arguments of the call that runs the code.
 func Arguments(a toolapi.OneshotArgs) string { return text.JSON(a) }
 
-// Refuse gives the result of code that is not run at all, nil if it may run. network says that the run has domains.
+// Refuse returns the result of code that is not run at all, nil if it may run. network says that the run has domains.
 func Refuse(a toolapi.OneshotArgs, network bool) *toolapi.Result {
 	if n := quotedLen(Arguments(a)); n > toolapi.MaxArgumentsBytes {
 		return blocked(fmt.Sprintf("the code is too long: it takes %d bytes in the record of the run, which has room for %d", n, toolapi.MaxArgumentsBytes))
@@ -165,7 +165,7 @@ func fit(o toolapi.OneshotResult) (value string, cut bool) {
 	return s, o.Head != ""
 }
 
-// Fits says whether the JSON of a result has room in a step and in a status.
+// Fits reports whether the JSON of a result has room in a step and in a status.
 func Fits(s string) bool { return len(s) <= MaxValueBytes && quotedLen(s) <= MaxQuotedBytes }
 
 // quotedLen is how many bytes a text takes as a JSON string, quotes not counted.

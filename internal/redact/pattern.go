@@ -47,7 +47,7 @@ type pattern struct {
 	shown string
 }
 
-// patternsOf gives the spellings that no view undoes. The value itself is first. The secret is kept.
+// patternsOf returns the spellings that no view undoes. The value itself is first. The secret is kept.
 func patternsOf(s Secret) []pattern {
 	v, shown := s.Value, "<credential:"+s.Name+">"
 	list := []pattern{
@@ -81,7 +81,7 @@ func patternsOf(s Secret) []pattern {
 	return kept
 }
 
-// wide gives the two spellings in UTF-16.
+// wide returns the two spellings in UTF-16.
 func wide(v []byte) []pattern {
 	if !bytes.ContainsFunc(v, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return []pattern{{value: v, spelling: littleEndian, length: 2 * len(v)}, {value: v, spelling: bigEndian, length: 2 * len(v)}}
@@ -93,7 +93,7 @@ func wide(v []byte) []pattern {
 	return []pattern{{value: little, length: len(little)}, {value: big, length: len(big)}}
 }
 
-// encoded gives the base64 of the value alone, and those digits of the base64 of a longer text that the value alone decides,
+// encoded returns the base64 of the value alone, and those digits of the base64 of a longer text that the value alone decides,
 // for each number of bytes that may be before it in its first group of three. A digit at either end that it shares with its
 // neighbour stays, with at most four bits of it.
 func encoded(v []byte, s spelling) []pattern {
@@ -110,7 +110,7 @@ func encoded(v []byte, s spelling) []pattern {
 	return list
 }
 
-// at gives a byte of the text.
+// at returns a byte of the text.
 func (p *pattern) at(i int) byte {
 	switch p.spelling {
 	case lowerHex:
@@ -136,7 +136,7 @@ func (p *pattern) half(i int) byte {
 	return p.value[i/2] & 0xf
 }
 
-// digit gives one digit of the base64.
+// digit returns one digit of the base64.
 func (p *pattern) digit(i int) byte {
 	bit := 6 * i
 	if bit >= 8*(p.before+len(p.value)) {
@@ -150,7 +150,7 @@ func (p *pattern) digit(i int) byte {
 	return stdDigits[six]
 }
 
-// decoded gives a byte of what base64 encodes. What is not the value is in no digit of the text, but for its padding.
+// decoded returns a byte of what base64 encodes. What is not the value is in no digit of the text, but for its padding.
 func (p *pattern) decoded(i int) byte {
 	if i -= p.before; i < 0 || i >= len(p.value) {
 		return 0
@@ -158,7 +158,7 @@ func (p *pattern) decoded(i int) byte {
 	return p.value[i]
 }
 
-// contains says whether one of the text's bytes is of a kind.
+// contains reports whether one of the text's bytes is of a kind.
 func (p *pattern) contains(is func(byte) bool) bool {
 	for i := range p.length {
 		if is(p.at(i)) {
@@ -168,7 +168,7 @@ func (p *pattern) contains(is func(byte) bool) bool {
 	return false
 }
 
-// inLines says whether a byte may be in what is wrapped into lines: hex, base64 of either alphabet, and what looks like it.
+// inLines reports whether a byte may be in what is wrapped into lines: hex, base64 of either alphabet, and what looks like it.
 func inLines(b byte) bool {
 	return strings.IndexByte(stdDigits, b) >= 0 || b == '-' || b == '_' || b == '='
 }

@@ -81,7 +81,7 @@ func (r *reader) take(b []byte) {
 	r.held = r.held[:copy(r.held, r.held[taken:])]
 }
 
-// lines gives how much of what is held are lines over whose end no value goes. What was delivered before held began has no
+// lines returns how much of what is held are lines over whose end no value goes. What was delivered before held began has no
 // value that goes on.
 func (r *reader) lines() int {
 	if r.r.lines {

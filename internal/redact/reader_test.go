@@ -86,7 +86,7 @@ func TestReaderIsBytes(t *testing.T) {
 	}
 }
 
-// sizesOf gives how much comes out after each piece.
+// sizesOf returns how much comes out after each piece.
 func sizesOf(r *Redactor, pieces ...string) []int {
 	s := &reader{r: r}
 	var sizes []int
@@ -101,7 +101,7 @@ func sizesOf(r *Redactor, pieces ...string) []int {
 	return sizes
 }
 
-// TestReaderTellsNothing gives two streams that differ in nothing but that one has a part of the value where the other has
+// TestReaderTellsNothing compares two streams that differ in nothing but that one has a part of the value where the other has
 // something else of the same kind.
 func TestReaderTellsNothing(t *testing.T) {
 	t.Parallel()

@@ -94,7 +94,7 @@ func (r *Redactor) add(p pattern) {
 	r.patterns = append(r.patterns, p)
 }
 
-// String gives s with <credential:NAME> in place of every value.
+// String returns s with <credential:NAME> in place of every value.
 func (r *Redactor) String(s string) string {
 	if r == nil || len(s) < MinLength {
 		return s
@@ -181,7 +181,7 @@ func (s *scanner) run(out []byte, end int) (_ []byte, taken int) {
 	return append(out, s.text[from:taken]...), taken
 }
 
-// skip gives the first place from p on where something can begin. It is what makes the scan fast.
+// skip returns the first place from p on where something can begin. It is what makes the scan fast.
 func (s *scanner) skip(p int) int {
 	// The first two bytes of a pattern are in the first three of the text, or there is an escape: \r\n between the two is.
 	const window = 3
@@ -202,7 +202,7 @@ func (s *scanner) skip(p int) int {
 	return p
 }
 
-// nextEscape gives where the first escape of a view is at or after p.
+// nextEscape returns where the first escape of a view is at or after p.
 func (s *scanner) nextEscape(v view, p int) int {
 	if s.escapes[v] < p {
 		i := bytes.IndexByte(s.text[p:], escapeOf[v])
@@ -231,7 +231,7 @@ func (s *scanner) at(p int) (length int, shown string) {
 	return length, shown
 }
 
-// candidates gives the patterns that may begin at p in a view.
+// candidates returns the patterns that may begin at p in a view.
 func (s *scanner) candidates(v view, p int) []int {
 	var key [keyLength]byte
 	n := 0

@@ -13,7 +13,7 @@ type Writer struct {
 	reader reader
 }
 
-// Writer gives a Writer to another one. With a nil Redactor it changes nothing and holds nothing back.
+// Writer returns a Writer to another one. With a nil Redactor it changes nothing and holds nothing back.
 func (r *Redactor) Writer(to io.Writer) *Writer { return &Writer{to: to, reader: reader{r: r}} }
 
 // Write takes in all of p unless the other writer fails. It passes on what no value can go on in.
@@ -39,7 +39,7 @@ func (w *Writer) Flush() error {
 	return w.deliver()
 }
 
-// Pending gives what Flush would pass on. It stays held back, so that a value that goes on after it is found.
+// Pending returns what Flush would pass on. It stays held back, so that a value that goes on after it is found.
 func (w *Writer) Pending() []byte {
 	if w.reader.r == nil {
 		return nil

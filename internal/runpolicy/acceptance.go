@@ -27,7 +27,7 @@ type Demands struct {
 	Schemas []string
 }
 
-// DemandsOf gives what must hold before the run counts as done.
+// DemandsOf returns what must hold before the run counts as done.
 func DemandsOf(run *v1alpha1.MotorRun) Demands {
 	pin := run.Status.Skill
 	if pin == nil || !pin.Approved || pin.Policy == nil {

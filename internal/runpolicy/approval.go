@@ -256,7 +256,7 @@ func isSafeMethod(method string) bool {
 	return method == "GET" || method == "HEAD" || method == "OPTIONS"
 }
 
-// readsOnly says whether a tool does no more than read in the workspace or ask a person.
+// readsOnly reports whether a tool does no more than read in the workspace or ask a person.
 func readsOnly(tool string) bool {
 	switch tool {
 	case toolapi.ToolRead, toolapi.ToolList, toolapi.ToolGlob, toolapi.ToolGrep:

@@ -170,7 +170,7 @@ func escapeRune(b *strings.Builder, r rune) {
 	fmt.Fprintf(b, `\u%04x`, r)
 }
 
-// shows says whether a character has a shape of its own: one that is not empty, and not that of an ASCII character made
+// shows reports whether a character has a shape of its own: one that is not empty, and not that of an ASCII character made
 // wide or set in another typeface.
 func shows(r rune) bool {
 	switch {
@@ -185,7 +185,7 @@ func shows(r rune) bool {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
 
-// mixesScripts says whether a word has letters of ASCII and letters that are not Latin, many of which look the same.
+// mixesScripts reports whether a word has letters of ASCII and letters that are not Latin, many of which look the same.
 func mixesScripts(word string) bool {
 	var ascii, other bool
 	for _, r := range word {

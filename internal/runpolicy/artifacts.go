@@ -35,7 +35,7 @@ func KeepOf(run *v1alpha1.MotorRun) v1alpha1.RunKeep {
 // ListedBytes is how much of MaxListedBytes an artifact takes.
 func ListedBytes(a *v1alpha1.Artifact) int { return jsonSize(a) + len(",") }
 
-// ShowArtifacts gives as many of the artifacts as a status has room for, in their order, and how many there are beside them.
+// ShowArtifacts returns as many of the artifacts as a status has room for, in their order, and how many there are beside them.
 // Those that are kept come before those that are not.
 func ShowArtifacts(list *v1alpha1.ArtifactList) (shown []v1alpha1.Artifact, omitted int32) {
 	if list == nil {
@@ -45,7 +45,7 @@ func ShowArtifacts(list *v1alpha1.ArtifactList) (shown []v1alpha1.Artifact, omit
 	return shown, list.Omitted + int32(len(list.Files)-len(shown))
 }
 
-// fitArtifacts gives those that take at most so many bytes in JSON.
+// fitArtifacts returns those that take at most so many bytes in JSON.
 func fitArtifacts(files []v1alpha1.Artifact, room int) (shown []v1alpha1.Artifact) {
 	take := make([]bool, len(files))
 	for _, skipped := range []bool{false, true} {

@@ -66,7 +66,7 @@ func usesDefaults(run *v1alpha1.MotorRun) bool {
 	return run.Spec.Questions != nil && run.Spec.Questions.OnTimeout == v1alpha1.OnTimeoutUseDefault
 }
 
-// CloseAsk gives an open ask with its outcome, false while it has none. A response counts that fits. One to an ask that is denied in the end
+// CloseAsk returns an open ask with its outcome, false while it has none. A response counts that fits. One to an ask that is denied in the end
 // must also be put to use in time: the call must not be made long after it was looked at.
 func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.Time) (v1alpha1.StepAsk, bool) {
 	r := UsableResponse(run, &a)

@@ -110,14 +110,14 @@ func callsInFlight(o Observation) []string {
 	return calls
 }
 
-// mayRetry says whether somebody may ask for another attempt.
+// mayRetry reports whether somebody may ask for another attempt.
 func mayRetry(o Observation, f *v1alpha1.FailureSummary) bool {
 	worth := f.Retryable || f.SuggestedAction == v1alpha1.ActionRetryWithGuidance
 	asked, all := countAttempts(o.Run)
 	return worth && asked < maxAsked(o.Run) && all < maxAttempts
 }
 
-// mayMakeOwn says whether the operator makes another attempt by itself. It decides that at once or never: what waits for
+// mayMakeOwn reports whether the operator makes another attempt by itself. It decides that at once or never: what waits for
 // a person is not taken out of their hands.
 func mayMakeOwn(o Observation, f *v1alpha1.FailureSummary) bool {
 	asked, all := countAttempts(o.Run)
@@ -134,7 +134,7 @@ func countAttempts(run *v1alpha1.MotorRun) (asked, all int32) {
 	return max(asked, 1), max(int32(len(run.Status.Attempts)), 1)
 }
 
-// lostSandbox says whether the attempt failed because its sandbox did.
+// lostSandbox reports whether the attempt failed because its sandbox did.
 func lostSandbox(f *v1alpha1.FailureSummary) bool {
 	if f.Category != v1alpha1.CategoryInfraFailure {
 		return false
@@ -147,7 +147,7 @@ func lostSandbox(f *v1alpha1.FailureSummary) bool {
 	return false
 }
 
-// heldBack says whether a person has to decide about another attempt, because a call may have taken effect that another
+// heldBack reports whether a person has to decide about another attempt, because a call may have taken effect that another
 // attempt would make again.
 func heldBack(o Observation) bool {
 	return onUnknown(o.Run) == v1alpha1.UnknownAskPerson && slices.ContainsFunc(o.Progress.Unknown, CallRef.isOpen)
@@ -175,7 +175,7 @@ func next(o Observation, f *v1alpha1.FailureSummary, now time.Time, cause v1alph
 	return n
 }
 
-// isUnusable says whether the sandbox is lost although the attempt failed for another reason: it may have waited long.
+// isUnusable reports whether the sandbox is lost although the attempt failed for another reason: it may have waited long.
 func isUnusable(o Observation, now time.Time) bool {
 	return o.SandboxGone || o.Sandbox != nil && o.Sandbox.Phase == sandbox.Ended || sandboxNotStarted(o, now) != nil
 }
@@ -296,10 +296,10 @@ func Replace(st *v1alpha1.MotorRunStatus) {
 	st.Sandbox = &v1alpha1.SandboxStatus{PodName: st.Sandbox.PodName, PodUID: st.Sandbox.PodUID}
 }
 
-// Replaced says whether the status names a Pod that is done with, and not the present one, of which it knows the creation.
+// Replaced reports whether the status names a Pod that is done with, and not the present one, of which it knows the creation.
 func Replaced(sb *v1alpha1.SandboxStatus) bool { return sb != nil && sb.CreatedAt == nil }
 
-// AttemptsOf gives the run's attempts up to the current one, which the journal may know alone if the status was lost.
+// AttemptsOf returns the run's attempts up to the current one, which the journal may know alone if the status was lost.
 func AttemptsOf(st *v1alpha1.MotorRunStatus, p Progress, now time.Time) []v1alpha1.AttemptStatus {
 	attempts := st.Attempts
 	for i := int32(len(attempts)); i <= p.Attempt; i++ {
@@ -312,7 +312,7 @@ func AttemptsOf(st *v1alpha1.MotorRunStatus, p Progress, now time.Time) []v1alph
 	return attempts
 }
 
-// RestoreAttempts gives the attempts that have ended back what a leader of another release dropped: a list in a status is written as a
+// RestoreAttempts returns the attempts that have ended back what a leader of another release dropped: a list in a status is written as a
 // whole. 0.1.0 does not know since when a call has no result, without which it looks as if it had failed, nor that usage was estimated.
 func RestoreAttempts(st *v1alpha1.MotorRunStatus, p Progress) {
 	for i := range st.Attempts {

@@ -30,6 +30,6 @@ func (p *Progress) goesOn() {
 	p.Unknown = slices.DeleteFunc(p.Unknown, func(c CallRef) bool { return c.BrokenOff })
 }
 
-// isOpen says whether neither a person nor the model was told yet how the call went, so that another attempt might bring its
+// isOpen reports whether neither a person nor the model was told yet how the call went, so that another attempt might bring its
 // effect about again.
 func (c CallRef) isOpen() bool { return c.InFlight || c.BrokenOff }

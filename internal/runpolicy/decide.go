@@ -203,7 +203,7 @@ func sandboxNotStarted(o Observation, now time.Time) *v1alpha1.FailureSummary {
 		"The sandbox did not run within %s. %s", o.SandboxStartTimeout, o.Sandbox.Message), true)
 }
 
-// hasCome says whether it is known that a deadline has passed.
+// hasCome reports whether it is known that a deadline has passed.
 func (o Observation) hasCome(deadline, now time.Time) bool {
 	return !o.Observed.Now(now).Before(deadline)
 }

@@ -59,7 +59,7 @@ func allows(d v1alpha1.Decision) bool {
 	return d == v1alpha1.DecisionAllowOnce || d == v1alpha1.DecisionAllowRun
 }
 
-// OffersDomainRequest says whether the run's model may ask for domains.
+// OffersDomainRequest reports whether the run's model may ask for domains.
 func OffersDomainRequest(run *v1alpha1.MotorRun) bool {
 	return len(run.Spec.Domains) > 0 || slices.Contains(run.Spec.Tools, toolapi.ToolRequestDomain)
 }
@@ -125,7 +125,7 @@ const (
 	DomainNever
 )
 
-// JudgeDomainRequest says whether a request_domain call is put to a person, and otherwise what to tell the model.
+// JudgeDomainRequest reports whether a request_domain call is put to a person, and otherwise what to tell the model.
 // lasting is what Lasting gives.
 func JudgeDomainRequest(arguments string, lasting, bounds []v1alpha1.Domain) (verdict DomainVerdict, message string) {
 	rule, _, err := ParseDomainRequest(arguments)
@@ -144,7 +144,7 @@ func JudgeDomainRequest(arguments string, lasting, bounds []v1alpha1.Domain) (ve
 	return DomainAsk, ""
 }
 
-// DomainDecision says whether a person's decision lets the sandbox reach the domain that a call asked for, and what to
+// DomainDecision reports whether a person's decision lets the sandbox reach the domain that a call asked for, and what to
 // tell the model. granted is what Granted gives: a decision to allow it that the controller did not carry out, because the
 // bounds do not allow it, is none.
 func DomainDecision(arguments string, d v1alpha1.Decision, granted []v1alpha1.Domain) (allowed bool, message string) {

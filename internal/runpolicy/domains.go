@@ -123,10 +123,10 @@ func limitOf(bounds []v1alpha1.Domain) limit {
 	return limit{none: bounds == nil, list: rulesOf(bounds)}
 }
 
-// allows says whether the bounds allow all that the rule does.
+// allows reports whether the bounds allow all that the rule does.
 func (l limit) allows(r allowlist.Rule) bool { return l.none || l.list.Covers(r) }
 
-// rulesOf gives the rules of a list. An entry that is no rule allows nothing.
+// rulesOf returns the rules of a list. An entry that is no rule allows nothing.
 func rulesOf(domains []v1alpha1.Domain) allowlist.List {
 	list := make(allowlist.List, 0, len(domains))
 	for _, d := range domains {

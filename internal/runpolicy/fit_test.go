@@ -175,7 +175,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// testFit says whether what is left of a status is what it should be, with so many artifacts at least if the run has ended.
+// testFit reports whether what is left of a status is what it should be, with so many artifacts at least if the run has ended.
 func testFit(t *testing.T, st *v1alpha1.MotorRunStatus, artifacts int) {
 	t.Helper()
 	whole := st.DeepCopy()

@@ -97,7 +97,7 @@ func askedAbout(callID, execution string, kind v1alpha1.InputKind, at time.Durat
 	}
 }
 
-// closed gives the last ask its outcome.
+// closed returns the last ask its outcome.
 func closed(outcome v1alpha1.AskOutcome, at time.Duration) stepOption {
 	return func(s *v1alpha1.MotorStep) {
 		a := &s.Status.Asks[len(s.Status.Asks)-1]
@@ -139,7 +139,7 @@ func usage(prompt, completion int64) stepOption {
 	}
 }
 
-// withAttempts gives the run attempts, the last of which is open. Each began 5 s after the one before failed.
+// withAttempts returns the run attempts, the last of which is open. Each began 5 s after the one before failed.
 func withAttempts(run *v1alpha1.MotorRun, causes ...v1alpha1.AttemptCause) *v1alpha1.MotorRun {
 	for i, cause := range causes {
 		at := metav1.NewTime(after(time.Duration(i) * 5 * time.Second))

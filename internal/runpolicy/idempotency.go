@@ -35,7 +35,7 @@ func IdempotencyKey(tool, arguments string) string {
 	return givenKey + plainKey(key)
 }
 
-// IsRisky says whether a call that is the same as one whose outcome nobody knows must not be made as if nothing had been:
+// IsRisky reports whether a call that is the same as one whose outcome nobody knows must not be made as if nothing had been:
 // one that a rule names, or that may do outside of the sandbox what cannot be undone. What may be done twice without harm
 // is not, nor is what asks a person.
 func IsRisky(run *v1alpha1.MotorRun, tool, arguments string) bool {
@@ -56,7 +56,7 @@ func plainKey(key string) string {
 	return "sha256-" + hex.EncodeToString(sum[:])[:keyHex]
 }
 
-// AlreadyDone gives a result for a call that is not made: because one under the same key has succeeded before it, in any
+// AlreadyDone returns a result for a call that is not made: because one under the same key has succeeded before it, in any
 // attempt, or because one with the same effect may have brought it about, and nobody knows; nil if the call is to be made. The
 // effect is the same if the tool is, and the key that the model gave. For a call of unknown outcome it is also the same if both do
 // the same under whatever key, and may do what cannot be undone: a key does not show that the effect is another one. The steps are
@@ -83,7 +83,7 @@ func AlreadyDone(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, too
 	return alreadyResult(done, unknown, current)
 }
 
-// sameEffect says whether the call does what the digest stands for. What was lost in the background is not counted: the model was told of
+// sameEffect reports whether the call does what the digest stands for. What was lost in the background is not counted: the model was told of
 // it, and what it starts there, a server mostly, it starts again with the same words.
 func (e *earlier) sameEffect(tool, digest string) bool {
 	return programOf(e.step, e.call.ID) == nil && effectDigest(tool, e.call.Arguments) == digest
@@ -100,7 +100,7 @@ func effectDigest(tool, arguments string) string {
 	return ArgsDigest(tool, text.JSON(object))
 }
 
-// hasUnknown says whether there is a call of the tool before this one whose outcome nobody knows. Mostly there is none, and
+// hasUnknown reports whether there is a call of the tool before this one whose outcome nobody knows. Mostly there is none, and
 // nothing has to be parsed then.
 func hasUnknown(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, tool string) bool {
 	current := attemptOf(steps, callID)
@@ -112,7 +112,7 @@ func hasUnknown(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, tool
 	return false
 }
 
-// before gives the calls of a tool before a call.
+// before returns the calls of a tool before a call.
 func before(steps []v1alpha1.MotorStep, callID, tool string) iter.Seq[*earlier] {
 	return func(yield func(*earlier) bool) {
 		for i := range steps {
@@ -150,7 +150,7 @@ type earlier struct {
 	result *v1alpha1.ToolResult
 }
 
-// succeeded says whether the call has brought its effect about, together with what it left in the background.
+// succeeded reports whether the call has brought its effect about, together with what it left in the background.
 func (e *earlier) succeeded() bool {
 	if e.result == nil || !e.result.OK {
 		return false
@@ -159,7 +159,7 @@ func (e *earlier) succeeded() bool {
 	return p == nil || p.State == v1alpha1.ProgramSucceeded
 }
 
-// isUnknown says whether the call may have brought the effect about, and nobody can tell.
+// isUnknown reports whether the call may have brought the effect about, and nobody can tell.
 func (e *earlier) isUnknown(run *v1alpha1.MotorRun, current int32) bool {
 	if p := programOf(e.step, e.call.ID); e.result != nil && p != nil {
 		// Of one that ran when this attempt last looked the sandbox knows more.
@@ -171,7 +171,7 @@ func (e *earlier) isUnknown(run *v1alpha1.MotorRun, current int32) bool {
 	return e.step.Spec.Attempt < current && e.mayHaveStarted(run)
 }
 
-// mayHaveStarted says whether a call without a result may have been started: those before it were over, and if it needed
+// mayHaveStarted reports whether a call without a result may have been started: those before it were over, and if it needed
 // approval it had it.
 func (e *earlier) mayHaveStarted(run *v1alpha1.MotorRun) bool {
 	if lastUnknown(e.step, e.call.ID) != nil {

@@ -41,7 +41,7 @@ func TestGivenKeysAreFit(t *testing.T) {
 	}
 }
 
-// finished gives the last call of the step a result.
+// finished returns the last call of the step a result.
 func finished(r v1alpha1.ToolResult) stepOption {
 	return func(s *v1alpha1.MotorStep) {
 		r.CallID = s.Spec.ToolCalls[len(s.Spec.ToolCalls)-1].ID

@@ -35,7 +35,7 @@ func InstallRunName(skillName, hash string) string {
 	return skillName + mark + digits
 }
 
-// InstallsFor says whether a run of mode Install was made for packages of that hash.
+// InstallsFor reports whether a run of mode Install was made for packages of that hash.
 func InstallsFor(run *v1alpha1.MotorRun, hash string) bool {
 	digits := installDigits(hash)
 	return digits != "" && strings.HasSuffix(run.Name, "-"+digits)

@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// isProof says whether a step shows that somebody tried what the run's present sandbox can reach.
+// isProof reports whether a step shows that somebody tried what the run's present sandbox can reach.
 func isProof(run *v1alpha1.MotorRun, b *v1alpha1.StepSandbox) bool {
 	if b == nil || b.IsolationTries == 0 && len(b.Open) == 0 {
 		return false
@@ -19,7 +19,7 @@ func isProof(run *v1alpha1.MotorRun, b *v1alpha1.StepSandbox) bool {
 	return present == nil || !Replaced(present) && present.PodUID == b.PodUID
 }
 
-// IsolationLost says whether a NetworkPolicy of the run's sandbox was found changed or gone, and its isolation was not
+// IsolationLost reports whether a NetworkPolicy of the run's sandbox was found changed or gone, and its isolation was not
 // proved again since. Controller and engine both ask here.
 func IsolationLost(run *v1alpha1.MotorRun, p Progress) bool {
 	sb := run.Status.Sandbox

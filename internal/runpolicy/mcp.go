@@ -44,7 +44,7 @@ func refuseServers(run *v1alpha1.MotorRun, own allowlist.List) *Refusal {
 	return nil
 }
 
-// hostOf gives where a URL leads.
+// hostOf returns where a URL leads.
 func hostOf(text string) (host allowlist.Host, port uint16, err error) {
 	u, err := url.Parse(text)
 	if err != nil {

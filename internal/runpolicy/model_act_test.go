@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// works says whether the engine has something to do.
+// works reports whether the engine has something to do.
 func (w *world) works() bool {
 	st := &w.run.Status
 	a := st.Attempts[len(st.Attempts)-1]
@@ -47,7 +47,7 @@ func (w *world) engine() {
 	w.steps = append(w.steps, s)
 }
 
-// settle gives the step's call a result, or finds out that it has none. It says whether there was something to settle.
+// settle returns the step's call a result, or finds out that it has none. It says whether there was something to settle.
 func (w *world) settle(s *v1alpha1.MotorStep) bool {
 	if len(s.Spec.ToolCalls) == len(s.Status.Results) {
 		return false

@@ -64,7 +64,7 @@ func (w *world) pass() {
 	w.fail("the passes do not come to an end")
 }
 
-// once says whether it changed something that another pass has to look at.
+// once reports whether it changed something that another pass has to look at.
 func (w *world) once() bool {
 	st := &w.run.Status
 	p := ReadJournal(w.run, w.steps)

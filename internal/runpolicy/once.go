@@ -19,7 +19,7 @@ func OncePending(run *v1alpha1.MotorRun) bool {
 	return GrantPending(run) && decisionOf(run, run.Status.PendingInput.ID) == v1alpha1.DecisionAllowOnce
 }
 
-// usedOnce says whether a call of a step has run that could use what was allowed before the step.
+// usedOnce reports whether a call of a step has run that could use what was allowed before the step.
 func usedOnce(s *v1alpha1.MotorStep) bool {
 	return slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool {
 		if !toolapi.ReachesOut(c.Tool) {
@@ -40,7 +40,7 @@ func notMade(r *v1alpha1.ToolResult) bool {
 	return false
 }
 
-// standsStill says whether no call of the run can be made now: it is suspended, or waits for a person.
+// standsStill reports whether no call of the run can be made now: it is suspended, or waits for a person.
 func standsStill(run *v1alpha1.MotorRun, p Progress) bool {
 	return run.Spec.Suspend || p.Pending != nil && !Answered(run, p.Pending)
 }

@@ -59,7 +59,7 @@ func executionFailure(o oneshot.Outcome) (reason, message string) {
 	return v1alpha1.ReasonExecutionError, "The code failed: " + o.Message
 }
 
-// HasModel says whether a model decides what the run does. One without needs no model, takes none of the namespace's
+// HasModel reports whether a model decides what the run does. One without needs no model, takes none of the namespace's
 // places, and is carried out once.
 func HasModel(run *v1alpha1.MotorRun) bool {
 	return run.Spec.Mode != v1alpha1.ModeOneshot && run.Spec.Mode != v1alpha1.ModeInstall

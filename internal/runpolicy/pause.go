@@ -11,7 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Paused says whether the time passes now that status.paused counts. While the run has an open question, or its model cannot be
+// Paused reports whether the time passes now that status.paused counts. While the run has an open question, or its model cannot be
 // had, the journal counts it, suspended or not: the same time must not be given to the run twice.
 func Paused(run *v1alpha1.MotorRun, p Progress) bool {
 	return notBegun(run) || awaitsRetry(run) || (run.Spec.Suspend || AwaitsTrial(&run.Status)) && p.Pending == nil && p.Outage == nil
@@ -34,7 +34,7 @@ func awaitsRetry(run *v1alpha1.MotorRun) bool {
 	return p != nil && p.Kind == v1alpha1.InputRetry
 }
 
-// stopped says whether the run's own time stands still now, so that it cannot be over. A run that was told to go on is
+// stopped reports whether the run's own time stands still now, so that it cannot be over. A run that was told to go on is
 // stopped until its status says when that was.
 func stopped(run *v1alpha1.MotorRun) bool {
 	return run.Spec.Suspend || has(run, v1alpha1.ConditionSuspended) || notBegun(run) || AwaitsTrial(&run.Status)

@@ -20,7 +20,7 @@ type Worker struct {
 	Renewed bool
 }
 
-// Lives says whether the worker of that id is among them.
+// Lives reports whether the worker of that id is among them.
 func Lives(id string, workers []Worker) bool {
 	return slices.ContainsFunc(workers, func(w Worker) bool { return w.ID == id })
 }
@@ -94,7 +94,7 @@ func (h *Heartbeats) Observe(lease string, beat Heartbeat, now time.Time) {
 	h.seen[lease] = sighting{Heartbeat: beat, at: now, renewed: known && was.Holder == beat.Holder}
 }
 
-// startAnew gives everybody another term. When none was seen to live, it is the observer who saw nothing: the API server
+// startAnew starts another term for each replica. When none was seen to live, it is the observer who saw nothing: the API server
 // was away, or the process stood still. The first one to be seen again must not get the runs of all others.
 func (h *Heartbeats) startAnew(now time.Time) {
 	for lease, s := range h.seen {

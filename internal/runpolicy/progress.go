@@ -419,7 +419,7 @@ func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
 	return calls
 }
 
-// isHeld says whether a call has no result because it is to be approved, or was not.
+// isHeld reports whether a call has no result because it is to be approved, or was not.
 func isHeld(s *v1alpha1.MotorStep, callID string) bool {
 	a := approvalOf(s, callID)
 	return a != nil && a.Outcome != v1alpha1.AskApproved && resultOf(s, callID) == nil

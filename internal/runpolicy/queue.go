@@ -88,12 +88,12 @@ func NextTurns(c *v1alpha1.Concurrency, runs []v1alpha1.MotorRun, since, now tim
 	return waiting[:min(len(waiting), max(free, 1))]
 }
 
-// HoldsPlace says whether the run has one of the namespace's places. One that is being deleted is not carried on.
+// HoldsPlace reports whether the run has one of the namespace's places. One that is being deleted is not carried on.
 func HoldsPlace(run *v1alpha1.MotorRun) bool {
 	return HasModel(run) && run.DeletionTimestamp.IsZero() && has(run, v1alpha1.ConditionAccepted) && !hasFinished(run)
 }
 
-// WaitsForPlace says whether the run waits for its turn, or was not looked at yet. One that cannot begin, because it is
+// WaitsForPlace reports whether the run waits for its turn, or was not looked at yet. One that cannot begin, because it is
 // suspended or something that it needs is missing, does not: it would keep everybody else waiting.
 func WaitsForPlace(run *v1alpha1.MotorRun) bool {
 	if !HasModel(run) || run.Spec.Suspend || run.Spec.Cancel || IsCopy(run) || !run.DeletionTimestamp.IsZero() || hasFinished(run) {

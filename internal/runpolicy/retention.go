@@ -24,7 +24,7 @@ const (
 	ArchiveWait = time.Hour
 )
 
-// Archiving says whether the steps of finished runs are archived before these are deleted. Without an archive it is the zero value.
+// Archiving reports whether the steps of finished runs are archived before these are deleted. Without an archive it is the zero value.
 type Archiving struct {
 	// Wait is how long a run is kept after its end until its steps are in the archive. It is deleted then without one.
 	Wait time.Duration

@@ -43,7 +43,7 @@ func reviewOnly(spec *v1alpha1.MotorRunSpec) {
 	spec.MaxAttempts, spec.ExtractSkills = 1, v1alpha1.ExtractNever
 }
 
-// applyPolicy gives a spec that is within a policy what it does not name itself.
+// applyPolicy returns a spec that is within a policy what it does not name itself.
 func applyPolicy(spec *v1alpha1.MotorRunSpec, p *v1alpha1.SkillPolicy) {
 	if len(spec.Tools) == 0 {
 		spec.Tools = p.Tools
@@ -90,7 +90,7 @@ func secretOf(c *v1alpha1.SkillCredential) v1alpha1.SecretKeyRef {
 	return *c.SecretRef
 }
 
-// Declared gives what the approved skill of a run declares of a credential, nil if it declares none of that name. ok is false if no
+// Declared returns what the approved skill of a run declares of a credential, nil if it declares none of that name. ok is false if no
 // skill says which credentials the run has.
 func Declared(run *v1alpha1.MotorRun, name string) (c *v1alpha1.SkillCredential, ok bool) {
 	pin := run.Status.Skill
@@ -104,7 +104,7 @@ func Declared(run *v1alpha1.MotorRun, name string) (c *v1alpha1.SkillCredential,
 	return &pin.Policy.Credentials[i], true
 }
 
-// ComesLater says whether a run may begin without the value of a credential: its skill declares it, so that the run can obtain and save
+// ComesLater reports whether a run may begin without the value of a credential: its skill declares it, so that the run can obtain and save
 // it. saved says that the Secret is the one that runs save it in, and nobody else named.
 func ComesLater(run *v1alpha1.MotorRun, c *v1alpha1.Credential) (may, saved bool) {
 	declared, _ := Declared(run, c.Name)

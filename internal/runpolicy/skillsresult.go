@@ -13,7 +13,7 @@ const (
 	maxRejectedMessage = 160
 )
 
-// ShowSkills gives as much of what became of skills as a status has room for: every skill that was proposed, and of the
+// ShowSkills returns as much of what became of skills as a status has room for: every skill that was proposed, and of the
 // folders that were not taken the first ones.
 func ShowSkills(r *v1alpha1.SkillsResult) *v1alpha1.SkillsResult {
 	if r == nil {
@@ -26,7 +26,7 @@ func ShowSkills(r *v1alpha1.SkillsResult) *v1alpha1.SkillsResult {
 	return &shown
 }
 
-// fewerRejected gives the first ones that take at most so many bytes in JSON, each with at most so much of its message.
+// fewerRejected returns the first ones that take at most so many bytes in JSON, each with at most so much of its message.
 func fewerRejected(all []v1alpha1.RejectedSkill, message, size int) []v1alpha1.RejectedSkill {
 	var few []v1alpha1.RejectedSkill
 	for _, r := range all {

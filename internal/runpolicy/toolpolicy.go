@@ -72,7 +72,7 @@ func allowedText(patterns []v1alpha1.CommandPattern) string {
 		"word, and at the end for any further arguments:" + b.String()
 }
 
-// hasWayOut says whether the sandbox has, or was ever allowed to have, a way out.
+// hasWayOut reports whether the sandbox has, or was ever allowed to have, a way out.
 func hasWayOut(run *v1alpha1.MotorRun) bool {
 	return len(run.Spec.Domains) > 0 ||
 		slices.ContainsFunc(run.Spec.Retries, func(r v1alpha1.Retry) bool { return len(r.AddDomains) > 0 }) ||

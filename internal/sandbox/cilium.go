@@ -72,7 +72,7 @@ func CiliumPolicy(run *v1alpha1.MotorRun, domains []v1alpha1.Domain, cfg Config)
 	}
 }
 
-// ciliumName gives the FQDN selector and the port of a domain as runpolicy.Domains writes it.
+// ciliumName returns the FQDN selector and the port of a domain as runpolicy.Domains writes it.
 func ciliumName(d v1alpha1.Domain) (selector map[string]any, port int) {
 	const httpsPort = 443
 	name, digits, _ := strings.Cut(string(d), ":")

@@ -81,7 +81,7 @@ func domainsText(domains []v1alpha1.Domain) string {
 	return b.String()
 }
 
-// SamePolicy says whether a NetworkPolicy that exists lets through what the built one does, is found by the same labels
+// SamePolicy reports whether a NetworkPolicy that exists lets through what the built one does, is found by the same labels
 // and goes with the same owner. Labels of others and all annotations make no difference: see SameDomains.
 func SamePolicy(have, want *networkingv1.NetworkPolicy) bool {
 	for k, v := range want.Labels {
@@ -92,7 +92,7 @@ func SamePolicy(have, want *networkingv1.NetworkPolicy) bool {
 	return equality.Semantic.DeepEqual(have.OwnerReferences, want.OwnerReferences) && equality.Semantic.DeepEqual(have.Spec, want.Spec)
 }
 
-// SameDomains says whether both policies list the same domains.
+// SameDomains reports whether both policies list the same domains.
 func SameDomains(have, want *networkingv1.NetworkPolicy) bool {
 	return have.Annotations[v1alpha1.AnnotationDomains] == want.Annotations[v1alpha1.AnnotationDomains]
 }

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// withPackages gives a run a skill that has packages.
+// withPackages changes a run to use a skill that has packages.
 func withPackages(run *v1alpha1.MotorRun) {
 	run.Status.Skill = &v1alpha1.RunSkill{Name: "count", Packages: &v1alpha1.PackageArchive{
 		ConfigMaps: []string{"count-packages-0123456789ab-0", "count-packages-0123456789ab-1"}, SHA256: strings.Repeat("0a", 32), Size: 1000,

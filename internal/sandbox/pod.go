@@ -48,7 +48,7 @@ type Config struct {
 	ManagerKey string
 	// Namespace is where the manager's Pods are.
 	Namespace string
-	// UserNamespaces says whether every node that may take the Pod supports hostUsers false.
+	// UserNamespaces reports whether every node that may take the Pod supports hostUsers false.
 	UserNamespaces bool
 }
 

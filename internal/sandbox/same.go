@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Same says whether a Pod that exists is what would be built, in everything that a sandbox's walls and its tool server
+// Same reports whether a Pod that exists is what would be built, in everything that a sandbox's walls and its tool server
 // depend on. What the API server fills in by default makes no difference; another image, one more container or a wall
 // less does.
 func Same(have, want *corev1.Pod) bool {

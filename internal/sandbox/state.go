@@ -103,7 +103,7 @@ func lastEnd(s *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	return s.LastTerminationState.Terminated
 }
 
-// didNotStart says whether it is an end without a beginning: the runtime could not execute the tool server.
+// didNotStart reports whether it is an end without a beginning: the runtime could not execute the tool server.
 func didNotStart(t *corev1.ContainerStateTerminated) bool {
 	return t != nil && (t.Reason == "StartError" || t.Reason == "ContainerCannotRun")
 }
@@ -221,7 +221,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// SupportsUserNamespaces says whether every node that may take new Pods runs its default runtime with user
+// SupportsUserNamespaces reports whether every node that may take new Pods runs its default runtime with user
 // namespaces, by the node's own report. No node at all counts as no.
 func SupportsUserNamespaces(nodes []corev1.Node) bool {
 	usable := 0

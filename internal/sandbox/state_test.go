@@ -160,7 +160,7 @@ func TestRead(t *testing.T) {
 	wantRead(t, tests)
 }
 
-// restarted gives the container a history: how often it was started again, and how it ended last.
+// restarted adds a history to the container: how often it was started again, and how it ended last.
 func restarted(times int32, last *corev1.ContainerStateTerminated) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		s := &p.Status.ContainerStatuses[1]

@@ -103,7 +103,7 @@ type schemaCost struct {
 // plainRef is a reference whose target cannot be mistaken.
 var plainRef = regexp.MustCompile(`^#/(\$defs|definitions)/([A-Za-z0-9_.-]+)$`)
 
-// of gives the cost of a part. Values that are no schemas are counted as if they were some.
+// of returns the cost of a part. Values that are no schemas are counted as if they were some.
 func (c *schemaCost) of(v any, depth int) (int, error) {
 	if c.spent++; c.spent > maxCost || depth > maxDepth {
 		return 0, ErrUnusable
@@ -133,7 +133,7 @@ func (c *schemaCost) of(v any, depth int) (int, error) {
 	return sum, nil
 }
 
-// word gives what a keyword costs beside its value.
+// word returns what a keyword costs beside its value.
 func (c *schemaCost) word(key string, value any, depth int) (int, error) {
 	is := func(word string) bool { return strings.EqualFold(key, word) }
 	text, isText := value.(string)

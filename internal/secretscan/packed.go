@@ -35,7 +35,7 @@ type Packed struct {
 	Line int
 }
 
-// Unpack gives what a diff has packed, one content after the other. An error is the last that it gives: what follows it, or is no whole
+// Unpack returns what a diff has packed, one content after the other. An error is the last that it gives: what follows it, or is no whole
 // content, or is beyond the bounds, was looked at by nobody.
 //
 // Every line of a content that is not packed has something before it, so that a line can begin as those here do only where git would
@@ -121,7 +121,7 @@ func (u *unpacker) unpack(size int) ([]byte, error) {
 	return inflate(stream, size)
 }
 
-// inflate gives what was deflated if it has that size, and nothing comes behind it.
+// inflate returns what was deflated if it has that size, and nothing comes behind it.
 func inflate(stream []byte, size int) ([]byte, error) {
 	from := bytes.NewReader(stream)
 	z, err := zlib.NewReader(from)

@@ -119,7 +119,7 @@ type window struct {
 	first, last bool
 }
 
-// whole says whether what a rule found is not cut by the window. What is cut is whole in the next window, or the one before.
+// whole reports whether what a rule found is not cut by the window. What is cut is whole in the next window, or the one before.
 func (w window) whole(from, to int) bool {
 	return (from > 0 || w.first) && (to < len(w.content) || w.last)
 }
@@ -184,7 +184,7 @@ func (s *scanner) apply(r rule) {
 	}
 }
 
-// over says whether there is no time left.
+// over reports whether there is no time left.
 func (s *scanner) over() bool {
 	if !s.late && time.Now().After(s.deadline) {
 		s.late, s.lateAt = true, s.line

@@ -71,7 +71,7 @@ func Policies(ctx context.Context, r client.Reader, account string) error {
 // findings are what is wrong for certain, and what the manager has no right to read.
 type findings struct{ wrong, unreadable []string }
 
-// read says whether an object is there and could be read. The error is that of an API server that does not answer.
+// read reports whether an object is there and could be read. The error is that of an API server that does not answer.
 func (f *findings) read(ctx context.Context, r client.Reader, kind, name string, into client.Object) (bool, error) {
 	err := r.Get(ctx, client.ObjectKey{Name: name}, into)
 	switch {
@@ -122,7 +122,7 @@ func (f *findings) err() error {
 	return errors.Join(wrong, unreadable)
 }
 
-// names says whether an expression has the account in it, as a whole string: another's name may begin with it.
+// names reports whether an expression has the account in it, as a whole string: another's name may begin with it.
 func names(spec *admissionv1.ValidatingAdmissionPolicySpec, account string) bool {
 	var expressions []string
 	for _, c := range spec.MatchConditions {

@@ -117,7 +117,7 @@ func forgedSkill(ctx context.Context, c client.Client, namespace string) error {
 		"refused it: %w", skillsPolicy, err)
 }
 
-// refused says whether the manager's roles or a policy refused. Others do too, a quota or a foreign policy, and say nothing of
+// refused reports whether the manager's roles or a policy refused. Others do too, a quota or a foreign policy, and say nothing of
 // what happens without them.
 func refused(err error, policy string) bool {
 	return apierrors.IsForbidden(err) && (refusedBy(err, policy) || strings.Contains(err.Error(), "cannot create resource"))
@@ -138,7 +138,7 @@ func openSandbox(ctx context.Context, c client.Client, namespace string) error {
 		"be told whether that is there (if it is missing: %s): %w", shapePolicy, install, err)
 }
 
-// refusedBy says whether a policy refused. Its name is nowhere but in the text of the refusal.
+// refusedBy reports whether a policy refused. Its name is nowhere but in the text of the refusal.
 func refusedBy(err error, policy string) bool { return strings.Contains(err.Error(), "'"+policy+"'") }
 
 // openPod is right but for its token, so that nothing refuses it before the policy does. The resources and the deadline are

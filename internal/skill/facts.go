@@ -66,7 +66,7 @@ func importance(f *File) int {
 	return 2
 }
 
-// isProgram says whether a file is one to run.
+// isProgram reports whether a file is one to run.
 func isProgram(f *File) bool {
 	return f.Executable || strings.HasPrefix(f.Path, "scripts/") || programName(f.Path) || bytes.HasPrefix(f.Content, []byte("#!"))
 }

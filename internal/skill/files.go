@@ -84,7 +84,7 @@ func joined(problems []*Problem) *Problem {
 	return all
 }
 
-// Check says whether files are a skill, and gives its manifest and its files: in the order of their paths, and with those below
+// Check reports whether files are a skill, and gives its manifest and its files: in the order of their paths, and with those below
 // scripts that begin with #! as programs. name is the one that SKILL.md must have, "" if it may have any. The error is a *Problem
 // that names all that is wrong, and the same one in whatever order the files are given.
 //
@@ -261,6 +261,6 @@ func shown(p string) string {
 // fold is the same for paths that a system takes for one if it ignores case, and how letters with accents are written.
 func fold(p string) string { return norm.NFC.String(cases.Fold().String(norm.NFD.String(p))) }
 
-// LeftBehind says whether a file is something that tools leave behind, wherever it is: node_modules, .cache, .local, .git,
+// LeftBehind reports whether a file is something that tools leave behind, wherever it is: node_modules, .cache, .local, .git,
 // __pycache__, .DS_Store, .motor, *.log and *.pyc, in upper or lower case. It is no part of a skill.
 func LeftBehind(p string) bool { return toolapi.LeftBehind(p) }

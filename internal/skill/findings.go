@@ -99,7 +99,7 @@ func isShellScript(f *File) bool {
 	return ok && slices.ContainsFunc(words, func(word string) bool { return shells[word[strings.LastIndexByte(word, '/')+1:]] })
 }
 
-// shellParts gives what of a file is for a shell: all of a script, and the blocks of Markdown that say so.
+// shellParts returns what of a file is for a shell: all of a script, and the blocks of Markdown that say so.
 func shellParts(f *File, found func(part []byte)) {
 	if isShellScript(f) {
 		found(f.Content)
@@ -135,7 +135,7 @@ func fenceOf(line []byte) string {
 	return ""
 }
 
-// shellInfo says whether what stands behind the beginning of a block names a shell.
+// shellInfo reports whether what stands behind the beginning of a block names a shell.
 func shellInfo(info string) bool {
 	word := strings.ToLower(strings.TrimLeft(strings.TrimSpace(info), "{."))
 	if i := strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }); i >= 0 {
@@ -201,7 +201,7 @@ func (p *points) add(r rune) {
 	}
 }
 
-// hiddenRune says whether a character is seen by nobody, turns the direction of text, or makes a terminal do something.
+// hiddenRune reports whether a character is seen by nobody, turns the direction of text, or makes a terminal do something.
 func hiddenRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' || r == 0x7F
@@ -209,7 +209,7 @@ func hiddenRune(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// partOfSymbol says whether a character that nobody sees is one that pictures are made of, after another.
+// partOfSymbol reports whether a character that nobody sees is one that pictures are made of, after another.
 func partOfSymbol(before, r rune) bool {
 	switch r {
 	case '\uFE0E', '\uFE0F':
@@ -278,7 +278,7 @@ func (g *gatherer) block(f *File, b base64Block) {
 	g.find(v1alpha1.FindingBase64, f.Path, b.line, fmt.Sprintf("%d characters that look like base64.", b.size))
 }
 
-// mixed says whether the beginning of a piece has as many different characters as encoded bytes have. A ruled line has not.
+// mixed reports whether the beginning of a piece has as many different characters as encoded bytes have. A ruled line has not.
 func mixed(b []byte) bool {
 	var seen [256]bool
 	different := 0

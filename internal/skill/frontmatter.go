@@ -21,7 +21,7 @@ import (
 // maxNodes and maxDepth bound the front matter. The standard needs a depth of 3.
 const maxNodes, maxDepth = 4096, 16
 
-// parseFront gives the mapping that the front matter is, with nothing in it that stands for something else.
+// parseFront returns the mapping that the front matter is, with nothing in it that stands for something else.
 func parseFront(front string) (*yaml.Node, error) {
 	document, err := decodeFront(front)
 	if err != nil {
@@ -41,7 +41,7 @@ func parseFront(front string) (*yaml.Node, error) {
 	return root, nil
 }
 
-// decodeFront gives the one document that the text is, nil if it is none.
+// decodeFront returns the one document that the text is, nil if it is none.
 func decodeFront(front string) (document *yaml.Node, err error) {
 	defer func() {
 		// The parser panics when it meets what its author thought impossible. The text is hostile.
@@ -150,7 +150,7 @@ func checkKeys(mapping *yaml.Node) error {
 	return nil
 }
 
-// coreTag says whether the tag of a node is the one that YAML's core schema has for its kind, or one of those for texts.
+// coreTag reports whether the tag of a node is the one that YAML's core schema has for its kind, or one of those for texts.
 func coreTag(n *yaml.Node) bool {
 	switch n.Tag {
 	case "!!str", "!!int", "!!float", "!!bool", "!!null":

@@ -25,7 +25,7 @@ type Input struct {
 	Value any
 }
 
-// CheckInputs gives the inputs of a run: the values that it gives, or else their defaults, in the order of the definitions.
+// CheckInputs returns the inputs of a run: the values that it gives, or else their defaults, in the order of the definitions.
 // One that has neither is left out. The error names the entry of spec.inputs that is wrong, or the input that is missing.
 func CheckInputs(defs []v1alpha1.SkillInput, given []v1alpha1.RunInput) ([]Input, error) {
 	values := make(map[string]any, len(given))

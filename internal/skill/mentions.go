@@ -135,7 +135,7 @@ func mentionedHost(scheme, authority string) string {
 	return host + ":" + port
 }
 
-// plainHost says whether a text has only what names in DNS have.
+// plainHost reports whether a text has only what names in DNS have.
 func plainHost(s string) bool {
 	return s != "" && len(s) <= maxHost && strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'

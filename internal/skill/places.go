@@ -53,13 +53,13 @@ func PlacesOf(list []v1alpha1.RevisionFile) Places {
 	return p
 }
 
-// Has says whether a file of the workspace, by its path, is where the skill has files. It need not be one of them.
+// Has reports whether a file of the workspace, by its path, is where the skill has files. It need not be one of them.
 func (p Places) Has(file string) bool {
 	top, _, below := strings.Cut(file, "/")
 	return toolapi.SkillPath(file) || !LeftBehind(file) && (below && p.folders[top] || !below && p.files[top])
 }
 
-// Beside says whether a file at that path can change what the skill's programs do: it is where the skill has files, or at the root
+// Beside reports whether a file at that path can change what the skill's programs do: it is where the skill has files, or at the root
 // beside a program.
 func (p Places) Beside(file string) bool {
 	return p.Has(file) || p.program && !strings.Contains(file, "/")

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
-// HasPackages says whether there is anything to install. d can be nil.
+// HasPackages reports whether there is anything to install. d can be nil.
 func HasPackages(d *v1alpha1.SkillDependencies) bool {
 	return d != nil && len(d.NPM)+len(d.Pip)+len(d.Apt) > 0
 }

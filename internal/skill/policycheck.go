@@ -71,7 +71,7 @@ func checkDomains(domains []v1alpha1.Domain) (list allowlist.List, err error) {
 	return list, nil
 }
 
-// checkCredential gives an error that begins with the field of the credential.
+// checkCredential returns an error that begins with the field of the credential.
 func checkCredential(c *v1alpha1.SkillCredential, domains allowlist.List) error {
 	if reservedName(c.Name) {
 		return fmt.Errorf("name: programs give the environment variable %s a meaning of its own: choose another name, such as service_api_key",
@@ -116,7 +116,7 @@ func reservedName(name string) bool {
 		slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// checkInput gives an error that begins with the field of the input.
+// checkInput returns an error that begins with the field of the input.
 func checkInput(in *v1alpha1.SkillInput) error {
 	for i, o := range in.Options {
 		if _, err := inputValue(in.Type, o); err != nil {

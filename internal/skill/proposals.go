@@ -13,7 +13,7 @@ import (
 // room for what was decided.
 const MaxProposals = 10
 
-// Undecided gives the revisions that runs proposed and nobody has decided about, the oldest first: they were not rejected, and are
+// Undecided returns the revisions that runs proposed and nobody has decided about, the oldest first: they were not rejected, and are
 // newer than every one that spec.approval ever named. Who approved, or revoked, that one has passed over what was there before it.
 func Undecided(spec *v1alpha1.SkillSpec, status *v1alpha1.SkillStatus, revisions []v1alpha1.SkillRevision) []*v1alpha1.SkillRevision {
 	decided := NewestDecided(spec, status, revisions)
@@ -47,7 +47,7 @@ func Summary(r *v1alpha1.SkillRevision) v1alpha1.RevisionSummary {
 	return sum
 }
 
-// isNewer says whether a revision is newer than one that may not be there any more, or than none.
+// isNewer reports whether a revision is newer than one that may not be there any more, or than none.
 func isNewer(r *v1alpha1.SkillRevision, than *v1alpha1.RevisionSummary) bool {
 	if than == nil {
 		return true
@@ -60,7 +60,7 @@ func isNewer(r *v1alpha1.SkillRevision, than *v1alpha1.RevisionSummary) bool {
 	return CompareAge(r, old) > 0
 }
 
-// AwaitsDecision says whether nobody has ever decided anything about a skill.
+// AwaitsDecision reports whether nobody has ever decided anything about a skill.
 func AwaitsDecision(sk *v1alpha1.Skill) bool {
 	return sk.Spec.Approval == nil && len(sk.Spec.Rejections) == 0 && sk.Status.NewestDecided == nil
 }

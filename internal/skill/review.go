@@ -14,7 +14,7 @@ import (
 // maxReviewStarts is how often a review is begun. What ends the process of whoever looks at it would do so for ever.
 const maxReviewStarts = 2
 
-// IsSetAside says whether a revision is not to be looked at, because that ended the process as often as may be.
+// IsSetAside reports whether a revision is not to be looked at, because that ended the process as often as may be.
 func IsSetAside(rev *v1alpha1.SkillRevision) bool {
 	return rev.Status.ReviewedAt == nil && rev.Status.ReviewStarts >= maxReviewStarts
 }

@@ -97,7 +97,7 @@ func ParseManifest(content []byte) (Manifest, error) {
 	return Manifest{Front: r.front, Body: body, Warnings: r.warnings.all()}, nil
 }
 
-// splitManifest gives the front matter, with an empty line for the one above it, so that its lines count as those of the file.
+// splitManifest returns the front matter, with an empty line for the one above it, so that its lines count as those of the file.
 func splitManifest(content []byte) (front, body string, err error) {
 	content = bytes.TrimPrefix(content, []byte("\uFEFF"))
 	if err := checkText(content); err != nil {
@@ -145,7 +145,7 @@ func checkText(content []byte) error {
 	return nil
 }
 
-// isFence says whether a line begins or ends the front matter.
+// isFence reports whether a line begins or ends the front matter.
 func isFence(line string) bool { return strings.TrimRight(line, " \t") == "---" }
 
 // ValidName says what is wrong with the name of a skill, which is 1 to 64 of a-z, 0-9 and hyphens, without a hyphen at its beginning
@@ -171,7 +171,7 @@ func ValidName(name string) error {
 	return nil
 }
 
-// unseen says whether nobody sees a character, or it turns the direction of text. The two that join letters, which some scripts and
+// unseen reports whether nobody sees a character, or it turns the direction of text. The two that join letters, which some scripts and
 // emoji need, are not among them, nor are line breaks and tabs.
 func unseen(c rune) bool {
 	switch c {
@@ -182,7 +182,7 @@ func unseen(c rune) bool {
 		unicode.Is(unicode.Cf, c) && !unicode.Is(unicode.Prepended_Concatenation_Mark, c)
 }
 
-// visible says whether a character can be seen, or is a blank.
+// visible reports whether a character can be seen, or is a blank.
 func visible(c rune) bool {
 	return unicode.IsPrint(c) && c != '\u2800' && !unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -106,7 +106,7 @@ func (d *decision) newest(all []v1alpha1.SkillRevision) {
 	slices.SortFunc(d.revisions, func(a, b *v1alpha1.SkillRevision) int { return CompareAge(b, a) })
 }
 
-// Sound says whether a revision can be used: its contentHash is that of its files, and it is not being deleted.
+// Sound reports whether a revision can be used: its contentHash is that of its files, and it is not being deleted.
 func Sound(r *v1alpha1.SkillRevision) bool {
 	return r.DeletionTimestamp == nil && HashOf(r.Spec.Files) == r.Spec.ContentHash
 }

@@ -172,7 +172,7 @@ func (a artifact) files(ctx context.Context, layers []ocispec.Descriptor) ([]ski
 	return withoutFolder(files.list)
 }
 
-// isArchive says whether a file's name is that of an archive.
+// isArchive reports whether a file's name is that of an archive.
 func isArchive(name string) bool {
 	return strings.HasSuffix(name, ".tar") || strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")
 }

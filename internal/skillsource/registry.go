@@ -22,7 +22,7 @@ import (
 // errPlain says why a request is not sent.
 var errPlain = errors.New("a request without TLS is sent to a Service of the cluster or to the same host only")
 
-// mayBePlain says whether a host is reached without TLS: one of the cluster's Services, or the host itself.
+// mayBePlain reports whether a host is reached without TLS: one of the cluster's Services, or the host itself.
 func mayBePlain(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if ip, err := netip.ParseAddr(host); err == nil {

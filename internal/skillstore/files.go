@@ -87,7 +87,7 @@ func (s *Store) file(ctx context.Context, rev *v1alpha1.SkillRevision, path stri
 	return readFile(content, rev.Spec.Files[i])
 }
 
-// checkList says whether the list of files is what the content hash says, and one that can be.
+// checkList reports whether the list of files is what the content hash says, and one that can be.
 func checkList(rev *v1alpha1.SkillRevision) error {
 	if skill.HashOf(rev.Spec.Files) != rev.Spec.ContentHash {
 		return fmt.Errorf("%w: its content hash is not that of its files", ErrDamaged)

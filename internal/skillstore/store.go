@@ -90,7 +90,7 @@ func (s *Store) Put(ctx context.Context, owner *v1alpha1.Skill, spec v1alpha1.Sk
 	return rev, nil
 }
 
-// adopt gives the revision of the wanted one's name, if it is the same one of the same skill.
+// adopt returns the revision of the wanted one's name, if it is the same one of the same skill.
 func (s *Store) adopt(ctx context.Context, want *v1alpha1.SkillRevision) (*v1alpha1.SkillRevision, error) {
 	var there v1alpha1.SkillRevision
 	if err := s.Live.Get(ctx, client.ObjectKeyFromObject(want), &there); err != nil {
@@ -106,7 +106,7 @@ func (s *Store) adopt(ctx context.Context, want *v1alpha1.SkillRevision) (*v1alp
 	return &there, nil
 }
 
-// EnsureSkill gives the skill of that name. One that is not there is made, for what a run wrote: nobody approved it, and it has no
+// EnsureSkill returns the skill of that name. One that is not there is made, for what a run wrote: nobody approved it, and it has no
 // source.
 func (s *Store) EnsureSkill(
 	ctx context.Context, namespace, name string, run types.UID, credentials []v1alpha1.SkillCredential,

@@ -30,7 +30,7 @@ func Shown(s string) string {
 	}, s)
 }
 
-// hides says whether a character is seen by nobody, turns the direction of text, or makes a terminal do something.
+// hides reports whether a character is seen by nobody, turns the direction of text, or makes a terminal do something.
 func hides(c rune) bool {
 	switch {
 	case c == '\n' || c == '\t':
@@ -41,7 +41,7 @@ func hides(c rune) bool {
 	return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// inSymbol says whether a character that nobody sees is one that pictures are made of, after another.
+// inSymbol reports whether a character that nobody sees is one that pictures are made of, after another.
 func inSymbol(before, c rune) bool {
 	switch c {
 	case '\uFE0E', '\uFE0F':

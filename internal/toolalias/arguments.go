@@ -27,7 +27,7 @@ var limits = jsonbound.Limits{Depth: 64}
 
 type object = map[string]json.RawMessage
 
-// Arguments gives the arguments of a call of the tool with the names and types of its schema. Arguments that need no change, and
+// Arguments returns the arguments of a call of the tool with the names and types of its schema. Arguments that need no change, and
 // those that cannot be read, come back as they are. The result is the same whenever the arguments are. A name that is not known
 // stays, and so does an alias whose value contradicts another argument, so that both are refused when the arguments are checked.
 func Arguments(tool string, schema *jsonschema.Schema, raw string) string {
@@ -72,7 +72,7 @@ func readable(raw string) bool {
 	return len(raw) <= toolapi.MaxArgumentsBytes && jsonbound.Check([]byte(raw), limits) == nil
 }
 
-// rename gives each argument the name that the tool has for it, and drops what says nothing to the tool.
+// rename changes the name of each argument to the one that the tool has for it, and drops what says nothing to the tool.
 func rename(tool string, schema *jsonschema.Schema, args object) (changed bool) {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if schema.Properties[name] != nil {

@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// retype gives each argument the type of its schema, where the value can only mean that.
+// retype converts each argument to the type of its schema, where the value can only mean that.
 func retype(tool string, schema *jsonschema.Schema, args object) (changed bool) {
 	for name := range schema.Properties {
 		value, given := args[name]
@@ -212,7 +212,7 @@ func readRange(tool string, schema *jsonschema.Schema, args object) bool {
 	return true
 }
 
-// rangeNames gives the arguments that say which lines are to be read, by their folded names. Two of the same folded name are none.
+// rangeNames returns the arguments that say which lines are to be read, by their folded names. Two of the same folded name are none.
 func rangeNames(args object) (used map[string]string, ok bool) {
 	used = map[string]string{}
 	for name := range args {
@@ -227,7 +227,7 @@ func rangeNames(args object) (used map[string]string, ok bool) {
 	return used, true
 }
 
-// lineRange gives the first and the last line that the arguments name, -1 for the end of the file.
+// lineRange returns the first and the last line that the arguments name, -1 for the end of the file.
 func lineRange(used map[string]string, args object) (first, last int, ok bool) {
 	first, last = 1, -1
 	for f, name := range used {

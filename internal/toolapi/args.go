@@ -56,7 +56,7 @@ func ParseMCPToolName(name string) (server, tool string, ok bool) {
 	return server, tool, ok && server != "" && tool != ""
 }
 
-// IsMCPTool says whether the name is that of a tool of an MCP server.
+// IsMCPTool reports whether the name is that of a tool of an MCP server.
 func IsMCPTool(name string) bool { _, _, ok := ParseMCPToolName(name); return ok }
 
 // What the model is told of the limits of domains and credentials, in characters and items. Who serves the calls decides
@@ -68,7 +68,7 @@ const (
 	MaxCredentialHosts = 16
 )
 
-// Repeatable says whether a call of the tool can be made again without harm when nobody saw the first one end: it only
+// Repeatable reports whether a call of the tool can be made again without harm when nobody saw the first one end: it only
 // reads, or doing it twice leaves what doing it once does.
 func Repeatable(tool string) bool {
 	switch tool {
@@ -88,7 +88,7 @@ func OnlyReads(tool string) bool {
 	return false
 }
 
-// HasEffects says whether a call of the tool may have done something that another attempt must know of if nobody saw it
+// HasEffects reports whether a call of the tool may have done something that another attempt must know of if nobody saw it
 // end. What is no tool does nothing.
 func HasEffects(tool string) bool {
 	switch tool {
@@ -98,7 +98,7 @@ func HasEffects(tool string) bool {
 	return IsMCPTool(tool)
 }
 
-// CarriesWeb says whether a result of the tool may hold what came in from the web, if the sandbox has, or once had, a way
+// CarriesWeb reports whether a result of the tool may hold what came in from the web, if the sandbox has, or once had, a way
 // out, or was given a file that came from there. Nobody can tell which program's output does, a file may hold what an
 // earlier call downloaded, and the name of a file may be that of one in a downloaded archive. What edit and patch say quotes
 // the file, above all where they do not fit. What the server says of a file that another tool could not use is its own.
@@ -112,12 +112,12 @@ func CarriesWeb(tool string, ok bool) bool {
 	return AlwaysWeb(tool)
 }
 
-// AlwaysWeb says whether every result of the tool counts as what came in from the web.
+// AlwaysWeb reports whether every result of the tool counts as what came in from the web.
 func AlwaysWeb(tool string) bool {
 	return tool == ToolFetch || tool == ToolSearchWeb || tool == ToolInstall || tool == ToolOneshotNetwork || IsMCPTool(tool)
 }
 
-// ReachesOut says whether a call of the tool can use the sandbox's way out.
+// ReachesOut reports whether a call of the tool can use the sandbox's way out.
 func ReachesOut(tool string) bool {
 	switch tool {
 	case ToolBash, ToolCode, ToolFetch, ToolInstall:
@@ -126,10 +126,10 @@ func ReachesOut(tool string) bool {
 	return IsOneshot(tool) || IsMCPTool(tool)
 }
 
-// IsOneshot says whether the tool runs the code of a Oneshot run.
+// IsOneshot reports whether the tool runs the code of a Oneshot run.
 func IsOneshot(tool string) bool { return tool == ToolOneshot || tool == ToolOneshotNetwork }
 
-// WaitsForPerson says whether a call of the tool gets its result from a person's answer.
+// WaitsForPerson reports whether a call of the tool gets its result from a person's answer.
 func WaitsForPerson(tool string) bool {
 	return tool == ToolAskUser || tool == ToolRequestDomain || tool == ToolRequestApproval
 }

@@ -38,7 +38,7 @@ type EgressRequest struct {
 	TimeoutMs int32 `json:"timeoutMs"`
 }
 
-// EgressResponse says whether the proxy answered through the way, which is set for calls in either case. Without Proxy it
+// EgressResponse reports whether the proxy answered through the way, which is set for calls in either case. Without Proxy it
 // is empty.
 type EgressResponse struct {
 	Ready bool `json:"ready"`
@@ -67,7 +67,7 @@ var (
 	reservedPrefixes = []string{"LD_", "MOTOR_", "NODE_", "PYTHON", "GIT_", "LC_", "BASH_", "NPM_CONFIG_", "DYLD_", "OPENSSL_"}
 )
 
-// Variable says whether an EgressRequest may set the variable: an upper-case name that is not reserved.
+// Variable reports whether an EgressRequest may set the variable: an upper-case name that is not reserved.
 func Variable(name string) bool {
 	return variableName.MatchString(name) && !slices.Contains(reservedVariables, name) &&
 		!slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })

@@ -36,7 +36,7 @@ func (p Part) Query() string {
 // Length is how many bytes the part has.
 func (p Part) Length() int64 { return min(p.Size-p.Offset, MaxChunkBytes) }
 
-// Last says whether the file ends with the part.
+// Last reports whether the file ends with the part.
 func (p Part) Last() bool { return p.Offset+p.Length() == p.Size }
 
 // PartOf reads the part of a URL, nil if it names none: the body is a whole file then.

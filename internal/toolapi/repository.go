@@ -9,7 +9,7 @@ const PathRepository = "/v1/repository"
 // FirstCommit is the message of the commit. The model is told of it before anybody knows whether there is one.
 const FirstCommit = "The files that were given"
 
-// Repository says whether what was given is the first commit of a repository in the workspace. Where git is missing or anything is in
+// Repository reports whether what was given is the first commit of a repository in the workspace. Where git is missing or anything is in
 // the way there is none, which is no error.
 type Repository struct {
 	Made bool `json:"made"`

@@ -75,7 +75,7 @@ func SkillRootFiles() []string {
 // SkillFolders are the folders of a skill that its other files are in.
 func SkillFolders() []string { return []string{"assets", "references", "scripts"} }
 
-// SkillPath says whether a file in a folder that has other things too, as the workspace has, is one of a skill: one of SkillRootFiles,
+// SkillPath reports whether a file in a folder that has other things too, as the workspace has, is one of a skill: one of SkillRootFiles,
 // or below one of SkillFolders, but for what tools leave there. A folder that is a skill's own may hold any file.
 func SkillPath(p string) bool {
 	if slices.Contains(SkillRootFiles(), p) {
@@ -85,10 +85,10 @@ func SkillPath(p string) bool {
 	return rest != "" && slices.Contains(SkillFolders(), top) && !LeftBehind(rest)
 }
 
-// LeftBehind says whether a path is, or is below, something that tools leave behind.
+// LeftBehind reports whether a path is, or is below, something that tools leave behind.
 func LeftBehind(p string) bool { return slices.ContainsFunc(strings.Split(p, "/"), LeftByTools) }
 
-// LeftByTools says whether tools leave something of this name behind.
+// LeftByTools reports whether tools leave something of this name behind.
 func LeftByTools(name string) bool {
 	name = strings.ToLower(name)
 	switch name {

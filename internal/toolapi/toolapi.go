@@ -81,12 +81,12 @@ type Hello struct {
 	PodUID string `json:"podUID"`
 	// Epoch is the highest epoch seen so far, 0 if none.
 	Epoch int64 `json:"epoch"`
-	// Used says whether this process has started a call, or the program of an MCP server. If it has not, nothing hostile has run since it started: what it
+	// Used reports whether this process has started a call, or the program of an MCP server. If it has not, nothing hostile has run since it started: what it
 	// says of the sandbox's isolation can be believed, and what was proved to a former process may not hold any more.
 	Used bool `json:"used"`
-	// Egress says whether this process has anything of an EgressRequest. A server that started again has nothing.
+	// Egress reports whether this process has anything of an EgressRequest. A server that started again has nothing.
 	Egress bool `json:"egress"`
-	// MCP says whether this process has anything of an MCPRequest.
+	// MCP reports whether this process has anything of an MCPRequest.
 	MCP bool `json:"mcp,omitempty"`
 	// APIVersion is the version of the format that this server speaks. See APIVersion.
 	APIVersion int32 `json:"apiVersion,omitempty"`
@@ -290,13 +290,13 @@ type Confinement struct {
 	Listening []string `json:"listening,omitempty"`
 	// Refused says why no program can be started, "" if one can.
 	Refused string `json:"refused,omitempty"`
-	// Landlock says whether programs are kept from the server's files and from sending it signals.
+	// Landlock reports whether programs are kept from the server's files and from sending it signals.
 	Landlock bool `json:"landlock"`
-	// ProcessLimit says whether a limit of the number of processes can be seen.
+	// ProcessLimit reports whether a limit of the number of processes can be seen.
 	ProcessLimit bool `json:"processLimit"`
 }
 
-// ProbeResult says whether a target could be reached.
+// ProbeResult reports whether a target could be reached.
 type ProbeResult struct {
 	Name    string `json:"name"`
 	Reached bool   `json:"reached"`

@@ -112,10 +112,10 @@ func set(names []string) map[string]bool {
 	return all
 }
 
-// Knows says whether the other end knows a feature. Of a nil Peer nothing is known, and nothing is held against it.
+// Knows reports whether the other end knows a feature. Of a nil Peer nothing is known, and nothing is held against it.
 func (p *Peer) Knows(feature string) bool { return p == nil || p.features[feature] }
 
-// Serves says whether the other end knows the request. Those that this build does not name are for the other end to refuse.
+// Serves reports whether the other end knows the request. Those that this build does not name are for the other end to refuse.
 func (p *Peer) Serves(method, path string) bool {
 	for _, known := range paths {
 		verb, prefix, _ := strings.Cut(known, " ")
@@ -127,7 +127,7 @@ func (p *Peer) Serves(method, path string) bool {
 	return true
 }
 
-// HasTool says whether the other end can run the tool. Those that it has nothing to do with count as had.
+// HasTool reports whether the other end can run the tool. Those that it has nothing to do with count as had.
 func (p *Peer) HasTool(name string) bool { return p == nil || arguments[name] == nil || p.tools[name] }
 
 // Lacks names the arguments of a call that this build knows and the other end does not. Names that this build does not
@@ -148,7 +148,7 @@ func (p *Peer) Lacks(tool string, args json.RawMessage) []string {
 	return missing
 }
 
-// Encode gives a request as JSON without the fields that the other end does not know and that say nothing here. Such a field
+// Encode returns a request as JSON without the fields that the other end does not know and that say nothing here. Such a field
 // that is set is missing: the request must not be sent without it, because it may be what bounds its effect. A field that
 // may be left out all the same has the tag `wire:"optional"`.
 func (p *Peer) Encode(request any) (body []byte, missing []string, err error) {

@@ -14,7 +14,7 @@ import (
 // maxChangesAnswerBytes holds the largest diff in base64, and what is left out of it.
 const maxChangesAnswerBytes = toolapi.MaxDiffBytes*4/3 + 64<<10
 
-// Changes gives what changed in the workspace against what was given, as a diff. Nothing of it is to be believed but that the sandbox
+// Changes returns what changed in the workspace against what was given, as a diff. Nothing of it is to be believed but that the sandbox
 // says so. ErrUnsupported is a tool server that keeps nothing of what was given.
 func (c *Client) Changes(ctx context.Context, req toolapi.ChangesRequest) (toolapi.Changes, error) {
 	var found toolapi.Changes

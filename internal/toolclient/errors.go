@@ -58,7 +58,7 @@ func (e *RemoteError) Is(target error) bool {
 	return false
 }
 
-// final says whether an error would come again if the same request were sent again.
+// final reports whether an error would come again if the same request were sent again.
 func final(err error) bool {
 	if _, ok := errors.AsType[*RemoteError](err); ok {
 		return true

@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/ledger"
 )
 
-// programOf gives the one program that calls left in the background.
+// programOf returns the one program that calls left in the background.
 func (s *sandbox) programOf(id string) toolapi.Program {
 	s.t.Helper()
 	all, err := s.client(1).Background(testContext(s.t))

@@ -24,7 +24,7 @@ func (s *sandbox) changes(files ...string) toolapi.Changes {
 	return found
 }
 
-// applied gives a folder with what was given, changed by the diff.
+// applied returns a folder with what was given, changed by the diff.
 func (s *sandbox) applied(given map[string]string, diff []byte) string {
 	t := s.t
 	t.Helper()

@@ -34,7 +34,7 @@ type standIn struct {
 	seen []string
 }
 
-// newStandIn gives a sandbox a way out to a stand-in.
+// newStandIn connects a sandbox with a stand-in as its way out.
 func newStandIn(t *testing.T, handler http.HandlerFunc) (*sandbox, *standIn) {
 	t.Helper()
 	in := &standIn{t: t, handler: handler}
@@ -117,7 +117,7 @@ func (in *standIn) serve(w http.ResponseWriter, r *http.Request, scheme string) 
 	in.handler(w, r)
 }
 
-// requests gives what came through since the last time.
+// requests returns what came through since the last time.
 func (in *standIn) requests() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()

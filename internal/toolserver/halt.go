@@ -61,7 +61,7 @@ func (s *Server) halt(r *request.Request) (any, error) {
 	return resp, nil
 }
 
-// connectionsLeft gives the connections that are there after the time that they may take to end. No program runs.
+// connectionsLeft returns the connections that are there after the time that they may take to end. No program runs.
 func (s *Server) connectionsLeft(ctx context.Context) ([]connections.Connection, int, error) {
 	own := connections.Own{Listen: s.listens()}
 	if proxy, err := netip.ParseAddrPort(s.egress.Current().Proxy); err == nil {

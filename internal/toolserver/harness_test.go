@@ -246,7 +246,7 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// marked gives the processes whose command line contains the mark.
+// marked returns the processes whose command line contains the mark.
 func marked(t *testing.T, mark string) []string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -270,7 +270,7 @@ func (s *sandbox) background(command string) toolapi.Result {
 
 var startedLine = regexp.MustCompile(`^\[process (\d+) runs in the background; its output goes to the workspace file "(\.motor/output/[^ ]+\.txt)"; to end it: kill (\d+)\]\n`)
 
-// started gives the process number and the file of a command that runs in the background.
+// started returns the process number and the file of a command that runs in the background.
 func started(t *testing.T, r toolapi.Result) (pid, file string) {
 	t.Helper()
 	m := startedLine.FindStringSubmatch(r.Output)

@@ -49,7 +49,7 @@ func (s *Server) putMCP(r *request.Request) (any, error) {
 	return resp, err
 }
 
-// mcpTool gives the tool of an MCP server by its full name. Servers come and go, so there is one for each name of the kind.
+// mcpTool returns the tool of an MCP server by its full name. Servers come and go, so there is one for each name of the kind.
 func (s *Server) mcpTool(full string) (tool.Tool, bool) {
 	server, name, ok := toolapi.ParseMCPToolName(full)
 	if !ok {

@@ -84,7 +84,7 @@ func udp(t *testing.T) net.PacketConn {
 	return conn
 }
 
-// deaf gives an address that does not answer: of a listener whose queue is full, the kernel drops new connections.
+// deaf returns an address that does not answer: of a listener whose queue is full, the kernel drops new connections.
 func deaf(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)

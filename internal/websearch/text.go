@@ -18,7 +18,7 @@ const (
 	maxURL     = 1000
 )
 
-// clean gives the first results that have an address, each address once, as plain text.
+// clean returns the first results that have an address, each address once, as plain text.
 func clean(found []Result, limit int) []Result {
 	seen := map[string]bool{}
 	results := make([]Result, 0, limit)
@@ -36,7 +36,7 @@ func clean(found []Result, limit int) []Result {
 	return results
 }
 
-// webAddress gives an address as it can be fetched, false if it is none.
+// webAddress returns an address as it can be fetched, false if it is none.
 func webAddress(s string) (string, bool) {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -77,7 +77,7 @@ func oneLine(s string, size int) string {
 	return strings.TrimRight(string(r[:size-1]), " ") + "…"
 }
 
-// hidden says whether a character cannot be seen.
+// hidden reports whether a character cannot be seen.
 func hidden(c rune) bool { return unicode.IsControl(c) || unicode.Is(unicode.Cf, c) }
 
 // Format writes results as a numbered list.

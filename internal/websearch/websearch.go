@@ -169,7 +169,7 @@ func (p Provider) request(ctx context.Context, query string, limit int) (*http.R
 	return req, nil
 }
 
-// read gives the body of an answer, or says why it is none.
+// read returns the body of an answer, or says why it is none.
 func (p Provider) read(ctx context.Context, resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -233,7 +233,7 @@ func (p Provider) unreachable(ctx context.Context, err error) *Error {
 // maxCause is how many characters of an error are told.
 const maxCause = 200
 
-// retryAfter says whether the same request may succeed soon, and how long to wait before.
+// retryAfter reports whether the same request may succeed soon, and how long to wait before.
 func retryAfter(resp *http.Response) (wait time.Duration, again bool) {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode < http.StatusInternalServerError {
 		return 0, false

@@ -78,7 +78,7 @@ func selectNamespaces(o *unstructured.Unstructured, label, operator string) {
 	}
 }
 
-// admissionInForce says whether each policy has been compiled: it takes the API server a moment.
+// admissionInForce reports whether each policy has been compiled: it takes the API server a moment.
 func admissionInForce(ctx context.Context) bool {
 	run := newRun("default", func(run *v1alpha1.MotorRun) {
 		run.Spec.Requester = &v1alpha1.Requester{Username: "somebody else"}

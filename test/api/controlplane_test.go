@@ -32,7 +32,7 @@ func controlPlanePrograms() (string, error) {
 	return dir, err
 }
 
-// isControlPlane says whether this process is to become a program of the control plane.
+// isControlPlane reports whether this process is to become a program of the control plane.
 func isControlPlane() bool {
 	name := filepath.Base(os.Args[0])
 	return os.Getenv(assetsEnv) != "" && (name == "etcd" || name == "kube-apiserver")

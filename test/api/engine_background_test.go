@@ -29,7 +29,7 @@ func (r *engineRig) programIn(step int, state v1alpha1.ProgramState) v1alpha1.St
 	return steps[step].Status.Background[0]
 }
 
-// ticks gives the processes of the test's program that run.
+// ticks returns the processes of the test's program that run.
 func (r *engineRig) ticks() (pids []string) {
 	r.t.Helper()
 	entries, err := os.ReadDir("/proc")

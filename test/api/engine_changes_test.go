@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// withFiles gives the run files.
+// withFiles returns the run files.
 func withFiles(files map[string]string) func(*v1alpha1.MotorRun) {
 	return func(run *v1alpha1.MotorRun) {
 		for path, content := range files {

@@ -156,7 +156,7 @@ func (r *engineRig) decide(id string, d v1alpha1.Decision) {
 	must(r.t, jsonPatch(r.ctx, r.run.DeepCopy(), fmt.Sprintf(`[{"op":"add","path":"/spec/responses/-","value":{"id":%q,"decision":%q}}]`, id, d)))
 }
 
-// listen gives an address at which something listens until the test ends.
+// listen returns an address at which something listens until the test ends.
 func listen(r *engineRig) string {
 	r.t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(r.ctx, "tcp", "127.0.0.1:0")
@@ -169,7 +169,7 @@ func target(name, address string) toolapi.ProbeTarget {
 	return toolapi.ProbeTarget{Name: name, Network: "tcp", Address: address}
 }
 
-// secretOf gives a Secret of the run's namespace.
+// secretOf returns a Secret of the run's namespace.
 func (r *engineRig) secretOf(name string) (*corev1.Secret, error) {
 	s := &corev1.Secret{}
 	err := admin.Get(r.ctx, client.ObjectKey{Namespace: r.run.Namespace, Name: name}, s)

@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// codeEnded says whether the code of a Oneshot run has a result.
+// codeEnded reports whether the code of a Oneshot run has a result.
 func codeEnded(steps []v1alpha1.MotorStep) bool {
 	return len(steps) == 1 && steps[0].Status.Phase == v1alpha1.StepSettled
 }

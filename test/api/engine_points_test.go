@@ -24,7 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// effects gives what the tools of the run did.
+// effects returns what the tools of the run did.
 func (r *engineRig) effects() string {
 	r.t.Helper()
 	got, err := os.ReadFile(filepath.Join(r.workspace, "effects"))

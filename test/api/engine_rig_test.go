@@ -56,7 +56,7 @@ var toolserverBinary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// sandboxAddress gives an address of the loopback network on which nothing listens, another one per sandbox: the tool server's port
+// sandboxAddress returns an address of the loopback network on which nothing listens, another one per sandbox: the tool server's port
 // is always the same. It is drawn from many, so that another run of these tests on the machine has others.
 func sandboxAddress(t *testing.T) string {
 	t.Helper()
@@ -292,7 +292,7 @@ func (r *engineRig) ended(least int) []v1alpha1.MotorStep {
 	return steps
 }
 
-// journalEnded says whether the end is recorded, and what the run leaves behind.
+// journalEnded reports whether the end is recorded, and what the run leaves behind.
 func journalEnded(steps []v1alpha1.MotorStep) bool {
 	if len(steps) == 0 {
 		return false

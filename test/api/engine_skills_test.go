@@ -33,7 +33,7 @@ func writes(path, content string) string {
 	return fmt.Sprintf("mkdir -p $(dirname %s); cat > %s << 'END'\n%sEND\n", path, path, content)
 }
 
-// proposed gives the files of a revision that was proposed, path and content in turn, as the store has them.
+// proposed returns the files of a revision that was proposed, path and content in turn, as the store has them.
 func (r *engineRig) proposed(p v1alpha1.ProposedSkill) (rev *v1alpha1.SkillRevision, files []string) {
 	r.t.Helper()
 	rev = &v1alpha1.SkillRevision{}

@@ -71,7 +71,7 @@ func newFleet(t *testing.T, replicas placement.Workers) *fleet {
 	return f
 }
 
-// permitLeases gives the manager in the fleet's namespace the right that it has in its own.
+// permitLeases returns the manager in the fleet's namespace the right that it has in its own.
 func (f *fleet) permitLeases() {
 	f.t.Helper()
 	must(f.t, admin.Create(f.ctx, &rbacv1.Role{ObjectMeta: meta(f.ns, "leases"), Rules: []rbacv1.PolicyRule{

@@ -158,7 +158,7 @@ func okResult(output string, ms int64) *toolapi.Result {
 	return &toolapi.Result{OK: true, Output: output, Provenance: toolapi.ProvenanceInternal, DurationMs: ms}
 }
 
-// resultAt gives the result of a call of a step, and fails the test if there is none: an index beyond the end would end all tests of the package.
+// resultAt returns the result of a call of a step, and fails the test if there is none: an index beyond the end would end all tests of the package.
 func resultAt(t *testing.T, steps []v1alpha1.MotorStep, step, call int) v1alpha1.ToolResult {
 	t.Helper()
 	if step >= len(steps) {
@@ -167,13 +167,13 @@ func resultAt(t *testing.T, steps []v1alpha1.MotorStep, step, call int) v1alpha1
 	return resultIn(t, steps[step].Status.Results, call)
 }
 
-// askIn gives the first ask of a step, and fails the test if there is none.
+// askIn returns the first ask of a step, and fails the test if there is none.
 func askIn(t *testing.T, steps []v1alpha1.MotorStep, step int) v1alpha1.StepAsk {
 	t.Helper()
 	return at(t, at(t, steps, step).Status.Asks, 0)
 }
 
-// at gives an entry of a list, and fails the test if there is none: an index out of range ends all tests.
+// at returns an entry of a list, and fails the test if there is none: an index out of range ends all tests.
 func at[T any](t *testing.T, list []T, i int) T {
 	t.Helper()
 	if i >= len(list) {
@@ -182,7 +182,7 @@ func at[T any](t *testing.T, list []T, i int) T {
 	return list[i]
 }
 
-// artifactAt gives one of the artifacts that a step has, and fails the test if there is none.
+// artifactAt returns one of the artifacts that a step has, and fails the test if there is none.
 func artifactAt(t *testing.T, steps []v1alpha1.MotorStep, step, i int) v1alpha1.Artifact {
 	t.Helper()
 	list := at(t, steps, step).Status.Artifacts
@@ -192,7 +192,7 @@ func artifactAt(t *testing.T, steps []v1alpha1.MotorStep, step, i int) v1alpha1.
 	return at(t, list.Files, i)
 }
 
-// resultIn gives one of the results of a step, and fails the test if there is none.
+// resultIn returns one of the results of a step, and fails the test if there is none.
 func resultIn(t *testing.T, results []v1alpha1.ToolResult, call int) v1alpha1.ToolResult {
 	t.Helper()
 	if call >= len(results) {

@@ -61,7 +61,7 @@ func isSetAside(run *v1alpha1.MotorRun) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.Reason == v1alpha1.ReasonSetAside
 }
 
-// alone gives the run that a worker carries on alone, nil if there is none. Nobody else's worker is the same.
+// alone returns the run that a worker carries on alone, nil if there is none. Nobody else's worker is the same.
 func (f *fleet) alone(runs map[string]*v1alpha1.MotorRun) (tried *v1alpha1.MotorRun) {
 	f.t.Helper()
 	for _, run := range runs {

@@ -55,7 +55,7 @@ func (f *fleet) observe(begun func(name string)) *observer {
 	return o
 }
 
-// note says whether the run has got its place just now.
+// note reports whether the run has got its place just now.
 func (o *observer) note(name string, holds bool) (begun bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 
 const day = 24 * time.Hour
 
-// isGone says whether the run was deleted.
+// isGone reports whether the run was deleted.
 func (r *rig) isGone() bool {
 	r.t.Helper()
 	err := admin.Get(r.ctx, r.key, &v1alpha1.MotorRun{})

@@ -82,7 +82,7 @@ func ciliumCRD() *unstructured.Unstructured {
 	}}
 }
 
-// allowCilium gives the manager the right of config/cilium, and waits until the API server knows.
+// allowCilium grants the manager the right of config/cilium, and waits until the API server knows.
 func allowCilium(r *rig) {
 	r.t.Helper()
 	name := "cilium-" + r.ns

@@ -84,7 +84,7 @@ func (r *rig) createAsRequester(change ...func(*v1alpha1.MotorRun)) {
 	})...)
 }
 
-// role gives the person a right.
+// role grants the person a right.
 func (r *rig) role(name string, rule rbacv1.PolicyRule) {
 	r.t.Helper()
 	must(r.t, admin.Create(r.ctx, &rbacv1.Role{ObjectMeta: meta(r.ns, name), Rules: []rbacv1.PolicyRule{rule}}))

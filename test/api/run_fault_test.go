@@ -19,7 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// lag gives the reconciler a cache that has not seen what hidden names, and keeps the live reader as it is.
+// lag makes the reconciler use a cache that has not seen what hidden names, and keeps the live reader as it is.
 func (r *rig) lag(hidden func(client.Object) bool) {
 	r.rec.Client = interceptor.NewClient(manager, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {

@@ -50,7 +50,7 @@ func (r *skillRig) installs() []v1alpha1.MotorRun {
 	return slices.DeleteFunc(runs.Items, func(run v1alpha1.MotorRun) bool { return run.Spec.Mode != v1alpha1.ModeInstall })
 }
 
-// install gives the run that the status names.
+// install returns the run that the status names.
 func (r *skillRig) install() *v1alpha1.MotorRun {
 	r.t.Helper()
 	run := &v1alpha1.MotorRun{}

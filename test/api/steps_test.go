@@ -118,7 +118,7 @@ func TestStepSpecIsImmutableAndStatusIsApart(t *testing.T) {
 	}
 }
 
-// grant gives a user a right in a namespace and waits until the authorizer knows of it.
+// grant grants a user a right in a namespace and waits until the authorizer knows of it.
 func grant(ctx context.Context, t *testing.T, namespace, user, name string, rule rbacv1.PolicyRule) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: name, Namespace: namespace}

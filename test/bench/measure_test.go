@@ -69,7 +69,7 @@ func latencies(t *testing.T, ways []*way, n int, into figures) {
 	}
 }
 
-// throughput gives the bytes of a second that come from the host over n connections together, and the seconds of the
+// throughput returns the bytes of a second that come from the host over n connections together, and the seconds of the
 // proxy's processor time for each GiB.
 func throughput(t *testing.T, w *way, n int, bytes int64) (perSecond, cpu float64) {
 	t.Helper()
@@ -115,7 +115,7 @@ func download(conn net.Conn, n int64) error {
 	return nil
 }
 
-// denials gives how many requests of a second are refused.
+// denials returns how many requests of a second are refused.
 func denials(t *testing.T, w *way, n int) float64 {
 	t.Helper()
 	failed := make([]error, parallel)
@@ -173,7 +173,7 @@ func closeAll(conns []net.Conn) {
 	}
 }
 
-// settled gives the memory of a process when it has stopped changing.
+// settled returns the memory of a process when it has stopped changing.
 func settled(t *testing.T, pid int) int64 {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)

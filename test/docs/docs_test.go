@@ -32,7 +32,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// constants gives the string constants of a package whose names begin with the prefix, by name.
+// constants returns the string constants of a package whose names begin with the prefix, by name.
 func constants(t *testing.T, dir, prefix string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
@@ -137,7 +137,7 @@ func section(reference, word string) string {
 	return text.String()
 }
 
-// submatches gives what a pattern finds in the files of a package that are no tests.
+// submatches returns what a pattern finds in the files of a package that are no tests.
 func submatches(t *testing.T, dir string, pattern *regexp.Regexp) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))

@@ -133,7 +133,7 @@ func (s *store) forward(t *testing.T) (port int) {
 	return port
 }
 
-// read gives what the bucket has of the run.
+// read returns what the bucket has of the run.
 func (s *store) read(t *testing.T, run *v1alpha1.MotorRun) (archive.Manifest, error) {
 	t.Helper()
 	b, err := bucket.Open(t.Context(), s.outside)

@@ -4,5 +4,5 @@
 
 package e2e_test
 
-// managersMayRestart says whether it is no failure that managers restarted: no test has them end but by name.
+// managersMayRestart reports whether it is no failure that managers restarted: no test has them end but by name.
 const managersMayRestart = false

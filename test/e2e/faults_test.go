@@ -27,10 +27,10 @@ import (
 // The tests named TestFault… run against a manager that is built with the faults in it: `make test-faults`. Those that
 // are not parallel take something away from all runs, and come first.
 
-// managersMayRestart says whether it is no failure that managers restarted.
+// managersMayRestart reports whether it is no failure that managers restarted.
 const managersMayRestart = true
 
-// long says whether the faults take the time that they take in the wild.
+// long reports whether the faults take the time that they take in the wild.
 func long() bool { return os.Getenv("FAULTS_LONG") != "" }
 
 // faultRuns is how many runs there are among which managers are killed.

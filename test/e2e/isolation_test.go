@@ -58,7 +58,7 @@ func TestASandboxReachesNothing(t *testing.T) {
 type target struct {
 	name, network, ip string
 	port              int32
-	// answers says whether any other Pod gets an answer from it, nil if that depends on the cluster.
+	// answers reports whether any other Pod gets an answer from it, nil if that depends on the cluster.
 	answers *bool
 }
 

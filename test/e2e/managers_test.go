@@ -42,7 +42,7 @@ func managerPods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, err
 }
 
-// leader gives the Pod that leads the managers, or nil if it is gone.
+// leader returns the Pod that leads the managers, or nil if it is gone.
 func leader(ctx context.Context) (*corev1.Pod, error) {
 	var lease coordinationv1.Lease
 	if err := suite.client.Get(ctx, leaderLease, &lease); err != nil || lease.Spec.HolderIdentity == nil {
@@ -125,7 +125,7 @@ func scaleManagers(ctx context.Context, replicas int32) error {
 	return suite.client.Patch(ctx, &d, client.RawPatch(types.MergePatchType, []byte(text)))
 }
 
-// restoreManagers gives the managers the arguments and the environment that they had at the beginning.
+// restoreManagers restores the arguments and the environment that the managers had at the beginning.
 func restoreManagers(ctx context.Context) error {
 	if len(suite.template.Spec.Containers) == 0 {
 		return nil // They were never looked at.
@@ -202,12 +202,12 @@ func killManager(t *testing.T, pod *corev1.Pod) {
 	suite.managers[pod.Name] = restarts(pod) + 1
 }
 
-// isOn says whether the manager in that Pod carries the run on. A worker is a process; it is named after its Pod.
+// isOn reports whether the manager in that Pod carries the run on. A worker is a process; it is named after its Pod.
 func isOn(run *v1alpha1.MotorRun, pod *corev1.Pod) bool {
 	return strings.HasPrefix(run.Status.Worker, pod.Name+"-")
 }
 
-// otherManager gives a Pod of the managers that does not lead them.
+// otherManager returns a Pod of the managers that does not lead them.
 func otherManager(ctx context.Context) (*corev1.Pod, error) {
 	first, err := leader(ctx)
 	if err != nil {

@@ -167,7 +167,7 @@ func readModelServer(ctx context.Context, path string, params map[string]string)
 	return raw, nil
 }
 
-// modelCalls gives the calls for a script that came after the call with that number.
+// modelCalls returns the calls for a script that came after the call with that number.
 func modelCalls(ctx context.Context, script string, after int64) ([]modelCall, error) {
 	raw, err := readModelServer(ctx, "log", nil)
 	if err != nil {

@@ -109,7 +109,7 @@ func startSurvivors(t *testing.T) survivors {
 	return s
 }
 
-// on gives those that the manager in that Pod carries on.
+// on returns those that the manager in that Pod carries on.
 func (s survivors) on(pod *corev1.Pod) (runs []*v1alpha1.MotorRun) {
 	for _, run := range []*v1alpha1.MotorRun{s.acting, s.thinking} {
 		if isOn(run, pod) {

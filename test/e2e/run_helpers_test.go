@@ -193,7 +193,7 @@ func cancel(t *testing.T, run *v1alpha1.MotorRun) {
 	patch(t, run, types.MergePatchType, `{"spec":{"cancel":true}}`)
 }
 
-// steps gives the steps of a run of that name, in order.
+// steps returns the steps of a run of that name, in order.
 func steps(ctx context.Context, run *v1alpha1.MotorRun) ([]v1alpha1.MotorStep, error) {
 	var list v1alpha1.MotorStepList
 	err := suite.client.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name})
@@ -241,7 +241,7 @@ func answersIn(journal []v1alpha1.MotorStep) (answers int) {
 	return answers
 }
 
-// brokenOff says whether the first of these steps is the last turn of an attempt that did not succeed.
+// brokenOff reports whether the first of these steps is the last turn of an attempt that did not succeed.
 func brokenOff(run *v1alpha1.MotorRun, rest []v1alpha1.MotorStep) bool {
 	attempt := rest[0].Spec.Attempt
 	for _, s := range rest[1:] {

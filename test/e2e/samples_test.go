@@ -45,7 +45,7 @@ func readSample(t *testing.T, name string, into any) {
 	must(t, yaml.UnmarshalStrict([]byte(readFile(t, filepath.Join(samples, name+".yaml"))), into))
 }
 
-// codesOf gives the error codes of all calls of a run but those of finish, "" for those that succeeded.
+// codesOf returns the error codes of all calls of a run but those of finish, "" for those that succeeded.
 func codesOf(journal []v1alpha1.MotorStep) []string {
 	var codes []string
 	for _, s := range journal {

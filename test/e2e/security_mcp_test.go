@@ -125,7 +125,7 @@ func TestSecurityMCPServerMustBeWhoItSays(t *testing.T) {
 	wantNothingElseLeft(t)
 }
 
-// readMCPSample gives a run the server, the domains and the credentials of the sample.
+// readMCPSample adds the server, the domains and the credentials of the sample to a run.
 func readMCPSample(t *testing.T, r *v1alpha1.MotorRun) {
 	t.Helper()
 	var sample v1alpha1.MotorRun

@@ -217,7 +217,7 @@ func host(name string) http.Handler {
 	})
 }
 
-// requestsTo gives what a host received.
+// requestsTo returns what a host received.
 func requestsTo(name string) []received {
 	world.mu.Lock()
 	defer world.mu.Unlock()
@@ -275,7 +275,7 @@ func withCredential(name, secret, slot string, hosts ...v1alpha1.Domain) func(*v
 	}
 }
 
-// said gives the output of the bash calls of a run, one string for each.
+// said returns the output of the bash calls of a run, one string for each.
 func said(t *testing.T, run *v1alpha1.MotorRun) []string {
 	t.Helper()
 	list, err := steps(t.Context(), run)
@@ -303,12 +303,12 @@ func wantSaid(t *testing.T, run *v1alpha1.MotorRun, call int, want ...string) {
 	}
 }
 
-// isProbe says whether a packet is one of the tool server's own proof, which it sends until it is blocked.
+// isProbe reports whether a packet is one of the tool server's own proof, which it sends until it is blocked.
 func isProbe(p internet.Packet) bool {
 	return p.To == netip.MustParseAddr("1.1.1.1") && p.Port == 443 || p.To == internet.Metadata && p.Port == 80
 }
 
-// mayLeave says whether the proxy may have sent a packet: a question to its DNS server, or to a host that a test allowed.
+// mayLeave reports whether the proxy may have sent a packet: a question to its DNS server, or to a host that a test allowed.
 func mayLeave(p internet.Packet) bool {
 	world.mu.Lock()
 	defer world.mu.Unlock()

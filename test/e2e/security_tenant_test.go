@@ -46,7 +46,7 @@ type tenant struct {
 	rounds  int
 }
 
-// newTenant gives mallory the role edit in the namespace, and a place for two runs.
+// newTenant grants mallory the role edit in the namespace, and a place for two runs.
 func newTenant(t *testing.T, namespace string) *tenant {
 	t.Helper()
 	must(t, suite.client.Create(t.Context(), &v1alpha1.MotorCortex{

@@ -150,7 +150,7 @@ func wantClaimClosed(t *testing.T, mallory client.Client, claim *corev1.Persiste
 	}
 }
 
-// as gives a client of somebody with a role in one namespace.
+// as returns a client of somebody with a role in one namespace.
 func as(t *testing.T, namespace, user, role string) client.Client {
 	t.Helper()
 	must(t, suite.client.Create(t.Context(), &rbacv1.RoleBinding{

@@ -34,7 +34,7 @@ type Cable struct {
 	seen map[Packet]int
 }
 
-// Heard gives each kind of packet that left the cluster so far, in an order of its own, for which keep is true.
+// Heard returns each kind of packet that left the cluster so far, in an order of its own, for which keep is true.
 func (c *Cable) Heard(keep func(Packet) bool) []Packet {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -32,14 +32,14 @@ type Names struct {
 
 func newNames() *Names { return &Names{answers: map[string][]Answer{}} }
 
-// Set gives a name the answers to one look-up after the other; the last one stays. A look-up for A and AAAA counts as one.
+// Set sets the answers for a name, to one look-up after the other; the last one stays. A look-up for A and AAAA counts as one.
 func (n *Names) Set(name string, answers ...Answer) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.answers[strings.ToLower(name)] = answers
 }
 
-// Asked gives the names that were asked for so far, in order, each question for A records.
+// Asked returns the names that were asked for so far, in order, each question for A records.
 func (n *Names) Asked() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

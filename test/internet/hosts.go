@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// CA gives the certificate of the authority that signed the hosts' certificates, in PEM.
+// CA returns the certificate of the authority that signed the hosts' certificates, in PEM.
 func (i *Internet) CA() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.ca.cert.Raw})
 }

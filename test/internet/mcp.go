@@ -65,7 +65,7 @@ func (m *MCP) offer(name, description, answer string) {
 		})
 }
 
-// Calls gives the names of the tools that were called so far, in order.
+// Calls returns the names of the tools that were called so far, in order.
 func (m *MCP) Calls() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

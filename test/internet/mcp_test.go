@@ -30,7 +30,7 @@ func connect(t *testing.T, url, key string) (*mcp.ClientSession, error) {
 	}, nil)
 }
 
-// described gives the tools of the server with their descriptions.
+// described returns the tools of the server with their descriptions.
 func described(t *testing.T, session *mcp.ClientSession) map[string]string {
 	t.Helper()
 	list, err := session.ListTools(t.Context(), nil)

@@ -55,7 +55,7 @@ func (e *effects) add(id string, now time.Time) (int, error) {
 	return e.counts[id], nil
 }
 
-// list gives the effects whose ids begin with prefix.
+// list returns the effects whose ids begin with prefix.
 func (e *effects) list(prefix string) effectList {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/test/modelserver/script"
 )
 
-// effectList gives what a checker outside would read.
+// effectList returns what a checker outside would read.
 func (r *rig) effectList(t *testing.T, query string) effectList {
 	t.Helper()
 	var list effectList

@@ -69,7 +69,7 @@ func (c *wireContent) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readBody gives the bytes of the request, or the error to answer.
+// readBody returns the bytes of the request, or the error to answer.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *apiError) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	var tooLarge *http.MaxBytesError
@@ -148,7 +148,7 @@ func unanswered(i int) *apiError {
 		"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.")
 }
 
-// conversation gives the messages as the script package takes them.
+// conversation returns the messages as the script package takes them.
 func (r *chatRequest) conversation() []script.Message {
 	out := make([]script.Message, len(r.Messages))
 	for i := range r.Messages {

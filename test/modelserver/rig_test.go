@@ -89,7 +89,7 @@ const (
 	helloStream = `{"model": "play", "messages": [{"role": "user", "content": "hello"}], "stream": true}`
 )
 
-// entries gives the log as a checker outside would read it.
+// entries returns the log as a checker outside would read it.
 func (r *rig) entries(t *testing.T) []entry {
 	t.Helper()
 	var list []entry

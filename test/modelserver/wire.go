@@ -91,7 +91,7 @@ type said struct {
 	includeUsage bool
 }
 
-// body gives the completion as JSON; without choices if the fault wants that.
+// body returns the completion as JSON; without choices if the fault wants that.
 func (s said) body(withChoices bool) []byte {
 	out := completion{
 		ID: s.id, Object: "chat.completion", Model: s.model,
@@ -112,7 +112,7 @@ func (s said) body(withChoices bool) []byte {
 	return mustJSON(out)
 }
 
-// chunks gives the stream's JSON texts, without [DONE].
+// chunks returns the stream's JSON texts, without [DONE].
 func (s said) chunks(withChoices bool) [][]byte {
 	var out [][]byte
 	add := func(choices []chunkChoice, usage json.RawMessage) {

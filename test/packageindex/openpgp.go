@@ -68,7 +68,7 @@ func (s *signer) clearSign(text string) string {
 	return "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n" + text + "\n" + armor("PGP SIGNATURE", signature)
 }
 
-// sign gives the packet of a signature, which has further parts beside those that it needs.
+// sign returns the packet of a signature, which has further parts beside those that it needs.
 func (s *signer) sign(kind byte, signed, parts []byte) []byte {
 	parts = slices.Concat(part(partMade, word(nil, s.made)...), part(partIssuer, append([]byte{version}, s.fingerprint...)...), parts)
 	head := append(short([]byte{version, kind, algorithmEdDSA, algorithmSHA512}, len(parts)), parts...)

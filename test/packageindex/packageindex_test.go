@@ -71,7 +71,7 @@ func TestNPM(t *testing.T) {
 	}
 }
 
-// get gives what the index has at a path.
+// get returns what the index has at a path.
 func get(t *testing.T, i *packageindex.Index, path string) string {
 	t.Helper()
 	w := httptest.NewRecorder()

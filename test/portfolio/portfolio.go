@@ -116,7 +116,7 @@ func readPositions(text []byte) ([]row, error) {
 	return rows, nil
 }
 
-// priceInEUR gives the price to count the position at, or false if it is to be left out.
+// priceInEUR returns the price to count the position at, or false if it is to be left out.
 func (r row) priceInEUR(plan strategy, answer string) (price float64, counted bool, err error) {
 	text, currency := r["price"], r["currency"]
 	if text == "" {

@@ -198,7 +198,7 @@ func (w workspace) play(answers []string) string {
 	return ""
 }
 
-// ended gives the summary of a call of finish, whose files must be there.
+// ended returns the summary of a call of finish, whose files must be there.
 func (w workspace) ended(arguments string) string {
 	w.t.Helper()
 	args, err := toolapi.ParseFinish(arguments)

@@ -354,7 +354,7 @@ func (k *kubelet) give(name string) {
 	}
 }
 
-// has says whether a workspace has the file.
+// has reports whether a workspace has the file.
 func (k *kubelet) has(name string) bool {
 	return slices.ContainsFunc(k.workspaces, func(w string) bool {
 		_, err := os.Stat(filepath.Join(w, name))

@@ -156,7 +156,7 @@ func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// Close gives back what the bucket holds.
+// Close releases what the bucket holds.
 func (b *Bucket) Close() error { return b.blobs.Close() }
 
 // settle has the operating system write a file, and the folders that lead to it, to the disk. The steps are deleted

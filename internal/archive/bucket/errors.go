@@ -21,7 +21,7 @@ func (b *Bucket) failed(verb, key string, err error) error {
 	return fmt.Errorf("%s %s in %s: %w", verb, key, b.name, err)
 }
 
-// sorted gives an error that wraps archive.ErrExists or archive.ErrNotFound if the store said so, and that shows no secret.
+// sorted returns an error that wraps archive.ErrExists or archive.ErrNotFound if the store said so, and that shows no secret.
 func sorted(err error) error {
 	switch gcerrors.Code(err) {
 	case gcerrors.FailedPrecondition, gcerrors.AlreadyExists:

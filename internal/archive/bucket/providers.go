@@ -21,7 +21,7 @@ import (
 // kinds are the URLs that there are, for whoever wrote another one.
 const kinds = "s3://NAME, gs://NAME, azblob://CONTAINER or file:///FOLDER"
 
-// opener gives what opens a URL, without asking the store for anything. Credentials are found as each driver's programs find them.
+// opener returns what opens a URL, without asking the store for anything. Credentials are found as each driver's programs find them.
 func opener(ctx context.Context, u *url.URL) (blob.BucketURLOpener, error) {
 	if u.Scheme == fileblob.Scheme {
 		if u.Host != "" || !filepath.IsAbs(u.Path) {

@@ -36,7 +36,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), authenticationv1.AddToScheme(scheme))
 }
 
-// Connect gives a client with the user's kubeconfig, and the namespace that is meant where none is given.
+// Connect returns a client with the user's kubeconfig, and the namespace that is meant where none is given.
 func Connect(f Flags) (c client.Client, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig

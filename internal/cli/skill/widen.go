@@ -28,7 +28,7 @@ func (w *widening) bind(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&w.credentialArgs, "add-credential", nil, "credential that the skill needs from now on, and the hosts that it goes to, as in NAME=api.example.com,cdn.example.com")
 }
 
-// any says whether anything changes.
+// any reports whether anything changes.
 func (w *widening) any() bool {
 	return w.file != "" || len(w.tools)+len(w.domains)+len(w.packages)+len(w.credentialArgs) > 0
 }

@@ -38,7 +38,7 @@ type stepRef struct {
 	attempt, index int32
 }
 
-// steps gives the run's steps in the order of attempt and index.
+// steps returns the run's steps in the order of attempt and index.
 func (r *Reconciler) steps(ctx context.Context, run *v1alpha1.MotorRun) ([]stepRef, error) {
 	var refs []stepRef
 	err := r.eachStep(ctx, run, func(s *v1alpha1.MotorStep) error {

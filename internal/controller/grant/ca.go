@@ -31,7 +31,7 @@ func needsCA(g *grant.Grant) bool {
 	return slices.ContainsFunc(g.Credentials, func(c grant.Credential) bool { return len(c.Hosts) > 0 })
 }
 
-// caOf gives the CA of the run: the one that it has, because the sandbox trusts that one, or a new one. It is nil for a run
+// caOf returns the CA of the run: the one that it has, because the sandbox trusts that one, or a new one. It is nil for a run
 // that has no credential bound to a host, whether the credential can be used now or not.
 func caOf(have *grant.Grant, run *v1alpha1.MotorRun, now time.Time) (*grant.CA, error) {
 	hosts := boundHosts(run)

@@ -34,7 +34,7 @@ func (g *Granter) ProxyAddress(ctx context.Context) (string, error) {
 	return netip.AddrPortFrom(ip, grant.Port).String(), nil
 }
 
-// proxy gives the proxy's address, as of readAgain ago at most. It blocks the run if there is none, and leaves its engine
+// proxy returns the proxy's address, as of readAgain ago at most. It blocks the run if there is none, and leaves its engine
 // alone if it has one: what needs no way out goes on.
 func (g *Granter) proxy(ctx context.Context, s *pass.Run, st *memory) (string, error) {
 	if st.proxy == "" || s.Now.Sub(st.proxyAt) >= readAgain {

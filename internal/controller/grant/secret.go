@@ -114,7 +114,7 @@ type version struct {
 	resourceVersion string
 }
 
-// versionOf gives the version of a Secret, nil if there is none.
+// versionOf returns the version of a Secret, nil if there is none.
 func versionOf(secret *corev1.Secret) *version {
 	if secret.UID == "" {
 		return nil

@@ -120,7 +120,7 @@ func checkConfigMap(ctx context.Context, reader client.Reader, namespace string,
 	return "", nil
 }
 
-// checkArtifact gives how many bytes the artifact has in the bucket too, 0 if it is elsewhere.
+// checkArtifact returns how many bytes the artifact has in the bucket too, 0 if it is elsewhere.
 func checkArtifact(
 	ctx context.Context, reader client.Reader, namespace string, ref *v1alpha1.ArtifactRef, bucket bool,
 ) (fromBucket int64, problem string, err error) {

@@ -121,7 +121,7 @@ func (f *Facts) prefixes(ctx context.Context) ([]netip.Prefix, error) {
 	return list.sorted(), err
 }
 
-// Cluster gives the addresses that are the cluster's own, which are those of its nodes and of the API server and those that nobody may
+// Cluster returns the addresses that are the cluster's own, which are those of its nodes and of the API server and those that nobody may
 // reach, and the networks of Pods and Services, with the addresses at which Services are reached from outside.
 func (f *Facts) Cluster(ctx context.Context) (own, inner []netip.Prefix, err error) {
 	ownList, innerList := networks{}, networks{}

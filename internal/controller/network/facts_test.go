@@ -75,7 +75,7 @@ func pageOf[T any](all []T, o client.ListOptions) (page []T, next string) {
 	return all[from:to], next
 }
 
-// addressesFrom gives so many addresses, one after the other.
+// addressesFrom returns so many addresses, one after the other.
 func addressesFrom(first string, count int) (all []string) {
 	a := netip.MustParseAddr(first)
 	for range count {

@@ -38,7 +38,7 @@ type State struct {
 
 func (p *Placer) pause() time.Duration { return cmp.Or(p.TrialPause, trialPause) }
 
-// Place gives the run to a worker that lives. Each time it goes to another one the epoch grows, so that the former one is
+// Place returns the run to a worker that lives. Each time it goes to another one the epoch grows, so that the former one is
 // refused by journal and sandbox.
 //
 // It is the last step: no worker does anything for a run whose sandbox is not ready, and the pass that finds the sandbox

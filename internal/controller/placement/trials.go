@@ -61,7 +61,7 @@ func (a ask) precedes(b ask) bool {
 	return a.lostAt.Before(b.lostAt) || a.lostAt.Equal(b.lostAt) && a.name < b.name
 }
 
-// end gives the turn back. The lock is held.
+// end returns the turn back. The lock is held.
 func (t *trials) end(now time.Time, pause time.Duration) {
 	t.uid = ""
 	t.free = now.Add(max(pause, now.Sub(t.began)))
@@ -150,7 +150,7 @@ func (p *Placer) onTrial(s *pass.Run) bool {
 	return true
 }
 
-// current gives the worker that carries on a run alone, and which run, "" if there is none. The lock is held.
+// current returns the worker that carries on a run alone, and which run, "" if there is none. The lock is held.
 func (p *Placer) current(ctx context.Context, now time.Time) (worker string, uid types.UID) {
 	t := &p.State.trials
 	if t.uid == "" {
@@ -174,7 +174,7 @@ func outlived(run *v1alpha1.MotorRun, now time.Time) bool {
 	return runpolicy.IsAlone(&run.Status) && now.After(runpolicy.TrialEnd(run, runpolicy.Progress{}, math.MaxInt32).Add(2*trialRetry))
 }
 
-// beside gives the workers that a run may be carried on by: not the one that carries on another run alone. One that has nothing to do
+// beside returns the workers that a run may be carried on by: not the one that carries on another run alone. One that has nothing to do
 // for the run keeps it, and looks after the sandboxes of runs that are held.
 func (p *Placer) beside(ctx context.Context, s *pass.Run, live []runpolicy.Worker) []runpolicy.Worker {
 	p.State.trials.mu.Lock()

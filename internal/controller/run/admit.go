@@ -21,7 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// admit gives the run one of the namespace's places, and with it accepts the run. It keeps its place until it ends.
+// admit assigns one of the namespace's places to the run, and so accepts it. It keeps its place until it ends.
 func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	if pass.IsAccepted(s.Run) {
 		return true, nil

@@ -35,7 +35,7 @@ func retentionScheme(t *testing.T) *runtime.Scheme {
 	return scheme
 }
 
-// countingRuns gives the builder of an API with the indexes of the cache, and counts the runs that its lists have.
+// countingRuns returns the builder of an API with the indexes of the cache, and counts the runs that its lists have.
 func countingRuns(t *testing.T, scheme *runtime.Scheme) (builder *fake.ClientBuilder, read *int) {
 	t.Helper()
 	read = new(int)

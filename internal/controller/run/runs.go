@@ -64,7 +64,7 @@ func (r *Reconciler) runsOf(ctx context.Context, namespace string) ([]v1alpha1.M
 	return runs.Items, nil
 }
 
-// cortex gives the namespace's MotorCortex, an empty one if there is none.
+// cortex returns the namespace's MotorCortex, an empty one if there is none.
 func (r *Reconciler) cortex(ctx context.Context, reader client.Reader, namespace string) (*v1alpha1.MotorCortex, error) {
 	cortex := &v1alpha1.MotorCortex{}
 	err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, cortex)

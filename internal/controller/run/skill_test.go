@@ -64,7 +64,7 @@ func pinRun(name string, finished bool) *v1alpha1.MotorRun {
 	return run
 }
 
-// get gives a revision, nil if there is none.
+// get returns a revision, nil if there is none.
 func (w *pinWorld) get(name string) *v1alpha1.SkillRevision {
 	w.Helper()
 	rev := &v1alpha1.SkillRevision{}

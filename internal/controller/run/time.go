@@ -33,7 +33,7 @@ func (r *Reconciler) apiNow() time.Time {
 	return r.Time.Now()
 }
 
-// countGaps gives the run the time back in which no manager led.
+// countGaps restores to the run the time in which no manager led.
 func (r *Reconciler) countGaps(s *pass.Run) {
 	if r.Time == nil {
 		return

@@ -31,7 +31,7 @@ type memories struct {
 	byKey map[types.NamespacedName]*memory
 }
 
-// of gives the memory of a skill, an empty one if there is none, or one of another skill of that name.
+// of returns the memory of a skill, an empty one if there is none, or one of another skill of that name.
 func (l *memories) of(sk *v1alpha1.Skill) *memory {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -106,7 +106,7 @@ func isLongReview(rev *v1alpha1.SkillRevision) bool {
 	return bytes > quickReview
 }
 
-// outlasting gives a context that ends a while after its parent. The mark of a review that a stopping manager could not take back would
+// outlasting returns a context that ends a while after its parent. The mark of a review that a stopping manager could not take back would
 // count as the end of a process.
 func outlasting(parent context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))

@@ -58,7 +58,7 @@ func (s *scope) changed() bool {
 	return !equality.Semantic.DeepEqual(s.before.Status, s.skill.Status)
 }
 
-// revision gives the usable revision with that content, nil if there is none.
+// revision returns the usable revision with that content, nil if there is none.
 func (s *scope) revision(contentHash string) *v1alpha1.SkillRevision {
 	for i := range s.revisions {
 		if s.revisions[i].Spec.ContentHash == contentHash {

@@ -47,7 +47,7 @@ func (t *turns) begin(namespace string, now time.Time, places int, retry time.Du
 	return time.Time{}, true
 }
 
-// end gives the place back after what took so long. What is shorter than shortest is not paused for.
+// end releases the place after what took so long. What is shorter than shortest is not paused for.
 func (t *turns) end(namespace string, now time.Time, took, shortest time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,7 +29,7 @@ type block struct {
 	class  string
 }
 
-// Judge says whether a run may be connected with an address, and what kind of address it is. ok is true only for global
+// Judge reports whether a run may be connected with an address, and what kind of address it is. ok is true only for global
 // unicast addresses that are in no block of IANA's special-purpose registries and in no prefix of extra, which are the
 // networks of the cluster. An IPv4 address in an IPv6 form is refused, because programs disagree about what it is; its
 // class is that of the IPv4 address. The one exception is NAT64 (64:ff9b::/96), by which clusters with IPv6 only reach

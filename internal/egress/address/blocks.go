@@ -79,7 +79,7 @@ func inExtra(a netip.Addr, extra []netip.Prefix) bool {
 	return false
 }
 
-// Unmap gives an IPv4-mapped network as the IPv4 network that it is, and every other one as it is. In its mapped form it contains no IPv4
+// Unmap returns an IPv4-mapped network as the IPv4 network that it is, and every other one as it is. In its mapped form it contains no IPv4
 // address, and would protect nothing.
 func Unmap(p netip.Prefix) netip.Prefix {
 	if p.Addr().Is4In6() && p.Bits() >= 96 {

@@ -21,7 +21,7 @@ const (
 // only if they are equal. The zero Host is no host.
 type Host struct{ name string }
 
-// String gives the name.
+// String returns the name.
 func (h Host) String() string { return h.name }
 
 // ParseHost reads the host name that a client wrote, without a port. Names are not case-sensitive in DNS, so ASCII letters
@@ -106,7 +106,7 @@ func checkLabel(l string) Reason {
 
 func inHost(r rune) bool { return r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' }
 
-// numeric says whether a last label makes resolvers take the whole name for an IPv4 address: 127.1, 0x7f000001 and
+// numeric reports whether a last label makes resolvers take the whole name for an IPv4 address: 127.1, 0x7f000001 and
 // 017700000001 are all read as 127.0.0.1 by inet_aton.
 func numeric(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
@@ -115,7 +115,7 @@ func numeric(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// clusterName says whether names with that last label are answered by the cluster, its node or the local network. The
+// clusterName reports whether names with that last label are answered by the cluster, its node or the local network. The
 // names that RFC 2606 sets aside (.test, .example, .invalid) are not among them: nobody outside of a test answers them.
 func clusterName(last string) bool {
 	switch last {
@@ -125,7 +125,7 @@ func clusterName(last string) bool {
 	return false
 }
 
-// validIDNA says whether every A-label of the name is what its Unicode form is encoded as, so that no two names look the
+// validIDNA reports whether every A-label of the name is what its Unicode form is encoded as, so that no two names look the
 // same to a person and none is changed by a resolver. Other labels may have hyphens in the third and fourth place, which
 // the names of some content networks have.
 func validIDNA(name string) bool {

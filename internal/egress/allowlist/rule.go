@@ -88,7 +88,7 @@ func splitPort(s string) (name string, port uint16, err error) {
 	return name, uint16(n), nil
 }
 
-// String gives the rule as ParseRule reads it, without the port if it is 443.
+// String returns the rule as ParseRule reads it, without the port if it is 443.
 func (r Rule) String() string {
 	if r == (Rule{}) {
 		return ""
@@ -103,7 +103,7 @@ func (r Rule) String() string {
 	return s
 }
 
-// Matches says whether the rule allows that port of that host.
+// Matches reports whether the rule allows that port of that host.
 func (r Rule) Matches(h Host, port uint16) bool {
 	if r.host == (Host{}) || port != r.port {
 		return false
@@ -114,10 +114,10 @@ func (r Rule) Matches(h Host, port uint16) bool {
 	return h == r.host
 }
 
-// below says whether a name is under a domain and not the domain itself.
+// below reports whether a name is under a domain and not the domain itself.
 func below(h, domain Host) bool { return strings.HasSuffix(h.name, "."+domain.name) }
 
-// Within says whether every host and port that r allows is allowed by outer.
+// Within reports whether every host and port that r allows is allowed by outer.
 func (r Rule) Within(outer Rule) bool {
 	switch {
 	case r.host == (Host{}) || r.port != outer.port:
@@ -146,7 +146,7 @@ func ParseList(rules []string) (List, error) {
 	return list, nil
 }
 
-// Match gives the first rule that allows that port of that host.
+// Match returns the first rule that allows that port of that host.
 func (l List) Match(h Host, port uint16) (Rule, bool) {
 	for _, r := range l {
 		if r.Matches(h, port) {
@@ -156,7 +156,7 @@ func (l List) Match(h Host, port uint16) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Covers says whether one rule of the list allows all that r allows.
+// Covers reports whether one rule of the list allows all that r allows.
 func (l List) Covers(r Rule) bool {
 	return slices.ContainsFunc(l, r.Within)
 }

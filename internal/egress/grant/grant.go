@@ -89,7 +89,7 @@ type Value struct{ b *[]byte }
 // NewValue makes a Value.
 func NewValue(b []byte) Value { return Value{&b} }
 
-// Reveal gives the value itself.
+// Reveal returns the value itself.
 func (v Value) Reveal() []byte {
 	if v.b == nil {
 		return nil
@@ -123,7 +123,7 @@ func (CA) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(hidden)) }
 // MarshalText hides the key from encoders.
 func (CA) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
-// Encode gives the data of the grant's Secret.
+// Encode returns the data of the grant's Secret.
 func (g *Grant) Encode() (map[string][]byte, error) {
 	text, err := json.Marshal(g)
 	if err != nil {

@@ -116,7 +116,7 @@ func replace(d map[string][]byte, old, with string) {
 	d["grant.json"] = bytes.ReplaceAll(d["grant.json"], []byte(old), []byte(with))
 }
 
-// leaks says whether a text has one of the values, in letters or in the forms that fmt and encoding/json give bytes.
+// leaks reports whether a text has one of the values, in letters or in the forms that fmt and encoding/json give bytes.
 func leaks(s string) bool {
 	for _, v := range []string{secretValue, secretKey} {
 		j, _ := json.Marshal([]byte(v))

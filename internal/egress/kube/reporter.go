@@ -221,7 +221,7 @@ func newLimiter() limiter {
 	return limiter{alike: map[likeness]time.Time{}, ofRun: map[budget][]time.Time{}}
 }
 
-// allows says whether a refusal may have an Event; note says that it has one.
+// allows reports whether a refusal may have an Event; note says that it has one.
 func (l *limiter) allows(r report) bool {
 	l.prune(r.at)
 	_, alike := l.alike[likenessOf(r)]

@@ -155,12 +155,12 @@ func (s *Source) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// HasSynced tells whether all grants of the beginning are in force and the cluster's addresses are known.
+// HasSynced reports whether all grants of the beginning are in force and the cluster's addresses are known.
 func (s *Source) HasSynced() bool {
 	return s.secretsSynced() && s.networkSynced() && s.prefixes.Load() != nil
 }
 
-// Prefixes gives the cluster's own addresses, or nil while they are not known.
+// Prefixes returns the cluster's own addresses, or nil while they are not known.
 func (s *Source) Prefixes() []netip.Prefix {
 	if p := s.prefixes.Load(); p != nil {
 		return *p

@@ -19,7 +19,7 @@ import (
 // copyBuffer is how much of a body is held at a time.
 const copyBuffer = 32 << 10
 
-// pass gives the client the host's answer, without any of the values. It refuses while nothing has been sent; an answer
+// pass sends the host's answer to the client, without any of the values. It refuses while nothing has been sent; an answer
 // that breaks off later ends the client's connection, so that nobody takes a part for the whole.
 func pass(w http.ResponseWriter, answer *http.Response, method string, hide *redact.Redactor) *refusal {
 	if answer.StatusCode < 200 || answer.StatusCode == http.StatusPartialContent {
@@ -62,7 +62,7 @@ func pass(w http.ResponseWriter, answer *http.Response, method string, hide *red
 	return nil
 }
 
-// hasBody tells whether HTTP lets the answer have a body.
+// hasBody reports whether HTTP lets the answer have a body.
 func hasBody(method string, status int) bool {
 	return method != http.MethodHead && status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
@@ -79,7 +79,7 @@ func redactHeader(to, from http.Header, hide *redact.Redactor) {
 	}
 }
 
-// wide tells whether a text is in an alphabet in which not even ASCII is what it looks like. A value is not found in one.
+// wide reports whether a text is in an alphabet in which not even ASCII is what it looks like. A value is not found in one.
 func wide(h http.Header) bool {
 	for _, v := range h.Values("Content-Type") {
 		_, charset, _ := strings.Cut(strings.ToLower(v), "charset")
@@ -141,7 +141,7 @@ func stream(w http.ResponseWriter, body io.Reader, hide *redact.Redactor) error 
 	}
 }
 
-// decode gives the body as it is meant, although the host was asked for just that. What it was packed in is read as a
+// decode returns the body as it is meant, although the host was asked for just that. What it was packed in is read as a
 // stream: a bomb is as long as it is, and never in memory.
 func decode(answer *http.Response, body bool) (io.Reader, bool, error) {
 	if answer.Uncompressed || len(answer.TransferEncoding) > 0 && !strings.EqualFold(strings.Join(answer.TransferEncoding, ","), "chunked") {

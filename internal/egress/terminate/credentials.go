@@ -110,7 +110,7 @@ type swapper struct {
 	used  []string
 }
 
-// header gives what is left of a header's values.
+// header returns what is left of a header's values.
 func (s *swapper) header(name string, values []string) ([]string, *misuse) {
 	if bad := s.misused(name); bad != nil {
 		return nil, bad
@@ -136,7 +136,7 @@ func (s *swapper) header(name string, values []string) ([]string, *misuse) {
 	return kept, s.misusedIn(values)
 }
 
-// inHeader tells whether a header's value is the handle in its own slot, and gives what is sent in its place.
+// inHeader reports whether a header's value is the handle in its own slot, and gives what is sent in its place.
 func (b binding) inHeader(name, value string) (string, bool) {
 	if b.kind == slotHeader {
 		return b.value, strings.EqualFold(name, b.slot) && value == b.handle
@@ -155,7 +155,7 @@ func (b binding) inHeader(name, value string) (string, bool) {
 	return "", false
 }
 
-// inBasic tells whether the handle is the user or the password, and nothing of another one is beside it.
+// inBasic reports whether the handle is the user or the password, and nothing of another one is beside it.
 func (b binding) inBasic(encoded string) bool {
 	user, password, both := strings.Cut(decodeBasic(encoded), ":")
 	switch {
@@ -175,7 +175,7 @@ func decodeBasic(encoded string) string {
 	return string(text)
 }
 
-// steers tells whether a header makes some servers take a request for one to another path or host, from another client, or by
+// steers reports whether a header makes some servers take a request for one to another path or host, from another client, or by
 // another method, than the line of the request says. With a credential in it, it would do more than the audit line tells.
 func steers(plain string) bool {
 	for _, prefix := range []string{"x-forwarded", "x-original-", "x-rewrite-", "x-envoy-", "x-override-"} {
@@ -188,7 +188,7 @@ func steers(plain string) bool {
 	}, plain)
 }
 
-// own tells whether a header would carry the client's own credential, or steer the request elsewhere.
+// own reports whether a header would carry the client's own credential, or steer the request elsewhere.
 func (s *swapper) own(name string) bool {
 	plain := plainName(name)
 	return ownHeaders[plain] || steers(plain) || slices.ContainsFunc(s.bound, func(b binding) bool {
@@ -231,7 +231,7 @@ func (s *swapper) query(u *url.URL) *misuse {
 	return nil
 }
 
-// parameter gives what is sent for one NAME=VALUE, if anything is.
+// parameter returns what is sent for one NAME=VALUE, if anything is.
 func (s *swapper) parameter(part string) (sent string, keep bool, bad *misuse) {
 	rawName, rawValue, _ := strings.Cut(part, "=")
 	name, value := unescape(rawName), unescape(rawValue)

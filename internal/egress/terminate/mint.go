@@ -57,7 +57,7 @@ func newMinter(now func() time.Time) *minter {
 	return &minter{now: now, leaves: map[leafKey]*list.Element{}, order: list.New()}
 }
 
-// leaf gives a certificate for exactly this host, signed by the grant's authority.
+// leaf returns a certificate for exactly this host, signed by the grant's authority.
 func (m *minter) leaf(g *grant.Grant, host string) (*tls.Certificate, error) {
 	if g.CA == nil {
 		return nil, errors.New("the grant has no certificate authority")

@@ -48,7 +48,7 @@ func piece(t *testing.T, reader *bufio.Reader) int {
 	return n
 }
 
-// pieces gives the sizes of the chunks of an answer, as the client gets them.
+// pieces returns the sizes of the chunks of an answer, as the client gets them.
 func pieces(t *testing.T, reader *bufio.Reader) []int {
 	t.Helper()
 	skipHead(t, reader)

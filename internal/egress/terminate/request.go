@@ -48,7 +48,7 @@ func (c *connection) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeDenial(w, no.status, net.JoinHostPort(d.Host, strconv.Itoa(int(d.Port))), no)
 }
 
-// carry gives the client the host's answer, or says why it gets none.
+// carry sends the host's answer to the client, or says why it gets none.
 func (c *connection) carry(w http.ResponseWriter, r *http.Request) *refusal {
 	g := c.session.Current()
 	if g == nil {

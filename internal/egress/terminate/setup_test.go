@@ -82,7 +82,7 @@ func (r reporter) Denied(_ *grant.Grant, d egress.Denial) { r <- d }
 // setting changes a world before it begins.
 type setting func(*world, *tls.Config)
 
-// credentials gives the run one credential for each slot, all with their own handle and value.
+// credentials adds to the run one credential for each slot, all with their own handle and value.
 func credentials(slots ...string) setting {
 	return func(w *world, _ *tls.Config) {
 		w.grant.Credentials = nil
@@ -99,7 +99,7 @@ func credential(runUID, name, slot, value, hosts string) grant.Credential {
 	}
 }
 
-// certificate gives the host another one.
+// certificate returns the host another one.
 func certificate(c tls.Certificate) setting {
 	return func(_ *world, cfg *tls.Config) { cfg.Certificates = []tls.Certificate{c} }
 }
@@ -270,7 +270,7 @@ func contains(text string, values []string) bool {
 	return false
 }
 
-// denied gives the refusal that people are told of. They are told before the client is answered, so it is there already.
+// denied returns the refusal that people are told of. They are told before the client is answered, so it is there already.
 func (w *world) denied() egress.Denial {
 	w.t.Helper()
 	select {

@@ -166,7 +166,7 @@ func (t *Terminator) transport(ctx context.Context, host allowlist.Host, dial eg
 	}
 }
 
-// dialTLS gives a connection to a host that has shown its certificate, and that is not heard before it was asked.
+// dialTLS returns a connection to a host that has shown its certificate, and that is not heard before it was asked.
 func dialTLS(ctx context.Context, cfg *tls.Config, dial egress.DialFunc) (net.Conn, error) {
 	conn, err := dial(ctx)
 	if err != nil {

@@ -202,10 +202,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Window gives how many tokens a request and its answer may have together, as the endpoint said itself, 0 if it did not.
+// Window returns how many tokens a request and its answer may have together, as the endpoint said itself, 0 if it did not.
 func (c *Client) Window() int64 { return c.shared.Facts().Window }
 
-// Away gives the outage that the endpoint is known to have now, nil if it may be asked. It sends nothing.
+// Away returns the outage that the endpoint is known to have now, nil if it may be asked. It sends nothing.
 func (c *Client) Away() *motorloop.Outage {
 	wait, last := c.shared.Closed()
 	e, ok := errors.AsType[*tryError](last)

@@ -264,7 +264,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// failureOf gives what an error of that kind says, and fails if it is of another.
+// failureOf returns what an error of that kind says, and fails if it is of another.
 func failureOf(t *testing.T, err error, want kind) *motorloop.Failure {
 	t.Helper()
 	got, f := refusal, &motorloop.Failure{}

@@ -78,7 +78,7 @@ func (c *Client) failure(e *tryError, tries int) *motorloop.Failure {
 	return &motorloop.Failure{Category: motorloop.ModelFailure, Reason: e.reason, Message: c.message(e, tries), Retryable: true}
 }
 
-// classify gives what a try ended with its class. parent is the context of the caller, ctx the try's own.
+// classify returns what a try ended with its class. parent is the context of the caller, ctx the try's own.
 func (c *Client) classify(parent, ctx context.Context, err error) error {
 	if parentErr := parent.Err(); parentErr != nil {
 		return parentErr
@@ -110,7 +110,7 @@ func (c *Client) classify(parent, ctx context.Context, err error) error {
 	return e
 }
 
-// isCertificate says whether a connection failed for something that stays: a certificate that is not trusted, or an endpoint that does not
+// isCertificate reports whether a connection failed for something that stays: a certificate that is not trusted, or an endpoint that does not
 // speak TLS at all.
 func isCertificate(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
@@ -204,7 +204,7 @@ func (c *Client) refused(e *tryError, r apiError) {
 	c.shared.Learn(r.teach)
 }
 
-// isQuota says whether the account has nothing left, which is no matter of seconds.
+// isQuota reports whether the account has nothing left, which is no matter of seconds.
 func isQuota(code string) bool {
 	switch code {
 	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active":
@@ -284,7 +284,7 @@ func (c *Client) detail(s string) string {
 // keyLike is what endpoints print of a key when they shorten it themselves.
 var keyLike = regexp.MustCompile(`\b(sk|key|pk)-[A-Za-z0-9_*.…-]{4,}`)
 
-// redactor gives a function that removes the key, what begins like it, and what looks like a shortened key.
+// redactor returns a function that removes the key, what begins like it, and what looks like a shortened key.
 func redactor(key string) func(string) string {
 	const removed, prefix = "[redacted]", 6
 	if key == "" {

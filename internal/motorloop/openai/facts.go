@@ -64,7 +64,7 @@ func (r apiError) saysTooLong() bool {
 	return lengthFirst.MatchString(r.text)
 }
 
-// refuses gives the field that the request may have to do without, "" if the refusal is about something else.
+// refuses returns the field that the request may have to do without, "" if the refusal is about something else.
 func (r apiError) refuses() field {
 	switch {
 	case r.param == "stream_options" || r.param == "stream_options.include_usage" || mentionsUsage.MatchString(r.text):

@@ -104,7 +104,7 @@ func (c *Client) send(
 // openai-go takes any field of that name for the end of the stream.
 type noErrors struct{ ssestream.Decoder }
 
-// Event gives the event that was read last.
+// Event returns the event that was read last.
 func (d noErrors) Event() ssestream.Event {
 	e := d.Decoder.Event()
 	if !bytes.Contains(e.Data, []byte(`"error"`)) {
@@ -178,7 +178,7 @@ func (x *exchange) carry(
 	return res, nil
 }
 
-// isStream says whether the answer comes in parts, by its header or, because some endpoints leave that out, by how it begins.
+// isStream reports whether the answer comes in parts, by its header or, because some endpoints leave that out, by how it begins.
 func isStream(h http.Header, body *bufio.Reader) bool {
 	if strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "text/event-stream") {
 		return true

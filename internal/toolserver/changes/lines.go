@@ -71,7 +71,7 @@ func writeLines(b *bytes.Buffer, kind byte, lines []string) {
 	}
 }
 
-// splitLines gives the lines of a text with what ends them.
+// splitLines returns the lines of a text with what ends them.
 func splitLines(text string) []string {
 	lines := make([]string, 0, strings.Count(text, "\n")+1)
 	for line := range strings.Lines(text) {
@@ -94,7 +94,7 @@ func edits(old, now []string) []edit {
 	return compare(old[head:len(old)-tail], now[head:len(now)-tail], edit{Start: head, ReplStart: head}, &effort)
 }
 
-// compare gives the edits of two parts, which begin where at says. The search gives up on parts with many differences after what it
+// compare returns the edits of two parts, which begin where at says. The search gives up on parts with many differences after what it
 // found at both ends, so what is left in the middle is searched again, as long as that finds something.
 func compare(old, now []string, at edit, effort *int) []edit {
 	whole := edit{Start: at.Start, End: at.Start + len(old), ReplStart: at.ReplStart, ReplEnd: at.ReplStart + len(now)}

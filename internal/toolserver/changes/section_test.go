@@ -73,7 +73,7 @@ func (t tree) diffTo(now tree) []byte {
 	return b.Bytes()
 }
 
-// gitApply gives what git makes of a folder that has the tree.
+// gitApply returns what git makes of a folder that has the tree.
 func (t tree) gitApply(tb testing.TB, diff []byte) tree {
 	tb.Helper()
 	if len(diff) == 0 {

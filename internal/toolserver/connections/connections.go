@@ -122,7 +122,7 @@ func (o Own) has(c Connection) bool {
 
 func unmapped(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
 
-// read gives the sockets of a table one by one, so that a sandbox that made a hundred thousand of them costs time and no memory.
+// read returns the sockets of a table one by one, so that a sandbox that made a hundred thousand of them costs time and no memory.
 func (t table) read(dir string, found func(Connection)) error {
 	file, err := os.Open(filepath.Join(dir, t.name))
 	if err != nil {

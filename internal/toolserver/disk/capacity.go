@@ -10,7 +10,7 @@ import "golang.org/x/sys/unix"
 // writes of a program would fail at the filesystem's own end, and no count would find the volume over its bounds.
 const spare = 32
 
-// within gives the volume the bounds of the filesystem that it is on, if those are lower: that of a volume of its own has less room than
+// within applies to the volume the bounds of the filesystem that it is on, if those are lower: that of a volume of its own has less room than
 // was asked for, by what the filesystem itself needs.
 func (v Volume) within(total room) Volume {
 	if most := total.free - total.free/spare; total.free > 0 && most < v.Bytes {

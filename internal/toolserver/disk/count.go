@@ -55,7 +55,7 @@ type level struct {
 	mode   uint32
 }
 
-// Count gives what the tree below dir takes, without other filesystems mounted there. It stops when there are more than most
+// Count returns what the tree below dir takes, without other filesystems mounted there. It stops when there are more than most
 // inodes: a tree may be as large as its filesystem, and the count is not. Nothing may change the tree meanwhile: folders that their
 // owner may not read are opened for the count, and have their mode again when it ends, whatever the end.
 func Count(dir string, most int64) (Usage, error) { return count(dir, most, nil, true) }

@@ -166,7 +166,7 @@ func asOther(t *testing.T) bool {
 	return true
 }
 
-// modes gives the modes of the folders below dir, by their path. It opens closed ones in an order in which it can.
+// modes returns the modes of the folders below dir, by their path. It opens closed ones in an order in which it can.
 func modes(t *testing.T, dir string, paths ...string) map[string]os.FileMode {
 	t.Helper()
 	got := make(map[string]os.FileMode)

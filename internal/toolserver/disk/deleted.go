@@ -162,7 +162,7 @@ func (o *open) add(dir string, taken int64) {
 	o.nameless[dir] = Usage{u.Bytes + taken, u.Inodes + 1}
 }
 
-// devicesOf gives the device of each folder that can be looked at.
+// devicesOf returns the device of each folder that can be looked at.
 func devicesOf(dirs []string) map[string]uint64 {
 	devices := make(map[string]uint64, len(dirs))
 	for _, dir := range dirs {
@@ -194,7 +194,7 @@ func readNames(folder string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// parentOf gives the parent of a process, 0 if that cannot be told.
+// parentOf returns the parent of a process, 0 if that cannot be told.
 func parentOf(pid int) (parent int) {
 	if fields := statOf(pid); len(fields) > 1 {
 		parent, _ = strconv.Atoi(fields[1])
@@ -208,7 +208,7 @@ func stands(pid int) bool {
 	return len(fields) == 0 || strings.ContainsAny(fields[0], "tTZX")
 }
 
-// statOf gives STATE PPID … of a process, none if that cannot be told. The process chooses its name, which may contain anything: what
+// statOf returns STATE PPID … of a process, none if that cannot be told. The process chooses its name, which may contain anything: what
 // counts begins after the last parenthesis.
 func statOf(pid int) []string {
 	content, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

@@ -83,7 +83,7 @@ func (k *kept) drop(mapped func(id) bool) (nameless map[id]int64) {
 // close closes all.
 func (k *kept) close() { k.drop(func(id) bool { return false }) }
 
-// size gives what a file takes, and whether it has a name.
+// size returns what a file takes, and whether it has a name.
 func (k *kept) size(file id) (taken int64, named bool) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(k.files[file], &stat); err != nil {

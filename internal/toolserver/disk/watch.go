@@ -164,7 +164,7 @@ func (w *Watch) leave() {
 	}
 }
 
-// Full gives the volume that is full, nil if none is.
+// Full returns the volume that is full, nil if none is.
 func (w *Watch) Full() *Full {
 	w.mu.Lock()
 	defer w.mu.Unlock()

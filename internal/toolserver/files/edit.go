@@ -73,7 +73,7 @@ type edit struct {
 	changed string
 }
 
-// withLineEnds gives the texts the line ends of the file, if those are all alike: a model does not see which a file has, and
+// withLineEnds converts the texts to the line ends of the file, if those are all alike: a model does not see which a file has, and
 // new lines with other ends would make a mixture of it. Where the text itself is about line ends, it stays as it is.
 func withLineEnds(content string, args toolapi.EditArgs) toolapi.EditArgs {
 	ends, returns := strings.Count(content, "\n"), strings.Count(content, "\r\n")
@@ -130,7 +130,7 @@ func (e *edit) lines() []int {
 	return numbers
 }
 
-// apply gives the new content.
+// apply returns the new content.
 func (e *edit) apply() string {
 	var b strings.Builder
 	from := 0

@@ -115,7 +115,7 @@ func (p *patching) together(parts []*patch.File) (changes []*patchChange, named 
 	return changes, len(owner)
 }
 
-// file gives the file with the name of a patch.
+// file returns the file with the name of a patch.
 func (p *patching) file(c *patchChange, name string) (*patchedFile, error) {
 	local, err := p.w.Resolve(name)
 	if err != nil {

@@ -154,7 +154,7 @@ func (p *page) result(name string) toolapi.Result {
 // lineRoom is how much of a line is enough to fill the page and to know that there is more.
 func (p *page) lineRoom() int { return max(p.room, 0) + utf8.UTFMax }
 
-// scanLines gives every line of r to p. It goes through the whole file, because a page that says "of 950 lines" and a
+// scanLines passes every line of r to p. It goes through the whole file, because a page that says "of 950 lines" and a
 // file that turns out to be binary after the first page both need it. The memory that it takes does not depend on the
 // file: a hostile one may be a single line.
 func scanLines(ctx context.Context, r io.Reader, p *page) error {

@@ -63,7 +63,7 @@ type Artifacts struct {
 	w *workspace.Workspace
 	// file is the path of savedFile.
 	file string
-	// web says whether what lies in the workspace may have come in from the web.
+	// web reports whether what lies in the workspace may have come in from the web.
 	web func() bool
 
 	mu sync.Mutex

@@ -237,7 +237,7 @@ func (l *Ledger) CancelAll(cause error) {
 	}
 }
 
-// Find gives a call, or nil.
+// Find returns a call, or nil.
 func (l *Ledger) Find(id string) *Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -272,7 +272,7 @@ func (l *Ledger) State(epoch int64, id string, c *Call) (toolapi.CallState, erro
 	return state, nil
 }
 
-// resultOf gives the result of a finished call as it is on disk.
+// resultOf returns the result of a finished call as it is on disk.
 func (l *Ledger) resultOf(c *Call) (*toolapi.Result, error) {
 	if err := l.save(c); err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func openLedgerLog(path string, replay func(record, span) error) (*log, error) {
 	return &log{file: file, size: size, damaged: make(chan struct{})}, nil
 }
 
-// readLedger gives the end of the last good record. A bad record that is not the last line is an error: records
+// readLedger returns the end of the last good record. A bad record that is not the last line is an error: records
 // after it would be lost, and with them the knowledge of what was run.
 func readLedger(file *os.File, replay func(record, span) error) (int64, error) {
 	// Two servers on one ledger would both run a call.

@@ -194,7 +194,7 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// marked gives the processes whose command line contains the mark.
+// marked returns the processes whose command line contains the mark.
 func marked(t *testing.T, mark string) []string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")

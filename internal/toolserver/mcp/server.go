@@ -100,7 +100,7 @@ func (s *server) state(ctx context.Context) (state toolapi.MCPServerState) {
 	return state
 }
 
-// ready gives a session in which the server still offers what the manager knows of. What it costs is one look, unless the
+// ready returns a session in which the server still offers what the manager knows of. What it costs is one look, unless the
 // session has to be begun again or the server said that its tools have changed.
 func (s *server) ready(ctx context.Context) (*session, error) {
 	if err := s.lock(ctx); err != nil {

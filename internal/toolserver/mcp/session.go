@@ -42,7 +42,7 @@ type session struct {
 	traffic      *traffic
 	// abort ends the connection at once, and what is below it.
 	abort func()
-	// current says whether the way out is still the one that the server knows.
+	// current reports whether the way out is still the one that the server knows.
 	current func() bool
 	// gone is closed when the session has ended.
 	gone chan struct{}
@@ -177,7 +177,7 @@ type guardedConnection struct {
 
 var errPanic = errors.New("a message could not be understood")
 
-// Read gives the next answer.
+// Read returns the next answer.
 func (c *guardedConnection) Read(ctx context.Context) (msg jsonrpc.Message, err error) {
 	defer func() {
 		if recover() != nil {

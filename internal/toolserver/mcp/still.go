@@ -107,7 +107,7 @@ func stoppedWhen(reason string) string {
 	return ""
 }
 
-// takeNote gives what the model is to be told with the next result of the server, once.
+// takeNote returns what the model is to be told with the next result of the server, once.
 func (s *server) takeNote(ctx context.Context) string {
 	if s.lock(ctx) != nil {
 		return ""

@@ -90,7 +90,7 @@ func gatewaysOfIPv6() []netip.Addr {
 	return parseGatewaysOfIPv6(file)
 }
 
-// HasIPv6 says whether an interface has an address of IPv6 that is not the loopback's.
+// HasIPv6 reports whether an interface has an address of IPv6 that is not the loopback's.
 func HasIPv6() bool { return slices.ContainsFunc(links(), func(l link) bool { return l.six }) }
 
 func connect(ctx context.Context, h Host, ip netip.Addr, port string) Try {

@@ -87,7 +87,7 @@ func (c *Collector) toSpill(p []byte) {
 	}
 }
 
-// finish gives the output, cut in the middle if it does not fit, followed by a value; the notes, with one that says where the output is if
+// finish returns the output, cut in the middle if it does not fit, followed by a value; the notes, with one that says where the output is if
 // it is cut; and whether the file holds it. path is the name by which the file is told to the reader. All has at most the limit.
 func (c *Collector) finish(path, value, notes string) (data, allNotes string, kept bool) {
 	notes = plaintext.First(notes, c.limit)

@@ -192,7 +192,7 @@ func (i *installation) environment() error {
 	return nil
 }
 
-// writeAuthorities gives a file with the image's certificates and those of the call.
+// writeAuthorities returns a file with the image's certificates and those of the call.
 func (i *installation) writeAuthorities() (string, error) {
 	var content []byte
 	if image := i.p.Egress.SystemCAs; isFile(image) {

@@ -192,7 +192,7 @@ func (u *unpacker) add(h *tar.Header, content io.Reader) error {
 	return u.write(name, h, content)
 }
 
-// checkEntry gives the path of an entry that may be.
+// checkEntry returns the path of an entry that may be.
 func checkEntry(h *tar.Header) (string, error) {
 	name := strings.TrimSuffix(h.Name, "/")
 	switch {

@@ -78,7 +78,7 @@ func newUnpacking(t *testing.T, parts ...[]byte) unpacking {
 	return u
 }
 
-// run gives the exit status and what was said.
+// run returns the exit status and what was said.
 func (u unpacking) run(content []byte) (int, string) {
 	sum := sha256.Sum256(content)
 	var said bytes.Buffer

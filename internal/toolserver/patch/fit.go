@@ -292,7 +292,7 @@ func (w *writer) write(all ...string) {
 	}
 }
 
-// lineEnds gives the lines of hunks the line ends of the file, if all of the file's are alike and all of the hunks' are the
+// lineEnds converts the lines of hunks to the line ends of the file, if all of the file's are alike and all of the hunks' are the
 // other kind: a model, and a patch that went through an editor, seldom keep them. end is that of the file.
 func lineEnds(content string, hunks []Hunk) (newline func(string) string, end string) {
 	ends, returns := strings.Count(content, "\n"), strings.Count(content, "\r\n")

@@ -21,7 +21,7 @@ const (
 	prSetName = 15
 )
 
-// nameThread gives this thread a name, of up to 15 bytes.
+// nameThread names this thread, of up to 15 bytes.
 func nameThread(name string) error {
 	text, err := syscall.BytePtrFromString(name)
 	if err != nil {

@@ -219,7 +219,7 @@ func (b *background) running() (n int) {
 	return n
 }
 
-// report gives a line for each job but one of which there is something new to tell, in at most room bytes.
+// report returns a line for each job but one of which there is something new to tell, in at most room bytes.
 func (b *background) report(room int, but *backgroundJob) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -240,7 +240,7 @@ func (b *background) report(room int, but *backgroundJob) string {
 	return firstLines(lines, room)
 }
 
-// list gives a line for each job.
+// list returns a line for each job.
 func (b *background) list(room int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -128,7 +128,7 @@ func (g *DiskGuard) Full() error {
 	return nil
 }
 
-// Refuse gives the result of a call that is not made because it may write, nil if it may be made. What only reads and deletes is.
+// Refuse returns the result of a call that is not made because it may write, nil if it may be made. What only reads and deletes is.
 func (g *DiskGuard) Refuse(name string) *toolapi.Result {
 	full := g.Full()
 	if full == nil || (name == toolapi.ToolBash || name == toolapi.ToolGrep) && g.watch.Full().Volume.Name != tool.StateVolume {

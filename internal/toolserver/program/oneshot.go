@@ -151,7 +151,7 @@ func fitOneshot(shown toolapi.OneshotResult, limit int) string {
 	return text
 }
 
-// encodeOneshot gives a result as JSON without control characters, which an Output has none of.
+// encodeOneshot returns a result as JSON without control characters, which an Output has none of.
 func encodeOneshot(shown toolapi.OneshotResult) string {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

@@ -178,7 +178,7 @@ func (p *Runner) Thaw() {
 // IsFrozen reports whether nothing may start.
 func (p *Runner) IsFrozen() bool { return p.supervisors.isFrozen() }
 
-// Ready gives the reason for which no program can be started, nil if one can.
+// Ready returns the reason for which no program can be started, nil if one can.
 func (p *Runner) Ready() error { return p.reaper.Ready() }
 
 // SearchPath is the PATH of programs.

@@ -234,7 +234,7 @@ func (b *blobs) look(f stagedFile, report *stagedReport) int64 {
 	return read
 }
 
-// read gives the beginning of a blob, as much of it as is looked through, and the size of the whole.
+// read returns the beginning of a blob, as much of it as is looked through, and the size of the whole.
 func (b *blobs) read(id string) (content []byte, size int64, err error) {
 	if _, err := io.WriteString(b.in, id+"\n"); err != nil {
 		return nil, 0, err

@@ -53,7 +53,7 @@ func (b *toldBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last gives the last value and the last error that were told, nil if none was.
+// last returns the last value and the last error that were told, nil if none was.
 func (b *toldBuffer) last() (value, failed *told) {
 	for line := range bytes.Lines(b.Bytes()) {
 		var t told

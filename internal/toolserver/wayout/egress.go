@@ -160,7 +160,7 @@ func (e *Egress) readSystemCAs() []byte {
 	return content
 }
 
-// Variables gives the variables of a program that starts now, also with an error, which says that the file with the
+// Variables returns the variables of a program that starts now, also with an error, which says that the file with the
 // certificates cannot be written: what it would take to write it may be for a program to do. The file that they name is written anew if it is not what
 // it must be: a program that removed or changed it, on purpose or with all temporary files, would have every later one
 // fail or trust others, and nobody would know why.

@@ -93,7 +93,7 @@ func (w *Workspace) beginParts(temp string) error {
 	return file.Close()
 }
 
-// FinishParts gives a file that is complete its place.
+// FinishParts returns a file that is complete its place.
 func (w *Workspace) FinishParts(temp, local string, part toolapi.Part, also fs.FileMode) error {
 	same, err := w.HoldsSum(temp, part.Size, part.SHA256)
 	if err == nil && !same {

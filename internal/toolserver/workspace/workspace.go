@@ -182,7 +182,7 @@ func (w *Workspace) Prepare(local string) (fs.FileMode, error) {
 	return mode, nil
 }
 
-// settle gives a file of TempDir its place. It is gone from there if that fails.
+// settle returns a file of TempDir its place. It is gone from there if that fails.
 func (w *Workspace) settle(temp, local string) error {
 	if err := w.Root.Rename(temp, local); err != nil {
 		_ = w.Root.Remove(temp) // The error that led here says more.

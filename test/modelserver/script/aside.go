@@ -40,7 +40,7 @@ var asideAnswers = map[Aside]string{
 // summarySign begins what a request for a summary ends with that repeats the whole conversation.
 const summarySign = "Your conversation is nearly full. Write the summary "
 
-// AsksForSummary says whether a request repeats the whole conversation and asks for a summary of it. Such a request may have tools.
+// AsksForSummary reports whether a request repeats the whole conversation and asks for a summary of it. Such a request may have tools.
 func AsksForSummary(messages []Message) bool {
 	n := len(messages)
 	return n > 2 && messages[n-1].Role == RoleUser && strings.Contains(messages[n-1].Content, summarySign)
@@ -60,7 +60,7 @@ func AsideOf(messages []Message) Aside {
 	return ""
 }
 
-// Play gives the answer to an aside. It depends on nothing but its arguments.
+// Play returns the answer to an aside. It depends on nothing but its arguments.
 func (a Aside) Play(messages []Message) *Play {
 	return &Play{
 		Turn: -1, Position: -1, TurnName: string(a), Conversation: conversationKey(messages), FinishReason: "stop",

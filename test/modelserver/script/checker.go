@@ -53,7 +53,7 @@ func (c *checker) failLine(line int, what string) {
 	c.errs = append(c.errs, fmt.Errorf("%s:%d: %s", c.file, line, what))
 }
 
-// lineOf gives the line of the field, or of the nearest thing around it where the
+// lineOf returns the line of the field, or of the nearest thing around it where the
 // field itself is what is missing.
 func lineOf(node *yaml.Node, p field) int {
 	if node == nil {
@@ -70,7 +70,7 @@ func lineOf(node *yaml.Node, p field) int {
 	return line
 }
 
-// child gives the node that a step leads to, and the node whose line names it:
+// child returns the node that a step leads to, and the node whose line names it:
 // the key in a mapping, the item itself in a sequence.
 func child(node *yaml.Node, step any) (at, value *yaml.Node) {
 	if node.Kind == yaml.AliasNode {

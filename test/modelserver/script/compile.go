@@ -244,7 +244,7 @@ func (c *checker) template(p field, text string) *template.Template {
 	return t
 }
 
-// regexp gives nil for no pattern.
+// regexp returns nil for no pattern.
 func (c *checker) regexp(p field, pattern string) *regexp.Regexp {
 	if pattern == "" {
 		return nil

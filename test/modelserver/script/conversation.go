@@ -62,7 +62,7 @@ var environment = regexp.MustCompile(`(?ms)^# Environment$.*?^(# )|^- If git log
 // left is what a client says at the end of a message: which calls were approved, and what the model may still use.
 var left = regexp.MustCompile(`(?:\n\[(?:left: |your next answer is the last one|the person approved this call)[^\n]*\])+$`)
 
-// withoutLeft gives the conversation without that: outputs of tools are as the tools gave them.
+// withoutLeft returns the conversation without that: outputs of tools are as the tools gave them.
 func withoutLeft(talk []Message) []Message {
 	talk = slices.Clone(talk)
 	for i := range talk {
@@ -92,7 +92,7 @@ func conversationKey(talk []Message) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// lastTool gives the last tool message of talk and the name of the tool that it
+// lastTool returns the last tool message of talk and the name of the tool that it
 // answers.
 func lastTool(talk []Message) (output Message, tool string, ok bool) {
 	for i, t := range slices.Backward(talk) {

@@ -25,7 +25,7 @@ var (
 	errBadValue = errors.New("the task has a value that cannot be used")
 )
 
-// Value gives VALUE where the task says name=VALUE, up to white space, and what is given otherwise.
+// Value returns VALUE where the task says name=VALUE, up to white space, and what is given otherwise.
 func (d data) Value(name string, otherwise ...string) (string, error) {
 	if !valueName.MatchString(name) {
 		return "", fmt.Errorf("%q is not the name of a value", name)
@@ -49,7 +49,7 @@ func (d data) Attempt() (int, error) {
 	return strconv.Atoi(found[1])
 }
 
-// Effect gives a bash command that has an effect which nothing can undo: it counts NAME.aATTEMPT.tTURN[.PART] at the
+// Effect returns a bash command that has an effect which nothing can undo: it counts NAME.aATTEMPT.tTURN[.PART] at the
 // model server's /effects, and then adds that line to the file effects. NAME is that of the run. The task says where the
 // counter is, counter=IP:PORT.
 func (d data) Effect(part ...string) (string, error) {

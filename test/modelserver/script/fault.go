@@ -73,7 +73,7 @@ type Fault struct {
 // Faults are used up in order.
 type Faults []Fault
 
-// At gives the fault for a request of which n went before it (same turn, same
+// At returns the fault for a request of which n went before it (same turn, same
 // conversation), or false if that request gets the real answer.
 func (f Faults) At(n int) (Fault, bool) {
 	for _, fault := range f {

@@ -80,7 +80,7 @@ func lines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// line gives the nth line, from 1, or from the end if n is negative.
+// line returns the nth line, from 1, or from the end if n is negative.
 func line(n int, text string) (string, error) {
 	all := lines(text)
 	i := n - 1
@@ -101,7 +101,7 @@ func after(marker, text string) (string, error) {
 	return rest, nil
 }
 
-// regexFind gives the first group of the first match, or the match itself if the
+// regexFind returns the first group of the first match, or the match itself if the
 // expression has no group.
 func regexFind(pattern, text string) (string, error) {
 	re, err := regexp.Compile(pattern)

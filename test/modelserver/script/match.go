@@ -4,7 +4,7 @@ package script
 
 import "regexp"
 
-// matching gives the first answer whose condition holds, or nil.
+// matching returns the first answer whose condition holds, or nil.
 func matching(answers []answer, talk []Message) *answer {
 	for i := range answers {
 		if holds(answers[i].when, talk) {

@@ -143,7 +143,7 @@ func TestDocExample(t *testing.T) {
 	}
 }
 
-// indented gives the first indented block of a comment.
+// indented returns the first indented block of a comment.
 func indented(doc *ast.CommentGroup) string {
 	var block strings.Builder
 	for line := range strings.SplitSeq(doc.Text(), "\n") {

@@ -34,7 +34,7 @@ var (
 	ErrTemplate = errors.New("a template failed")
 )
 
-// Play gives the answer to a conversation. It is a function of its arguments
+// Play returns the answer to a conversation. It is a function of its arguments
 // alone: where the script stands is found by walking the conversation again, so
 // nothing has to survive a restart. With an error, the place that was reached is
 // still filled in.
@@ -78,7 +78,7 @@ const (
 	staysText = "Text"
 )
 
-// WithFinish gives the play for a client that offers the tool finish: a text without calls becomes the summary of a call of it, unless the
+// WithFinish returns the play for a client that offers the tool finish: a text without calls becomes the summary of a call of it, unless the
 // script wants a text. For a client that does not offer the tool it stays a text.
 func (p *Play) WithFinish() *Play {
 	if len(p.ToolCalls) > 0 || p.Content == "" || p.FinishReason != "stop" || p.Finish == staysText {
@@ -94,7 +94,7 @@ func (p *Play) WithFinish() *Play {
 	return &closed
 }
 
-// locate gives the number of answers so far and the place of the next one.
+// locate returns the number of answers so far and the place of the next one.
 func (s *Script) locate(talk []Message) (turn, position int) {
 	if s.follow == followCallID {
 		turn = turnByCallID(talk)
@@ -109,7 +109,7 @@ func (s *Script) locate(talk []Message) (turn, position int) {
 	return turn, position
 }
 
-// next gives the place after the answer that was given to talk at position.
+// next returns the place after the answer that was given to talk at position.
 func (s *Script) next(position int, talk []Message) int {
 	if position >= len(s.turns) {
 		return position

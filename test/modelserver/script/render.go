@@ -22,7 +22,7 @@ type data struct {
 	Messages []Message
 }
 
-// Task gives the first user message, which is where a test puts values for the script.
+// Task returns the first user message, which is where a test puts values for the script.
 func (d data) Task() string {
 	for _, m := range d.Messages {
 		if m.Role == RoleUser {
@@ -32,19 +32,19 @@ func (d data) Task() string {
 	return ""
 }
 
-// System gives all system messages.
+// System returns all system messages.
 func (d data) System() string { return systemText(d.Messages) }
 
-// Last gives the last tool message's content, or nothing before the first tool ran.
+// Last returns the last tool message's content, or nothing before the first tool ran.
 func (d data) Last() string {
 	output, _, _ := lastTool(d.Messages)
 	return output.Content
 }
 
-// LastJSON gives the JSON value in the last tool message, or nil.
+// LastJSON returns the JSON value in the last tool message, or nil.
 func (d data) LastJSON() any { return jsonIn(d.Last()) }
 
-// Tool gives the latest output for a call id or, if no call has that id, for a tool's name.
+// Tool returns the latest output for a call id or, if no call has that id, for a tool's name.
 func (d data) Tool(name string) (string, error) {
 	byName := ""
 	found := false

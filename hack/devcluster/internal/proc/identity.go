@@ -44,7 +44,7 @@ func Identify(pid int) (Identity, error) {
 // exchanges is how often a process is looked at that is just exchanging its first thread.
 const exchanges = 10
 
-// startOf gives the start time of a process that runs. A process that becomes another program from a thread of its own, as Go does it,
+// startOf returns the start time of a process that runs. A process that becomes another program from a thread of its own, as Go does it,
 // has a first thread that has ended for a moment, and then another one under the same id: it was taken for a component that
 // had ended as it was started.
 func startOf(pid int) (uint64, error) {

@@ -37,7 +37,7 @@ type Registry struct {
 	visits int64
 }
 
-// Of gives the state of an endpoint. The key names everything on which its answers depend: who asks, address, model, API key.
+// Of returns the state of an endpoint. The key names everything on which its answers depend: who asks, address, model, API key.
 func (r *Registry) Of(key string) *Endpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +204,7 @@ func (e *Endpoint) report(v Verdict, probe bool, sent int) {
 	}
 }
 
-// Facts gives what is known of the endpoint. While it seems to be away, no more silence is borne than it has ever needed: whoever tries
+// Facts returns what is known of the endpoint. While it seems to be away, no more silence is borne than it has ever needed: whoever tries
 // keeps all others waiting.
 func (e *Endpoint) Facts() Facts {
 	e.mu.Lock()

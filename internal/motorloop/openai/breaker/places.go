@@ -18,7 +18,7 @@ type Away struct {
 
 func (a *Away) Error() string { return "not to be asked now: " + a.Last.Error() }
 
-// Unwrap gives the last failure.
+// Unwrap returns the last failure.
 func (a *Away) Unwrap() error { return a.Last }
 
 // waiter is one who waits for a place among those who may ask at the same time. There are as many as loops of the process at most.
@@ -62,7 +62,7 @@ func (e *Endpoint) leave(w *waiter) bool {
 	return true
 }
 
-// serve gives places to those who wait, in the order in which they came, and sends all of them away while the endpoint is not to be asked.
+// serve assigns places to those who wait, in the order in which they came, and sends all of them away while the endpoint is not to be asked.
 func (e *Endpoint) serve() {
 	for len(e.waiting) > 0 {
 		w := e.waiting[0]
@@ -79,7 +79,7 @@ func (e *Endpoint) serve() {
 	}
 }
 
-// away says whether the endpoint is not to be asked now, nil if it may be.
+// away reports whether the endpoint is not to be asked now, nil if it may be.
 func (e *Endpoint) away() *Away {
 	switch now := e.now(); {
 	case now.Before(e.openUntil):

@@ -47,7 +47,7 @@ func Run(ctx context.Context, dir string, within time.Duration, argv ...string) 
 	return out.String(), err
 }
 
-// alone gives a command namespaces for network and processes: when its first process ends, the kernel ends the others. Who is not
+// alone returns a command namespaces for network and processes: when its first process ends, the kernel ends the others. Who is not
 // root needs one for users too.
 func alone(uid, gid int) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID}
