@@ -273,6 +273,10 @@ type MotorCortexStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// model is the name of the model that drives the runs of the namespace which name none themselves, unset if there is none.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Model string `json:"model,omitempty"`
 	// conditions are what programs read: Ready, and one for each service that is configured.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -287,10 +291,8 @@ type MotorCortexStatus struct {
 // +kubebuilder:resource:scope=Namespaced,path=motorcortices,singular=motorcortex,shortName=cortex,categories=motor
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
-// +kubebuilder:printcolumn:name="Motor",type=string,JSONPath=`.spec.models.motor.model`
+// +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.status.model`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Fast",type=string,priority=1,JSONPath=`.spec.models.fast.model`
-// +kubebuilder:printcolumn:name="Default",type=string,priority=1,JSONPath=`.spec.models.default.model`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == 'default'",message="a namespace has one MotorCortex, and its name is default"
 type MotorCortex struct {

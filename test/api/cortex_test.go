@@ -91,6 +91,9 @@ func TestCortexSaysWhatIsMissing(t *testing.T) {
 
 	must(t, admin.Create(r.ctx, &corev1.Secret{ObjectMeta: meta(r.ns, "keys"), StringData: map[string]string{"motor": "s3cret"}}))
 	r.want(r.step(), "ModelAvailable True Available", "SearchReady True Available", "Ready True Available")
+	if c := r.step(); c.Status.Model != "m" {
+		t.Errorf("status.model is %q", c.Status.Model)
+	}
 	if r.asked[0] != "m at https://theirs.example.org/v1 s3cret" {
 		t.Errorf("asked %q", r.asked)
 	}

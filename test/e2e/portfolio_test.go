@@ -113,7 +113,7 @@ func wantColumns(t *testing.T, ns, phase string) {
 			[]string{"NAME", "STEP", "TOOLS", "OK", "TOKENS", "AGE"},
 			[]string{`portfolio-a0-s1 +1 +read,read +2/2 +\d+ `, `portfolio-a0-s2 +2 +code +1/1 +\d+ `},
 		},
-		{[]string{"cortex"}, []string{"NAME", "READY", "REASON", "MOTOR", "AGE"}, []string{`default +True +Available +scripted/portfolio`}},
+		{[]string{"cortex"}, []string{"NAME", "READY", "REASON", "MODEL", "AGE"}, []string{`default +True +Available +scripted/portfolio`}},
 	} {
 		out := kubectl(t, append([]string{"-n", ns, "get"}, tt.args...)...)
 		header, _, _ := strings.Cut(out, "\n")

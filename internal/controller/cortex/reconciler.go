@@ -94,11 +94,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !c.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
+	before := c.DeepCopy()
 	found, err := r.check(ctx, c)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	before := c.DeepCopy()
 	report(&c.Status, c.Generation, found)
 	text.ShowAll(&c.Status)
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
@@ -126,9 +126,14 @@ func (r *Reconciler) tell(before, now *v1alpha1.MotorCortex) {
 	r.Recorder.Eventf(now, nil, kind, is.Reason, "CheckServices", "%s", is.Message)
 }
 
-// check asks each service that is configured. An error says that a service could not be looked at, because the API server did not answer.
+// maxModel is the most bytes of a model's name in the status. The manager's own is bounded by nothing else.
+const maxModel = 256
+
+// check asks each service that is configured, and notes in the status which model the namespace has. An error says that a service could not be looked at, because the API server did not answer.
 func (r *Reconciler) check(ctx context.Context, c *v1alpha1.MotorCortex) ([]finding, error) {
-	model, err := r.checkModels(ctx, c.Namespace)
+	motor, err := r.Models.ResolveMotor(ctx, c.Namespace)
+	c.Status.Model = text.CutBytes(motor.Model, maxModel)
+	model, err := r.checkModels(ctx, c.Namespace, motor, err)
 	if err != nil {
 		return nil, err
 	}
@@ -146,9 +151,8 @@ func (r *Reconciler) check(ctx context.Context, c *v1alpha1.MotorCortex) ([]find
 	return found, ctx.Err()
 }
 
-// checkModels looks at the model of the loop, and at the one of hints if that is another.
-func (r *Reconciler) checkModels(ctx context.Context, namespace string) (finding, error) {
-	motor, err := r.Models.ResolveMotor(ctx, namespace)
+// checkModels looks at the model of the loop, which was found with the error that is given, and at the one of hints if that is another.
+func (r *Reconciler) checkModels(ctx context.Context, namespace string, motor modelref.Endpoint, err error) (finding, error) {
 	found, err := r.checkModel(ctx, motor, err)
 	if err != nil || !found.ok {
 		return found, err
