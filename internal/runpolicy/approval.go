@@ -258,11 +258,7 @@ func isSafeMethod(method string) bool {
 
 // readsOnly reports whether a tool does no more than read in the workspace or ask a person.
 func readsOnly(tool string) bool {
-	switch tool {
-	case toolapi.ToolRead, toolapi.ToolList, toolapi.ToolGlob, toolapi.ToolGrep:
-		return true
-	}
-	return toolapi.WaitsForPerson(tool)
+	return toolapi.OnlyReads(tool) || toolapi.WaitsForPerson(tool)
 }
 
 // Irreversible says why the call may do outside of the sandbox what cannot be undone, "" if it plainly does not, and whether that can be told of

@@ -174,11 +174,5 @@ func Writes(run *v1alpha1.MotorRun) bool {
 	if run.Spec.SkillReview || run.Spec.ExtractSkills == v1alpha1.ExtractNever {
 		return false
 	}
-	return slices.ContainsFunc(run.Spec.Tools, func(t v1alpha1.ToolName) bool {
-		switch t {
-		case toolapi.ToolBash, toolapi.ToolWrite, toolapi.ToolEdit, toolapi.ToolPatch:
-			return true
-		}
-		return false
-	})
+	return slices.ContainsFunc(run.Spec.Tools, func(t v1alpha1.ToolName) bool { return toolapi.WritesFiles(string(t)) })
 }
