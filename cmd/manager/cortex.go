@@ -54,7 +54,7 @@ func probeModel(model newModel, own modelref.Endpoint) func(context.Context, mod
 	}
 	shared := cortex.Shared(time.Now, func(ctx context.Context) (bool, error) { return ask(ctx, own) })
 	return func(ctx context.Context, e modelref.Endpoint) (bool, error) {
-		if e.BaseURL == own.BaseURL && e.Model == own.Model && e.APIKey.Reveal() == own.APIKey.Reveal() {
+		if e.Same(own) {
 			return shared(ctx)
 		}
 		return ask(ctx, e)

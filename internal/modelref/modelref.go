@@ -34,6 +34,11 @@ type Endpoint struct {
 	IdleSeconds, RequestSeconds, OutageSeconds int32
 }
 
+// Same reports whether both are the same model at the same address, asked with the same key.
+func (e Endpoint) Same(other Endpoint) bool {
+	return e.BaseURL == other.BaseURL && e.Model == other.Model && e.APIKey.Reveal() == other.APIKey.Reveal()
+}
+
 // defaultOutageSeconds is how long a run waits for its model where no MotorCortex says so.
 const defaultOutageSeconds = 3600
 

@@ -269,3 +269,25 @@ func TestTextEnds(t *testing.T) {
 		}
 	}
 }
+
+func TestSame(t *testing.T) {
+	t.Parallel()
+	one := Endpoint{Namespace: "a", BaseURL: "https://a.example.org", Model: "m", APIKey: NewSecret("k")}
+	for name, tt := range map[string]struct {
+		change func(*Endpoint)
+		same   bool
+	}{
+		"the same key in another Secret": {func(e *Endpoint) { e.APIKey = NewSecret("k") }, true},
+		"of another namespace":           {func(e *Endpoint) { e.Namespace = "b" }, true},
+		"another address":                {func(e *Endpoint) { e.BaseURL = "https://b.example.org" }, false},
+		"another model":                  {func(e *Endpoint) { e.Model = "n" }, false},
+		"another key":                    {func(e *Endpoint) { e.APIKey = NewSecret("l") }, false},
+		"no key":                         {func(e *Endpoint) { e.APIKey = Secret{} }, false},
+	} {
+		other := one
+		tt.change(&other)
+		if one.Same(other) != tt.same || other.Same(one) != tt.same {
+			t.Errorf("%s: Same is %t", name, one.Same(other))
+		}
+	}
+}

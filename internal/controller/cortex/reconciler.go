@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -25,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"motorcortex.dev/motorcortex/api/v1alpha1"
+	"motorcortex.dev/motorcortex/internal/controller/pass"
 	"motorcortex.dev/motorcortex/internal/modelref"
 	"motorcortex.dev/motorcortex/internal/text"
 )
@@ -102,7 +104,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	report(&c.Status, c.Generation, found)
 	text.ShowAll(&c.Status)
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
-		if err := r.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
+		// With the lock, a report on an earlier spec cannot stand in the place of one on the present spec.
+		err := r.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		if apierrors.IsConflict(err) {
+			return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
+		}
+		if err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
 		r.tell(before, c)
@@ -158,7 +165,7 @@ func (r *Reconciler) checkModels(ctx context.Context, namespace string, motor mo
 		return found, err
 	}
 	fast, err := r.Models.ResolveFast(ctx, namespace)
-	if err == nil && fast.BaseURL == motor.BaseURL && fast.Model == motor.Model && fast.APIKey.Reveal() == motor.APIKey.Reveal() {
+	if err == nil && fast.Same(motor) {
 		return found, nil
 	}
 	hints, err := r.checkModel(ctx, fast, err)
