@@ -56,7 +56,7 @@ func (r *cortexRig) step() *v1alpha1.MotorCortex {
 	r.t.Helper()
 	r.pass(r.rec)
 	r.passAgain(r.rec, func() map[string]string {
-		return r.versionsOf(map[string]client.ObjectList{"cortex": &v1alpha1.MotorCortexList{}})
+		return r.versionsOf(&v1alpha1.MotorCortex{})
 	})
 	c := &v1alpha1.MotorCortex{}
 	must(r.t, admin.Get(r.ctx, r.key, c))

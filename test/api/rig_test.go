@@ -114,15 +114,19 @@ func (r *rig) once() ctrl.Result {
 // versions are the resource versions of everything that the reconciler may write.
 func (r *rig) versions() map[string]string {
 	r.t.Helper()
-	v := r.versionsOf(map[string]client.ObjectList{
-		"run": &v1alpha1.MotorRunList{}, "step": &v1alpha1.MotorStepList{}, "pod": &corev1.PodList{}, "policy": &networkingv1.NetworkPolicyList{},
-	})
-	var grants corev1.SecretList
-	must(r.t, admin.List(r.ctx, &grants, client.InNamespace(managerNamespace), client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentEgressGrant}))
-	for _, s := range grants.Items {
-		if run, err := r.tryRun(); err == nil && s.Labels[v1alpha1.LabelRunUID] == string(run.UID) {
-			v["grant"] = s.ResourceVersion
-		}
+	v := r.versionsOf(&v1alpha1.MotorRun{}, &v1alpha1.MotorStep{}, &corev1.Pod{}, &networkingv1.NetworkPolicy{})
+	run := &metav1.PartialObjectMetadata{}
+	run.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("MotorRun"))
+	if admin.Get(r.ctx, r.key, run) != nil {
+		return v
+	}
+	grants := &metav1.PartialObjectMetadataList{}
+	grants.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	must(r.t, admin.List(r.ctx, grants, client.InNamespace(managerNamespace), client.MatchingLabels{
+		v1alpha1.LabelComponent: v1alpha1.ComponentEgressGrant, v1alpha1.LabelRunUID: string(run.UID),
+	}))
+	for i := range grants.Items {
+		v["grant"] = grants.Items[i].ResourceVersion
 	}
 	return v
 }

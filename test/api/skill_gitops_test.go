@@ -125,7 +125,7 @@ func TestPrintedColumnsOfSkills(t *testing.T) {
 	r.step()
 	columns, row := table(r.ctx, t, r.ns, "skills")
 	want := map[string]int32{
-		"Name": 0, "State": 0, "Domains": 0, "Runs": 0, "Success": 0, "Last-Used": 0, "Age": 0, "Content": 1, "Policy": 1, "Description": 1, "Message": 1,
+		"Name": 0, "State": 0, "Domains": 1, "Runs": 0, "Success": 0, "Last-Used": 0, "Age": 0, "Content": 1, "Policy": 1, "Description": 1, "Message": 1,
 	}
 	if diff := cmp.Diff(want, columns); diff != "" {
 		t.Errorf("columns of a Skill (-want +got):\n%s", diff)

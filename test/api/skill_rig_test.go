@@ -129,9 +129,7 @@ func (r *skillRig) once() ctrl.Result {
 // versions are the resource versions of everything that the reconciler may write.
 func (r *skillRig) versions() map[string]string {
 	r.t.Helper()
-	return r.versionsOf(map[string]client.ObjectList{
-		"skill": &v1alpha1.SkillList{}, "revision": &v1alpha1.SkillRevisionList{}, "configmap": &corev1.ConfigMapList{}, "run": &v1alpha1.MotorRunList{},
-	})
+	return r.versionsOf(&v1alpha1.Skill{}, &v1alpha1.SkillRevision{}, &corev1.ConfigMap{}, &v1alpha1.MotorRun{})
 }
 
 func (r *skillRig) skill() *v1alpha1.Skill {

@@ -61,21 +61,24 @@ func TestPrintedColumns(t *testing.T) {
 	run := createRun(ctx, t, ns)
 	columns, _ := table(ctx, t, ns, "motorruns")
 	wantColumns := map[string]int32{
-		"Name": 0, "Phase": 0, "Steps": 0, "Tokens": 0, "Question": 0, "Age": 0, "Attempt": 1, "Pod": 1, "Model": 1, "Purpose": 1, "Message": 1,
+		"Name": 0, "Succeeded": 0, "Reason": 0, "Steps": 0, "Asks": 0, "Age": 0, "Phase": 1, "Attempt": 1, "Tokens": 1, "Pod": 1, "Model": 1, "Purpose": 1, "Message": 1,
 	}
 	if diff := cmp.Diff(wantColumns, columns); diff != "" {
 		t.Errorf("columns of a MotorRun (-want +got):\n%s", diff)
 	}
 	base := run.DeepCopy()
 	run.Status = v1alpha1.MotorRunStatus{
-		Phase: v1alpha1.PhaseAwaitingInput, Message: "Waiting.", Model: "model-1", Steps: 3, Usage: v1alpha1.Usage{TotalTokens: 4711},
+		Phase: v1alpha1.PhaseAwaitingInput, Reason: v1alpha1.ReasonQuestion, Message: "Waiting.", Model: "model-1", Steps: 3, Usage: v1alpha1.Usage{TotalTokens: 4711},
 		Sandbox: &v1alpha1.SandboxStatus{PodName: "run-motor-sandbox"}, Attempts: []v1alpha1.AttemptStatus{{Index: 0}, {Index: 1}},
 		PendingInput: &v1alpha1.PendingInput{ID: "q", Kind: v1alpha1.InputQuestion, Title: "Which one?"},
+		Conditions: []metav1.Condition{{
+			Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonRunning, LastTransitionTime: metav1.Now(),
+		}},
 	}
 	must(t, manager.Status().Patch(ctx, run, client.MergeFrom(base)))
 	_, row := table(ctx, t, ns, "motorruns")
 	want := map[string]any{
-		"Name": "run", "Phase": "AwaitingInput", "Steps": 3.0, "Tokens": 4711.0, "Question": "Which one?", "Attempt": 1.0,
+		"Name": "run", "Succeeded": "Unknown", "Reason": "Question", "Steps": 3.0, "Asks": "Which one?", "Phase": "AwaitingInput", "Tokens": 4711.0, "Attempt": 1.0,
 		"Pod": "run-motor-sandbox", "Model": "model-1", "Purpose": nil, "Message": "Waiting.",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
@@ -119,7 +122,7 @@ func TestShortNamesAndCategory(t *testing.T) {
 			got[r.Name] = append(r.ShortNames, r.Categories...)
 		}
 	}
-	want := map[string][]string{"motorruns": {"mrun", "motor"}, "motorsteps": {"mstep", "motor"}, "motorcortices": {"cortex", "motor"}, "skillrevisions": {"srev", "motor"}}
+	want := map[string][]string{"motorruns": {"mrun", "motor"}, "motorsteps": {"mstep", "motor"}, "motorcortices": {"cortex", "motor"}, "skills": {"mskill", "motor"}, "skillrevisions": {"srev", "motor"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("short names and categories (-want +got):\n%s", diff)
 	}
