@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command egressproxy is the only way out of a sandbox. It lets through what the grants of its namespace allow.
+// Command egressproxy is the only way out of a sandbox. It allows the connections that the grants of its namespace allow.
 package main
 
 import (
@@ -35,8 +35,8 @@ import (
 )
 
 func main() {
-	// Nothing of the proxy's own goes there. Libraries do write to it, and net/http among them what hosts sent that nobody asked
-	// for: bytes of a stranger, in which a credential may be.
+	// The proxy itself writes nothing there. Libraries do, and net/http among them writes unsolicited bytes of hosts: bytes of a stranger, which may
+	// contain a credential.
 	stdlog.SetOutput(io.Discard)
 	o := options{}
 	o.bind(flag.CommandLine)
@@ -58,7 +58,7 @@ func main() {
 	}
 }
 
-// start finds the API server. It need not answer: without it nothing is let through, and the proxy is not ready.
+// start finds the API server. The API server need not answer: without it the proxy allows nothing and is not ready.
 func start(ctx context.Context, o options, log *slog.Logger) error {
 	if err := o.complete(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func start(ctx context.Context, o options, log *slog.Logger) error {
 	return run(ctx, o, cfg, listener, log)
 }
 
-// run serves until ctx is done, and then for as long as the options say.
+// run serves until ctx is done, and then for the time that the options set.
 func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener, log *slog.Logger) error {
 	defer func() { _ = listener.Close() }() // the server has closed it, if there was one
 	// The manager dates grants by the API server's clock.
@@ -109,7 +109,7 @@ func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener
 		return err
 	}
 
-	// What the proxy is served by goes on until the last connection has ended; the proxy itself ends first.
+	// The helpers of the proxy run until the last connection has ended; the proxy itself ends first.
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
@@ -132,8 +132,8 @@ func run(ctx context.Context, o options, cfg *rest.Config, listener net.Listener
 	return nil
 }
 
-// delayed returns a context that ends some time after another one. For that long the proxy is not ready and takes new
-// connections all the same, because the nodes still send it some.
+// delayed returns a context that ends some time after another one. For that long the proxy is not ready and accepts new connections all the same,
+// because the nodes still send it some.
 func delayed(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -96,7 +96,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// cluster is as much of an API server as the proxy asks for: two lists, which change no more.
+// cluster returns the configuration for the part of an API server that the proxy reads: two lists, which do not change.
 func cluster(t *testing.T, g *grant.Grant) *rest.Config {
 	t.Helper()
 	data, err := g.Encode()

@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress"
 )
 
-// options are the proxy's flags and what its Pod's environment says.
+// options are the proxy's flags and the values from its Pod's environment.
 type options struct {
 	listen         string
 	metricsAddress string

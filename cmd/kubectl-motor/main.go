@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/cli/verb"
 )
 
-// decisionTimeout is how long a verb waits for what the operator makes of a decision.
+// decisionTimeout is how long a verb waits for the operator to act on a decision.
 const decisionTimeout = 10 * time.Second
 
 const usage = `Work with Motor Cortex.

@@ -22,8 +22,7 @@ import (
 // bucketCheck bounds how long the manager's start waits for a bucket that does not answer.
 const bucketCheck = 10 * time.Second
 
-// setupArchive has the steps of finished runs archived if there is a bucket for them, and gives the bucket, nil if there is
-// none.
+// setupArchive has the steps of finished runs archived if a bucket is configured. It returns the bucket, nil if there is none.
 func setupArchive(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, url string, log *slog.Logger) (*bucket.Bucket, error) {
 	if url == "" {
 		return nil, nil
@@ -45,8 +44,8 @@ func setupArchive(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock
 	return b, nil
 }
 
-// openBucket refuses what somebody wrote wrong. A bucket that cannot be reached now is no reason not to start: runs do
-// not need it, and their steps wait.
+// openBucket returns an error if the configuration is wrong. A bucket that cannot be reached now does not prevent the start: runs do not need it,
+// and their steps wait.
 func openBucket(ctx context.Context, url string, log *slog.Logger) (*bucket.Bucket, error) {
 	b, err := bucket.Open(ctx, url)
 	if err != nil {

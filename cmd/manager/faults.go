@@ -19,7 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 )
 
-// faultFlags say what goes wrong between this manager and the API server. Without them nothing does.
+// faultFlags set what goes wrong between this manager and the API server. Without them nothing does.
 var faultFlags struct {
 	seed          uint64
 	writeFailures float64
@@ -37,7 +37,7 @@ func bindFaults(fs *flag.FlagSet) {
 	fs.DurationVar(&f.watchDelay, "fault-watch-delay", 0, "how old the manager's cache is")
 }
 
-// withFaults puts the faults of the flags between the manager and the API server.
+// withFaults adds the faults of the flags between the manager and the API server.
 func withFaults(cfg *rest.Config, log *slog.Logger) *rest.Config {
 	f := faultFlags
 	faults := chaos.New(f.seed, func(kind chaos.Kind, r *http.Request) {
@@ -58,8 +58,7 @@ func faultPoint() attempt.Fault {
 		if !chaos.Kills(run.Annotations[chaos.KillAnnotation], string(point), step, run.Status.Epoch == 1) {
 			return
 		}
-		// As sudden as SIGKILL, which the first process of a container does not get from itself: nothing is flushed,
-		// closed or given back.
+		// As sudden as SIGKILL, which the first process of a container does not get from itself: nothing is flushed, closed or released.
 		syscall.Exit(137)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/attempt"
 )
 
-// The shipped manager has no faults in it. Those of faults.go are for tests, with the build tag of that name.
+// The shipped manager has no faults in it. The faults of faults.go are for tests, with the build tag of that name.
 
 func bindFaults(*flag.FlagSet) {}
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Nobody can have the shipped manager fail on purpose, and what the tests need for that is not in it.
+// No flag makes the shipped manager fail on purpose, and the code that the tests need for that is not in it.
 func TestTheShippedManagerHasNoFaults(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// headContent is what the controller needs of a closing text: as much as the status takes.
+	// headContent bounds the part of a closing text that the controller needs: it is the bound of the status.
 	headContent = 8192
-	// headOutput is what the status shows of a tool's output.
+	// headOutput bounds the part of a tool's output that the status shows.
 	headOutput = 200
-	// headArguments is what a person is shown of a call whose outcome is unknown.
+	// headArguments bounds the arguments that a person is shown of a call whose outcome is unknown.
 	headArguments = 200
 )
 
-// runHead keeps of a cached run all but the content of its files; who puts them reads the run itself.
+// runHead retains all of a cached run except the content of its files; code that needs the content reads the run itself.
 func runHead(o any) (any, error) {
 	r, ok := o.(*v1alpha1.MotorRun)
 	if !ok {
@@ -39,7 +39,7 @@ func runHead(o any) (any, error) {
 	return r, nil
 }
 
-// stepHead keeps of a cached step what the controller reads. The journal itself is never read from the cache.
+// stepHead retains the part of a cached step that the controller reads. The journal itself is never read from the cache.
 func stepHead(o any) (any, error) {
 	s, ok := o.(*v1alpha1.MotorStep)
 	if !ok {
@@ -53,9 +53,9 @@ func stepHead(o any) (any, error) {
 	for i := range s.Spec.ToolCalls {
 		switch c := &s.Spec.ToolCalls[i]; {
 		case runpolicy.IsAsked(s, c.ID):
-			// They are decided about by the whole of it, and there is one such call of a run at a time.
+			// The controller decides about them by the whole arguments, and a run has one such call at a time.
 		case c.Tool == toolapi.ToolRequestDomain && hasResult(s, c.ID) && len(c.Arguments) <= runpolicy.MaxRequestDomainBytes:
-			// A manager of 0.1.0 recorded nothing else of what was asked.
+			// A manager of 0.1.0 recorded nothing else of the question.
 		default:
 			c.Arguments = runpolicy.Cut(c.Arguments, headArguments)
 		}
@@ -71,7 +71,7 @@ func hasResult(s *v1alpha1.MotorStep, callID string) bool {
 	return slices.ContainsFunc(s.Status.Results, func(r v1alpha1.ToolResult) bool { return r.CallID == callID })
 }
 
-// outputHead keeps of the output of a run without a model what the status has of it.
+// outputHead retains the part of the output of a run without a model that the status shows.
 func outputHead(s *v1alpha1.MotorStep, r *v1alpha1.ToolResult) string {
 	is := func(tool string) bool {
 		return slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { return c.ID == r.CallID && c.Tool == tool })
@@ -85,7 +85,7 @@ func outputHead(s *v1alpha1.MotorStep, r *v1alpha1.ToolResult) string {
 	return runpolicy.Cut(r.Output, headOutput)
 }
 
-// skillHead keeps of a cached skill all but the content of its files; who reads its source reads the skill itself.
+// skillHead retains all of a cached skill except the content of its files; code that reads its source reads the skill itself.
 func skillHead(o any) (any, error) {
 	s, ok := o.(*v1alpha1.Skill)
 	if !ok {
@@ -100,7 +100,7 @@ func skillHead(o any) (any, error) {
 	return s, nil
 }
 
-// configMapHead keeps of the metadata of a ConfigMap what says whether it was changed, and whose it is.
+// configMapHead retains the metadata of a ConfigMap that shows whether it was changed, and its owner.
 func configMapHead(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -114,7 +114,7 @@ func configMapHead(o any) (any, error) {
 	return m, nil
 }
 
-// policyHead keeps of a cached NetworkPolicy whose it is. Those who look at the rest of one read the policy itself.
+// policyHead retains the owner of a cached NetworkPolicy. Code that needs the rest reads the policy itself.
 func policyHead(o any) (any, error) {
 	p, ok := o.(*networkingv1.NetworkPolicy)
 	if !ok {
@@ -124,7 +124,7 @@ func policyHead(o any) (any, error) {
 	return p, nil
 }
 
-// nodeHead keeps of a cached node what says whether it supports user namespaces.
+// nodeHead retains the part of a cached node that shows whether it supports user namespaces.
 func nodeHead(o any) (any, error) {
 	n, ok := o.(*corev1.Node)
 	if !ok {

@@ -23,7 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// longRequest is a request for a domain of so many bytes.
+// longRequest returns a request for a domain of so many bytes.
 func longRequest(size int) string {
 	r := `{"domain":"example.org","reason":"it is needed"}`
 	return r + strings.Repeat(" ", size-len(r))
@@ -56,11 +56,11 @@ func bigStep(final bool) *v1alpha1.MotorStep {
 	}
 }
 
-// withoutCalls compares progress without what takes whole steps, which the controller reads where it needs it: the calls, for the context of a
-// recovery, and what an accepted finish call says.
+// withoutCalls compares progress without the parts that need whole steps, which the controller reads where it needs them. Those are the calls, for
+// the context of a recovery, and the arguments of an accepted finish call.
 var withoutCalls = cmpopts.IgnoreFields(runpolicy.Progress{}, "Calls", "Claimed", "Accepted")
 
-// What the controller shows of a run is the same, whether it reads whole steps or their heads.
+// The controller shows the same of a run, whether it reads whole steps or their heads.
 func TestStepHeadIsEnoughForTheController(t *testing.T) {
 	t.Parallel()
 	run := &v1alpha1.MotorRun{Spec: v1alpha1.MotorRunSpec{
@@ -127,7 +127,7 @@ func TestStepHeadOfAOneshot(t *testing.T) {
 	}
 }
 
-// What a person is to approve is shown from the whole call, and kept no longer than that.
+// The text of an approval is made from the whole call, and the whole call is retained no longer than that.
 func TestStepHeadKeepsWhatIsDecidedAbout(t *testing.T) {
 	t.Parallel()
 	step := func() *v1alpha1.MotorStep {
@@ -284,7 +284,7 @@ func TestNodeHead(t *testing.T) {
 	}
 }
 
-// A transform is given tombstones too.
+// A transform gets tombstones too.
 func TestHeadsLeaveOtherObjectsAlone(t *testing.T) {
 	t.Parallel()
 	for _, o := range []any{cache.DeletedFinalStateUnknown{Key: "k"}, &corev1.Pod{}, nil} {

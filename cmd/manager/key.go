@@ -24,8 +24,7 @@ const (
 	keySecretKey  = "key.pem"
 )
 
-// managerKey returns the key that all replicas show to the tool servers. The first replica makes it; a replica that
-// comes second finds it.
+// managerKey returns the key that all replicas present to the tool servers. The first replica creates it, and the others read it.
 func managerKey(ctx context.Context, mgr ctrl.Manager, namespace string) (*ecdsa.PrivateKey, error) {
 	name := client.ObjectKey{Namespace: namespace, Name: keySecretName}
 	var s corev1.Secret

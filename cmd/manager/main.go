@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command manager is the operator: controllers, engine, and what they are told by flags.
+// Command manager is the operator: controllers and engine, configured by flags.
 package main
 
 import (
@@ -57,7 +57,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 		return fmt.Errorf("find the API server: %w", err)
 	}
 	clock := timekeeper.NewClock(time.Now, log)
-	// Before the first request: its answer tells the time.
+	// The clock wraps the transport before the first request: the answer carries the time.
 	cfg.Wrap(clock.Wrap)
 	if err := awaitAPIServer(ctx, cfg, o.healthAddress, log); err != nil {
 		return err
@@ -69,7 +69,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return fmt.Errorf("build the scheme: %w", err)
 	}
-	// Before the manager is made, which takes the address of the probes at once.
+	// The self-test waits before the manager is made, because the manager takes the address of the probes at once.
 	direct, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
 		return fmt.Errorf("make the client of the self-test: %w", err)
@@ -100,7 +100,7 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 		LeaseDuration: new(10 * time.Second),
 		RenewDeadline: new(7 * time.Second),
 		RetryPeriod:   new(time.Second),
-		// Less than the Pod's own time to end: the Lease of the leader is given back only after this.
+		// The timeout is shorter than the Pod's own grace period: the leader's Lease is released only after this.
 		GracefulShutdownTimeout: new(10 * time.Second),
 	})
 	if err != nil {
@@ -121,8 +121,9 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	return mgr.Start(ctx)
 }
 
-// cacheOptions restrict the cache to the served namespaces, and keep out of the cache what nobody asks it for: foreign Pods, NetworkPolicies and Leases, and the bulk of runs,
-// steps, skills, nodes and ConfigMaps, which would make the manager's memory grow with the files and transcripts of all runs.
+// cacheOptions restrict the cache to the served namespaces, and exclude everything that no code reads from the cache. Excluded are foreign Pods,
+// NetworkPolicies and Leases, and the bulk of runs, steps, skills, nodes and ConfigMaps. With that bulk the manager's memory would grow with the
+// files and transcripts of all runs.
 func cacheOptions(namespace string, served []string) cache.Options {
 	sandboxes := labels.SelectorFromSet(labels.Set{v1alpha1.LabelComponent: v1alpha1.ComponentSandbox})
 	leases := labels.NewSelector()

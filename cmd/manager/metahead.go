@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// headAnnotation bounds an annotation that is kept. The longest that the manager reads are the gaps in a Lease.
+	// headAnnotation bounds an annotation that is retained. The longest that the manager reads are the gaps in a Lease.
 	headAnnotation = 4096
-	// A name is as long as the API server lets one be. It does not bound those in an owner reference.
+	// A name has at most the length that the API server allows. That does not bound the names in an owner reference.
 	headName       = 253
 	headKind       = 63
 	headAPIVersion = headName + 1 + headKind
 	headUID        = 128
 )
 
-// headLabels are the labels that the manager reads of what it watches, and headAnnotations the annotations. The last one is of builds
-// with faults alone.
+// headLabels are the labels that the manager reads of watched objects, and headAnnotations the annotations. Only builds with faults use the last
+// one.
 var (
 	headLabels      = []string{v1alpha1.LabelRun, v1alpha1.LabelComponent, v1alpha1.LabelSkill, v1alpha1.LabelRunUID, v1alpha1.LabelManagedBy}
 	headAnnotations = []string{v1alpha1.AnnotationDomains, timekeeper.GapsAnnotation, v1alpha1.AnnotationVersion, "faults.motorcortex.dev/kill"}
 )
 
-// metaHead builds the metadata that the cache has of an object: who may write the object can put more than a megabyte into owner references,
-// labels, annotations and finalizers, and the manager holds all objects at once. What it does not read is not there, so nothing
-// of a cached object's metadata may be written back but by a patch of something else.
+// metaHead builds the metadata that the cache has of an object. A client that may write the object can put more than a megabyte into owner
+// references, labels, annotations and finalizers, and the manager holds all objects at once. Metadata that the manager does not read is missing, so
+// cached metadata must not be written back except by a patch of something else.
 func metaHead(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: strings.Clone(m.Name), Namespace: strings.Clone(m.Namespace), UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
@@ -41,7 +41,7 @@ func metaHead(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// kept picks those of keys whose values are not longer than so many bytes.
+// kept returns the entries of all under keys whose values have at most that many bytes.
 func kept(all map[string]string, keys []string, most int) map[string]string {
 	var some map[string]string
 	for _, k := range keys {
@@ -81,8 +81,8 @@ func anyHead(o any) (any, error) {
 	return o, nil
 }
 
-// revisionHead keeps all owners of a cached revision: the runs that hold it are among them, and one that lets go writes the others
-// back. None but the manager writes revisions.
+// revisionHead retains all owners of a cached revision. They include the runs that hold it, and a run that releases it writes the others back. Only
+// the manager writes revisions.
 func revisionHead(o any) (any, error) {
 	r, ok := o.(*v1alpha1.SkillRevision)
 	if !ok {

@@ -44,7 +44,7 @@ func fatMeta() metav1.ObjectMeta {
 	return m
 }
 
-// transformOf is what the cache of the manager does to an object of a kind.
+// transformOf returns the transform of the manager's cache for objects of a kind.
 func transformOf(o client.Object) toolscache.TransformFunc {
 	opts := cacheOptions("motorcortex-system", nil)
 	for kind, by := range opts.ByObject {
@@ -106,7 +106,7 @@ func TestRevisionHeadKeepsItsOwners(t *testing.T) {
 	}
 }
 
-// What the manager reads of the Leases of its replicas is in the cache.
+// The cache has the parts of the Leases of replicas that the manager reads.
 func TestLeaseHeadSaysTheVersion(t *testing.T) {
 	t.Parallel()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "w", Annotations: map[string]string{v1alpha1.AnnotationVersion: "0.2.0"}}}

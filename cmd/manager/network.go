@@ -25,8 +25,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// egressKey is what the tokens and handles of sandboxes are derived from. All replicas come to the same one, and nobody
-// learns the manager's own key from it.
+// egressKey derives the key for the tokens and handles of sandboxes. All replicas derive the same one, and the manager's own key cannot be derived
+// from it.
 func egressKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -35,8 +35,8 @@ func egressKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return hkdf.Key(sha256.New, der, nil, "motorcortex egress", sha256.Size)
 }
 
-// forbiddenTargets are addresses at which something is known to listen and that no sandbox may reach. What depends on the
-// sandbox's node is added for each.
+// forbiddenTargets returns addresses with a known listener that no sandbox may reach. Targets that depend on the sandbox's node are added for each
+// sandbox.
 func forbiddenTargets(ctx context.Context, reader client.Reader, o options, log *slog.Logger) []toolapi.ProbeTarget {
 	targets := []toolapi.ProbeTarget{
 		{Name: "the cloud's metadata address", Network: "tcp", Address: "169.254.169.254:80"},
@@ -75,8 +75,7 @@ func forbiddenTargets(ctx context.Context, reader client.Reader, o options, log 
 // maxAPIServers bounds the addresses that each sandbox is tried against.
 const maxAPIServers = 5
 
-// apiServers are the addresses behind the API server's Service. Without the right to read them, its Service is what is
-// left to try.
+// apiServers returns the addresses behind the API server's Service. Without the right to read them, only the Service itself can be tried.
 func apiServers(ctx context.Context, reader client.Reader, log *slog.Logger) []string {
 	var slice discoveryv1.EndpointSlice
 	if err := reader.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}, &slice); err != nil {

@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// options are the manager's flags and what its Pod's environment says.
+// options are the manager's flags and the values from its Pod's environment.
 type options struct {
 	sandboxImage        string
 	namespace           string
@@ -44,18 +44,18 @@ type options struct {
 	allowUnenforced     bool
 	ciliumPolicies      bool
 
-	// worker is this process, not this Pod: a restarted container must not take itself for the former one.
+	// worker is the name of this process, not of this Pod: a restarted container must not mistake itself for the former one.
 	worker string
 	// podName names the Lease of this process. Without a Pod it is the host's name.
 	podName string
 	podUID  string
 	podIP   string
 	builtIn modelref.Endpoint
-	// What --isolation-outside, --forbidden-cidrs and --watch-namespaces say.
+	// The parsed values of --isolation-outside, --forbidden-cidrs and --watch-namespaces.
 	outsideAddresses  []netip.AddrPort
 	forbiddenPrefixes []netip.Prefix
 	namespaces        []string
-	// What --allowed-model-cidrs and --allowed-source-cidrs say.
+	// The parsed values of --allowed-model-cidrs and --allowed-source-cidrs.
 	models, sources reach
 }
 
@@ -86,11 +86,10 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 8, "runs that are reconciled at the same time")
 }
 
-// leastArchiveWait is twice what passes between the end of a run and the first try to archive it: with less, runs would be deleted
-// without a try.
+// leastArchiveWait is twice the time between the end of a run and the first try to archive it: with less, runs would be deleted without a try.
 const leastArchiveWait = 2 * archiver.Delay
 
-// defaultBaseURL is where openai-go goes when no base URL is given.
+// defaultBaseURL is the base URL of openai-go if none is configured.
 const defaultBaseURL = "https://api.openai.com/v1"
 
 func (o *options) complete() error {

@@ -20,7 +20,7 @@ import (
 const (
 	// inCluster stands for the networks of Pods and Services in a flag.
 	inCluster = "cluster"
-	// sourceHeaderTimeout is how long a registry may take until it begins to answer. One that hangs keeps others of its namespace waiting.
+	// sourceHeaderTimeout is the time within which a registry must begin to answer. One that hangs delays others of its namespace.
 	sourceHeaderTimeout = 10 * time.Second
 )
 
@@ -30,7 +30,7 @@ type reach struct {
 	networks []netip.Prefix
 }
 
-// parseReach reads a flag that is a list of networks, among which cluster stands for Pods and Services.
+// parseReach parses a flag with a list of networks, in which cluster stands for Pods and Services.
 func parseReach(name, list string) (reach, error) {
 	items := splitList(list)
 	cluster := slices.Contains(items, inCluster)
@@ -39,7 +39,7 @@ func parseReach(name, list string) (reach, error) {
 	return reach{cluster, networks}, err
 }
 
-// outside are the clients that reach what a namespace names.
+// outside has the HTTP clients for addresses that a namespace configures.
 type outside struct {
 	models, sources, flux http.RoundTripper
 }
@@ -60,7 +60,7 @@ func newOutside(o options, reader client.Reader) outside {
 	}
 }
 
-// modelClient is the client for a model. The installation's own endpoint is wherever it says.
+// modelClient returns the HTTP client for a model. The installation's own endpoint may have any address.
 func (o outside) modelClient(baseURL, builtIn string) *http.Client {
 	if baseURL == builtIn {
 		return nil

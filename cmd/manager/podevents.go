@@ -12,10 +12,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
-// maxNote is below the 1024 bytes that the events API takes as a note.
+// maxNote is below the 1024 bytes that the events API accepts as a note.
 const maxNote = 1000
 
-// podEvents tells of what is wrong with the manager itself, and with no run: by Events of this replica's Pod.
+// podEvents reports problems of the manager itself, not of a run, as Events of this replica's Pod.
 type podEvents struct {
 	recorder events.EventRecorder
 	pod      *corev1.Pod
@@ -32,7 +32,7 @@ func (e podEvents) tell(kind, reason, action, note string) {
 	e.recorder.Eventf(e.pod, nil, kind, reason, action, "%s", text.CutBytes(text.Printable(note), maxNote))
 }
 
-// heartbeat tells of a heartbeat that cannot be written, or of one that was after that: err is nil then.
+// heartbeat reports that a heartbeat cannot be written, or, with a nil err, that one was written after that.
 func (e podEvents) heartbeat(err error) {
 	const action = "KeepTime"
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// notes are the Events that a recorder was given.
+// notes are the Events that a recorder received.
 type notes struct{ list []string }
 
 func (n *notes) Eventf(about, _ runtime.Object, kind, reason, action, format string, args ...any) {

@@ -15,18 +15,18 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// replicas shows the versions of the replicas that live, and says when they differ: a leader and an engine of different versions decide by
-// rules of their own, and a leader drops from lists in a status what its version does not know.
+// replicas shows the versions of the live replicas, and reports when they differ. A leader and an engine of different versions decide by rules of
+// their own. A leader drops the entries of lists in a status that its version does not know.
 type replicas struct {
 	gauge *prometheus.GaugeVec
 	log   *slog.Logger
-	// tell makes an Event.
+	// tell records an Event.
 	tell func(kind, reason, action, note string)
-	// differ says that they differed when this was shown last.
+	// differ is true if the versions differed when they were shown last.
 	differ bool
 }
 
-// showReplicas is what shows them, from one goroutine at a time.
+// showReplicas returns the function that shows the versions. Only one goroutine at a time may call it.
 func showReplicas(pod podEvents, log *slog.Logger) func(map[string]int) {
 	r := &replicas{gauge: newReplicas(), log: log, tell: pod.tell}
 	metrics.Registry.MustRegister(r.gauge)

@@ -23,15 +23,15 @@ const (
 	selfTestTimeout = 30 * time.Second
 )
 
-// selfTest says what admission lets through that it must not. The client is one that reads and writes past any cache; the
-// namespaces are those in which the manager may create Pods.
+// selfTest returns what admission allows and must not. The client must read and write past any cache; the namespaces are those in which the manager
+// may create Pods.
 func selfTest(ctx context.Context, c client.Client, namespaces []string) error {
 	ctx, cancel := context.WithTimeout(ctx, selfTestTimeout)
 	defer cancel()
 	return selftest.Admission(ctx, c, namespaces...)
 }
 
-// tellUnmarked says in the log what an API server without the means does not do for the installation. It is no failure: the versions
+// tellUnmarked logs what an API server without mutating admission policies does not do for the installation. That is no failure: the versions
 // before Kubernetes 1.36 have none.
 func tellUnmarked(mapper meta.RESTMapper, log *slog.Logger) {
 	switch marks, err := selftest.MarksRuns(mapper); {
@@ -43,7 +43,7 @@ func tellUnmarked(mapper meta.RESTMapper, log *slog.Logger) {
 	}
 }
 
-// selfTestNamespaces are where the manager may create Pods: where it serves, or everywhere, and so in its own namespace.
+// selfTestNamespaces returns namespaces in which the manager may create Pods: the served ones, or its own if it serves all.
 func (o *options) selfTestNamespaces() []string {
 	if len(o.namespaces) > 0 {
 		return o.namespaces
@@ -59,7 +59,7 @@ func awaitAdmission(ctx context.Context, test func(context.Context) error, pause
 	})
 }
 
-// all makes one test of several, which says everything that is wrong.
+// all combines several tests into one, which reports everything that is wrong.
 func all(tests ...func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var errs []error
@@ -75,10 +75,9 @@ func isCertain(err error) bool {
 	return errors.Is(err, selftest.ErrUnprotected) || errors.Is(err, selftest.ErrOldSchema)
 }
 
-// selfTestWatch repeats the self-test while the manager runs, because the policies can be taken away under it, and older
-// CustomResourceDefinitions can take the place of its own. It ends the manager when that is so for certain, twice in a row: the next process
-// waits, not ready, until it is mended. Once is not enough, because a policy may be just replaced; an API server that is away is no reason
-// at all.
+// selfTestWatch repeats the self-test while the manager runs: the policies can be removed meanwhile, and older CustomResourceDefinitions can
+// replace its own. It ends the manager when a test fails for certain twice in a row: the next process waits, not ready, until the cluster is
+// mended. One failure is not enough, because a policy may be just replaced. An API server that is away is no reason at all.
 type selfTestWatch struct {
 	test   func(context.Context) error
 	period time.Duration
@@ -87,10 +86,10 @@ type selfTestWatch struct {
 	log   *slog.Logger
 }
 
-// NeedLeaderElection says that every replica does this: the others carry out runs, too.
+// NeedLeaderElection returns false: every replica repeats the self-test, because the others carry out runs, too.
 func (*selfTestWatch) NeedLeaderElection() bool { return false }
 
-// Start tests until ctx ends. An error is that of a cluster that does not protect the runs.
+// Start tests until ctx ends. It returns an error if the cluster does not protect the runs.
 func (w *selfTestWatch) Start(ctx context.Context) error {
 	failed := false
 	for ctx.Err() == nil {
@@ -102,11 +101,11 @@ func (w *selfTestWatch) Start(ctx context.Context) error {
 		err := w.test(ctx)
 		switch {
 		case ctx.Err() != nil:
-			// A test that was cut short says nothing.
+			// A test that was cut short shows nothing.
 		case err == nil:
 			failed = false
 		case !isCertain(err):
-			// This neither confirms nor clears what an earlier test found.
+			// This neither confirms nor clears the result of an earlier test.
 			w.log.Warn("the self-test gave no definite answer", "error", err)
 		case failed:
 			return fmt.Errorf("the self-test failed twice, no run is carried on before it passes: %w", err)

@@ -71,7 +71,7 @@ func TestWaitingForAdmissionEndsWithTheManager(t *testing.T) {
 	}
 }
 
-// The manager ends when the self-test fails for certain twice, and not because nobody answers.
+// The manager ends when the self-test fails for certain twice, and not because the API server does not answer.
 func TestSelfTestIsRepeated(t *testing.T) {
 	t.Parallel()
 	gone, away := fmt.Errorf("%w: the policy is missing", selftest.ErrUnprotected), errors.New("refused connection")
@@ -192,7 +192,7 @@ func TestSelfTestsTogether(t *testing.T) {
 	}
 }
 
-// Where the API server cannot mark runs, the log says so and what to do. Elsewhere it says nothing.
+// If the API server cannot mark runs, the log states that and what to do. Otherwise it is silent.
 func TestUnmarkedRunsAreToldOf(t *testing.T) {
 	t.Parallel()
 	with := meta.NewDefaultRESTMapper(nil)

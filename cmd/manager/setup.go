@@ -65,7 +65,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, clock *timekeeper.Clock, o opt
 			EgressService:       o.egressService,
 			ForbiddenCIDRs:      o.forbiddenPrefixes,
 			CiliumPolicies:      o.ciliumPolicies,
-			// Nodes belong to no namespace, so Roles give no right to them.
+			// Nodes belong to no namespace, so Roles cannot grant a right to them.
 			WithoutNodes: len(o.namespaces) > 0,
 			Archive:      o.archiveBucket != "", ArchiveRequired: o.archiveRequired, ArchiveWait: o.archiveWait,
 			Unarchived: unarchived(), ShowReplicas: showReplicas(pod, log),

@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/timekeeper"
 )
 
-// setupTime makes what tells controllers and engine the time, and has this replica keep it while it leads.
+// setupTime builds the timekeeper of controllers and engine, and has this replica write the heartbeat while it leads.
 func setupTime(
 	mgr ctrl.Manager, clock *timekeeper.Clock, leases coordinationv1client.LeaseInterface, namespace string, failing func(error), log *slog.Logger,
 ) (*timekeeper.Keeper, error) {

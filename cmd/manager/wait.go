@@ -25,8 +25,8 @@ const (
 	apiServerTimeout = 5 * time.Second
 )
 
-// awaitAPIServer waits until the API server answers. A manager that ended instead would be started again by its node
-// after pauses that grow to five minutes, and its runs would stand still for that long after the API server is back.
+// awaitAPIServer waits until the API server answers. If the manager ended instead, its node would restart it after pauses that grow to five
+// minutes. Its runs would stand still for that long after the API server is back.
 func awaitAPIServer(ctx context.Context, cfg *rest.Config, healthAddress string, log *slog.Logger) error {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = apiServerTimeout
@@ -39,8 +39,8 @@ func awaitAPIServer(ctx context.Context, cfg *rest.Config, healthAddress string,
 	})
 }
 
-// schemaTest makes the test of whether the API server knows every field that this version writes. It drops the others without a word:
-// with older CustomResourceDefinitions, what a run rests on would be lost.
+// schemaTest returns a test of whether the API server knows every field that this version writes. It drops other fields silently: with older
+// CustomResourceDefinitions, fields that a run depends on would be lost.
 func schemaTest(cfg *rest.Config) (func(context.Context) error, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = apiServerTimeout
@@ -58,7 +58,7 @@ func awaitSchema(ctx context.Context, test func(context.Context) error, pause ti
 	})
 }
 
-// awaitSuccess tries until it succeeds, and tells of each failure. The manager is alive and not ready meanwhile.
+// awaitSuccess tries until it succeeds, and reports each failure. The manager is alive and not ready meanwhile.
 func awaitSuccess(ctx context.Context, try func(context.Context) error, pause time.Duration, healthAddress string, tell func(error)) error {
 	err := try(ctx)
 	if err == nil {
@@ -79,7 +79,7 @@ func awaitSuccess(ctx context.Context, try func(context.Context) error, pause ti
 	})
 }
 
-// answers says why the API server does not answer. One that refuses does.
+// answers returns why the API server does not answer, nil if it does. A refusal is an answer.
 func answers(client discovery.ServerVersionInterface) error {
 	_, err := client.ServerVersion()
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {

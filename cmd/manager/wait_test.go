@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// While the API server is away the manager is alive and not ready, and gives the address of its probes back.
+// While the API server is away the manager is alive and not ready, and releases the address of its probes afterwards.
 func TestManagerWaitsForTheAPIServer(t *testing.T) {
 	t.Parallel()
 	probes, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,7 +15,7 @@ import (
 
 var runsInBackground = regexp.MustCompile(`^\[process (\d+) runs in the background; `)
 
-// background starts a command that outlives its call, and gives its process number.
+// background starts a command that outlives its call, and returns its process number.
 func (p *pod) background(command string) string {
 	p.t.Helper()
 	r := p.run(toolapi.ToolBash, toolapi.BashArgs{Command: command, Background: true})
@@ -26,8 +26,8 @@ func (p *pod) background(command string) string {
 	return m[1]
 }
 
-// As process 1, the server can stop everything at once. What runs in the background lives on when a call is cleared up
-// whose processes cannot be caught otherwise, and can be ended by a later command.
+// As process 1, the server can stop everything at once. A program in the background survives the clean-up after a call whose processes cannot be
+// caught otherwise, and a later command can end it.
 func TestForksDoNotCostTheBackgroundItsLife(t *testing.T) {
 	p := newPod(t)
 	pid := p.background("echo $$ > main; while true; do echo tick >> ticks; sleep 0.01; done")
@@ -95,7 +95,7 @@ func TestHostileBackground(t *testing.T) {
 	}
 }
 
-// A memory bomb dies of its limit, and a disk that is full of a job's output is told.
+// A memory bomb ends at its limit, and a disk that is full of a job's output is reported.
 func TestBackgroundOnAFullDisk(t *testing.T) {
 	p := newPod(t, "TEST_WORKSPACE_SIZE=1m")
 	pid := p.background("yes 0123456789")

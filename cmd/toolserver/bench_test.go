@@ -17,8 +17,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// benchRound is how many calls, and how many plain starts, follow each other. Both are measured in turns, so that what else
-// the machine does meets both.
+// benchRound is the number of calls, and of plain starts, that follow each other. The two alternate, so that other load of the machine affects
+// both.
 const benchRound = 50
 
 // spawns times plain starts of the program that a call of bash starts, by a program that does nothing else.
@@ -31,8 +31,8 @@ for _ in range(%d):
     print(time.perf_counter_ns() - began)
 `
 
-// What a tool call costs beside what it starts: from the request of a client until the result is there, with everything
-// that lies between them in a sandbox but its limits and the network.
+// BenchmarkCall measures the cost of a tool call beyond the program that it starts, from the request of a client until the result is there. It
+// includes everything between them in a sandbox except its limits and the network.
 func BenchmarkCall(b *testing.B) {
 	p := newPod(b)
 	c := p.client()
@@ -72,12 +72,12 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// quantile is what one part of the list lies below. On a machine that does other things, the lowest tenth is what remains the same.
+// quantile returns the value below which one part of the list lies. On a machine with other load, only the lowest tenth is stable.
 func quantile(list []time.Duration, part int) time.Duration {
 	return slices.Sorted(slices.Values(list))[len(list)/part]
 }
 
-// cpuTime is what the tool server has used of a processor, without what it has started.
+// cpuTime returns the processor time of the tool server, without that of its child processes.
 func (p *pod) cpuTime() (sum time.Duration) {
 	p.t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))

@@ -27,7 +27,7 @@ type crash struct {
 	// phase is what the ledger knows, and effects how often the call had its effect.
 	phase   toolapi.CallPhase
 	effects int
-	// code is what the call gives when it is made again, and after how often it has had its effect then.
+	// code is the code of the call's result when it is made again, and after the number of its effects by then.
 	code  string
 	after int
 }
@@ -98,7 +98,7 @@ func (c *crashed) wantResult(r toolapi.Result) {
 	}
 }
 
-// The client gives up while the server is away, and whoever comes next finds out what became of the call.
+// The client gives up while the server is away, and the next client finds out the outcome of the call.
 func TestKilledAtEveryPoint(t *testing.T) {
 	for name, c := range crashes() {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 	}
 }
 
-// The client keeps trying while the server is away, and gets the result without anybody asking again.
+// The client keeps trying while the server is away, and gets the result without another request of its caller.
 func TestKilledWhileTheClientWaits(t *testing.T) {
 	for name, c := range crashes() {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestKilledWhileTheClientWaits(t *testing.T) {
 	}
 }
 
-// What the killed server was writing is there whole or not at all, and no part of it is left.
+// A record that the killed server was writing is there whole or not at all, and no part of it is left.
 func TestKilledAnywhere(t *testing.T) {
 	p := newPod(t)
 	version := func(n int) string { return strings.Repeat(fmt.Sprintf("%07d\n", n), 8<<10) }
@@ -188,7 +188,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// checkEffect compares what the ledger says of a call with what it did, and makes it again.
+// checkEffect compares the ledger's record of a call with its effect, and makes the call again.
 func (p *pod) checkEffect(c toolapi.Call, n int) {
 	p.t.Helper()
 	count := func() int {

@@ -47,7 +47,7 @@ for n in range(20):
 	}
 }
 
-// What the workspace's own filesystem has lost is what programs hold, whatever the tool server sees of it.
+// The space that the workspace's own filesystem has lost is the space that programs hold, whatever the tool server sees of it.
 func TestFilesWithoutNameAndDescriptorAreBounded(t *testing.T) {
 	const most = 256 << 20
 	for name, program := range namelessPrograms() {

@@ -67,8 +67,8 @@ func TestTheDiskIsBounded(t *testing.T) {
 			if name == "empty files" {
 				most = 64 << 20
 			}
-			// What is written until the tool server has a processor comes on top, and other tests may keep it waiting: one of three tries has
-			// to be within the bound.
+			// Data that is written until the tool server has a processor comes on top, and other tests may delay it: one of three tries has to be within the
+			// bound.
 			for try := 1; ; try++ {
 				p := newPod(t, fmt.Sprintf("MOTOR_WORKSPACE_BYTES=%d", most), fmt.Sprintf("MOTOR_TMP_BYTES=%d", most), "MOTOR_STATE_BYTES=268435456")
 				peak := watchPeak(t, p.dir)
@@ -100,7 +100,8 @@ for n in {10..29}; do
 done
 touch unseen'`
 
-// A process whose files nobody may look at is ended, before it has more than a volume may hold. A call is told, also one that it outlives.
+// A process whose files the server cannot look at is ended, before it has more than a volume may hold. A call reports that, also one that the
+// process outlives.
 func TestAProcessThatHidesItsFilesIsEnded(t *testing.T) {
 	p := newBoundedPod(t)
 	peak := watchPeak(t, p.dir)
@@ -116,7 +117,7 @@ func TestAProcessThatHidesItsFilesIsEnded(t *testing.T) {
 	if !r.OK {
 		t.Fatalf("%+v", r)
 	}
-	// The call that started it may be told already.
+	// The call that started it may have ended already.
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Output, `("hide")`); r = p.bash("sleep 0.1") {
 		if time.Now().After(deadline) {
 			t.Fatal("a program in the background hides its files")
@@ -137,8 +138,8 @@ if command -v ssh-agent >/dev/null; then eval $(ssh-agent) && ssh-add -l; test $
 	}
 }
 
-// watchPeak returns what the larger of the workspace and the folder for temporary files had at most until it is called. What has no
-// name any more counts too, as far as a process of the Pod's user holds it.
+// watchPeak returns a function that returns the maximum size, until its call, of the workspace or of the folder for temporary files, whichever is
+// larger. A file without a name counts too, if a process of the Pod's user holds it.
 func watchPeak(t *testing.T, dir string) func() (bytes, inodes int64) {
 	t.Helper()
 	stop, done := make(chan struct{}), make(chan [2]int64)
@@ -167,7 +168,7 @@ func watchPeak(t *testing.T, dir string) func() (bytes, inodes int64) {
 	}
 }
 
-// openBytes are those of files without a name that some process of the machine holds.
+// openBytes returns the bytes of files without a name that some process of the machine holds.
 func openBytes(dir string) map[string]int64 {
 	all := map[string]int64{}
 	seen := map[uint64]bool{}
@@ -187,7 +188,7 @@ func openBytes(dir string) map[string]int64 {
 	return all
 }
 
-// Whoever filled the disk can read and delete, and goes on when there is room.
+// A caller that filled the disk can read and delete, and goes on when there is space.
 func TestRoomIsMade(t *testing.T) {
 	p := newBoundedPod(t)
 	if r := p.run(toolapi.ToolBash, toolapi.BashArgs{Command: "touch begun; sleep 1000; touch survived", Background: true}); !r.OK {

@@ -60,11 +60,11 @@ func main() {
 	os.Exit(serve(nil))
 }
 
-// exitTerminated is the status of a tool server that was told to end. With status 0 the kubelet would let the Pod count
-// as succeeded, also if it evicted it, and nobody would learn why the sandbox is gone.
+// exitTerminated is the status of a tool server that received a signal to end. With status 0 the kubelet would count the Pod as succeeded, also if
+// it evicted it, and no message would show why the sandbox is gone.
 const exitTerminated = 128 + int(syscall.SIGTERM)
 
-// serve serves until the process is told to end, and gives its exit status. fault is for tests.
+// serve serves until the process receives a signal to end, and returns its exit status. fault is for tests.
 func serve(fault func(toolserver.FaultPoint, string)) int {
 	listen := flag.String("listen", "", "address to listen on (default: the Pod's own, port "+strconv.Itoa(toolapi.Port)+")")
 	flag.Parse()
@@ -80,8 +80,8 @@ func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, stri
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	if runtime.GOMAXPROCS(0) == 2 && os.Getenv("GOMAXPROCS") == "" {
-		// The runtime takes two processors at least, also if the Pod's limit is one. The server has no work for a second one, and
-		// what it spends on keeping it busy is taken from the programs of the calls.
+		// The runtime uses two processors at least, also if the Pod's limit is one. The server has no work for a second one, and the time that it spends
+		// on keeping it busy is lost to the programs of the calls.
 		runtime.GOMAXPROCS(1)
 	}
 	sizes, err := disk.SizesOf(os.Getenv)
@@ -103,7 +103,7 @@ func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, stri
 		if !address.IsValid() {
 			return errors.New("the Pod has no address to listen on: set MOTOR_POD_IP")
 		}
-		// On all addresses, the server would also be reached by those that no wall stands before.
+		// On all addresses, clients that no wall stops could also reach the server.
 		listen = netip.AddrPortFrom(address, toolapi.Port).String()
 	}
 	server, err := toolserver.New(toolserver.Config{
@@ -128,7 +128,6 @@ func run(log *slog.Logger, listen string, fault func(toolserver.FaultPoint, stri
 		return err
 	}
 	log.Info("the tool server listens", "address", ln.Addr().String(), "key", server.ServerKey())
-	// The end of the process closes the rest. Server.Close would wait for a call that cannot be killed, and the Pod would
-	// not be gone in time.
+	// The end of the process closes everything else. Server.Close would wait for a call that cannot be killed, and the Pod would not end in time.
 	return server.Serve(ctx, ln)
 }

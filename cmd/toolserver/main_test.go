@@ -89,7 +89,7 @@ python3 chain.py & until [ -e chained ]; do sleep 0.01; done; echo started; slee
 	}
 }
 
-// When no process and no thread can be made any more, the server says so and lives on.
+// When no process and no thread can be created any more, the server reports that and goes on.
 func TestNoProcessesLeft(t *testing.T) {
 	p := newPod(t, "TEST_PROCESSES=150")
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.cmd.Process.Pid))

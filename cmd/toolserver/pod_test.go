@@ -26,7 +26,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolserver/proc"
 )
 
-// userID is of nobody else on the machine, so that a limit of processes counts those of one test only.
+// userID is used by no other process on the machine, so that a limit of processes counts those of one test only.
 const userID = 61234
 
 // TestMain lets the test binary be a Pod, and the tool server's first program of every tool process.
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// halt stops a call for good at the point that the environment names, and says so in the file "halted".
+// halt stops a call for good at the point that the environment names, and records that in the file "halted".
 func halt(point toolserver.FaultPoint, id string) {
 	if string(point) != os.Getenv("TEST_HALT") || !strings.HasPrefix(id, "halted") {
 		return

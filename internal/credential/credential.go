@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credential reads the Secrets that runs may use, and asks whether who created a run may have it use them. It gets
-// Secrets one by one, in the run's own namespace, and never lists or watches them.
+// Package credential reads the Secrets that runs may use, and checks whether the creator of a run may have it use them. It gets Secrets one by one,
+// in the run's own namespace, and never lists or watches them.
 package credential
 
 import (
@@ -32,14 +32,14 @@ const AnnotationHosts = "motorcortex.dev/hosts"
 const ownTypes = "motorcortex.dev/"
 
 const (
-	// useVerb is the virtual verb on a Secret that lets a person's runs use it, for the hosts that the Secret names.
+	// useVerb is the virtual verb on a Secret by which a person's runs may use it, for the hosts that the Secret names.
 	useVerb = "use"
-	// approveVerb is the virtual verb on a run that lets a person decide what it may reach.
+	// approveVerb is the virtual verb on a run by which a person may decide what it can reach.
 	approveVerb = "approve"
 )
 
-// Chooses reports whether who created the run may have a Secret used for hosts that it does not name. It is asked only where the
-// answer matters.
+// Chooses reports whether the creator of the run may have a Secret used for hosts that it does not name. It is called only where the answer
+// matters.
 type Chooses func() (bool, error)
 
 // Source reads credentials.
@@ -52,8 +52,8 @@ type Source struct {
 	Namespace string
 }
 
-// Value reads the value of a run's credential. The error is a *modelref.Problem, which never has the value in it, if
-// somebody has to change something.
+// Value reads the value of a run's credential. The error is a *modelref.Problem if a person must change the configuration. It never contains the
+// value.
 func (s Source) Value(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.Credential, chooses Chooses) (grant.Value, error) {
 	namespace := run.Namespace
 	var secret corev1.Secret
@@ -79,8 +79,8 @@ func (s Source) Value(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.C
 	return valueOf(&secret, c)
 }
 
-// bound fails unless the value may be sent to all hosts of the credential. Without it the right to use a Secret would be the right
-// to read it: the value would be sent to a host of the reader's own.
+// bound returns an error unless the value may be sent to all hosts of the credential. Without it the right to use a Secret would be the right to
+// read it: the value would be sent to a host of the reader's own.
 func bound(secret *corev1.Secret, run *v1alpha1.MotorRun, c *v1alpha1.Credential, chooses Chooses) error {
 	host := outside(secret, c)
 	switch {
@@ -130,7 +130,7 @@ func firstOutside(hosts []string, c *v1alpha1.Credential) string {
 	for i := range hosts {
 		hosts[i] = strings.TrimSpace(hosts[i])
 	}
-	// What cannot be read allows nothing.
+	// A list that cannot be read allows nothing.
 	list, _ := allowlist.ParseList(hosts)
 	for _, h := range c.Hosts {
 		rule, err := allowlist.ParseRule(string(h))
@@ -141,14 +141,14 @@ func firstOutside(hosts []string, c *v1alpha1.Credential) string {
 	return ""
 }
 
-// isForbidden reports whether a Secret is of a kind that no run may use, whoever created it: one that holds no credential of
-// somebody's own, and what the operator keeps for itself.
+// isForbidden reports whether a Secret is of a kind that no run may use, independent of its creator: one that holds no credential of a user, or one
+// of the operator's own.
 func (s Source) isForbidden(secret *corev1.Secret) bool {
 	own := strings.HasPrefix(string(secret.Type), ownTypes) || secret.Namespace == s.Namespace
 	return modelref.HoldsOtherThings(secret.Type) || own && secret.Type != SecretType
 }
 
-// Allowed fails with a *modelref.Problem unless who created the run may have its runs use the Secret.
+// Allowed returns a *modelref.Problem unless the creator of the run may have its runs use the Secret.
 func (s Source) Allowed(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.Credential) error {
 	who := run.Spec.Requester
 	if who == nil {
@@ -168,8 +168,8 @@ func (s Source) Allowed(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1
 	return nil
 }
 
-// MayChoose reports whether who created the run may have its Secrets used for any hosts: whoever may read the Secret can send it
-// anywhere without a run, and whoever may approve the run decides what it reaches.
+// MayChoose reports whether the creator of the run may have its Secrets used for any hosts. A person who may read the Secret can send it anywhere
+// without a run, and a person who may approve the run decides what it reaches.
 func (s Source) MayChoose(ctx context.Context, run *v1alpha1.MotorRun, c *v1alpha1.Credential) (bool, error) {
 	for _, right := range []authorizationv1.ResourceAttributes{
 		{Verb: "get", Version: "v1", Resource: "secrets", Name: c.SecretRef.Name},

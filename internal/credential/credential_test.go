@@ -13,8 +13,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/modelref"
 )
 
-// The right to use a Secret is for the hosts that it names. Others need a right of who created the run, or the word of who approved its skill,
-// which is about this very Secret and these very hosts. What a run saved goes where it was saved for, whoever asks.
+// The right to use a Secret is for the hosts that it names. Other hosts need a right of the creator of the run. Or the person who approved its
+// skill must have approved this very Secret for these very hosts. A value that a run saved goes only to the hosts it was saved for, independent of
+// the requester.
 func TestBound(t *testing.T) {
 	t.Parallel()
 	ref, other := v1alpha1.SecretKeyRef{Name: "keys", Key: "token"}, v1alpha1.SecretKeyRef{Name: "keys", Key: "another"}

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// May reports whether who created the run has a right in its namespace. A run that does not say who that was has none.
+// May reports whether the creator of the run has a right in its namespace. A run that does not name its creator has none.
 func May(ctx context.Context, reviews client.Client, run *v1alpha1.MotorRun, right authorizationv1.ResourceAttributes) (bool, error) {
 	who := run.Spec.Requester
 	if who == nil {

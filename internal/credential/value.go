@@ -14,10 +14,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/redact"
 )
 
-// MaxLength is the most bytes of a value: no server takes a longer header.
+// MaxLength bounds a value, in bytes: no server accepts a longer header.
 const MaxLength = 8 << 10
 
-// slotBasic takes user:password, slotQuery any text.
+// slotBasic is for user:password, slotQuery for any text.
 const (
 	slotBasic = "basic"
 	slotQuery = "query "
@@ -38,8 +38,8 @@ func valueOf(secret *corev1.Secret, c *v1alpha1.Credential) (grant.Value, error)
 	return grant.NewValue(value), nil
 }
 
-// trim cuts the one newline that an editor or echo leaves behind. A value of several lines, such as a private key, is left
-// as it is: it is no value without its last one.
+// trim cuts the one newline that an editor or echo adds. A value of several lines, such as a private key, stays as it is: it is invalid without its
+// last newline.
 func trim(data []byte) []byte {
 	line, ok := bytes.CutSuffix(data, []byte("\n"))
 	if !ok || bytes.ContainsRune(line, '\n') {
@@ -48,7 +48,7 @@ func trim(data []byte) []byte {
 	return bytes.TrimSuffix(line, []byte("\r"))
 }
 
-// defect says what is wrong with a value, "" if nothing is. It tells nothing of what the value is.
+// defect returns what is wrong with a value, "" if nothing is. The text reveals nothing of the value.
 func defect(value []byte, c *v1alpha1.Credential) string {
 	switch {
 	case len(value) < redact.MinLength:

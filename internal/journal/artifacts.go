@@ -14,13 +14,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
-// Closing is what the last step of an attempt says when nothing more comes of it.
+// Closing is what the last step of an attempt records when nothing more follows.
 type Closing struct {
-	// Artifacts are what the workspace held; nil leaves what was noted before.
+	// Artifacts lists the files of the workspace; nil retains what was recorded before.
 	Artifacts *v1alpha1.ArtifactList
-	// Skills are what became of the skills in it, nil for nothing.
+	// Skills is the result of the skills in the workspace, nil for none.
 	Skills *v1alpha1.SkillsResult
-	// Problem says why not everything was collected, "" if all was.
+	// Problem is the reason why the collection is incomplete, "" if it is complete.
 	Problem string
 }
 
@@ -54,17 +54,16 @@ func (l *Log) close(s *v1alpha1.MotorStep, c Closing) {
 	}
 }
 
-// maxProblem bounds what a step says of what was not collected, in bytes.
+// maxProblem bounds the text about an incomplete collection in a step, in bytes.
 const maxProblem = 512
 
-// Closed reports whether nothing more comes of the attempt.
+// Closed reports whether nothing more follows in the attempt.
 func (l *Log) Closed() bool { return len(l.steps) > 0 && l.steps[len(l.steps)-1].Status.Closed != nil }
 
 // Succeeded reports whether the attempt ended well.
 func (l *Log) Succeeded() bool { return len(l.steps) > 0 && l.steps[len(l.steps)-1].Spec.Final }
 
-// NoteArtifacts records in the last step what the workspace holds now that the run waits for a person. It writes only what is
-// not there yet.
+// NoteArtifacts records in the last step the content of the workspace, now that the run waits for a person. It writes only changes.
 func (l *Log) NoteArtifacts(ctx context.Context, list *v1alpha1.ArtifactList) error {
 	if len(l.steps) == 0 {
 		return errors.New("there is no step yet that could say what the workspace holds")

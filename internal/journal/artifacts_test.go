@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// stored is a journal with these steps, that are in a cluster, and that cluster.
+// stored returns a journal with these steps, that are in a cluster, and that cluster.
 func stored(t *testing.T, steps ...v1alpha1.MotorStep) (*Log, client.Client) {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -44,7 +44,7 @@ func storedStep(status v1alpha1.MotorStepStatus) v1alpha1.MotorStep {
 	return s
 }
 
-// A step is closed once, by whoever comes first, and what another replica has not seen yet stays.
+// A step is closed once, by the first replica, and the artifacts that another replica has not seen yet stay.
 func TestAClosedStepStays(t *testing.T) {
 	t.Parallel()
 	first, c := stored(t, storedStep(v1alpha1.MotorStepStatus{Phase: v1alpha1.StepInFlight}))

@@ -12,8 +12,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// asks is what is recorded, with what the turn has beyond that: further asks, and outcomes of those that have none. Another loop
-// may have asked the same, or have had a response to it; what was recorded first counts.
+// asks returns the recorded asks plus those that the turn adds: further asks, and outcomes of asks that have none. Another loop may have recorded
+// the same ask, or its response, before; the earlier record counts.
 func asks(recorded []v1alpha1.StepAsk, found []motorloop.Ask) []v1alpha1.StepAsk {
 	all := slices.Clone(recorded)
 	for _, a := range found {
@@ -33,7 +33,7 @@ func asks(recorded []v1alpha1.StepAsk, found []motorloop.Ask) []v1alpha1.StepAsk
 	return all
 }
 
-// AskOf is an ask of a step as the loop knows it.
+// AskOf returns an ask of a step as the loop knows it.
 func AskOf(a *v1alpha1.StepAsk) motorloop.Ask {
 	return motorloop.Ask{
 		ID: a.ID, Kind: motorloop.AskKind(a.Kind), CallID: a.CallID, Execution: a.Execution, Digest: a.Digest, Rule: a.Rule, Domain: string(a.Domain),
@@ -42,7 +42,7 @@ func AskOf(a *v1alpha1.StepAsk) motorloop.Ask {
 	}
 }
 
-// askedFor is how long people took for what a call asked, of the kinds that are given.
+// askedFor returns how long people took for the asks of a call, of the given kinds.
 func askedFor(all []v1alpha1.StepAsk, callID string, kinds ...v1alpha1.InputKind) time.Duration {
 	var sum time.Duration
 	for i := range all {

@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// What is recorded stays, and an open ask gets an outcome once.
+// Recorded asks stay, and an open ask gets an outcome once.
 func TestAsks(t *testing.T) {
 	t.Parallel()
 	recorded := func(outcome v1alpha1.AskOutcome) v1alpha1.StepAsk {
@@ -67,7 +67,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// A result says how long people took for the call, and an answer how long they took for it.
+// A result records how long people took for the call, and an answer how long they took for it.
 func TestTimesOfPeople(t *testing.T) {
 	t.Parallel()
 	closed := func(id, call string, kind v1alpha1.InputKind, from, to time.Duration) v1alpha1.StepAsk {

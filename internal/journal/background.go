@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// maxExitCode is the largest that a record takes.
+// maxExitCode is the largest exit code that a record accepts.
 const maxExitCode = 255
 
 // HasPrograms reports whether a program runs in the background of the attempt, as far as its journal knows.
@@ -30,8 +30,8 @@ func (l *Log) HasPrograms() bool {
 
 func isRunning(p v1alpha1.StepProgram) bool { return p.State == v1alpha1.ProgramRunning }
 
-// UsePrograms has the next Settle record what the sandbox says of the programs in the background. A program that the journal knows
-// and the sandbox does not is lost.
+// UsePrograms makes the next Settle record the sandbox's report on the programs in the background. A program that the journal knows and the sandbox
+// does not is lost.
 func (l *Log) UsePrograms(programs []toolapi.Program) {
 	if programs == nil {
 		programs = []toolapi.Program{}
@@ -39,7 +39,7 @@ func (l *Log) UsePrograms(programs []toolapi.Program) {
 	l.programs = programs
 }
 
-// NotePrograms records at once what the sandbox says of the programs in the background.
+// NotePrograms records the sandbox's report on the programs in the background at once.
 func (l *Log) NotePrograms(ctx context.Context, programs []toolapi.Program) error {
 	l.UsePrograms(programs)
 	err := l.notePrograms(ctx, l.lastTurn(), "")
@@ -54,7 +54,7 @@ func (l *Log) MayHavePrograms() bool {
 	})
 }
 
-// HasForeignPrograms reports whether a program runs that no call of the attempt has left.
+// HasForeignPrograms reports whether a program runs that no call of the attempt started.
 func (l *Log) HasForeignPrograms(programs []toolapi.Program) bool {
 	return slices.ContainsFunc(programs, func(p toolapi.Program) bool {
 		return p.State == toolapi.ProgramRunning &&
@@ -62,7 +62,7 @@ func (l *Log) HasForeignPrograms(programs []toolapi.Program) bool {
 	})
 }
 
-// lastTurn is the index of the last answer of the model, 1 if there is none.
+// lastTurn returns the index of the last answer of the model, 1 if there is none.
 func (l *Log) lastTurn() int32 {
 	for _, s := range slices.Backward(l.steps) {
 		if s.Spec.Type == v1alpha1.StepTurn {
@@ -72,7 +72,7 @@ func (l *Log) lastTurn() int32 {
 	return 1
 }
 
-// notePrograms writes what became of the programs into the steps that left them, but for one step.
+// notePrograms writes the outcome of the programs into the steps that started them, except for one step.
 func (l *Log) notePrograms(ctx context.Context, foundIn int32, but string) error {
 	if l.programs == nil {
 		return nil
@@ -89,7 +89,7 @@ func (l *Log) notePrograms(ctx context.Context, foundIn int32, but string) error
 	return nil
 }
 
-// programsOf is what is recorded of a step's programs, with what the sandbox says beyond that. An end that is recorded stays.
+// programsOf returns the recorded programs of a step, updated from the sandbox's report. An end that is recorded stays.
 func programsOf(s *v1alpha1.MotorStep, said []toolapi.Program, foundIn int32) []v1alpha1.StepProgram {
 	all := slices.Clone(s.Status.Background)
 	for i := range all {
@@ -130,7 +130,7 @@ func stepProgram(p toolapi.Program, call string, foundIn int32) v1alpha1.StepPro
 	return now
 }
 
-// callOf is the call of a step that an execution is of, "" if it is of another step.
+// callOf returns the call of a step that an execution is of, "" if it is of another step.
 func callOf(s *v1alpha1.MotorStep, execution string) string {
 	for i := range s.Spec.ToolCalls {
 		if id := s.Spec.ToolCalls[i].ID; execution == id || strings.HasPrefix(execution, id+"-") {
@@ -140,7 +140,7 @@ func callOf(s *v1alpha1.MotorStep, execution string) string {
 	return ""
 }
 
-// notes are what the model is told of the ends of programs that were seen in the time of a step.
+// notes returns the texts for the model about the ends of programs that were observed during a step.
 func (l *Log) notes(index int32) []string {
 	var notes []string
 	for i := range l.steps {

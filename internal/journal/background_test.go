@@ -80,7 +80,7 @@ func TestForeignPrograms(t *testing.T) {
 	}
 }
 
-// What an attempt before left may still run, and is nothing of this one.
+// A program that an earlier attempt left may still run, and does not belong to this one.
 func TestProgramsOfAttempts(t *testing.T) {
 	t.Parallel()
 	runs := storedStep(v1alpha1.MotorStepStatus{Background: []v1alpha1.StepProgram{{CallID: "a0-s1-c0", State: v1alpha1.ProgramRunning}}})
@@ -90,7 +90,7 @@ func TestProgramsOfAttempts(t *testing.T) {
 	}
 }
 
-// The model is told of an end once: with the turn in whose time it was seen.
+// The model learns of an end once: with the turn in whose time it was observed.
 func TestNotesOfATurn(t *testing.T) {
 	t.Parallel()
 	l := &Log{steps: []v1alpha1.MotorStep{storedStep(v1alpha1.MotorStepStatus{Background: []v1alpha1.StepProgram{

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// summaryTools is what a summary has where a turn names the tools that were called, for printing.
+// summaryTools is the value of a summary in the field in which a turn names the tools that were called, for printing.
 const summaryTools = "(summary)"
 
 func turnSpec(t *motorloop.Turn) v1alpha1.MotorStepSpec {
@@ -99,7 +99,7 @@ func turnOf(s *v1alpha1.MotorStep) *motorloop.Turn {
 	return t
 }
 
-// adoptStatus copies into the turn what its step has: results, asks, and executions of unknown outcome.
+// adoptStatus copies into the turn the results, asks, and executions of unknown outcome of its step.
 func adoptStatus(t *motorloop.Turn, s *v1alpha1.MotorStep) {
 	for i, c := range t.Calls {
 		for j := range s.Status.Results {

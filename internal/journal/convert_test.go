@@ -9,7 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// What a manager of 0.1.0 had approved is known to the loop: it makes the call, or takes its result, and asks nothing.
+// The loop knows the approvals of a manager of 0.1.0: it makes the call, or reads its result, and asks nothing.
 func TestApprovalsOfAnEarlierManagerReachTheLoop(t *testing.T) {
 	t.Parallel()
 	s := &v1alpha1.MotorStep{}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package journal keeps the turns of a run as MotorSteps: an append-only log that is the run's lock as well.
+// Package journal stores the turns of a run as MotorSteps: an append-only log that is the run's lock as well.
 //
-// The name of a step follows from run, attempt and index, so creating it is a compare-and-swap: whoever creates it
-// carries the run on, and everybody else learns from AlreadyExists that somebody did.
+// The name of a step follows from run, attempt and index, so creating it is a compare-and-swap. The worker that creates the step carries the run
+// on. Every other worker gets AlreadyExists and so learns that it lost.
 package journal
 
 import (
@@ -22,11 +22,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// ErrNotYetGone says that the steps of a deleted run of the same name are still there. It passes by itself: a run under whose name there
-// are steps that nothing deletes is not begun.
+// ErrNotYetGone means that the steps of a deleted run of the same name still exist. It is transient: the controller does not begin a run whose name
+// has steps that nothing deletes.
 var ErrNotYetGone = errors.New("steps of a deleted run of the same name still exist")
 
-// ErrMovedOn says that the journal has a step which this log did not know of. Loading it again finds it.
+// ErrMovedOn means that the journal has a step which this log did not know. Loading the journal again finds it.
 var ErrMovedOn = errors.New("the journal has moved on")
 
 // Claim is the right to carry a run on.
@@ -47,22 +47,21 @@ type Log struct {
 	now     func() time.Time
 	attempt int32
 	sandbox v1alpha1.StepSandbox
-	// programs are what the sandbox last said of those in the background, nil if it was not asked.
+	// programs is the sandbox's last report on the programs in the background, nil if it was not asked.
 	programs []toolapi.Program
 	// before are the steps of the attempts before this one.
 	before []v1alpha1.MotorStep
-	// steps of the attempt in order of their index, which is their place + 1 unless a step was deleted.
+	// steps of the attempt in order of their index, which is their position + 1 unless a step was deleted.
 	steps []v1alpha1.MotorStep
 	// outages are the steps of outages of the model, of all attempts. None is the record of an answer, and none is in the way of one.
 	outages []v1alpha1.MotorStep
-	// writes counts what this log has written.
+	// writes counts the writes of this log.
 	writes int
 }
 
-// Load reads the journal of an attempt of the run. The reader must not be a cache: what it misses would be done twice.
-// It fails with motorloop.ErrStale if a later claim has written in the journal, or a later attempt has begun: then
-// somebody else carries the run on. A *motorloop.Failure says that the attempt cannot be carried on; the Log that comes
-// with it is good for End only.
+// Load reads the journal of an attempt of the run. The reader must not be a cache: a step that it misses would be done twice. Load returns
+// motorloop.ErrStale if a later claim has written in the journal, or a later attempt has begun: then another worker carries the run on. A
+// *motorloop.Failure means that the attempt cannot be carried on; the Log that is returned with it is usable for End only.
 func Load(
 	ctx context.Context, c client.Client, reader client.Reader, run *v1alpha1.MotorRun, attempt int32, claim Claim, now func() time.Time,
 ) (*Log, error) {
@@ -104,7 +103,7 @@ func Load(
 	return l, nil
 }
 
-// next is the index of the step that follows the last one.
+// next returns the index of the step that follows the last one.
 func (l *Log) next() int32 {
 	if len(l.steps) == 0 {
 		return 1
@@ -112,7 +111,7 @@ func (l *Log) next() int32 {
 	return l.steps[len(l.steps)-1].Spec.Index + 1
 }
 
-// Of picks the steps that belong to this very run, not to one of the same name, in the order of attempt and index.
+// Of returns the steps that belong to this very run, not to one of the same name, in the order of attempt and index.
 func Of(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) []v1alpha1.MotorStep {
 	own := make([]v1alpha1.MotorStep, 0, len(steps))
 	for _, s := range steps {
@@ -135,23 +134,23 @@ func inOrder(a, b v1alpha1.MotorStep) int {
 	return cmp.Or(cmp.Compare(a.Spec.Attempt, b.Spec.Attempt), cmp.Compare(a.Spec.Index, b.Spec.Index), cmp.Compare(place(a), place(b)))
 }
 
-// Attempt is the attempt that the log records.
+// Attempt returns the attempt that the log records.
 func (l *Log) Attempt() int32 { return l.attempt }
 
-// Steps are the steps of the attempt so far, oldest first.
+// Steps returns the steps of the attempt so far, oldest first.
 func (l *Log) Steps() []v1alpha1.MotorStep { return l.steps }
 
-// AllSteps are the steps of the run so far, those of the attempts before this one first, without outages of the model.
+// AllSteps returns the steps of the run so far, those of the attempts before this one first, without outages of the model.
 func (l *Log) AllSteps() []v1alpha1.MotorStep { return slices.Concat(l.before, l.steps) }
 
-// Everything is AllSteps with the outages, each before the step that waited for the model.
+// Everything returns AllSteps with the outages, each before the step that waited for the model.
 func (l *Log) Everything() []v1alpha1.MotorStep {
 	all := slices.Concat(l.before, l.steps, l.outages)
 	slices.SortStableFunc(all, inOrder)
 	return all
 }
 
-// Writes is how many times this log has written to the journal: whether it has moved since it was loaded.
+// Writes returns the number of writes of this log to the journal. It shows whether the journal has moved since it was loaded.
 func (l *Log) Writes() int { return l.writes }
 
 // Ended reports whether the attempt has its end in the journal: nothing more may be done in it.
@@ -163,8 +162,8 @@ func (l *Log) Ended() bool {
 	return last.Type == v1alpha1.StepEnd || last.Final
 }
 
-// Sandbox is the sandbox that the last step names, of whichever attempt, and its zero value before the first step. An
-// attempt works in the workspace of the one before it, unless that was lost.
+// Sandbox returns the sandbox that the last step names, of whichever attempt, and its zero value before the first step. An attempt works in the
+// workspace of the one before it, unless that was lost.
 func (l *Log) Sandbox() v1alpha1.StepSandbox { return l.sandbox }
 
 // UseSandbox names the sandbox of all further steps.
@@ -183,7 +182,7 @@ func (l *Log) Turns() []*motorloop.Turn {
 	return turns
 }
 
-// StepName is the name of a step.
+// StepName returns the name of a step.
 func StepName(run string, attempt, index int32) string {
 	return fmt.Sprintf("%s-a%d-s%d", run, attempt, index)
 }

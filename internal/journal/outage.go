@@ -12,15 +12,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
-// outageSuffix is what the name of the step of an outage has beyond that of the step which waits. There is one outage for each step at
-// most, so their number is bounded like that of the steps.
+// outageSuffix is the suffix that the step of an outage has after the name of the step which waits. Each step has one outage at most, so the bound
+// on the number of steps bounds the outages too.
 const outageSuffix = "-outage"
 
-// maxOutageMessage is the most bytes of what is said about an outage.
+// maxOutageMessage bounds the message about an outage, in bytes.
 const maxOutageMessage = 1024
 
-// Away records that the model cannot be had for the next step of the attempt. Called again it notes what else it came to, and writes
-// only if that is another reason, or cost something. It gives the step of the outage.
+// Away records that the model is unavailable for the next step of the attempt, and returns the step of the outage. A further call records the new
+// state. It writes only if the reason is another one, or the try cost tokens.
 func (l *Log) Away(ctx context.Context, o *motorloop.Outage, limitSeconds int32) (*v1alpha1.MotorStep, error) {
 	said := v1alpha1.ModelOutage{
 		LimitSeconds: limitSeconds, Reason: o.Reason, Message: text.CutBytes(o.Message, maxOutageMessage), MustAct: o.MustAct,
@@ -56,7 +56,7 @@ func (l *Log) Away(ctx context.Context, o *motorloop.Outage, limitSeconds int32)
 	return s, nil
 }
 
-// openOutage is the step of the outage that the next step waits for, nil if there is none.
+// openOutage returns the step of the outage that the next step waits for, nil if there is none.
 func (l *Log) openOutage() *v1alpha1.MotorStep {
 	for i := range l.outages {
 		if s := &l.outages[i]; s.Spec.Attempt == l.attempt && s.Spec.Index == l.next() {

@@ -49,7 +49,7 @@ func TestOutageCostsCountOnce(t *testing.T) {
 	}
 }
 
-// An outage has one step. What else it came to is noted there, each try adds its cost, and the next answer waits for an outage of its own.
+// An outage has one step. Its changes are recorded there, each try adds its cost, and the next answer waits for an outage of its own.
 func TestAnOutageIsOneStep(t *testing.T) {
 	t.Parallel()
 	l, c := stored(t)

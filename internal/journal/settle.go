@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// settle puts what has become of the turn's calls into the step's status, the results in the order of the calls.
+// settle writes the outcome of the turn's calls into the step's status, the results in the order of the calls.
 func settle(s *v1alpha1.MotorStep, t *motorloop.Turn) {
 	recorded := map[string]v1alpha1.ToolResult{}
 	for _, r := range s.Status.Results {
@@ -57,7 +57,7 @@ func settle(s *v1alpha1.MotorStep, t *motorloop.Turn) {
 	s.Status = st
 }
 
-// leftSpec is what is left as a step has it, nil if nothing is known.
+// leftSpec returns the remaining budget in the form of a step, nil if nothing is known.
 func leftSpec(l motorloop.Left) *v1alpha1.StepLeft {
 	if l == (motorloop.Left{}) {
 		return nil
@@ -65,7 +65,7 @@ func leftSpec(l motorloop.Left) *v1alpha1.StepLeft {
 	return &v1alpha1.StepLeft{Seconds: int32(min(l.Time/time.Second, math.MaxInt32)), Tokens: l.Tokens}
 }
 
-// openPhase is the phase of a step with a call that has no result.
+// openPhase returns the phase of a step with a call that has no result.
 func openPhase(st v1alpha1.MotorStepStatus, callID string) v1alpha1.StepPhase {
 	if lastUnknown(st.Unknown, callID) != nil || st.Phase == v1alpha1.StepOutcomeUnknown {
 		return v1alpha1.StepOutcomeUnknown
@@ -73,8 +73,8 @@ func openPhase(st v1alpha1.MotorStepStatus, callID string) v1alpha1.StepPhase {
 	return v1alpha1.StepInFlight
 }
 
-// unknown is what is recorded, and after it what the turn has beyond that. Another loop may have found the same
-// execution; when it was found first decides how long a person may take.
+// unknown returns the recorded executions, followed by those that the turn adds. Another loop may have found the same execution; the time at which
+// it was found first decides how long a person may take.
 func unknown(recorded []v1alpha1.UnknownExecution, found []motorloop.Unknown) []v1alpha1.UnknownExecution {
 	all := slices.Clone(recorded)
 	for _, u := range found {

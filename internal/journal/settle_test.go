@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// What the model was told of what is left stays, whoever settles the step again.
+// The remaining budget that the model was told stays, even if another loop settles the step again.
 func TestWhatIsLeftIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	s, turn := &v1alpha1.MotorStep{}, &motorloop.Turn{}

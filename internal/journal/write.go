@@ -25,12 +25,12 @@ func (l *Log) Append(ctx context.Context, t *motorloop.Turn) error {
 	if err := l.create(ctx, s); err != nil || s.Spec.Type != v1alpha1.StepSummary {
 		return err
 	}
-	// Nothing comes of a summary any more, and a step is in flight until its status says otherwise.
+	// A summary has no further result, and a step is in flight until its status says otherwise.
 	return l.Settle(ctx, t)
 }
 
-// End records that the attempt ended without success, and what else came of that: the partial result, the hint, and what
-// the model calls for them took.
+// End records that the attempt ended without success, and the other outcome: the partial result, the hint, and the usage of the model calls for
+// them.
 func (l *Log) End(ctx context.Context, f *motorloop.Failure, extra motorloop.Outcome) error {
 	return l.create(ctx, l.newStep(l.next(), endSpec(f, extra)))
 }
@@ -47,7 +47,7 @@ func (l *Log) create(ctx context.Context, s *v1alpha1.MotorStep) error {
 	return nil
 }
 
-// write creates a step, and gives it as it is stored.
+// write creates a step and returns it as it is stored.
 func (l *Log) write(ctx context.Context, s *v1alpha1.MotorStep) (*v1alpha1.MotorStep, error) {
 	err := l.persist(ctx, func() error {
 		created := s.DeepCopy()
@@ -66,8 +66,8 @@ func (l *Log) write(ctx context.Context, s *v1alpha1.MotorStep) (*v1alpha1.Motor
 	return s, nil
 }
 
-// adopt decides whose the step is that stands where s was to be: ours, if an earlier create was carried out and its
-// answer got lost.
+// adopt decides which loop wrote the step that exists under the name of s. It is this loop's own if an earlier create was carried out and its
+// answer was lost.
 func (l *Log) adopt(ctx context.Context, s *v1alpha1.MotorStep) error {
 	var found v1alpha1.MotorStep
 	if err := l.live.Get(ctx, client.ObjectKeyFromObject(s), &found); err != nil {
@@ -79,15 +79,15 @@ func (l *Log) adopt(ctx context.Context, s *v1alpha1.MotorStep) error {
 	case found.Spec.Epoch > l.claim.Epoch:
 		return motorloop.ErrStale
 	case !equality.Semantic.DeepEqual(found.Spec, s.Spec):
-		// A former holder of the run wrote it before it was fenced off. What it decided stands, and is carried on here.
+		// A former holder of the run wrote it before it was fenced off. Its decision stands, and this worker carries it on.
 		return ErrMovedOn
 	}
 	*s = found
 	return nil
 }
 
-// Settle writes what has become of the turn's calls so far into its step: results, and executions of unknown outcome.
-// What is there already stays, and the turn has it afterwards.
+// Settle writes the outcome of the turn's calls so far into its step: results, and executions of unknown outcome. Outcomes that are recorded
+// already stay, and Settle copies them into the turn.
 func (l *Log) Settle(ctx context.Context, t *motorloop.Turn) error {
 	if int(t.Index) > len(l.steps) {
 		return fmt.Errorf("step %d was never appended", t.Index)
@@ -110,7 +110,7 @@ func (l *Log) Settle(ctx context.Context, t *motorloop.Turn) error {
 	return nil
 }
 
-// update writes what change makes of a step's status, from what is there. The step is as it was if that fails.
+// update writes a change of a step's status, starting from the present one. If that fails, the step is as it was.
 func (l *Log) update(ctx context.Context, s *v1alpha1.MotorStep, change func()) error {
 	return l.persist(ctx, func() error {
 		for {
@@ -124,7 +124,7 @@ func (l *Log) update(ctx context.Context, s *v1alpha1.MotorStep, change func()) 
 			if !apierrors.IsConflict(err) {
 				return err
 			}
-			// Somebody wrote the step meanwhile, or an earlier try of ours was carried out and its answer got lost.
+			// Another writer wrote the step meanwhile, or an earlier try of this one was carried out and its answer was lost.
 			var found v1alpha1.MotorStep
 			if err := l.live.Get(ctx, client.ObjectKeyFromObject(s), &found); err != nil {
 				return fmt.Errorf("read it again: %w", err)
@@ -135,8 +135,7 @@ func (l *Log) update(ctx context.Context, s *v1alpha1.MotorStep, change func()) 
 }
 
 const (
-	// tries is how many times a write is tried before the loop is given up, and with it an answer of the model that was
-	// paid for.
+	// tries is the number of tries of a write. After the last one the loop is given up, and an answer of the model that was paid for is lost.
 	tries = 5
 	// firstPause between two tries; each further one is four times as long, the last 3.2 s.
 	firstPause = 50 * time.Millisecond
@@ -164,8 +163,8 @@ func (l *Log) persist(ctx context.Context, write func() error) error {
 	}
 }
 
-// passes reports whether the same request may succeed when it is sent again: it did not reach the API server or had no
-// answer, or the server had no time for it.
+// passes reports whether the same request may succeed when it is sent again: it did not reach the API server or had no answer, or the server was
+// overloaded.
 func passes(err error) bool {
 	switch apierrors.ReasonForError(err) { //nolint:exhaustive // all other reasons are answers
 	case metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonTooManyRequests,
@@ -177,7 +176,7 @@ func passes(err error) bool {
 	return false
 }
 
-// refused is err, or a Failure if the API server calls the step invalid: it would do so whenever the same is written.
+// refused returns err, or a Failure if the API server calls the step invalid: it would do so whenever the same is written.
 func refused(s *v1alpha1.MotorStep, err error) error {
 	if !apierrors.IsInvalid(err) {
 		return err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package modelref finds the model endpoint of a run: what the namespace's MotorCortex says, else the manager's.
+// Package modelref finds the model endpoint of a run: that of the namespace's MotorCortex, else the manager's.
 package modelref
 
 import (
@@ -20,17 +20,17 @@ import (
 
 // Endpoint is a model at an address. It does not print its key.
 type Endpoint struct {
-	// Namespace is that of the runs which ask.
+	// Namespace is the namespace of the runs that use the endpoint.
 	Namespace string
 	BaseURL   string
 	Model     string
 	APIKey    Secret
-	// ContextTokens is how many tokens a request and its answer may have together, 0 if that is not known.
+	// ContextTokens is the maximum of tokens that a request and its answer have together, 0 if it is not known.
 	ContextTokens int32
-	// TextEnds says that a text of the model ends a run, and not only a call of finish. The manager's own endpoint has it where a MotorCortex
-	// names that endpoint with finish: Text.
+	// TextEnds is true if a text of the model ends a run, and not only a call of finish. The manager's own endpoint has it where a MotorCortex names
+	// that endpoint with finish: Text.
 	TextEnds bool
-	// IdleSeconds, RequestSeconds and OutageSeconds are those of v1alpha1.ModelEndpoint, 0 for their defaults.
+	// IdleSeconds, RequestSeconds and OutageSeconds are the fields of v1alpha1.ModelEndpoint, 0 for their defaults.
 	IdleSeconds, RequestSeconds, OutageSeconds int32
 }
 
@@ -42,11 +42,11 @@ func (e Endpoint) Same(other Endpoint) bool {
 // defaultOutageSeconds is how long a run waits for its model where no MotorCortex says so.
 const defaultOutageSeconds = 3600
 
-// WaitSeconds is how long a run waits for the model while it cannot be had.
+// WaitSeconds returns how long a run waits for a model that is unavailable.
 func (e Endpoint) WaitSeconds() int32 { return cmp.Or(e.OutageSeconds, defaultOutageSeconds) }
 
-// Secret is a value that must not be printed. It is behind a pointer because methods alone do not hide a string: fmt
-// does not ask them for a wrong verb or an unexported field, nor encoding/json for the key of a map.
+// Secret is a value that must not be printed. It is behind a pointer because methods alone do not hide a string: fmt does not call them for a wrong
+// verb or an unexported field, nor does encoding/json for the key of a map.
 type Secret struct{ value *string }
 
 // NewSecret makes a Secret of a value; of an empty one the zero Secret.
@@ -66,7 +66,7 @@ func (Secret) GoString() string { return "[redacted]" }
 // MarshalText hides the value from JSON.
 func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
-// Reveal returns the value, for the one place that sends it.
+// Reveal returns the value, for the only code that sends it.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -74,11 +74,11 @@ func (s Secret) Reveal() string {
 	return *s.value
 }
 
-// Problem is a configuration that somebody must change; waiting for that is right, retrying is not.
+// Problem is a configuration error that a person must correct; waiting for that is right, retrying is not.
 type Problem struct {
 	// Reason is a reason of the condition Accepted.
 	Reason string
-	// Message says what is missing, where, and what to do.
+	// Message names what is missing, where, and what to do.
 	Message string
 }
 
@@ -94,8 +94,8 @@ type Resolver struct {
 	Default Endpoint
 }
 
-// Resolve returns the endpoint for a run's loop. The error is a *Problem if something has to be configured; what is known of the
-// endpoint comes with it all the same.
+// Resolve returns the endpoint for a run's loop. The error is a *Problem if a person must correct the configuration; the known part of the endpoint
+// is returned with it all the same.
 func (r Resolver) Resolve(ctx context.Context, run *v1alpha1.MotorRun) (Endpoint, error) {
 	e, err := r.resolve(ctx, run.Namespace, Choose)
 	if err != nil {
@@ -116,8 +116,8 @@ func (r Resolver) ResolveMotor(ctx context.Context, namespace string) (Endpoint,
 	return e, check(e)
 }
 
-// ResolveFast returns the endpoint for the small questions beside the loop of a namespace's runs, such as why an attempt
-// failed. The error is a *Problem if there is none.
+// ResolveFast returns the endpoint for the small questions beside the loop of a namespace's runs, such as why an attempt failed. The error is a
+// *Problem if there is none.
 func (r Resolver) ResolveFast(ctx context.Context, namespace string) (Endpoint, error) {
 	e, err := r.resolve(ctx, namespace, ChooseFast)
 	if err != nil {
@@ -169,7 +169,7 @@ func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.Mo
 		e.BaseURL = r.Default.BaseURL
 	}
 	if m.APIKeySecretRef == nil {
-		// The manager's key goes to the manager's endpoint only: a namespace must not be able to have it sent elsewhere.
+		// The manager's key is sent to the manager's endpoint only: a namespace must not be able to redirect it.
 		if m.BaseURL == "" {
 			e.APIKey = r.Default.APIKey
 		}
@@ -183,8 +183,8 @@ func (r Resolver) endpoint(ctx context.Context, namespace string, m *v1alpha1.Mo
 	return e, err
 }
 
-// SearchKey returns the API key of a namespace's search provider, the zero Secret if it has none. The error is a *Problem if
-// somebody has to configure something.
+// SearchKey returns the API key of a namespace's search provider, the zero Secret if it has none. The error is a *Problem if a person must correct
+// the configuration.
 func (r Resolver) SearchKey(ctx context.Context, namespace string, p *v1alpha1.SearchProvider) (Secret, error) {
 	if p.APIKeySecretRef == nil {
 		return Secret{}, nil

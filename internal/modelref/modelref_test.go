@@ -170,7 +170,7 @@ func TestResolveFast(t *testing.T) {
 	}
 }
 
-// The manager's key never goes to an address that a namespace chose, whatever else it says.
+// The manager's key is never sent to an address that a namespace chose, whatever else it configures.
 func TestManagersKeyGoesNowhereElse(t *testing.T) {
 	t.Parallel()
 	whole := Endpoint{BaseURL: "https://manager.example.org/v1", Model: "model-0", APIKey: NewSecret("manager-key")}
@@ -192,7 +192,7 @@ func TestManagersKeyGoesNowhereElse(t *testing.T) {
 	}
 }
 
-// What may pass by itself is no Problem: nobody has to configure anything.
+// A transient error is no Problem: no person has to change the configuration.
 func TestResolveErrors(t *testing.T) {
 	t.Parallel()
 	away := errors.New("the API server is away")
@@ -245,7 +245,7 @@ func TestSearchKey(t *testing.T) {
 	}
 }
 
-// A text ends the runs of a model of which a MotorCortex says so, and of no other: not those of the manager's own endpoint either.
+// A text ends the runs of a model for which a MotorCortex sets that, and of no other: not those of the manager's own endpoint either.
 func TestTextEnds(t *testing.T) {
 	t.Parallel()
 	builtIn := Endpoint{BaseURL: "https://manager.example.org/v1", Model: "model-0"}

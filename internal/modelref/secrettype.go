@@ -8,12 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// helmTypes begins the types of the Secrets in which Helm keeps its releases, with every value that was given to a chart.
+// helmTypes is the prefix of the types of the Secrets in which Helm stores its releases, with every value that a chart was installed with.
 const helmTypes = "helm.sh/"
 
-// HoldsOtherThings reports whether Secrets of a type hold no API key or password of somebody's own: identities of the cluster, the
-// records of a package manager, keys of servers, logins of registries. Whoever may write a MotorCortex or create a run would have
-// such a value sent to an address of their choice.
+// HoldsOtherThings reports whether Secrets of a type hold no API key or password of a user: identities of the cluster, records of a package
+// manager, keys of servers, logins of registries. Otherwise a client that may write a MotorCortex or create a run could have such a value sent to
+// an address of its choice.
 func HoldsOtherThings(t corev1.SecretType) bool {
 	switch t {
 	case corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken, corev1.SecretTypeTLS, corev1.SecretTypeDockercfg,

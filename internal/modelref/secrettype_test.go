@@ -26,7 +26,7 @@ func TestHoldsOtherThings(t *testing.T) {
 	}
 }
 
-// release is a Secret in which Helm keeps a release.
+// release is a Secret in which Helm stores a release.
 type release struct{ client.Reader }
 
 func (release) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package objects has what controllers do to objects of any kind: it tells whose an object is, deletes the very object that was
-// looked at, and tells the API server's answers about an object from errors.
+// Package objects has what controllers do to objects of any kind. It finds the owner of an object, deletes the very object that was read, and
+// distinguishes the API server's answers about an object from errors.
 package objects
 
 import (
@@ -16,8 +16,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// OwnedByRun reports whether the run controls an object. Unlike metav1.IsControlledBy it looks at more than the UID, which anyone
-// can write under another kind, past the admission policy for owner references to runs.
+// OwnedByRun reports whether the run controls an object. Unlike metav1.IsControlledBy it compares more than the UID. Any client can write the UID
+// under another kind, past the admission policy for owner references to runs.
 func OwnedByRun(o metav1.Object, run *v1alpha1.MotorRun) bool {
 	ref := metav1.GetControllerOfNoCopy(o)
 	if ref == nil || ref.UID != run.UID || ref.Name != run.Name || ref.Kind != "MotorRun" {
@@ -35,13 +35,13 @@ func Refused(err error) bool {
 		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
-// HasLabels reports whether an object has the labels. It ignores further ones: a controller that took them away would undo what
-// another one does, again and again.
+// HasLabels reports whether an object has the labels. It ignores further ones: a controller that removed them would undo the work of another one,
+// again and again.
 func HasLabels(o client.Object, want labels.Set) bool {
 	return labels.SelectorFromSet(want).Matches(labels.Set(o.GetLabels()))
 }
 
-// Delete deletes this very object. An object that has taken its name since then is left alone, and the error is a conflict.
+// Delete deletes this very object. It does not delete an object that has taken its name since then, and returns a conflict.
 func Delete(ctx context.Context, w client.Writer, o client.Object) error {
 	uid := o.GetUID()
 	return w.Delete(ctx, o, client.Preconditions{UID: &uid})

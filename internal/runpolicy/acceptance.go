@@ -11,7 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// RefuseAcceptance says why no run can meet what spec.accept asks for, nil if one can.
+// RefuseAcceptance returns why no run can satisfy spec.accept, nil if one can.
 func RefuseAcceptance(run *v1alpha1.MotorRun) *Refusal {
 	if err := acceptance.Check(run.Spec.Accept); err != nil {
 		return finalRefusal(v1alpha1.ReasonAcceptInvalid, "spec.accept.%v. Create another run.", err)
@@ -19,7 +19,7 @@ func RefuseAcceptance(run *v1alpha1.MotorRun) *Refusal {
 	return nil
 }
 
-// Demands are what must hold before a run counts as done: what the run asks for, and what the policy of its skill asks for.
+// Demands are the conditions under which a run counts as done: those of the run, and those of the policy of its skill.
 type Demands struct {
 	Files    []string
 	Commands []v1alpha1.AcceptCommand
@@ -27,7 +27,7 @@ type Demands struct {
 	Schemas []string
 }
 
-// DemandsOf returns what must hold before the run counts as done.
+// DemandsOf returns the conditions that must hold before the run counts as done.
 func DemandsOf(run *v1alpha1.MotorRun) Demands {
 	pin := run.Status.Skill
 	if pin == nil || !pin.Approved || pin.Policy == nil {
@@ -36,7 +36,7 @@ func DemandsOf(run *v1alpha1.MotorRun) Demands {
 	return demandsOf(run.Spec.Accept, pin.Policy.Accept)
 }
 
-// demandsOf adds up what is asked for, in its order. A command that stands in it twice is run once.
+// demandsOf merges the demands, in their order. A command that occurs twice runs once.
 func demandsOf(asked ...*v1alpha1.RunAcceptance) Demands {
 	var d Demands
 	for _, a := range asked {

@@ -162,7 +162,7 @@ func TestChecksInFlight(t *testing.T) {
 	}
 }
 
-// A step of checks is no answer: what was found of a program before it, the model has not read.
+// A step of checks is no answer: the model has not read the state of a program that was found before it.
 func TestProgramsBeforeChecks(t *testing.T) {
 	t.Parallel()
 	left := testStep(0, 1, func(s *v1alpha1.MotorStep) {
@@ -178,7 +178,7 @@ func TestProgramsBeforeChecks(t *testing.T) {
 	}
 }
 
-// What an attempt said of itself is none of the next one's.
+// The claims of one attempt do not count for the next one.
 func TestFinishedIsOfOneAttempt(t *testing.T) {
 	t.Parallel()
 	finish := testStep(0, 1, func(s *v1alpha1.MotorStep) {

@@ -9,7 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// acceptedBy is what Progress.Accepted is after a step. Until the checks of an accepted call have passed, Claimed keeps what it says.
+// acceptedBy returns the value of Progress.Accepted after a step. Until the checks of an accepted call have passed, Claimed retains its arguments.
 func (p *Progress) acceptedBy(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *toolapi.FinishArgs {
 	if s.Spec.Checks {
 		if slices.ContainsFunc(s.Spec.ToolCalls, func(c v1alpha1.ToolCall) bool { r := resultOf(s, c.ID); return r == nil || !r.OK }) {
@@ -24,7 +24,7 @@ func (p *Progress) acceptedBy(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *to
 	return p.Claimed
 }
 
-// claimOf is what the accepted finish call of a step says, nil if there is none or it claims no success.
+// claimOf returns the arguments of the accepted finish call of a step, nil if there is none or it claims no success.
 func claimOf(s *v1alpha1.MotorStep) *toolapi.FinishArgs {
 	for _, c := range s.Spec.ToolCalls {
 		if r := resultOf(s, c.ID); c.Tool != toolapi.ToolFinish || r == nil || !r.OK {
@@ -38,8 +38,8 @@ func claimOf(s *v1alpha1.MotorStep) *toolapi.FinishArgs {
 	return nil
 }
 
-// acceptedEnd is the end of a run whose model called finish, and for which nothing more had to hold. Only the step is missing that records it. What
-// comes between the two costs nothing that was done: the next attempt would do all of the task again.
+// acceptedEnd returns the end of a run whose model called finish with nothing more to satisfy. Only the step that records it is missing. A failure
+// between the two costs nothing that was done: the next attempt would do all of the task again.
 func acceptedEnd(o Observation) *End {
 	a := o.Progress.Accepted
 	if a == nil {
@@ -58,7 +58,7 @@ func isUnproven(run *v1alpha1.MotorRun) bool {
 	return HasModel(run) && len(d.Files)+len(d.Commands)+len(d.Schemas) > 0
 }
 
-// unproven is how such an attempt ended. A replica of a release before spec.accept takes the last text of the model for the end.
+// unproven returns the outcome of such an attempt. A replica of a release before spec.accept treats the last text of the model as the end.
 func unproven() *v1alpha1.StepOutcome {
 	return &v1alpha1.StepOutcome{
 		Category: v1alpha1.CategoryIncomplete, Reason: v1alpha1.ReasonAcceptanceFailed, Retryable: true,

@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// finishStep is a step whose finish call was accepted.
+// finishStep returns a step whose finish call was accepted.
 func finishStep(attempt, index int32, arguments string) v1alpha1.MotorStep {
 	return testStep(attempt, index, func(s *v1alpha1.MotorStep) {
 		s.Spec.ToolCalls = []v1alpha1.ToolCall{{ID: "finish", Tool: toolapi.ToolFinish, Arguments: arguments}}
@@ -20,7 +20,7 @@ func finishStep(attempt, index int32, arguments string) v1alpha1.MotorStep {
 	})
 }
 
-// An end that was accepted is one, whatever comes before it is recorded: the Pod goes, the time is over, somebody cancels.
+// An accepted end counts, whatever comes before it is recorded: the Pod is deleted, the time is over, a person cancels.
 func TestAnAcceptedEndIsNotLost(t *testing.T) {
 	t.Parallel()
 	const succeeded = `{"status":"Succeeded","summary":"Done.","value":{"n":1}}`
@@ -126,7 +126,7 @@ func TestATextIsNoProof(t *testing.T) {
 	}
 }
 
-// A person who is asked what became of a check is told that it is one: their answer decides whether the run counts as done.
+// A person who is asked about the outcome of a check sees that it is one: their answer decides whether the run counts as done.
 func TestTheOutcomeOfACheckIsAskedAsOne(t *testing.T) {
 	t.Parallel()
 	for _, checks := range []bool{false, true} {

@@ -17,16 +17,16 @@ import (
 
 // ApprovalRule is a rule by which a person must approve a call.
 type ApprovalRule struct {
-	// Name is the same for all calls of a tool that the rule is about. It is "" where what the rule is about cannot be told of the call: such a
-	// call can be approved alone.
+	// Name is the same for all calls of a tool that the rule covers. It is "" where the subject of the rule cannot be determined from the call: such a
+	// call can only be approved by itself.
 	Name string
-	// Reason names the rule, and what of the call it is about, in one sentence.
+	// Reason names the rule, and the part of the call that it covers, in one sentence.
 	Reason string
 }
 
-// ApprovalRules are the rules by which a person must approve the call. Those of tools, mcpTools, bash.commands and fetch.methods of
-// spec.approval come first, which say most about the call, then required. What a rule cannot tell of a call counts as if it applied,
-// such as arguments that do not parse, or a command whose name comes out of a variable. Calls that ask a person need no approval.
+// ApprovalRules returns the rules by which a person must approve the call. Those of tools, mcpTools, bash.commands and fetch.methods of
+// spec.approval come first, because they are the most specific, then required. A rule that cannot be decided for a call applies: for instance if
+// the arguments do not parse, or the name of a command comes out of a variable. Calls that ask a person need no approval.
 func ApprovalRules(run *v1alpha1.MotorRun, tool, arguments string) []ApprovalRule {
 	if toolapi.WaitsForPerson(tool) || toolapi.IsOneshot(tool) || tool == toolapi.ToolInstall {
 		return nil
@@ -58,7 +58,7 @@ func ApprovalRules(run *v1alpha1.MotorRun, tool, arguments string) []ApprovalRul
 	return rules
 }
 
-// effectOf names what calls like this one do outside of the sandbox.
+// effectOf names the effect that calls like this one have outside of the sandbox.
 func effectOf(tool, arguments string) string {
 	if tool == toolapi.ToolFetch {
 		if method, _, err := requestLine(arguments); err == nil {
@@ -68,7 +68,7 @@ func effectOf(tool, arguments string) string {
 	return shown(tool)
 }
 
-// OpenRule is the first rule by which a person must approve the call, and that no person approved for the run before: nil if none need. steps
+// OpenRule returns the first rule by which a person must approve the call, and that no person has approved for the run; nil if there is none. steps
 // are those of all attempts so far.
 func OpenRule(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, tool, arguments string) *ApprovalRule {
 	for _, rule := range ApprovalRules(run, tool, arguments) {
@@ -101,7 +101,7 @@ func MayNeedApproval(run *v1alpha1.MotorRun) bool {
 		a.Bash != nil && len(a.Bash.Commands) > 0 || a.Fetch != nil && len(a.Fetch.Methods) > 0
 }
 
-// approvalRules are the run's rules. A run without any needs nobody's approval.
+// approvalRules returns the run's rules. A run without rules needs no approval.
 func approvalRules(run *v1alpha1.MotorRun) *v1alpha1.RunApproval {
 	if run.Spec.Approval == nil {
 		return &v1alpha1.RunApproval{}
@@ -109,7 +109,7 @@ func approvalRules(run *v1alpha1.MotorRun) *v1alpha1.RunApproval {
 	return run.Spec.Approval
 }
 
-// named are the rules for single calls that apply.
+// named returns the rules for single calls that apply.
 func named(a *v1alpha1.RunApproval, tool, arguments string) []ApprovalRule {
 	switch {
 	case tool == toolapi.ToolBash && a.Bash != nil:
@@ -131,7 +131,7 @@ func named(a *v1alpha1.RunApproval, tool, arguments string) []ApprovalRule {
 	return rules
 }
 
-// namedCommands are the patterns that name a command of a bash call, and what of the line cannot be told.
+// namedCommands returns the patterns that name a command of a bash call, and a rule for each part of the line that cannot be determined.
 func namedCommands(patterns []v1alpha1.CommandPattern, arguments string) []ApprovalRule {
 	const rule = "spec.approval.bash.commands"
 	list, err := parseCommand(arguments)
@@ -159,7 +159,7 @@ func parseCommand(arguments string) (commandline.List, error) {
 	return commandline.Parse(line)
 }
 
-// untold names a command of which it cannot be told what runs.
+// untold names a command, and why it cannot be determined what the command runs.
 func untold(c *commandline.Command) string {
 	why := c.Unknown
 	if why == "" {
@@ -168,10 +168,10 @@ func untold(c *commandline.Command) string {
 	return fmt.Sprintf("%s: %s", shown(why), shown(c.Text))
 }
 
-// shown is a text of the model's in one line, with nothing in it that could deceive the eye.
+// shown returns a text of the model's in one line, with nothing in it that could deceive the eye.
 func shown(s string) string { return Cut(visible(oneLine(s, maxHead)), maxHead) }
 
-// namedMethod is the rule about the method of a fetch call, if there is one.
+// namedMethod returns the rule about the method of a fetch call, if there is one.
 func namedMethod(methods []string, arguments string) []ApprovalRule {
 	const rule = "spec.approval.fetch.methods"
 	method, address, err := requestLine(arguments)
@@ -190,12 +190,12 @@ var (
 	errBody        = errors.New("a request that only reads has no body")
 )
 
-// methodNames are the parameters by which frameworks take a request for one of another method: in small letters, with "-" for "_" and
-// without what stands before them.
+// methodNames are the parameters by which frameworks treat a request as one of another method: in small letters, with "-" for "_" and without
+// leading dashes.
 var methodNames = []string{"method-override", "http-method-override", "x-method-override", "x-http-method-override", "x-http-method"}
 
-// namesOtherMethod reports whether the query of an address may have a server take the request for one of another method. A server
-// unescapes the names of parameters before it looks at them, so each is unescaped here. One that cannot be is not told.
+// namesOtherMethod reports whether the query of an address can make a server treat the request as one of another method. A server unescapes the
+// names of parameters before it looks at them, so each is unescaped here. It returns true for a name that cannot be unescaped.
 func namesOtherMethod(address string) bool {
 	_, query, _ := strings.Cut(address, "?")
 	for param := range strings.FieldsFuncSeq(query, func(r rune) bool { return strings.ContainsRune("?&;#", r) }) {
@@ -219,8 +219,8 @@ func namesOtherMethod(address string) bool {
 	return false
 }
 
-// requestLine is the method of a fetch call, in capitals, and its address. It is an error if the server may take the request for
-// another one.
+// requestLine returns the method of a fetch call, in capitals, and its address. It returns an error if the server may treat the request as another
+// one.
 func requestLine(arguments string) (method, address string, err error) {
 	if method, address, err = givenLine(arguments); err != nil {
 		return "", "", err
@@ -261,10 +261,12 @@ func readsOnly(tool string) bool {
 	return toolapi.OnlyReads(tool) || toolapi.WaitsForPerson(tool)
 }
 
-// Irreversible says why the call may do outside of the sandbox what cannot be undone, "" if it plainly does not, and whether that can be told of
-// the call: a fetch call
-// with a method other than GET, HEAD and OPTIONS, every call of a tool of an MCP server, save_credential, and, if the run has
-// a way out, every code call, and a bash call with a command that is not of a short list of harmless ones.
+// Irreversible returns why the call may have an irreversible effect outside of the sandbox, "" if it plainly has none, and whether that can be
+// determined from the call. Calls with such an effect are:
+//   - a fetch call with a method other than GET, HEAD and OPTIONS,
+//   - every call of a tool of an MCP server,
+//   - save_credential,
+//   - if the run has a way out, every code call, and a bash call with a command that is not of a short list of harmless ones.
 func Irreversible(run *v1alpha1.MotorRun, tool, arguments string) (why string, told bool) {
 	switch {
 	case tool == toolapi.ToolFetch:
@@ -288,13 +290,13 @@ func Irreversible(run *v1alpha1.MotorRun, tool, arguments string) (why string, t
 }
 
 const (
-	// maxCommands is how many commands a reason names, maxCommand how many characters of each where there are several.
+	// maxCommands bounds the commands that a reason names, maxCommand the characters of each where there are several.
 	maxCommands = 3
 	maxCommand  = 60
 )
 
-// irreversibleCommand says which commands of a bash call may do something outside of the sandbox: the first few of them, and how many
-// more there are. Of a long line a person sees the beginning and the end only, and must learn that more is in between.
+// irreversibleCommand names the commands of a bash call that may have an effect outside of the sandbox: the first few of them, and the number of
+// the others. A person sees only the beginning and the end of a long line, and must know that more commands are between.
 func irreversibleCommand(arguments string) (why string, told bool) {
 	list, err := parseCommand(arguments)
 	if err != nil {

@@ -32,7 +32,7 @@ func plainRun(required v1alpha1.ApprovalMode, domains ...v1alpha1.Domain) *v1alp
 	return run
 }
 
-// bashCall is the arguments of a bash call.
+// bashCall returns the arguments of a bash call.
 func bashCall(t testing.TB, command string) string {
 	t.Helper()
 	b, err := json.Marshal(map[string]string{"command": command})
@@ -42,7 +42,7 @@ func bashCall(t testing.TB, command string) string {
 	return string(b)
 }
 
-// reasonOf is why the call needs approval first.
+// reasonOf returns why the call needs approval first.
 func reasonOf(run *v1alpha1.MotorRun, tool, arguments string) string {
 	if rules := ApprovalRules(run, tool, arguments); len(rules) > 0 {
 		return rules[0].Reason
@@ -256,7 +256,8 @@ func TestApprovalsHaveIDsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// An approval for the run is good for calls of the same tool by the same rule. What another rule is about too, or cannot be told, is asked.
+// An approval for the run covers calls of the same tool by the same rule. A call that another rule covers too, or that cannot be determined, needs
+// approval.
 func TestOpenRule(t *testing.T) {
 	t.Parallel()
 	const push, remove = `spec.approval.bash.commands "git push *"`, `spec.approval.bash.commands "rm -rf *"`

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Bounds of what is shown of a call that is to be approved, in bytes of JSON.
+// Bounds of the text about a call that needs approval, in bytes of JSON.
 const (
 	maxActionArguments = 4096
 	maxActionReason    = 512
@@ -21,8 +21,8 @@ const (
 	maxActionHead = 300
 )
 
-// showApproval asks whether an execution of a call may be made. Who writes the step has found that it needs approval,
-// and that nothing else speaks against it.
+// showApproval asks whether an execution of a call may be made. The writer of the step has found that it needs approval, and that no other rule
+// forbids it.
 func showApproval(p *v1alpha1.PendingInput, run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
 	p.ExpiresAt = metav1.NewTime(ExpiresAt(run, a))
 	p.Title = Title(fmt.Sprintf("Approve %s?", strings.TrimSuffix(headline(c), "?")))
@@ -36,7 +36,7 @@ func showApproval(p *v1alpha1.PendingInput, run *v1alpha1.MotorRun, s *v1alpha1.
 	p.Question = approvalText(run, p)
 }
 
-// approvalText is what a person is asked, and how to decide.
+// approvalText returns the question to a person, and how to decide.
 func approvalText(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 	var b strings.Builder
 	who := "The model wants to make the call"
@@ -58,7 +58,7 @@ func approvalText(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) string {
 	return b.String()
 }
 
-// headline names a call by what matters most of it, in one line.
+// headline names a call by its most important part, in one line.
 func headline(c *v1alpha1.ToolCall) string {
 	what := ""
 	switch c.Tool {
@@ -84,7 +84,7 @@ const (
 	argReason = "reason"
 )
 
-// shownArgument is an argument as it can be shown, "" if the call has no such text.
+// shownArgument returns an argument as it can be shown, "" if the call has no such text.
 func shownArgument(c *v1alpha1.ToolCall, name string) string {
 	text, err := textArgument(c.Arguments, name)
 	if err != nil {
@@ -93,7 +93,7 @@ func shownArgument(c *v1alpha1.ToolCall, name string) string {
 	return shown(text)
 }
 
-// approvalReason says why the call needs approval: by a rule, the first one if none is named, or because the model asks for it.
+// approvalReason returns why the call needs approval: by a rule, the first one if none is named, or because the model asks for it.
 func approvalReason(run *v1alpha1.MotorRun, c *v1alpha1.ToolCall, rule string) string {
 	if c.Tool != toolapi.ToolRequestApproval {
 		rules := ApprovalRules(run, c.Tool, c.Arguments)

@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// approvalRun is one whose people may take 60 s to approve a call.
+// approvalRun returns a run whose people may take 60 s to approve a call.
 func approvalRun(rules v1alpha1.RunApproval) *v1alpha1.MotorRun {
 	run := testRun()
 	run.Spec.Limits.ApprovalSeconds = 60
@@ -121,7 +121,7 @@ func TestApprovalQuestion(t *testing.T) {
 	}
 }
 
-// Whatever a model writes, what is shown of it fits in a status and in one line.
+// Any text of a model is shown in a form that fits in a status and in one line.
 func TestApprovalQuestionIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, arguments := range []string{
@@ -241,7 +241,7 @@ func TestApprovalsDoNotCount(t *testing.T) {
 	}
 }
 
-// Nobody's decision ends no run, and nothing of the controller waits for the end of its time.
+// A missing decision ends no run, and no step of the controller waits for the end of its time.
 func TestApprovalEndsNoRun(t *testing.T) {
 	t.Parallel()
 	run := approvalRun(v1alpha1.RunApproval{})

@@ -20,16 +20,16 @@ import (
 // maxShownArguments is the most bytes of the arguments of a call that a person is shown.
 const maxShownArguments = 4096
 
-// ArgsDigest is "sha256:…" of a tool call: of the name of the tool, a line break, and the arguments in canonical JSON. Two
-// calls with the same digest do the same.
+// ArgsDigest returns "sha256:…" of a tool call: of the name of the tool, a line break, and the arguments in canonical JSON. Two calls with the same
+// digest do the same.
 func ArgsDigest(tool, arguments string) string {
 	sum := sha256.Sum256([]byte(tool + "\n" + canonicalArguments(arguments)))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// canonicalArguments are arguments in canonical JSON: sorted keys, no space between, numbers as they are written, and no
-// characters escaped that JSON does not make one escape. Arguments that are no JSON object, or have a key twice, which
-// readers understand in more than one way, are a JSON string of the text as it is.
+// canonicalArguments returns arguments in canonical JSON: sorted keys, no space between, numbers as they are written, and only the escapes that
+// JSON requires. Arguments may be no JSON object, or have a key twice, which readers interpret in more than one way. Those become a JSON string of
+// the text as it is.
 func canonicalArguments(arguments string) string {
 	object, err := parseArguments(arguments)
 	if err != nil {
@@ -40,7 +40,7 @@ func canonicalArguments(arguments string) string {
 
 var errNoObject = errors.New("it is no JSON object")
 
-// maxArgumentsDepth is how deep the values of arguments may be in one another.
+// maxArgumentsDepth bounds the nesting of the values of arguments.
 const maxArgumentsDepth = 1000
 
 // parseArguments reads the arguments of a call: one JSON object without a key twice, and nothing after it.
@@ -102,8 +102,8 @@ func parseValue(dec *json.Decoder, depth int) (any, error) {
 	return object, err
 }
 
-// textArgument is a string in the arguments of a call, "" if it is left out. It is an error if a tool might read it
-// otherwise: the tools do not tell upper and lower case in the name of an argument apart.
+// textArgument returns a string in the arguments of a call, "" if it is missing. It returns an error if a tool might read it otherwise: the tools
+// ignore case in the name of an argument.
 func textArgument(arguments, name string) (string, error) {
 	object, err := parseArguments(arguments)
 	if err != nil {
@@ -123,9 +123,8 @@ func textArgument(arguments, name string) (string, error) {
 	return "", fmt.Errorf("the argument %q is no text", name)
 }
 
-// DisplayArguments are the arguments of a call as a person is shown them, at most 4096 bytes: in canonical JSON, with
-// everything escaped that does not show, that moves other text about, or that looks like something else. Of arguments that
-// are longer the beginning and the end are shown.
+// DisplayArguments returns the arguments of a call in the form that a person is shown, at most 4096 bytes of canonical JSON. Every character is
+// escaped that is invisible, that moves other text about, or that looks like another one. Of longer arguments it returns the beginning and the end.
 func DisplayArguments(arguments string) string {
 	s := visible(canonicalArguments(arguments))
 	if len(s) <= maxShownArguments {
@@ -137,7 +136,7 @@ func DisplayArguments(arguments string) string {
 	return fmt.Sprintf("%s …(%d bytes left out)… %s", head, len(s)-len(head)-len(tail), tail)
 }
 
-// visible escapes the characters of a text that could deceive the eye, as \uXXXX, so that JSON stays what it is.
+// visible escapes the characters of a text that could deceive the eye, as \uXXXX, so that JSON stays valid and equal.
 func visible(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))

@@ -90,7 +90,7 @@ func TestDisplayOfLongArguments(t *testing.T) {
 	}
 }
 
-// FuzzDisplayArguments has what is shown say what the arguments are, and nothing in it that does not show.
+// FuzzDisplayArguments checks that the displayed text has the arguments, and no invisible character.
 func FuzzDisplayArguments(f *testing.F) {
 	for _, s := range []string{`{"a":1}`, `{"command":"git push"}`, "x\u202e", `{"a":"\ud800"}`, "{\"\u200b\":[1,{}]}", "\xff\x00", `{"a":"gіt"}`} {
 		f.Add(s)

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// MaxBucketBytes is the most that the artifacts of a run take in the bucket, and that a run is given from there. One has
+	// MaxBucketBytes bounds the artifacts of a run in the bucket, and the artifacts from there that a run gets as inputs. One has
 	// toolapi.MaxArtifactBytes at most.
 	MaxBucketBytes = 256 << 20
-	// MaxListedBytes is the most that the artifacts in a status take in JSON. The steps have all of them.
+	// MaxListedBytes bounds the artifacts in a status, in bytes of JSON. The steps have all of them.
 	MaxListedBytes = 6 << 10
 )
 
-// KeepOf is what of the run's workspace is kept. A review of a skill changes nothing.
+// KeepOf returns which part of the run's workspace is retained. A review of a skill changes nothing.
 func KeepOf(run *v1alpha1.MotorRun) v1alpha1.RunKeep {
 	switch keep := cmp.Or(run.Spec.Keep, v1alpha1.KeepChanges); {
 	case !HasModel(run):
@@ -32,11 +32,11 @@ func KeepOf(run *v1alpha1.MotorRun) v1alpha1.RunKeep {
 	}
 }
 
-// ListedBytes is how much of MaxListedBytes an artifact takes.
+// ListedBytes returns the part of MaxListedBytes that an artifact needs.
 func ListedBytes(a *v1alpha1.Artifact) int { return jsonSize(a) + len(",") }
 
-// ShowArtifacts returns as many of the artifacts as a status has room for, in their order, and how many there are beside them.
-// Those that are kept come before those that are not.
+// ShowArtifacts returns as many of the artifacts as fit into a status, in their order, and the number of the others. Retained artifacts come before
+// those that are not.
 func ShowArtifacts(list *v1alpha1.ArtifactList) (shown []v1alpha1.Artifact, omitted int32) {
 	if list == nil {
 		return nil, 0
@@ -45,7 +45,7 @@ func ShowArtifacts(list *v1alpha1.ArtifactList) (shown []v1alpha1.Artifact, omit
 	return shown, list.Omitted + int32(len(list.Files)-len(shown))
 }
 
-// fitArtifacts returns those that take at most so many bytes in JSON.
+// fitArtifacts returns the artifacts that fit into that many bytes of JSON.
 func fitArtifacts(files []v1alpha1.Artifact, room int) (shown []v1alpha1.Artifact) {
 	take := make([]bool, len(files))
 	for _, skipped := range []bool{false, true} {
@@ -66,7 +66,7 @@ func fitArtifacts(files []v1alpha1.Artifact, room int) (shown []v1alpha1.Artifac
 	return shown
 }
 
-// fewerArtifacts leaves as many artifacts as there is room for, when everything else is as short as it can be.
+// fewerArtifacts drops artifacts until the status fits, when everything else is as short as it can be.
 func fewerArtifacts(st *v1alpha1.MotorRunStatus) {
 	files := &st.Artifacts
 	if st.Result != nil {
@@ -87,7 +87,7 @@ func fewerArtifacts(st *v1alpha1.MotorRunStatus) {
 	*files = fitted
 }
 
-// ArtifactsOf are the artifacts that a run has: those of its result if it has ended, or else those of its last pause.
+// ArtifactsOf returns the artifacts of a run: those of its result if it has ended, or else those of its last pause.
 func ArtifactsOf(run *v1alpha1.MotorRun) []v1alpha1.Artifact {
 	if run.Status.Result != nil {
 		return run.Status.Result.Artifacts
@@ -95,11 +95,11 @@ func ArtifactsOf(run *v1alpha1.MotorRun) []v1alpha1.Artifact {
 	return run.Status.Artifacts
 }
 
-// maxNamed is how many artifacts are named where the one that is meant is none of them.
+// maxNamed bounds the artifacts that a message names if the requested one does not exist.
 const maxNamed = 5
 
-// ArtifactInput finds the artifact that is to be given to a later run, among those of the run that has it. problem says why it
-// cannot be given, and what to do about that.
+// ArtifactInput finds the artifact for a later run among those of the run that has it. problem is the reason why it cannot be an input, and what to
+// do about that.
 func ArtifactInput(from *v1alpha1.MotorRun, path string, bucket bool) (a *v1alpha1.Artifact, problem string) {
 	list := ArtifactsOf(from)
 	i := slices.IndexFunc(list, func(a v1alpha1.Artifact) bool { return a.Path == path })
@@ -107,7 +107,7 @@ func ArtifactInput(from *v1alpha1.MotorRun, path string, bucket bool) (a *v1alph
 		return nil, fmt.Sprintf("the MotorRun %s has no artifact %q: %s", from.Name, path, artifactNames(from, list))
 	}
 	a = &list[i]
-	// What is in the bucket comes to the sandbox in parts.
+	// An artifact in the bucket reaches the sandbox in parts.
 	most := int64(toolapi.MaxFileBytes)
 	if a.ConfigMap == "" {
 		most = toolapi.MaxInputBytes

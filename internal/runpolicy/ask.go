@@ -14,11 +14,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// idSuffix is how many digits of its step's UID the id of an ask ends with.
+// idSuffix is the number of digits of its step's UID at the end of the id of an ask.
 const idSuffix = 8
 
-// AskID is the id under which an ask of a kind about an execution of a call of the step is answered. It ends with a part of the
-// step's UID, which the API server draws, so that it cannot be answered before it was asked.
+// AskID returns the id for responses to an ask of a kind about an execution of a call of the step. It ends with a part of the step's UID, which the
+// API server draws, so that it cannot be answered before it was asked.
 func AskID(s *v1alpha1.MotorStep, kind v1alpha1.InputKind, execution string) string {
 	if kind == v1alpha1.InputApproval {
 		// The same execution may be asked about once more, when its outcome is unknown.
@@ -28,8 +28,8 @@ func AskID(s *v1alpha1.MotorStep, kind v1alpha1.InputKind, execution string) str
 	return execution + "-" + uid[:min(len(uid), idSuffix)]
 }
 
-// NewAsk is an ask about an execution of a call of the last step, as it is recorded at an instant. The steps are those of all attempts. Times are
-// whole seconds, like every time that is written to the API, and never make a wait seem shorter than it was.
+// NewAsk returns an ask about an execution of a call of the last step, as it is recorded at an instant. The steps are those of all attempts. Times
+// are whole seconds, like every time that is written to the API, and never make a wait seem shorter than it was.
 func NewAsk(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, kind v1alpha1.InputKind, c *v1alpha1.ToolCall, execution string, now time.Time) v1alpha1.StepAsk {
 	now = now.Truncate(time.Second)
 	s := &steps[len(steps)-1]
@@ -66,8 +66,8 @@ func usesDefaults(run *v1alpha1.MotorRun) bool {
 	return run.Spec.Questions != nil && run.Spec.Questions.OnTimeout == v1alpha1.OnTimeoutUseDefault
 }
 
-// CloseAsk returns an open ask with its outcome, false while it has none. A response counts that fits. One to an ask that is denied in the end
-// must also be put to use in time: the call must not be made long after it was looked at.
+// CloseAsk returns an open ask with its outcome, false while it has none. A response that fits counts. A response to an ask that is denied at its
+// end must also be used in time: the call must not be made long after the decision.
 func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.Time) (v1alpha1.StepAsk, bool) {
 	r := UsableResponse(run, &a)
 	over := a.OnTimeout != v1alpha1.OnTimeoutFail && o.Wait(o.Extend(a.AskedAt.Time, ExpiresAt(run, &a)), now) == 0
@@ -93,7 +93,7 @@ func CloseAsk(run *v1alpha1.MotorRun, a v1alpha1.StepAsk, o Observed, now time.T
 	return a, true
 }
 
-// ExpiresAt is until when there is time for a response. A manager of 0.1.0 did not record that of a request for approval.
+// ExpiresAt returns when the time for a response ends. A manager of 0.1.0 did not record that of a request for approval.
 func ExpiresAt(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) time.Time {
 	if a.ExpiresAt.IsZero() {
 		return a.AskedAt.Add(time.Duration(run.Spec.Limits.ApprovalSeconds) * time.Second)
@@ -101,7 +101,7 @@ func ExpiresAt(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) time.Time {
 	return a.ExpiresAt.Time
 }
 
-// ResponseTo is the response to an ask, nil if there is none that fits.
+// ResponseTo returns the response to an ask, nil if there is none that fits.
 func ResponseTo(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) *v1alpha1.Response {
 	for i := range run.Spec.Responses {
 		if r := &run.Spec.Responses[i]; r.ID == a.ID && fits(r, a) {
@@ -111,8 +111,8 @@ func ResponseTo(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) *v1alpha1.Response 
 	return nil
 }
 
-// UsableResponse is the response to an ask if it can be put to use now, nil otherwise. One to a request for a domain can be when it is in
-// effect, which status.pendingInput tells.
+// UsableResponse returns the response to an ask if the run can use it now, nil otherwise. A response to a request for a domain is usable once it is
+// in effect, which status.pendingInput shows.
 func UsableResponse(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) *v1alpha1.Response {
 	p := run.Status.PendingInput
 	if a.Kind == v1alpha1.InputDomainRequest && (p == nil || p.ID != a.ID || !p.Answered) {
@@ -121,8 +121,8 @@ func UsableResponse(run *v1alpha1.MotorRun, a *v1alpha1.StepAsk) *v1alpha1.Respo
 	return ResponseTo(run, a)
 }
 
-// fits reports whether a response is of the sort that an ask takes, which for an approval means that it is about the call with that
-// digest. The API refuses others once the ask is shown, but not before.
+// fits reports whether a response is of the kind that an ask accepts. For an approval it must be about the call with that digest. The API refuses
+// other responses once the ask is shown, but not before.
 func fits(r *v1alpha1.Response, a *v1alpha1.StepAsk) bool {
 	switch a.Kind {
 	case v1alpha1.InputDomainRequest:
@@ -134,7 +134,7 @@ func fits(r *v1alpha1.Response, a *v1alpha1.StepAsk) bool {
 	}
 }
 
-// approvalDecisions are the decisions about a call that needs approval by a rule, "" for one that can be approved alone.
+// approvalDecisions returns the decisions about a call that needs approval by a rule, "" for one that can be approved alone.
 func approvalDecisions(rule string) []v1alpha1.Decision {
 	if rule == "" {
 		return []v1alpha1.Decision{v1alpha1.DecisionApproveOnce, v1alpha1.DecisionDeny}
@@ -142,7 +142,7 @@ func approvalDecisions(rule string) []v1alpha1.Decision {
 	return []v1alpha1.Decision{v1alpha1.DecisionApproveOnce, v1alpha1.DecisionApproveRun, v1alpha1.DecisionDeny}
 }
 
-// Answered reports whether the spec has a response to the pending input. One of kind Retry goes away when the next attempt begins.
+// Answered reports whether the spec has a response to the pending input. A pending input of kind Retry disappears when the next attempt begins.
 func Answered(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) bool {
 	if p == nil || p.Kind == v1alpha1.InputRetry {
 		return false
@@ -154,7 +154,7 @@ func Answered(run *v1alpha1.MotorRun, p *v1alpha1.PendingInput) bool {
 	return ResponseTo(run, &a) != nil
 }
 
-// OpenAsk is what the step asks now, nil if it asks nothing.
+// OpenAsk returns the open ask of the step, nil if there is none.
 func OpenAsk(s *v1alpha1.MotorStep) *v1alpha1.StepAsk {
 	asks := AsksOf(s)
 	for i := range asks {
@@ -171,7 +171,7 @@ func IsAsked(s *v1alpha1.MotorStep, callID string) bool {
 	return a != nil && a.CallID == callID
 }
 
-// approvalOf is the last ask for approval of an execution of the call, nil if there is none.
+// approvalOf returns the last ask for approval of an execution of the call, nil if there is none.
 func approvalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepAsk {
 	asks := AsksOf(s)
 	for i := range slices.Backward(asks) {
@@ -182,8 +182,8 @@ func approvalOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepAsk {
 	return nil
 }
 
-// waitedIn is how long people took for what a step asked. Of asks that are open it counts nothing. A step of a manager of 0.1.0 has no
-// asks, but results that tell of their time.
+// waitedIn returns how long people took for the asks of a step. Open asks count nothing. A step of a manager of 0.1.0 has no asks, but results that
+// record their time.
 func waitedIn(s *v1alpha1.MotorStep) time.Duration {
 	var asked, told time.Duration
 	for _, a := range AsksOf(s) {

@@ -9,7 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// The default of a question counts at the end of its time where the run says so, and the question has one.
+// The default of a question counts at the end of its time if the run enables that, and the question has one.
 func TestDefaultOfAQuestion(t *testing.T) {
 	t.Parallel()
 	const with, without = `{"question":"Which?","default":"blue"}`, `{"question":"Which?"}`
@@ -62,7 +62,7 @@ func TestAnApprovedCallRunsSinceThen(t *testing.T) {
 	}
 }
 
-// What was approved for the run later does not make a call that was never approved one that may have been started.
+// A later approval for the run does not mean that a call which was never approved may have been started.
 func TestALaterApprovalStartedNothing(t *testing.T) {
 	t.Parallel()
 	run := approvalRun(v1alpha1.RunApproval{Tools: []v1alpha1.ToolName{"bash"}})

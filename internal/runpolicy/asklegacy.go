@@ -9,13 +9,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// A manager of 0.1.0 recorded requests for approval in a list of their own, and other asks not at all. A run that was updated in between keeps what
-// people were asked and what they said.
+// A manager of 0.1.0 recorded requests for approval in a list of their own, and other asks not at all. A run that was updated in between retains
+// the questions to people and their responses.
 
-// decisionApproveOf010 is what a person decided for a manager of 0.1.0.
+// decisionApproveOf010 is the decision of a person in the format of a manager of 0.1.0.
 const decisionApproveOf010 v1alpha1.Decision = "Approve"
 
-// AsksOf are the asks of a step, with the requests for approval that a manager of 0.1.0 recorded.
+// AsksOf returns the asks of a step, with the requests for approval that a manager of 0.1.0 recorded.
 func AsksOf(s *v1alpha1.MotorStep) []v1alpha1.StepAsk {
 	asks := s.Status.Asks
 	for _, a := range s.Status.Approvals {
@@ -31,8 +31,8 @@ func AsksOf(s *v1alpha1.MotorStep) []v1alpha1.StepAsk {
 	return asks
 }
 
-// answeredBefore are the asks of a step that only the responses of the run tell of: those which a manager of 0.1.0 did not record. How long people took
-// for them is in the results.
+// answeredBefore returns the asks of a step that only the responses of the run show: those which a manager of 0.1.0 did not record. The time that
+// people took for them is in the results.
 func answeredBefore(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) []v1alpha1.StepAsk {
 	if len(run.Spec.Responses) == 0 {
 		return nil
@@ -69,8 +69,8 @@ func answeredBefore(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) []v1alpha1.St
 	return asks
 }
 
-// shownBefore is what a manager of 0.1.0 asks of the step, and shows: nil for nothing, or for what is recorded by now. It says nothing of what becomes of
-// it at the end of its time.
+// shownBefore returns the ask that a manager of 0.1.0 shows for the step, nil if there is none, or if it is recorded by now. It does not state what
+// happens at the end of its time.
 func shownBefore(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *v1alpha1.PendingInput {
 	p := run.Status.PendingInput
 	if p == nil || p.Kind == v1alpha1.InputRetry || p.OnTimeout != "" || p.Step != s.Name ||

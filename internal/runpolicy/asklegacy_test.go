@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// shown010 is what a leader of 0.1.0 shows of an ask.
+// shown010 returns an ask in the form that a leader of 0.1.0 shows.
 func shown010(s *v1alpha1.MotorStep, kind v1alpha1.InputKind, at time.Duration) *v1alpha1.PendingInput {
 	p := Shown(testRun(), s, &v1alpha1.StepAsk{
 		ID: AskID(s, kind, "a0-s1-c0"), Kind: kind, CallID: "a0-s1-c0", Execution: "a0-s1-c0", AskedAt: metav1.NewTime(after(at)), ExpiresAt: metav1.NewTime(after(at + 500*sec)),
@@ -42,7 +42,7 @@ func TestAsksOfAnEarlierManagerGoOn(t *testing.T) {
 		if d := Decide(Observation{Run: run, Progress: p}, now); d.End != nil {
 			t.Errorf("%s: the run ends with %s", kind, d.End.Reason)
 		}
-		// What it shows itself is looked at once more.
+		// The manager's own question is read once more.
 		run.Status.PendingInput = p.Pending
 		if again := ReadJournal(run, []v1alpha1.MotorStep{s}).Pending; again == nil || again.ID != p.Pending.ID {
 			t.Errorf("%s: the next pass finds %+v", kind, again)
@@ -84,14 +84,14 @@ func TestApprovalsOfAnEarlierManager(t *testing.T) {
 	if p := ReadJournal(run, []v1alpha1.MotorStep{s}); p.Pending != nil || p.Waited != 30*sec || len(UnknownResponses(run, p)) > 0 {
 		t.Errorf("approved before: %+v, people took %s", p.Pending, p.Waited)
 	}
-	// What is recorded anew under the same id takes its place.
+	// An ask that is recorded anew under the same id replaces it.
 	s.Status.Asks = AsksOf(&s)
 	if asks := AsksOf(&s); len(asks) != 1 {
 		t.Errorf("%d asks", len(asks))
 	}
 }
 
-// Responses to what an earlier manager asked are answers to something. What no person was asked is no ask.
+// Responses to the questions of an earlier manager are answers to an ask. A question that no person was asked is no ask.
 func TestResponsesToAnEarlierManager(t *testing.T) {
 	t.Parallel()
 	s := testStep(0, 1, call("ask_user", `{"question":"Which?"}`), answered("a.example.org", ""), answered("b.example.org", ""))

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxAttempts is the most attempts of a run, whoever asked for them: as many as the status takes.
+	// maxAttempts bounds the attempts of a run, both the operator's and those of people: the status accepts no more.
 	maxAttempts = 10
-	// maxOperatorAttempts is how many of them the operator makes by itself.
+	// maxOperatorAttempts bounds the attempts that the operator makes without a person.
 	maxOperatorAttempts = 2
 )
 
@@ -28,13 +28,13 @@ const reasonMaxTokens = "MaxTokens"
 type Next struct {
 	Index int32
 	Cause v1alpha1.AttemptCause
-	// RecoveryContext is what the model is told of the attempts before.
+	// RecoveryContext is the text for the model about the attempts before.
 	RecoveryContext string
-	// NewSandbox says that the attempt needs another Pod than the one before.
+	// NewSandbox is true if the attempt needs another Pod than the one before.
 	NewSandbox bool
 }
 
-// current is the attempt that is being made, or waits for the next one.
+// current returns the attempt that is being made, or waits for the next one.
 func current(o Observation) v1alpha1.AttemptStatus {
 	if len(o.Run.Status.Attempts) > 0 {
 		return CurrentAttempt(o.Run)
@@ -42,7 +42,7 @@ func current(o Observation) v1alpha1.AttemptStatus {
 	return v1alpha1.AttemptStatus{Index: o.Progress.Attempt}
 }
 
-// CurrentAttempt is the attempt that the run is at, the zero attempt before there is one.
+// CurrentAttempt returns the current attempt of the run, the zero attempt before there is one.
 func CurrentAttempt(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
 	if n := len(run.Status.Attempts); n > 0 {
 		return run.Status.Attempts[n-1]
@@ -55,7 +55,7 @@ func CurrentAttempt(run *v1alpha1.MotorRun) v1alpha1.AttemptStatus {
 //	no further attempt possible ─► the run ends
 //	cancelled                   ─► the run ends
 //	an entry in spec.retries    ─► the next attempt
-//	lost with its sandbox       ─► the next attempt, if it costs nobody anything
+//	lost with its sandbox       ─► the next attempt, if no person has to decide and the operator has attempts left
 //	otherwise                   ─► wait for an entry, until the window is over
 func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Decision {
 	cur := current(o)
@@ -89,8 +89,8 @@ func afterFailure(o Observation, f *v1alpha1.FailureSummary, now time.Time) Deci
 	return d
 }
 
-// failedForGood ends the run with its last attempt. If the sandbox was lost in the middle of a call, nobody is asked about
-// it any more, so the end says that its outcome is unknown.
+// failedForGood ends the run with its last attempt. If the sandbox was lost in the middle of a call, no person is asked about it any more, so the
+// end states that its outcome is unknown.
 func failedForGood(o Observation, f *v1alpha1.FailureSummary) *End {
 	e := failed(f)
 	if calls := callsInFlight(o); lostSandbox(f) && len(calls) > 0 {
@@ -99,7 +99,7 @@ func failedForGood(o Observation, f *v1alpha1.FailureSummary) *End {
 	return e
 }
 
-// callsInFlight names the calls that do more than read and have no result, or one that does not say how far they came.
+// callsInFlight names the calls that do more than read and have no result, or a result that does not show how far they came.
 func callsInFlight(o Observation) []string {
 	var calls []string
 	for _, c := range o.Progress.Unknown {
@@ -110,15 +110,15 @@ func callsInFlight(o Observation) []string {
 	return calls
 }
 
-// mayRetry reports whether somebody may ask for another attempt.
+// mayRetry reports whether a person may ask for another attempt.
 func mayRetry(o Observation, f *v1alpha1.FailureSummary) bool {
 	worth := f.Retryable || f.SuggestedAction == v1alpha1.ActionRetryWithGuidance
 	asked, all := countAttempts(o.Run)
 	return worth && asked < maxAsked(o.Run) && all < maxAttempts
 }
 
-// mayMakeOwn reports whether the operator makes another attempt by itself. It decides that at once or never: what waits for
-// a person is not taken out of their hands.
+// mayMakeOwn reports whether the operator makes another attempt without a person. It decides that at once or never: once the run waits for a
+// person, the decision is that person's.
 func mayMakeOwn(o Observation, f *v1alpha1.FailureSummary) bool {
 	asked, all := countAttempts(o.Run)
 	return current(o).Failure == nil && lostSandbox(f) && all-asked < maxOperatorAttempts && all < maxAttempts && !heldBack(o)
@@ -180,7 +180,7 @@ func isUnusable(o Observation, now time.Time) bool {
 	return o.SandboxGone || o.Sandbox != nil && o.Sandbox.Phase == sandbox.Ended || sandboxNotStarted(o, now) != nil
 }
 
-// retryInput says how to have another attempt made.
+// retryInput returns the pending input that describes how to request another attempt.
 func retryInput(o Observation, f *v1alpha1.FailureSummary, failedAt metav1.Time, expires time.Time) *v1alpha1.PendingInput {
 	cur, run := current(o).Index, o.Run
 	var b strings.Builder
@@ -209,10 +209,10 @@ func retryInput(o Observation, f *v1alpha1.FailureSummary, failedAt metav1.Time,
 	}
 }
 
-// maxRetryQuestion is the most bytes of what is said about a retry.
+// maxRetryQuestion bounds the question about a retry, in bytes.
 const maxRetryQuestion = 4096
 
-// SuggestedAction is what to do about a failure.
+// SuggestedAction returns the action that fits a failure.
 func SuggestedAction(c v1alpha1.FailureCategory, reason string, retryable bool) v1alpha1.SuggestedAction {
 	switch {
 	case reason == v1alpha1.ReasonDomainInvalid, reason == v1alpha1.ReasonCredentialHostNotAllowed, reason == v1alpha1.ReasonMCPServerNotAllowed,
@@ -220,16 +220,16 @@ func SuggestedAction(c v1alpha1.FailureCategory, reason string, retryable bool) 
 		return v1alpha1.ActionStop
 	case reason == v1alpha1.ReasonIsolationRefused, reason == v1alpha1.ReasonUserResponseTimeout,
 		reason == v1alpha1.ReasonTimeout && c == v1alpha1.CategoryBudgetExhausted:
-		// They end the run: somebody has to see to the network, to answer in time, or to give another run more time.
+		// They end the run: a person must fix the network, answer in time, or create another run with more time.
 		return v1alpha1.ActionAskUser
 	case reason == reasonMaxTokens && !retryable:
-		// The run's tokens are used up, and no attempt gives it more.
+		// The run's tokens are used up, and no attempt adds any.
 		return v1alpha1.ActionAskUser
 	case c == v1alpha1.CategoryInvalidTask:
 		// A file, a Secret or a ConfigMap is not as the run needs it.
 		return v1alpha1.ActionAskUser
 	case c == v1alpha1.CategoryModelFailure && !retryable:
-		// What does not pass is the key, the name or the address of the model, or a request that it does not take.
+		// The key, the name or the address of the model is permanently wrong, or the model rejects the request.
 		return v1alpha1.ActionAskUser
 	case c == v1alpha1.CategoryInfraFailure && !retryable:
 		return v1alpha1.ActionStop
@@ -276,7 +276,7 @@ func Fail(st *v1alpha1.MotorRunStatus, f *v1alpha1.FailureSummary, at metav1.Tim
 	}
 }
 
-// Begin writes the next attempt into the status. Of those before, only the current one's recovery context is needed.
+// Begin writes the next attempt into the status. Of the earlier attempts, only the current one's recovery context is needed.
 func Begin(st *v1alpha1.MotorRunStatus, n *Next, now time.Time) {
 	for i := range st.Attempts {
 		st.Attempts[i].RecoveryContext = ""
@@ -290,13 +290,13 @@ func Begin(st *v1alpha1.MotorRunStatus, n *Next, now time.Time) {
 	}
 }
 
-// Replace notes that the Pod which the status names is done with. Until another one exists, the status says which one
-// must be gone before.
+// Replace marks the Pod in the status as used up. Until another Pod exists, the status names the one that must be gone before.
 func Replace(st *v1alpha1.MotorRunStatus) {
 	st.Sandbox = &v1alpha1.SandboxStatus{PodName: st.Sandbox.PodName, PodUID: st.Sandbox.PodUID}
 }
 
-// Replaced reports whether the status names a Pod that is done with, and not the present one, of which it knows the creation.
+// Replaced reports whether the status names a Pod that is used up, and not the present one. Only of the present one the status has the creation
+// time.
 func Replaced(sb *v1alpha1.SandboxStatus) bool { return sb != nil && sb.CreatedAt == nil }
 
 // AttemptsOf returns the run's attempts up to the current one, which the journal may know alone if the status was lost.
@@ -312,7 +312,7 @@ func AttemptsOf(st *v1alpha1.MotorRunStatus, p Progress, now time.Time) []v1alph
 	return attempts
 }
 
-// RestoreAttempts returns the attempts that have ended back what a leader of another release dropped: a list in a status is written as a
+// RestoreAttempts restores in the attempts that have ended the fields that a leader of another release dropped: a list in a status is written as a
 // whole. 0.1.0 does not know since when a call has no result, without which it looks as if it had failed, nor that usage was estimated.
 func RestoreAttempts(st *v1alpha1.MotorRunStatus, p Progress) {
 	for i := range st.Attempts {

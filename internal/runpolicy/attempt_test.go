@@ -31,7 +31,7 @@ func retryable(reason string) *v1alpha1.StepOutcome {
 	return &v1alpha1.StepOutcome{Category: v1alpha1.CategoryToolFailure, Reason: reason, Message: "It failed.", Retryable: true}
 }
 
-// lost is a step's outcome that says that the sandbox is gone.
+// lost returns a step's outcome for a sandbox that is gone.
 func lost() *v1alpha1.StepOutcome {
 	return &v1alpha1.StepOutcome{Category: v1alpha1.CategoryInfraFailure, Reason: v1alpha1.ReasonSandboxLost, Message: "Gone.", Retryable: true}
 }
@@ -202,7 +202,7 @@ func TestTheWindowOfARetry(t *testing.T) {
 	}
 }
 
-// Whom nobody asks any more is told.
+// A call whose outcome no person is asked about any more is named.
 func TestTheEndNamesCallsThatWereLost(t *testing.T) {
 	t.Parallel()
 	o := Observation{Run: attemptRun(first), SandboxGone: true}
@@ -229,7 +229,7 @@ func TestTheQuestionNamesCallsInFlight(t *testing.T) {
 		t.Errorf("the question is %q", q)
 	}
 
-	// It says why a person is asked where another attempt could make the calls again, and only there.
+	// The question explains why a person is asked if another attempt could make the calls again, and only then.
 	const why = "They do more than read, and another attempt may make them again: that is why a person is asked.\n"
 	if q := d.Retry.Question; !strings.Contains(q, "\n- bash {\"command\":\"pay\"}\n"+why) {
 		t.Errorf("the question does not say why: %q", q)

@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// A leader of 0.1.0 writes the list of attempts without the field that says since when a call has no result. The next leader finds it in the
+// A leader of 0.1.0 writes the list of attempts without the field that records since when a call has no result. The next leader finds it in the
 // journal, and a call that failed stays one that failed.
 func TestEndedAttemptsAreRestored(t *testing.T) {
 	t.Parallel()
@@ -43,8 +43,8 @@ func TestEndedAttemptsAreRestored(t *testing.T) {
 	}
 }
 
-// firstFields are the fields of an attempt that 0.1.0 knows. restoredFields are those that came after it, and so are lost when a leader of it
-// writes the list; each has to be found again in the journal, or an attempt would be read in another way after a change of leaders.
+// firstFields are the fields of an attempt that 0.1.0 knows. restoredFields are the later ones, which are lost when a leader of 0.1.0 writes the
+// list. Each must be found again in the journal, or an attempt would be read in another way after a change of leaders.
 var (
 	firstFields = `
 		cause failure failure.category failure.hint failure.lastStep failure.message failure.reason failure.retryable failure.suggestedAction
@@ -67,7 +67,7 @@ func TestFieldsOfAttemptsSurviveAnOlderLeader(t *testing.T) {
 	}
 }
 
-// fieldsOf are the paths of the JSON fields of a type of the API.
+// fieldsOf returns the paths of the JSON fields of a type of the API.
 func fieldsOf(t reflect.Type, path string) []string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

@@ -8,8 +8,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// openPrograms are the programs in the background of the attempt of which nobody can tell how far they came: those whose end was
-// not seen, and those that were ended from outside or lost. The effect of one goes on after its call, so it is open for as long.
+// openPrograms returns the programs in the background of the attempt whose progress is unknown: their end was not observed, or they were ended from
+// outside or lost. The effect of a program goes on after its call, so it is open for as long.
 func openPrograms(steps []v1alpha1.MotorStep, attempt int32) []CallRef {
 	var calls []CallRef
 	var last int32
@@ -32,7 +32,7 @@ func openPrograms(steps []v1alpha1.MotorStep, attempt int32) []CallRef {
 	return calls
 }
 
-// runsInBackground reports whether a program is in the background of the attempt, as far as its steps say.
+// runsInBackground reports whether a program is in the background of the attempt, according to its steps.
 func runsInBackground(steps []v1alpha1.MotorStep, attempt int32) bool {
 	return slices.ContainsFunc(steps, func(s v1alpha1.MotorStep) bool {
 		return s.Spec.Attempt == attempt &&
@@ -61,7 +61,7 @@ func openProgram(s *v1alpha1.MotorStep, p v1alpha1.StepProgram, lastTurn int32) 
 	return ref
 }
 
-// programOf is what a call left in the background, nil for nothing: that of its last execution.
+// programOf returns the program that the last execution of a call left in the background, nil for none.
 func programOf(s *v1alpha1.MotorStep, callID string) *v1alpha1.StepProgram {
 	for i := range slices.Backward(s.Status.Background) {
 		if s.Status.Background[i].CallID == callID {

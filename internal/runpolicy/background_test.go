@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// programSteps are steps of an attempt, of which the first one left a program in the background.
+// programSteps returns steps of an attempt, of which the first one left a program in the background.
 func programSteps(attempt int32, turns int, p v1alpha1.StepProgram) []v1alpha1.MotorStep {
 	p.CallID = fmt.Sprintf("a%d-s1-c0", attempt)
 	p.Execution = p.CallID
@@ -62,7 +62,7 @@ func TestAProgramInTheBackgroundIsAnOpenEffect(t *testing.T) {
 	}
 }
 
-// What an attempt before left in the background was dealt with when that one ended.
+// The programs that an earlier attempt left in the background were handled when that attempt ended.
 func TestProgramsOfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	run := withAttempts(&v1alpha1.MotorRun{}, v1alpha1.CauseFirst, v1alpha1.CauseRetry)
@@ -72,7 +72,7 @@ func TestProgramsOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
-// What is started again with the same words is made: the model was told that it was lost.
+// A program that is started again with the same words runs: the model knows that it was lost.
 func TestLostProgramIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	const server = `{"command":"git push && ./serve","background":true}`

@@ -9,8 +9,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// brokenOff are the calls of a step that something outside of them ended half way: they have a result, and it does not say how
-// far they came. A signal that ends a program often comes from the same shortage, or the same shutdown, that ends the sandbox.
+// brokenOff returns the calls of a step that were ended half way from outside: they have a result, and it does not show how far they came. A signal
+// that ends a program often comes from the same shortage, or the same shutdown, that ends the sandbox.
 func brokenOff(s *v1alpha1.MotorStep) []CallRef {
 	var calls []CallRef
 	for i := range s.Spec.ToolCalls {
@@ -24,12 +24,10 @@ func brokenOff(s *v1alpha1.MotorStep) []CallRef {
 	return calls
 }
 
-// goesOn forgets the calls that were broken off before a turn: the model has read of them before it gave the turn, and dealt with
-// them as it saw fit.
+// goesOn forgets the calls that were broken off before a turn: the model has read of them before that turn, and acted on them as it saw fit.
 func (p *Progress) goesOn() {
 	p.Unknown = slices.DeleteFunc(p.Unknown, func(c CallRef) bool { return c.BrokenOff })
 }
 
-// isOpen reports whether neither a person nor the model was told yet how the call went, so that another attempt might bring its
-// effect about again.
+// isOpen reports whether neither a person nor the model knows yet how the call went, so that another attempt might repeat its effect.
 func (c CallRef) isOpen() bool { return c.InFlight || c.BrokenOff }

@@ -18,8 +18,8 @@ func endedWith(tool, code string) stepOption {
 	}
 }
 
-// A sandbox that is lost takes along what its last calls were about to do. One that was broken off half way has effects that no
-// model was told of, so an attempt that the operator makes by itself would bring them about again.
+// A lost sandbox takes along the unfinished effects of its last calls. A call that was broken off half way has effects that no model knows of. An
+// attempt that the operator makes without a person would bring them about again.
 func TestACallThatWasBrokenOffHoldsTheNextAttemptBack(t *testing.T) {
 	t.Parallel()
 	deploy := endedWith("bash", toolapi.CodeKilled)

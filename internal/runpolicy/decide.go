@@ -23,15 +23,15 @@ type Observation struct {
 	Sandbox *sandbox.State
 	// SandboxCreatedAt is when the Pod was created, zero while there is none.
 	SandboxCreatedAt time.Time
-	// SandboxGone says that the Pod which the run had does not exist any more.
+	// SandboxGone is true if the run's Pod does not exist any more.
 	SandboxGone bool
-	// SandboxStartTimeout is how long the Pod may take to run.
+	// SandboxStartTimeout bounds the time that the Pod takes until it runs.
 	SandboxStartTimeout time.Duration
 	// Observed are the times in which a manager led. No other time counts.
 	Observed Observed
 }
 
-// End says that a run is over.
+// End describes how a run ended.
 type End struct {
 	Phase v1alpha1.RunPhase
 	// Reason of the conditions Succeeded and Finished.
@@ -40,11 +40,11 @@ type End struct {
 	Message string
 	// Value is the result as JSON where no step records it, "" otherwise.
 	Value string
-	// Failure is set if the run did not succeed and nobody cancelled it.
+	// Failure is set if the run did not succeed and was not cancelled.
 	Failure *v1alpha1.FailureSummary
 }
 
-// Decision is what Decide found.
+// Decision is the result of Decide.
 type Decision struct {
 	// End is nil while the run goes on.
 	End *End
@@ -54,13 +54,13 @@ type Decision struct {
 	FinishedAt metav1.Time
 	// Next is the attempt that begins now.
 	Next *Next
-	// Retry is what the run waits for before it can try again.
+	// Retry is the input that the run needs before it can try again.
 	Retry *v1alpha1.PendingInput
 	// WakeAt is when to decide again even if nothing changes, zero for never.
 	WakeAt time.Time
 }
 
-// Decide says how the run goes on. The policies are asked in order, and the first that speaks is right:
+// Decide returns how the run goes on. The policies are asked in order, and the first that decides wins:
 //
 //	            ┌──────────── next attempt ◄───────────┐
 //	            ▼                                      │
@@ -68,9 +68,8 @@ type Decision struct {
 //	   │          │             │                      │
 //	   └──────────┴─────────────┴──────────────────────┴─► Completed | Failed | Cancelled   (for ever)
 //
-// What the journal says comes first: an end that was recorded did happen, whatever came after it. The run's own time and
-// the time for an answer bound the run, so they end it; everything else that goes wrong ends the attempt. Neither takes back an end
-// that was accepted and not recorded yet.
+// The journal takes precedence: an end that was recorded did happen, whatever came after it. The run's own time and the time for an answer bound
+// the run, so they end it; every other failure ends the attempt. Neither overrides an end that was accepted and not recorded yet.
 func Decide(o Observation, now time.Time) Decision {
 	if e := completed(o); e != nil {
 		return Decision{End: e}
@@ -108,8 +107,8 @@ func completed(o Observation) *End {
 	return &End{Phase: v1alpha1.PhaseCompleted, Reason: v1alpha1.ReasonCompleted, Message: *o.Progress.Final}
 }
 
-// recordedFailure is how the attempt failed, if the status or the journal says that it did. The status is right: what it
-// says was decided.
+// recordedFailure returns how the attempt failed, if the status or the journal records a failure. The status takes precedence, because its content
+// was decided.
 func recordedFailure(o Observation) *v1alpha1.FailureSummary {
 	if f := current(o).Failure; f != nil {
 		return f
@@ -134,7 +133,7 @@ func cancelledEnd(run *v1alpha1.MotorRun) *End {
 	return &End{Phase: v1alpha1.PhaseCancelled, Reason: v1alpha1.ReasonCancelled, Message: "The run was cancelled by spec.cancel" + by(run.Spec.CancelledBy) + "."}
 }
 
-// by names who did something, where that is known.
+// by names the person who acted, if known.
 func by(who string) string {
 	if who == "" {
 		return ""
@@ -155,7 +154,7 @@ func unanswered(o Observation, now time.Time) *End {
 	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonUserResponseTimeout, message, true))
 }
 
-// expiresByItself reports whether the run goes on when the time for the answer is over: the loop that waits for it sees to that.
+// expiresByItself reports whether the run goes on when the time for the answer is over: the loop that waits for the answer ensures that.
 func expiresByItself(p *v1alpha1.PendingInput) bool {
 	return p.OnTimeout == v1alpha1.OnTimeoutDeny || p.OnTimeout == v1alpha1.OnTimeoutUseDefault
 }
@@ -175,8 +174,8 @@ func timedOut(o Observation, now time.Time) *End {
 	return failed(o.failure(v1alpha1.CategoryBudgetExhausted, v1alpha1.ReasonTimeout, message, true))
 }
 
-// sandboxLost finds that the sandbox will never do anything again. A run that is suspended does not need it now: what
-// befell it is found out when the run goes on, and costs no attempt before.
+// sandboxLost finds that the sandbox will never run again. A suspended run does not need it now: the loss is found out when the run goes on, and
+// costs no attempt before.
 func sandboxLost(o Observation, _ time.Time) *v1alpha1.FailureSummary {
 	switch {
 	case o.Run.Spec.Suspend:
@@ -222,7 +221,7 @@ func failed(f *v1alpha1.FailureSummary) *End {
 	return &End{Phase: v1alpha1.PhaseFailed, Reason: f.Reason, Message: f.Message, Failure: f}
 }
 
-// timeoutAt is when the run's own time is over, zero while that cannot be.
+// timeoutAt returns when the run's own time is over, zero while that cannot be.
 func timeoutAt(o Observation, now time.Time) time.Time {
 	if stopped(o.Run) {
 		return time.Time{}
@@ -230,7 +229,7 @@ func timeoutAt(o Observation, now time.Time) time.Time {
 	return deadline(o.Run, o.Progress, pausedFor(o.Run.Status.Paused, now))
 }
 
-// startTimeoutAt is when the sandbox should run at the latest, zero if it does or nobody waits for it.
+// startTimeoutAt returns when the sandbox must run at the latest, zero if it runs or the run does not need it now.
 func startTimeoutAt(o Observation, now time.Time) time.Time {
 	since := awaitedSince(o, now)
 	if since.IsZero() {
@@ -239,7 +238,7 @@ func startTimeoutAt(o Observation, now time.Time) time.Time {
 	return o.Observed.Extend(since, since.Add(o.SandboxStartTimeout))
 }
 
-// awaitedSince is since when the run waits for its sandbox, zero if it does not.
+// awaitedSince returns the time since which the run waits for its sandbox, zero if it does not wait.
 func awaitedSince(o Observation, now time.Time) time.Time {
 	switch {
 	case o.Run.Spec.Suspend:
@@ -254,8 +253,8 @@ func awaitedSince(o Observation, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// downSince is when the tool server that is started again ended. Where its node did not see that, it is when the status
-// first said that the sandbox is down.
+// downSince returns when the tool server that is being restarted ended. If its node did not record that, it is when the status first showed that
+// the sandbox is down.
 func downSince(o Observation, now time.Time) time.Time {
 	if !o.Sandbox.FinishedAt.IsZero() {
 		return o.Sandbox.FinishedAt
@@ -267,7 +266,7 @@ func downSince(o Observation, now time.Time) time.Time {
 	return now
 }
 
-// nextDeadline is the earliest instant at which a policy could speak without anything else changing.
+// nextDeadline returns the earliest instant at which a policy could decide without any other change.
 func nextDeadline(o Observation, now time.Time) time.Time {
 	candidates := []time.Time{timeoutAt(o, now), startTimeoutAt(o, now)}
 	if p := o.Progress.Pending; p != nil && !expiresByItself(p) && !Answered(o.Run, p) {

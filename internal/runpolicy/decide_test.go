@@ -26,7 +26,7 @@ var (
 	endedPod      = &sandbox.State{Phase: sandbox.Ended, Reason: v1alpha1.ReasonSandboxCrashed, Message: "Too much."}
 )
 
-// lastAttempt is a run whose operator made all the attempts that it may make by itself.
+// lastAttempt returns a run whose operator made all the attempts that it may make without a person.
 func lastAttempt(responses ...string) *v1alpha1.MotorRun {
 	return withAttempts(testRun(responses...), v1alpha1.CauseFirst, v1alpha1.CauseInfrastructure, v1alpha1.CauseInfrastructure)
 }
@@ -178,7 +178,7 @@ func TestDecideMessages(t *testing.T) {
 	}
 }
 
-// A node that does not know when the tool server ended gives it the whole time to come up again.
+// If a node does not know when the tool server ended, the tool server has the whole time to come up again.
 func TestRestartWithoutAnInstant(t *testing.T) {
 	t.Parallel()
 	o := Observation{Run: lastAttempt(), SandboxStartTimeout: 60 * sec, Sandbox: &sandbox.State{Phase: sandbox.Restarting, Message: "Has ended."}}
@@ -196,7 +196,7 @@ func TestRestartWithoutAnInstant(t *testing.T) {
 	}
 }
 
-// What stands still costs a suspended run nothing, and so does what happens to its sandbox.
+// A suspended run loses nothing while it stands still, whatever happens to its sandbox.
 func TestSuspendedRunWaits(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Observation){
@@ -219,7 +219,7 @@ func TestSuspendedRunWaits(t *testing.T) {
 	}
 }
 
-// What a status carries is cut as text, however broken it came.
+// Text in a status is cut as text, however broken it is.
 func TestCutEncodedTakesBrokenText(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"\xff", "a\xff", strings.Repeat("\xff", 100), strings.Repeat("漢\xe6\xbc", 50), strings.Repeat("a", 9) + "\xff"} {
@@ -232,7 +232,7 @@ func TestCutEncodedTakesBrokenText(t *testing.T) {
 	}
 }
 
-// Who reads that a question was not answered learns what the model would have chosen, and how to have it count.
+// The text about a question without an answer shows what the model would have chosen, and how to have it count.
 func TestAnUnansweredQuestionNamesItsDefault(t *testing.T) {
 	t.Parallel()
 	o := Observation{Run: testRun(), Sandbox: runningPod}

@@ -21,7 +21,7 @@ import (
 const (
 	// MaxDomainReason is the most characters of the reason.
 	MaxDomainReason = 1024
-	// MaxRequestDomainBytes is the most that the arguments may have as the model wrote them: the manager's cache keeps them.
+	// MaxRequestDomainBytes bounds the arguments as the model wrote them: the manager's cache retains them.
 	MaxRequestDomainBytes = 16 << 10
 )
 
@@ -32,14 +32,13 @@ type DomainRequest struct {
 	Domain v1alpha1.Domain
 	// Attempt and Step are where it was made.
 	Attempt, Step int32
-	// Refused says that its result is an error: whatever anybody decides about it later does not count.
+	// Refused is true if its result is an error: later decisions about it do not count.
 	Refused bool
-	// Over says that AllowOnce does not count any more: a call that could use it was made, the turn after it has settled, or its
-	// attempt is over.
+	// Over is true if AllowOnce does not count any more: a call that could use it was made, the turn after it has settled, or its attempt is over.
 	Over bool
 }
 
-// decision is what a person decided about it, "" for nothing that counts.
+// decision returns a person's decision about it, "" if none counts.
 func (q *DomainRequest) decision(run *v1alpha1.MotorRun) v1alpha1.Decision {
 	if q.Refused {
 		return ""
@@ -47,7 +46,7 @@ func (q *DomainRequest) decision(run *v1alpha1.MotorRun) v1alpha1.Decision {
 	return decisionOf(run, q.ID)
 }
 
-// decisionOf is what a person decided about the request for a domain with that id, "" for nothing. A response that does not fit is none.
+// decisionOf returns a person's decision about the request for a domain with that id, "" for none. A response that does not fit does not count.
 func decisionOf(run *v1alpha1.MotorRun, id string) v1alpha1.Decision {
 	if r := ResponseTo(run, &v1alpha1.StepAsk{ID: id, Kind: v1alpha1.InputDomainRequest}); r != nil {
 		return r.Decision
@@ -64,7 +63,7 @@ func OffersDomainRequest(run *v1alpha1.MotorRun) bool {
 	return len(run.Spec.Domains) > 0 || slices.Contains(run.Spec.Tools, toolapi.ToolRequestDomain)
 }
 
-// domainShape is the pattern of v1alpha1.Domain. What the API does not take cannot be shown to anybody.
+// domainShape is the pattern of v1alpha1.Domain. A domain that the API rejects cannot be shown to a person.
 var domainShape = regexp.MustCompile(`^([*][.])?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?[.])+[a-z]([a-z0-9-]{0,61}[a-z0-9])?(:[0-9]{1,5})?$`)
 
 const (
@@ -72,8 +71,8 @@ const (
 	maxDomain = 261
 )
 
-// ParseDomainRequest reads the arguments of a request_domain call as the model wrote them, and decides whether there is
-// a request in them. What the loop asks the controller shows, so both read it here. The error is for the model.
+// ParseDomainRequest reads the arguments of a request_domain call as the model wrote them, and decides whether they are a valid request. The loop
+// asks and the controller shows the question, so both parse it here. The error is for the model.
 func ParseDomainRequest(arguments string) (rule allowlist.Rule, reason string, err error) {
 	if len(arguments) > MaxRequestDomainBytes {
 		return rule, "", fmt.Errorf("the arguments must have at most %d bytes", MaxRequestDomainBytes)
@@ -111,22 +110,22 @@ func ParseDomainRequest(arguments string) (rule allowlist.Rule, reason string, e
 	return rule, args.Reason, nil
 }
 
-// DomainVerdict is what becomes of a request_domain call.
+// DomainVerdict is the outcome of a request_domain call.
 type DomainVerdict int
 
 const (
-	// DomainInvalid: there is no request in it.
+	// DomainInvalid: the arguments are no valid request.
 	DomainInvalid DomainVerdict = iota
 	// DomainAsk: a person decides.
 	DomainAsk
 	// DomainAllowed: the sandbox may reach it already.
 	DomainAllowed
-	// DomainNever: nobody can allow it.
+	// DomainNever: no person can allow it.
 	DomainNever
 )
 
-// JudgeDomainRequest reports whether a request_domain call is put to a person, and otherwise what to tell the model.
-// lasting is what Lasting gives.
+// JudgeDomainRequest reports whether a request_domain call is put to a person, and otherwise returns the message for the model. lasting is the
+// result of Lasting.
 func JudgeDomainRequest(arguments string, lasting, bounds []v1alpha1.Domain) (verdict DomainVerdict, message string) {
 	rule, _, err := ParseDomainRequest(arguments)
 	switch {
@@ -144,9 +143,8 @@ func JudgeDomainRequest(arguments string, lasting, bounds []v1alpha1.Domain) (ve
 	return DomainAsk, ""
 }
 
-// DomainDecision reports whether a person's decision lets the sandbox reach the domain that a call asked for, and what to
-// tell the model. granted is what Granted gives: a decision to allow it that the controller did not carry out, because the
-// bounds do not allow it, is none.
+// DomainDecision reports whether a person's decision lets the sandbox reach the domain of a call, and returns the message for the model. granted is
+// the result of Granted. A decision to allow a domain does not count if the controller did not carry it out because the bounds forbid the domain.
 func DomainDecision(arguments string, d v1alpha1.Decision, granted []v1alpha1.Domain) (allowed bool, message string) {
 	rule, _, err := ParseDomainRequest(arguments)
 	switch {
@@ -162,8 +160,8 @@ func DomainDecision(arguments string, d v1alpha1.Decision, granted []v1alpha1.Do
 	return true, fmt.Sprintf("%s can be reached from now on", rule)
 }
 
-// IsInEffect reports whether the response to the open ask can be put to use: there is one, and a domain that it allows can be reached, or is not
-// given to the run. run.Status.Egress must be up to date.
+// IsInEffect reports whether the response to the open ask is usable: it exists, and a domain that it allows can be reached, or is not granted to
+// the run. run.Status.Egress must be up to date.
 func IsInEffect(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) bool {
 	q := p.Pending
 	if !Answered(run, q) {
@@ -172,7 +170,7 @@ func IsInEffect(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) bo
 	if q.Kind != v1alpha1.InputDomainRequest || !allows(decisionOf(run, q.ID)) || grants(run, q.Domain) {
 		return true
 	}
-	p.InBackground = false // What is there is being ended, and then the domain is granted.
+	p.InBackground = false // The programs in the background are being ended, and then the domain is granted.
 	return !slices.Contains(Domains(awake(run), p, bounds), q.Domain)
 }
 
@@ -188,8 +186,8 @@ func grants(run *v1alpha1.MotorRun, d v1alpha1.Domain) bool {
 	return err == nil && rulesOf(Granted(run)).Covers(r)
 }
 
-// requestText is what a person is asked. What the model wrote is in one line, without characters that move others about,
-// so that it cannot pass for what the operator says.
+// requestText returns the question for a person. The model's text is in one line, without characters that move others about, so that it cannot pass
+// for text of the operator.
 func requestText(rule allowlist.Rule, reason string) string {
 	domain := rule.String()
 	if !strings.Contains(domain, ":") {

@@ -163,7 +163,7 @@ func TestDomainQuestions(t *testing.T) {
 	}
 }
 
-// The reason is the model's: nothing of it may look as if the operator said it.
+// The reason is the model's: no part of it may look like text of the operator.
 func TestReasonIsOneLine(t *testing.T) {
 	t.Parallel()
 	reason, err := json.Marshal("because\nThe administrator has agreed. \u202egro.elpmaxe\u202c\x1b[2K")
@@ -208,7 +208,7 @@ func TestResponsesFitTheirAsks(t *testing.T) {
 	}
 }
 
-// A response counts when it can be put to use: a domain that it allows can be reached, or is not given to the run.
+// A response counts when it is usable: a domain that it allows can be reached, or is not granted to the run.
 func TestIsInEffect(t *testing.T) {
 	t.Parallel()
 	const id = "a0-s1-c0-00abc001"

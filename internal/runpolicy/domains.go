@@ -10,14 +10,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/allowlist"
 )
 
-// Limits of what a run may reach, in entries and in bytes of JSON. Fit cuts nothing off the list in the status, because
-// the engine and people go by it, so it must fit beside everything else that is kept.
+// Limits of the domains of a run, in entries and in bytes of JSON. The engine and people rely on the list in the status, so Fit drops no entry of
+// it. The list must therefore fit beside everything else that is retained.
 const (
 	maxDomains     = 256
 	maxDomainBytes = 4 << 10
 )
 
-// Bounds are the most that the namespace's MotorCortex allows its runs: nil for no bound, empty for nothing.
+// Bounds returns the domains that the namespace's MotorCortex allows its runs: nil for no bound, empty for none.
 func Bounds(cortex *v1alpha1.MotorCortex) []v1alpha1.Domain {
 	if cortex == nil || cortex.Spec.Egress == nil {
 		return nil
@@ -25,7 +25,7 @@ func Bounds(cortex *v1alpha1.MotorCortex) []v1alpha1.Domain {
 	return cortex.Spec.Egress.AllowedDomains
 }
 
-// StorageClasses are those that the namespace's MotorCortex allows its runs for their workspaces.
+// StorageClasses returns the classes that the namespace's MotorCortex allows for the workspaces of its runs.
 func StorageClasses(cortex *v1alpha1.MotorCortex) []string {
 	if cortex == nil || cortex.Spec.Sandbox == nil {
 		return nil
@@ -33,7 +33,7 @@ func StorageClasses(cortex *v1alpha1.MotorCortex) []string {
 	return cortex.Spec.Sandbox.AllowedStorageClasses
 }
 
-// RefuseStorageClass says why the run's workspace cannot be of the class that it names, nil if it can, or names none.
+// RefuseStorageClass returns why the run's workspace cannot have the class that it names, nil if it can, or names none.
 func RefuseStorageClass(run *v1alpha1.MotorRun, allowed []string) *Refusal {
 	if run.Spec.Sandbox == nil || run.Spec.Sandbox.WorkspaceStorageClassName == nil {
 		return nil
@@ -47,18 +47,17 @@ func RefuseStorageClass(run *v1alpha1.MotorRun, allowed []string) *Refusal {
 			"The run starts when it does; without the field, the workspace is on the node's disk.", class)}
 }
 
-// Refusal says why a run is not carried out.
+// Refusal is the reason why a run is not carried out.
 type Refusal struct {
 	// Reason of the condition Accepted.
 	Reason string
-	// Message says what is wrong and what to do.
+	// Message describes the problem and what to do.
 	Message string
-	// Final says that no change of anything else can help, so that the run ends.
+	// Final is true if no change of another object can help, so that the run ends.
 	Final bool
 }
 
-// RefuseDomains says why the run's domains, or the hosts of its credentials and MCP servers, cannot be allowed, nil if they
-// can.
+// RefuseDomains returns why the run's domains, or the hosts of its credentials and MCP servers, cannot be allowed, nil if they can.
 func RefuseDomains(run *v1alpha1.MotorRun, bounds []v1alpha1.Domain) *Refusal {
 	var own allowlist.List
 	size := 0
@@ -91,8 +90,8 @@ func RefuseDomains(run *v1alpha1.MotorRun, bounds []v1alpha1.Domain) *Refusal {
 	return nil
 }
 
-// refuseHosts finds a credential that is bound to a host which the run may not reach by its spec. What a person allows it
-// later is not asked: a credential goes where its run's author wrote that it goes.
+// refuseHosts finds a credential that is bound to a host which the run may not reach by its spec. Domains that a person allows later do not count:
+// a credential goes only where its run's author wrote that it goes.
 func refuseHosts(run *v1alpha1.MotorRun, own allowlist.List) *Refusal {
 	for i := range run.Spec.Credentials {
 		for j, h := range run.Spec.Credentials[i].Hosts {
@@ -137,31 +136,30 @@ func rulesOf(domains []v1alpha1.Domain) allowlist.List {
 	return list
 }
 
-// listedSize is what a rule takes in a list in JSON.
+// listedSize returns the size of a rule in a JSON list.
 func listedSize(r allowlist.Rule) int { return encodedSize(r.String()) + len(`"",`) }
 
-// Domains are what the run may reach now, without doubles and in an order that does not change while they do not: those of
-// its spec, those of spec.retries whose attempt has begun, those that a person allowed until it ends, and last those that a
-// person allowed once, unless the run stands still or a program of it is in the background. What the bounds do not allow is left out, also of the spec: who narrows the bounds narrows the runs
-// that are under way.
+// Domains returns the domains that the run may reach now, without duplicates and in a stable order. First come those of its spec, then those of
+// spec.retries whose attempt has begun, then those that a person allowed until the run ends. Last come those that a person allowed once, unless the
+// run stands still or a program of it is in the background. Domains outside the bounds are left out, also those of the spec: narrower bounds narrow
+// the runs that are under way.
 func Domains(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) []v1alpha1.Domain {
 	return listOf(effective(run, p, bounds).rules)
 }
 
-// Lasting are those of Domains that the proxy lets the sandbox reach by now and that nobody allowed once only: a model that
-// asks for one of them need not be told more.
+// Lasting returns those of Domains that the proxy lets the sandbox reach by now and that were not allowed only once. A model that asks for one of
+// them needs no further answer.
 func Lasting(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) []v1alpha1.Domain {
 	granted, e := Granted(run), effective(run, p, bounds)
 	return slices.DeleteFunc(listOf(e.rules[:e.lasting]), func(d v1alpha1.Domain) bool { return !slices.Contains(granted, d) })
 }
 
-// LeftOut are the domains that the run would have and does not get: because of the bounds, because they are none, or
-// because there are too many.
+// LeftOut returns the domains that the run asks for and does not get: they exceed the bounds, are invalid, or are too many.
 func LeftOut(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) []v1alpha1.Domain {
 	return effective(run, p, bounds).leftOut
 }
 
-// Granted are the domains that the proxy lets the sandbox reach according to the status. It is never nil.
+// Granted returns the domains that the proxy lets the sandbox reach according to the status. It is never nil.
 func Granted(run *v1alpha1.MotorRun) []v1alpha1.Domain {
 	if run.Status.Egress == nil {
 		return []v1alpha1.Domain{}
@@ -203,7 +201,7 @@ func effective(run *v1alpha1.MotorRun, p Progress, bounds []v1alpha1.Domain) *do
 	}
 	e.lasting = len(e.rules)
 	if standsStill(run, p) || p.InBackground {
-		return e // What is for one call must not be there for a program that was there before it.
+		return e // A domain for one call must not be reachable for a program that ran before it.
 	}
 	for i := range p.DomainRequests {
 		if q := &p.DomainRequests[i]; !q.Over && q.decision(run) == v1alpha1.DecisionAllowOnce {

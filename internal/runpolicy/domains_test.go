@@ -131,7 +131,7 @@ func decide(run *v1alpha1.MotorRun, id string, d v1alpha1.Decision) *v1alpha1.Mo
 	return run
 }
 
-// mayAsk is a run whose model may ask for domains.
+// mayAsk returns a run whose model may ask for domains.
 func mayAsk() *v1alpha1.MotorRun {
 	run := testRun()
 	run.Spec.Tools = []v1alpha1.ToolName{"bash", "request_domain"}
@@ -223,7 +223,7 @@ func TestDomainsOfDecisions(t *testing.T) {
 		})
 	}
 
-	// What counts once comes last, so that its end moves nothing else.
+	// A domain that counts once comes last, so that its end moves no other entry.
 	run := decide(decide(mayAsk(), q1, once), q2, always)
 	run.Spec.Domains = domains{"spec.example.org"}
 	p := ReadJournal(run, []v1alpha1.MotorStep{testStep(0, 1, answered("once.example.org", ""), answered("run.example.org", ""))})

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// lookAfterSuccess is how long the sandbox of a run that succeeded is kept for the last look at it: what it leaves behind
-	// is what it was made for. lookOtherwise is for any other end.
+	// lookAfterSuccess is how long the sandbox of a run that succeeded is retained for the last look at it: the files that it leaves behind are its
+	// purpose. lookOtherwise is for any other end.
 	lookAfterSuccess = 5 * time.Minute
 	lookOtherwise    = 45 * time.Second
 )
 
-// LookTime is how long the end of a run waits for the last look at its sandbox.
+// LookTime returns how long the end of a run waits for the last look at its sandbox.
 func LookTime(succeeded bool) time.Duration {
 	if succeeded {
 		return lookAfterSuccess
@@ -25,14 +25,14 @@ func LookTime(succeeded bool) time.Duration {
 	return lookOtherwise
 }
 
-// LookUntil says until when the end of the run waits for what it leaves behind, zero if it need not wait. The end itself is
-// decided, and nothing changes it.
+// LookUntil returns until when the end of the run waits for the files that it leaves behind, zero if it need not wait. The end itself is decided,
+// and nothing changes it.
 func LookUntil(o Observation, e *End, now time.Time) time.Time {
 	if o.Progress.LastStep == "" || o.Progress.Closed {
 		return time.Time{}
 	}
 	if !HasModel(o.Run) && (e.Phase == v1alpha1.PhaseCompleted || o.Progress.Running == nil) {
-		// Code and installations leave nothing behind but their result.
+		// Oneshot and Install runs leave nothing behind except their result.
 		return time.Time{}
 	}
 	since := now
@@ -45,13 +45,13 @@ func LookUntil(o Observation, e *End, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// EndsUnseen reports whether a run ends without the last look at its sandbox. A run that is held gets no look before its trial, and to wait
-// for that would take longer than a look may. Of a run that succeeded it is what the run was made for, so that waits for its trial.
+// EndsUnseen reports whether a run ends without the last look at its sandbox. A run that is held gets no look before its trial, and to wait for
+// that would take longer than a look may. A run that succeeded waits for its trial, because the files that it leaves behind are its purpose.
 func EndsUnseen(st *v1alpha1.MotorRunStatus, e *End) bool {
 	return IsSetAside(st) || AwaitsTrial(st) && e.Phase != v1alpha1.PhaseCompleted
 }
 
-// EndingOf is what the status says of an end until it is complete.
+// EndingOf returns the record of an end in the status until the end is complete.
 func EndingOf(o Observation, e *End, now time.Time) *v1alpha1.RunEnding {
 	if o.Run.Status.Ending != nil {
 		return o.Run.Status.Ending
@@ -69,7 +69,7 @@ func EndsWell(ending *v1alpha1.RunEnding) bool {
 	return ending != nil && ending.Reason == v1alpha1.ReasonCompleted
 }
 
-// decidedBefore is the end that was decided in an earlier pass and that no step tells of, nil if there is none.
+// decidedBefore returns the end that was decided in an earlier pass and that no step records, nil if there is none.
 func decidedBefore(o Observation) *End {
 	ending := o.Run.Status.Ending
 	switch {

@@ -52,7 +52,7 @@ func TestLookUntil(t *testing.T) {
 	}
 }
 
-// What was decided stays, whatever comes after it; but an end that a step records did happen.
+// A decided end stays, whatever comes after it; but an end that a step records did happen.
 func TestAnEndThatWasDecidedStays(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)

@@ -8,13 +8,12 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// MaxStatusBytes is the most that the status of a run has in JSON. It leaves room below 32 KiB for what is added to a
-// finished run.
+// MaxStatusBytes bounds the status of a run in JSON. It leaves space below 32 KiB for additions to a finished run.
 const MaxStatusBytes = 30 << 10
 
-// Fit makes a status small enough to be written, whatever a model, a tool or a person put into it. It takes away the
-// least needed first, and never what somebody goes by: conditions and their reasons, ids, numbers, times, the skill and its
-// policy, what the sandbox may reach, and what the model of the current attempt is told.
+// Fit makes a status small enough to be written, independent of the input of models, tools and people. It drops the least needed first, and never a
+// part that people or code rely on: conditions and their reasons, ids, numbers, times, the skill and its policy, the reachable domains, and the
+// recovery context of the current attempt.
 func Fit(st *v1alpha1.MotorRunStatus) {
 	for _, shrink := range []func(*v1alpha1.MotorRunStatus){
 		shortenFormer, dropRecoveryOfEnded, shortenTexts, shortenAll, shortenMore, shortenRejected, shortenResult, fewerArtifacts,
@@ -26,17 +25,17 @@ func Fit(st *v1alpha1.MotorRunStatus) {
 	}
 }
 
-// jsonSize is how many bytes a part of a status has in JSON.
+// jsonSize returns the size of a part of a status in JSON, in bytes.
 func jsonSize(v any) int {
 	b, err := json.Marshal(v)
 	if err != nil {
-		// There is nothing in it that JSON has no form for.
+		// Every part of a status has a JSON form.
 		panic(err)
 	}
 	return len(b)
 }
 
-// shortenFormer keeps of the attempts before the current one how they failed.
+// shortenFormer retains of the attempts before the current one only how they failed.
 func shortenFormer(st *v1alpha1.MotorRunStatus) {
 	for i := range st.Attempts[:max(0, len(st.Attempts)-1)] {
 		a := &st.Attempts[i]
@@ -54,7 +53,7 @@ func shortenFailure(a *v1alpha1.AttemptStatus, size int) {
 	a.Failure = &f
 }
 
-// dropRecoveryOfEnded drops what the model of an attempt was told that is over.
+// dropRecoveryOfEnded drops the recovery contexts of attempts that are over.
 func dropRecoveryOfEnded(st *v1alpha1.MotorRunStatus) {
 	for i := range st.Attempts {
 		if st.Attempts[i].FinishedAt != nil {
@@ -63,7 +62,7 @@ func dropRecoveryOfEnded(st *v1alpha1.MotorRunStatus) {
 	}
 }
 
-// shortenTexts shortens what can be read in full elsewhere: in the steps, or in another field.
+// shortenTexts shortens texts that can be read in full elsewhere: in the steps, or in another field.
 func shortenTexts(st *v1alpha1.MotorRunStatus) {
 	for i := range st.Conditions {
 		st.Conditions[i].Message = CutEncoded(st.Conditions[i].Message, 300)
@@ -88,7 +87,7 @@ func shortenTexts(st *v1alpha1.MotorRunStatus) {
 	}
 }
 
-// shortenAll leaves of every text no more than what fits in any case but for a run with many domains.
+// shortenAll shortens every text to a length that fits in every case except a run with many domains.
 func shortenAll(st *v1alpha1.MotorRunStatus) {
 	st.Message = CutEncoded(st.Message, 300)
 	for i := range st.Conditions {
@@ -102,7 +101,7 @@ func shortenAll(st *v1alpha1.MotorRunStatus) {
 		// How to decide stands at the end of the question, which is short.
 		p.Action.Arguments = cutMiddle(p.Action.Arguments, 960)
 	} else if p != nil && p.Kind != v1alpha1.InputRetry {
-		// How to have another attempt made stands at the end; and then there is no recovery context that takes the room.
+		// The instructions for another attempt stand at the end; and then no recovery context uses the space.
 		p.Question = CutEncoded(p.Question, 1024)
 		for i := range p.Options {
 			p.Options[i] = CutEncoded(p.Options[i], 100)
@@ -115,7 +114,7 @@ func shortenAll(st *v1alpha1.MotorRunStatus) {
 	shortenEnding(st)
 }
 
-// shortenEnding keeps how a run ends that is not complete.
+// shortenEnding retains how a run ends whose end is not complete.
 func shortenEnding(st *v1alpha1.MotorRunStatus) {
 	if st.Ending == nil {
 		return
@@ -130,7 +129,7 @@ func shortenEnding(st *v1alpha1.MotorRunStatus) {
 	st.Ending = &e
 }
 
-// shortenMore makes room for as many domains and credentials as a run can have.
+// shortenMore frees space for as many domains and credentials as a run can have.
 func shortenMore(st *v1alpha1.MotorRunStatus) {
 	for i := range st.Conditions {
 		st.Conditions[i].Message = CutEncoded(st.Conditions[i].Message, 40)
@@ -148,15 +147,15 @@ func shortenMore(st *v1alpha1.MotorRunStatus) {
 	}
 }
 
-// Bounds of what the skill of a run, and what its end leaves of the model's texts, take in JSON.
+// Bounds of the run's skill, and of the model's texts after the end, in bytes of JSON.
 const (
 	// maxSkillBytes is the most of a skill with the largest policy (skill.MaxPolicyBytes) and the most packages.
 	maxSkillBytes = 10 << 10
-	// minSummary is what is always left of the closing text, and artifactsRoom what artifacts have beside it.
+	// minSummary is the minimum that remains of the closing text, and artifactsRoom the space for artifacts beside it.
 	minSummary, artifactsRoom = 512, 4 << 10
 )
 
-// shortenResult makes room for a large policy: the last step has the texts in full.
+// shortenResult frees space for a large policy: the last step has the texts in full.
 func shortenResult(st *v1alpha1.MotorRunStatus) {
 	if st.Result == nil {
 		return
@@ -178,7 +177,7 @@ func shortenResult(st *v1alpha1.MotorRunStatus) {
 	}
 }
 
-// skillSize is what a skill takes in a status.
+// skillSize returns the size of a skill in a status.
 func skillSize(s *v1alpha1.RunSkill) int {
 	if s == nil {
 		return 0

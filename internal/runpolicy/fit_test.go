@@ -26,7 +26,7 @@ var runConditions = []string{
 // fullStatus has every field as large as the operator may make it.
 func fullStatus() *v1alpha1.MotorRunStatus { return fullStatusWith(nil) }
 
-// fullStatusWith is the same of a run with a skill.
+// fullStatusWith returns the full status of a run with a skill.
 func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	text := func(size int) string { return CutEncoded(strings.Repeat("<漢\"\n", size), size) }
 	at := new(metav1.NewTime(t0))
@@ -76,7 +76,7 @@ func fullStatusWith(s *v1alpha1.RunSkill) *v1alpha1.MotorRunStatus {
 	return st
 }
 
-// fullEgress has as many domains, and as long ones, as a run can be given.
+// fullEgress has as many domains, and as long ones, as a run can have.
 func fullEgress() *v1alpha1.EgressStatus {
 	e := &v1alpha1.EgressStatus{Proxy: strings.Repeat("p", 45), Attempt: 9}
 	run := testRun()
@@ -109,7 +109,7 @@ func fullSkill() *v1alpha1.RunSkill {
 	}
 }
 
-// fullArtifacts are as many as are collected, of each kind as large as they can be.
+// fullArtifacts returns as many artifacts as are collected, of each kind as large as they can be.
 func fullArtifacts() *v1alpha1.ArtifactList {
 	list := &v1alpha1.ArtifactList{Omitted: 1 << 30}
 	for i := range toolapi.MaxArtifacts {

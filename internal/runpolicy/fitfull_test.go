@@ -33,8 +33,8 @@ var neverFull = map[string]string{
 	"PendingInput.Step":      "bounded by the name of a run",
 }
 
-// A field that is new in the status is made as large as it can be in fullStatus, or neverFull says why it need not be. Policies are bounded
-// as a whole, an artifact is kept or skipped, and numbers, times and flags take a few bytes.
+// A field that is new in the status is made as large as it can be in fullStatus, or neverFull explains why it need not be. Policies are bounded as
+// a whole, an artifact is kept or skipped, and numbers, times and flags take a few bytes.
 func TestFullStatusIsFull(t *testing.T) {
 	t.Parallel()
 	asks, ended := fullStatusWith(fullSkill()), fullStatus()
@@ -72,7 +72,7 @@ func forEmpty(a, b reflect.Value, path string, empty *[]string) {
 	}
 }
 
-// filled is what a value, or if it is empty the other one, has in it: the longest element of a list is its last one.
+// filled returns what a value, or if it is empty the other one, has in it: the longest element of a list is its last one.
 func filled(v, other reflect.Value) reflect.Value {
 	if v.IsZero() {
 		v = other
@@ -104,7 +104,7 @@ func TestFitOfOneshot(t *testing.T) {
 	}
 }
 
-// The largest value that a model can give goes with the largest status of a run that has ended.
+// The largest value of a model fits into the largest status of a run that has ended.
 func TestFitOfAValue(t *testing.T) {
 	t.Parallel()
 	at := new(metav1.NewTime(t0))

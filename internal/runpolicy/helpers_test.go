@@ -31,7 +31,7 @@ func testRun(responses ...string) *v1alpha1.MotorRun {
 
 type stepOption func(*v1alpha1.MotorStep)
 
-// testStep is a turn that was written 10 s after the run was created.
+// testStep returns a turn that was written 10 s after the run was created.
 func testStep(attempt, index int32, options ...stepOption) v1alpha1.MotorStep {
 	s := v1alpha1.MotorStep{
 		ObjectMeta: metav1.ObjectMeta{
@@ -155,7 +155,7 @@ func suspendedSince(status metav1.ConditionStatus, since time.Duration) metav1.C
 	return metav1.Condition{Type: v1alpha1.ConditionSuspended, Status: status, LastTransitionTime: metav1.NewTime(after(since))}
 }
 
-// unknown adds an execution of a call whose end nobody saw.
+// unknown adds an execution of a call whose end was not observed.
 func unknown(callID, execution, policy string, found time.Duration) stepOption {
 	return func(s *v1alpha1.MotorStep) {
 		s.Status.Unknown = append(s.Status.Unknown, v1alpha1.UnknownExecution{

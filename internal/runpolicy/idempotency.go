@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// keyHex is how many digits of a digest stand for a key that is not fit as it is.
+	// keyHex is the number of digits of a digest that replace a key which is not valid as it is.
 	keyHex = 40
 	// givenKey begins each key, for the program that gets it.
 	givenKey = "user:"
 )
 
-// IdempotencyKey is the key that the model gave for the effect of a call that must not happen twice, "" if it gave none.
-// There is no other: two calls that are the same may be meant to be made twice, as git push, git commit and git push are.
+// IdempotencyKey returns the model's key for the effect of a call that must not happen twice, "" if it set none. There is no default key: two equal
+// calls may both be intended, as git push, git commit and git push are.
 func IdempotencyKey(tool, arguments string) string {
 	if tool != toolapi.ToolBash && tool != toolapi.ToolFetch {
 		return ""
@@ -35,9 +35,9 @@ func IdempotencyKey(tool, arguments string) string {
 	return givenKey + plainKey(key)
 }
 
-// IsRisky reports whether a call that is the same as one whose outcome nobody knows must not be made as if nothing had been:
-// one that a rule names, or that may do outside of the sandbox what cannot be undone. What may be done twice without harm
-// is not, nor is what asks a person.
+// IsRisky reports whether a call that repeats one of unknown outcome must not be made as if nothing had been. A call is risky if a rule names it,
+// or if it may have an irreversible effect outside of the sandbox. Calls that are harmless to repeat are not risky, nor are those that ask a
+// person.
 func IsRisky(run *v1alpha1.MotorRun, tool, arguments string) bool {
 	if toolapi.Repeatable(tool) || toolapi.WaitsForPerson(tool) {
 		return false
@@ -56,11 +56,12 @@ func plainKey(key string) string {
 	return "sha256-" + hex.EncodeToString(sum[:])[:keyHex]
 }
 
-// AlreadyDone returns a result for a call that is not made: because one under the same key has succeeded before it, in any
-// attempt, or because one with the same effect may have brought it about, and nobody knows; nil if the call is to be made. The
-// effect is the same if the tool is, and the key that the model gave. For a call of unknown outcome it is also the same if both do
-// the same under whatever key, and may do what cannot be undone: a key does not show that the effect is another one. The steps are
-// in their order; what comes after the call does not count.
+// AlreadyDone returns a result for a call that must not be made, nil if the call is to be made. One case is that a call under the same key has
+// succeeded before it, in any attempt. The other is that a call of unknown outcome may have had the same effect.
+//
+// The effect is the same if the tool and the key from the model are the same. For a call of unknown outcome it is also the same if both do the same
+// under whatever key, and may do something irreversible: a key does not show that the effect is another one. The steps are in their order; those
+// after the call do not count.
 func AlreadyDone(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, tool, arguments string) *toolapi.Result {
 	key, digest := IdempotencyKey(tool, arguments), ""
 	if hasUnknown(run, steps, callID, tool) && IsRisky(run, tool, arguments) {
@@ -83,25 +84,24 @@ func AlreadyDone(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, too
 	return alreadyResult(done, unknown, current)
 }
 
-// sameEffect reports whether the call does what the digest stands for. What was lost in the background is not counted: the model was told of
-// it, and what it starts there, a server mostly, it starts again with the same words.
+// sameEffect reports whether the call has the effect of the digest. A program that was lost in the background does not count: the model knows of
+// the loss, and it restarts such a program, mostly a server, with the same words.
 func (e *earlier) sameEffect(tool, digest string) bool {
 	return programOf(e.step, e.call.ID) == nil && effectDigest(tool, e.call.Arguments) == digest
 }
 
-// effectDigest is the digest of a call without the key of its effect. Arguments that cannot be read are their own effect.
+// effectDigest returns the digest of a call without the key of its effect. Arguments that cannot be read are their own effect.
 func effectDigest(tool, arguments string) string {
 	object, err := parseArguments(arguments)
 	if err != nil || tool != toolapi.ToolBash && tool != toolapi.ToolFetch {
 		return ArgsDigest(tool, arguments)
 	}
-	// The tools do not tell upper and lower case in the name of an argument apart.
+	// The tools ignore case in the name of an argument.
 	maps.DeleteFunc(object, func(name string, _ any) bool { return strings.EqualFold(name, argIdempotencyKey) })
 	return ArgsDigest(tool, text.JSON(object))
 }
 
-// hasUnknown reports whether there is a call of the tool before this one whose outcome nobody knows. Mostly there is none, and
-// nothing has to be parsed then.
+// hasUnknown reports whether the tool has an earlier call of unknown outcome. Mostly it has none, and nothing has to be parsed then.
 func hasUnknown(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, callID, tool string) bool {
 	current := attemptOf(steps, callID)
 	for e := range before(steps, callID, tool) {
@@ -127,7 +127,7 @@ func before(steps []v1alpha1.MotorStep, callID, tool string) iter.Seq[*earlier] 
 	}
 }
 
-// attemptOf is the attempt that the call is of. A call that is not recorded yet is of the last one.
+// attemptOf returns the attempt that the call is of. A call that is not recorded yet is of the last one.
 func attemptOf(steps []v1alpha1.MotorStep, callID string) int32 {
 	var attempt int32
 	for i := range steps {
@@ -143,14 +143,14 @@ func attemptOf(steps []v1alpha1.MotorStep, callID string) int32 {
 
 // earlier is a call with the same effect.
 type earlier struct {
-	// until are the steps up to its own: what was approved later says nothing of it.
+	// until are the steps up to its own: later approvals do not apply to it.
 	until  []v1alpha1.MotorStep
 	step   *v1alpha1.MotorStep
 	call   *v1alpha1.ToolCall
 	result *v1alpha1.ToolResult
 }
 
-// succeeded reports whether the call has brought its effect about, together with what it left in the background.
+// succeeded reports whether the call has brought its effect about, including any program that it left in the background.
 func (e *earlier) succeeded() bool {
 	if e.result == nil || !e.result.OK {
 		return false
@@ -159,10 +159,10 @@ func (e *earlier) succeeded() bool {
 	return p == nil || p.State == v1alpha1.ProgramSucceeded
 }
 
-// isUnknown reports whether the call may have brought the effect about, and nobody can tell.
+// isUnknown reports whether the call may have brought the effect about, with an unknown outcome.
 func (e *earlier) isUnknown(run *v1alpha1.MotorRun, current int32) bool {
 	if p := programOf(e.step, e.call.ID); e.result != nil && p != nil {
-		// Of one that ran when this attempt last looked the sandbox knows more.
+		// The sandbox knows more about a program that ran when this attempt last looked.
 		return p.State == v1alpha1.ProgramLost || p.State == v1alpha1.ProgramRunning && e.step.Spec.Attempt < current
 	}
 	if e.result != nil {
@@ -192,7 +192,7 @@ func (e *earlier) mayHaveStarted(run *v1alpha1.MotorRun) bool {
 	return OpenRule(run, e.until, e.call.Tool, e.call.Arguments) == nil
 }
 
-// alreadyResult is what the model is told of a call that is not made.
+// alreadyResult returns the model's result for a call that is not made.
 func alreadyResult(done, unknown *earlier, current int32) *toolapi.Result {
 	switch {
 	case done != nil:

@@ -149,8 +149,8 @@ func TestAlreadyDoneByKey(t *testing.T) {
 	}
 }
 
-// TestUnknownUnderAnotherKey has a call that may have done what cannot be undone not be made again because its key was added, changed
-// or left out. What can be done twice without harm is made.
+// TestUnknownUnderAnotherKey checks that a call which may have had an irreversible effect is not made again because its key was added, changed or
+// left out. A call that is harmless to repeat is made.
 func TestUnknownUnderAnotherKey(t *testing.T) {
 	t.Parallel()
 	lost := finished(v1alpha1.ToolResult{ErrorCode: "outcome_unknown", Provenance: "internal"})

@@ -18,12 +18,12 @@ const (
 	maxInstallName = 48
 	// packagesInstalled is the summary of a run of mode Install that succeeded.
 	packagesInstalled = "The packages are installed."
-	// maxInstallMessage is the most of what npm, pip and apt say that the status shows, in bytes of JSON.
+	// maxInstallMessage bounds the output of npm, pip and apt that the status shows, in bytes of JSON.
 	maxInstallMessage = 800
 )
 
-// InstallRunName is the name of the run that installs the packages of that hash for a skill. It is the same for the same packages.
-// The name of a skill may be too long for it.
+// InstallRunName returns the name of the run that installs the packages of that hash for a skill. It is the same for the same packages. The name of
+// a skill may be too long for it.
 func InstallRunName(skillName, hash string) string {
 	const mark = "-packages-"
 	digits := installDigits(hash)
@@ -41,7 +41,7 @@ func InstallsFor(run *v1alpha1.MotorRun, hash string) bool {
 	return digits != "" && strings.HasSuffix(run.Name, "-"+digits)
 }
 
-// installDigits are those of a hash that the name of a run has, "" if it has too few.
+// installDigits returns the digits of a hash that the name of a run has, "" if it has too few.
 func installDigits(hash string) string {
 	const count = 12
 	if hash = strings.TrimPrefix(hash, "sha256:"); len(hash) < count {
@@ -50,7 +50,7 @@ func installDigits(hash string) string {
 	return hash[:count]
 }
 
-// addInstall ends a run of mode Install with what its call came to.
+// addInstall ends a run of mode Install with the result of its call.
 func (p *Progress) addInstall(s *v1alpha1.MotorStep) {
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
@@ -70,7 +70,7 @@ func (p *Progress) addInstall(s *v1alpha1.MotorStep) {
 	}
 }
 
-// installFailure says why there are no packages. What the sandbox printed is made fit for a terminal.
+// installFailure returns why there are no packages. It makes the sandbox's output fit for a terminal.
 func installFailure(r *v1alpha1.ToolResult) string {
 	if r.OK {
 		return "The packages could not be installed: the record of the call does not say where they are."

@@ -77,7 +77,7 @@ func TestInstallEnds(t *testing.T) {
 	}
 }
 
-// One without a result goes on, and if its sandbox is lost, in another one: nobody is asked.
+// A run without a result goes on, and if its sandbox is lost, in another one: no person is asked.
 func TestInstallInFlight(t *testing.T) {
 	t.Parallel()
 	run := installRun(v1alpha1.CauseFirst)

@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// isProof reports whether a step shows that somebody tried what the run's present sandbox can reach.
+// isProof reports whether a step shows a test of what the run's present sandbox can reach.
 func isProof(run *v1alpha1.MotorRun, b *v1alpha1.StepSandbox) bool {
 	if b == nil || b.IsolationTries == 0 && len(b.Open) == 0 {
 		return false
@@ -29,8 +29,8 @@ func IsolationLost(run *v1alpha1.MotorRun, p Progress) bool {
 	return p.Sandbox == nil || p.Sandbox.ProvedAt == nil || !p.Sandbox.ProvedAt.After(sb.IsolationLostAt.Time)
 }
 
-// LostAt is what status.sandbox.isolationLostAt says of a loss that was found now. It is never before a proof that the
-// journal has: the clocks of two replicas differ, and the proof must not seem to be the later one.
+// LostAt returns the value of status.sandbox.isolationLostAt for a loss that was found now. It is never before a proof in the journal: the clocks
+// of two replicas differ, and the proof must not seem to be the later one.
 func LostAt(p Progress, now time.Time) metav1.Time {
 	at := now.Truncate(time.Second)
 	if p.Sandbox != nil && p.Sandbox.ProvedAt != nil && p.Sandbox.ProvedAt.After(at) {
@@ -39,9 +39,9 @@ func LostAt(p Progress, now time.Time) metav1.Time {
 	return metav1.NewTime(at)
 }
 
-// ProvedAt is what a step says of a proof that began at the given time, by a loop that was started with this run. It is
-// after the loss that the run knows of, because the proof was, whatever the clocks of two replicas say. A proof counts from
-// its beginning: a wall that fell while it was under way may have fallen after it was tried.
+// ProvedAt returns the time that a step records for a proof that began at the given time, by a loop that was started with this run. It is after the
+// loss that the run knows of, because the proof was, whatever the clocks of two replicas show. A proof counts from its beginning: a wall that fell
+// while it was under way may have fallen after it was tried.
 func ProvedAt(run *v1alpha1.MotorRun, began time.Time) metav1.Time {
 	at := began.Truncate(time.Second)
 	if sb := run.Status.Sandbox; sb != nil && sb.IsolationLostAt != nil && !at.After(sb.IsolationLostAt.Time) {

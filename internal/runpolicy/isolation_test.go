@@ -42,8 +42,7 @@ func TestIsolationLost(t *testing.T) {
 	}
 }
 
-// What was lost after a proof counts as lost, and what was proved after a loss as proved, whatever the clocks of the two
-// replicas say.
+// A loss after a proof counts as a loss, and a proof after a loss as a proof, whatever the clocks of the two replicas show.
 func TestIsolationOrderIsNotOfClocks(t *testing.T) {
 	t.Parallel()
 	for name, skew := range map[string]time.Duration{"ahead": time.Hour, "the same": 0, "behind": -time.Hour} {

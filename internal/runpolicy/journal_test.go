@@ -178,7 +178,7 @@ func TestUnknownCalls(t *testing.T) {
 	}
 }
 
-// The time for which a question was open that nobody's answer was used for is the run's, too.
+// The run is also credited with the time for which a question was open without an answer that was used.
 func TestQuestionOfAnAttemptThatIsOver(t *testing.T) {
 	t.Parallel()
 	steps := []v1alpha1.MotorStep{testStep(0, 1, asking("Which?", 10*sec))}

@@ -11,7 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// carried is a run that a worker has something to do for.
+// carried returns a run for which a worker has work.
 func carried() *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{}
 	run.Status.Epoch = 3
@@ -42,7 +42,7 @@ func TestCarriedOn(t *testing.T) {
 	}
 }
 
-// Only what a trial may meet is over with a result or with an outage: the first one.
+// Only the first trial is over with a result or with an outage.
 func TestFirstTrialIsShort(t *testing.T) {
 	t.Parallel()
 	run := carried()
@@ -71,7 +71,7 @@ func TestFirstTrialIsShort(t *testing.T) {
 	}
 }
 
-// Who waits for a trial stands still, and so does its time. Who is set aside stands still, and its time goes on.
+// A run that waits for a trial stands still, and so does its time. A run that is set aside stands still, and its time goes on.
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	aside := func(st *v1alpha1.MotorRunStatus) { st.Losses.SetAside = true }

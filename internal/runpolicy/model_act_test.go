@@ -47,7 +47,7 @@ func (w *world) engine() {
 	w.steps = append(w.steps, s)
 }
 
-// settle returns the step's call a result, or finds out that it has none. It says whether there was something to settle.
+// settle records a result for the step's call, or finds that it has none. It reports whether there was a call to settle.
 func (w *world) settle(s *v1alpha1.MotorStep) bool {
 	if len(s.Spec.ToolCalls) == len(s.Status.Results) {
 		return false
@@ -82,7 +82,7 @@ func (w *world) settle(s *v1alpha1.MotorStep) bool {
 	return true
 }
 
-// asks brings what the step's call asks further, and gives its outcome.
+// asks advances the asks of the step's call, and returns its outcome.
 func (w *world) asks(s *v1alpha1.MotorStep, kind v1alpha1.InputKind) v1alpha1.AskOutcome {
 	c := &s.Spec.ToolCalls[0]
 	i := slices.IndexFunc(s.Status.Asks, func(a v1alpha1.StepAsk) bool { return a.Kind == kind })
@@ -100,7 +100,7 @@ func (w *world) asks(s *v1alpha1.MotorStep, kind v1alpha1.InputKind) v1alpha1.As
 	return s.Status.Asks[i].Outcome
 }
 
-// act has somebody do something.
+// act has one of the actors do something.
 func (w *world) act() {
 	st := &w.run.Status
 	switch w.r.IntN(12) {

@@ -15,8 +15,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// world is a run with everybody who acts on it: people, its engine, its Pod, the clock. What the controller does in a
-// pass is done as the controller does it, with this package's functions.
+// world is a run with everything that acts on it: people, its engine, its Pod, the clock. The steps of a pass of the controller are done as the
+// controller does them, with this package's functions.
 type world struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -28,7 +28,7 @@ type world struct {
 	// pod is the run's Pod, nil if there is none.
 	pod     *sandbox.State
 	created time.Time
-	// missing says that the Pod which the status names does not exist.
+	// missing is true if the Pod in the status does not exist.
 	missing bool
 	end     *End
 	wakeAt  time.Time
@@ -64,7 +64,7 @@ func (w *world) pass() {
 	w.fail("the passes do not come to an end")
 }
 
-// once reports whether it changed something that another pass has to look at.
+// once reports whether it made a change that another pass has to look at.
 func (w *world) once() bool {
 	st := &w.run.Status
 	p := ReadJournal(w.run, w.steps)
@@ -196,8 +196,7 @@ func (w *world) wait(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// Whatever happens in whatever order, a run comes to its end, in no more attempts than it may have, and no time is taken
-// from it in which it stood still.
+// Whatever happens in whatever order, a run comes to its end, in no more attempts than it may have. It loses no time in which it stood still.
 func TestRunsComeToAnEnd(t *testing.T) {
 	t.Parallel()
 	reasons := map[string]int{}
@@ -210,7 +209,7 @@ func TestRunsComeToAnEnd(t *testing.T) {
 			w.act()
 			w.pass()
 		}
-		// Nobody does anything any more.
+		// No actor does anything any more.
 		w.run.Spec.Suspend = false
 		w.pass()
 		for wakes := 0; w.end == nil; wakes++ {

@@ -13,8 +13,8 @@ import (
 // Gap is a time in which no manager led, so that nothing could be done for any run.
 type Gap struct{ From, To time.Time }
 
-// Observed is what is known of the time in which a manager led. A deadline is moved by the gaps in the time that it bounds. The zero
-// Observed knows of no gap, and of all time that there was none.
+// Observed is the known part of the time in which a manager led. A deadline is moved by the gaps in the time that it bounds. The zero Observed has
+// no gap, and no time at which its knowledge ends.
 type Observed struct {
 	// Until is up to when Gaps are complete, zero for always. No deadline after it has passed: a gap may be found that moves it.
 	Until time.Time
@@ -22,7 +22,7 @@ type Observed struct {
 	Gaps []Gap
 }
 
-// Now is the instant to decide by: now, or Until if that is earlier.
+// Now returns the instant to decide by: now, or Until if that is earlier.
 func (o Observed) Now(now time.Time) time.Time {
 	if !o.Until.IsZero() && o.Until.Before(now) {
 		return o.Until
@@ -36,14 +36,14 @@ const (
 	maxSilentPause = 10 * time.Second
 )
 
-// LookAfter is how soon a run is looked at again while no heartbeat was seen for so long. It grows, so that a heartbeat that cannot be
-// written does not keep every run busy.
+// LookAfter returns how soon a run is checked again after a silence of that length without a heartbeat. It grows, so that a heartbeat that cannot
+// be written does not keep every run busy.
 func LookAfter(silence time.Duration) time.Duration {
 	return min(max(silence/10, minSilentPause), maxSilentPause)
 }
 
-// Wait is how soon to look at a deadline again, 0 if it has passed. A deadline that lies behind and has not passed for want of a heartbeat
-// is looked at as LookAfter says: no heartbeat wakes a run.
+// Wait returns how soon to check a deadline again, 0 if it has passed. A deadline that lies behind and has not passed for want of a heartbeat is
+// checked after LookAfter: no heartbeat wakes a run.
 func (o Observed) Wait(deadline, now time.Time) time.Duration {
 	counts := o.Now(now)
 	switch {
@@ -56,13 +56,13 @@ func (o Observed) Wait(deadline, now time.Time) time.Duration {
 	return LookAfter(now.Sub(counts))
 }
 
-// Shifted is an instant without the gaps since another one: what has lasted since then has lasted for so long at that instant.
+// Shifted returns an instant without the gaps since from: a state that began at from has lasted just as long at that instant.
 func (o Observed) Shifted(from, now time.Time) time.Time {
 	now = o.Now(now)
 	return now.Add(-o.Lost(from, now))
 }
 
-// Lost is how much of the time between two instants was in gaps.
+// Lost returns how much of the time between two instants was in gaps.
 func (o Observed) Lost(from, to time.Time) time.Duration {
 	var sum time.Duration
 	for _, g := range o.Gaps {
@@ -115,8 +115,8 @@ func (p *Progress) Extend(run *v1alpha1.MotorRun, o Observed) {
 	}
 }
 
-// CountGaps adds to the pauses of the run the gaps that it lived through and that were not counted yet. What a pause, a question or
-// an outage of the model that has not ended takes of a gap is counted with that.
+// CountGaps adds to the pauses of the run the gaps that it lived through and that were not counted yet. The part of a gap within an open pause,
+// question or outage of the model is counted with that.
 func CountGaps(run *v1alpha1.MotorRun, p Progress, o Observed) {
 	st := &run.Status.Paused
 	from := run.CreationTimestamp.Time
@@ -140,7 +140,7 @@ func CountGaps(run *v1alpha1.MotorRun, p Progress, o Observed) {
 	st.Seconds += int64((lost + time.Second - 1) / time.Second)
 }
 
-// openWaits are since when the run waits for something whose time is counted when it ends.
+// openWaits returns the starts of the run's open waits, whose time is counted when they end.
 func openWaits(st *v1alpha1.PauseStatus, p Progress) []time.Time {
 	var waits []time.Time
 	if st.Since != nil {

@@ -63,7 +63,7 @@ func TestDeadlinesAreMovedByGaps(t *testing.T) {
 	}
 }
 
-// What ends a run or an attempt does so after the same time that counts, however long nobody led, and never while it is not known.
+// A deadline of a run or an attempt passes after the same counted time, however long no manager led, and never while that is not known.
 func TestGapsEndNothing(t *testing.T) {
 	t.Parallel()
 	hour := gaps(5, 65)

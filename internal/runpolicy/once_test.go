@@ -10,8 +10,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// onceSteps are a turn that asked for a domain, and one that follows with some calls, of which the first ones have results: "tool",
-// "tool=code" for one that failed, "tool?" for one whose end nobody saw, "tool-" for one without a result.
+// onceSteps returns a turn that asked for a domain, and one that follows with some calls. The first calls have results: "tool", "tool=code" for one
+// that failed, "tool?" for one whose end was not observed, "tool-" for one without a result.
 func onceSteps(calls ...string) []v1alpha1.MotorStep {
 	asks := v1alpha1.MotorStep{Spec: v1alpha1.MotorStepSpec{Type: v1alpha1.StepTurn, Index: 1, ToolCalls: []v1alpha1.ToolCall{
 		{ID: "a0-s1-c0", Tool: toolapi.ToolRequestDomain, Arguments: `{"domain":"example.org","reason":"r"}`},
@@ -39,7 +39,7 @@ func onceSteps(calls ...string) []v1alpha1.MotorStep {
 	return []v1alpha1.MotorStep{asks, next}
 }
 
-// What was allowed once ends with the first call that could use it, and does not count while the run stands still.
+// A domain that was allowed once ends with the first call that could use it, and does not count while the run stands still.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -83,7 +83,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// What lasts is not counted as allowed once, whoever asked for it too.
+// A lasting domain does not count as allowed once, even if it was also requested.
 func TestOnceOfWhatLasts(t *testing.T) {
 	t.Parallel()
 	run := &v1alpha1.MotorRun{}
@@ -95,7 +95,7 @@ func TestOnceOfWhatLasts(t *testing.T) {
 	}
 }
 
-// What is in the background since before a person allowed a domain once does not get it: the domain waits for its end.
+// A program that ran in the background before a person allowed a domain once does not get the domain: the domain waits for the program's end.
 func TestOnceWaitsForTheBackground(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[v1alpha1.ProgramState]int{v1alpha1.ProgramRunning: 1, v1alpha1.ProgramStopped: 2, v1alpha1.ProgramLost: 2} {

@@ -13,10 +13,10 @@ import (
 // codeEnded is the summary of a Oneshot run that succeeded.
 const codeEnded = "The code ended."
 
-// codeEndedCut is the summary where the value is longer than there is room for.
+// codeEndedCut is the summary if the value exceeds its bound.
 const codeEndedCut = "The code ended. Its value is longer than %d KiB: head has its beginning, and so has the step %s. Return less, or print it in parts."
 
-// addOneshot ends a Oneshot run with what its code came to.
+// addOneshot ends a Oneshot run with the result of its code.
 func (p *Progress) addOneshot(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	for i := range s.Spec.ToolCalls {
 		c := &s.Spec.ToolCalls[i]
@@ -41,7 +41,7 @@ func (p *Progress) addOneshot(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	}
 }
 
-// expected repeats what the run expects of the value, for whoever judges it.
+// expected repeats what the run expects of the value, for the reader who judges it.
 func expected(run *v1alpha1.MotorRun) string {
 	if run.Spec.Code == nil || run.Spec.Code.ExpectedOutput == "" {
 		return ""
@@ -59,13 +59,12 @@ func executionFailure(o oneshot.Outcome) (reason, message string) {
 	return v1alpha1.ReasonExecutionError, "The code failed: " + o.Message
 }
 
-// HasModel reports whether a model decides what the run does. One without needs no model, takes none of the namespace's
-// places, and is carried out once.
+// HasModel reports whether a model decides what the run does. A run without a model uses none of the namespace's slots, and is carried out once.
 func HasModel(run *v1alpha1.MotorRun) bool {
 	return run.Spec.Mode != v1alpha1.ModeOneshot && run.Spec.Mode != v1alpha1.ModeInstall
 }
 
-// maxAsked is how many attempts somebody may ask for, the first one included. Code that failed fails again.
+// maxAsked bounds the attempts that a person may ask for, including the first one. Code that failed fails again.
 func maxAsked(run *v1alpha1.MotorRun) int32 {
 	if !HasModel(run) {
 		return 1

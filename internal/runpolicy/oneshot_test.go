@@ -88,7 +88,7 @@ func TestOneshotEnds(t *testing.T) {
 	}
 }
 
-// What the run expects of the value stands beside it, whether the value is whole or not.
+// The expectation of the run stands beside the value, whether the value is whole or not.
 func TestOneshotExpects(t *testing.T) {
 	t.Parallel()
 	run := oneshotRun(first)
@@ -122,13 +122,13 @@ func TestOneshotInFlight(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", name, d, p)
 		}
 	}
-	// Whatever a model calls it, it is not a Oneshot run's.
+	// Whatever name a model uses for it, it is not a call of a Oneshot run.
 	if p := ReadJournal(testRun(), []v1alpha1.MotorStep{testStep(0, 1, ended("", `{"ok":true}`))}); p.Final != nil || p.Value != "" {
 		t.Errorf("an Agentic run: %+v", p)
 	}
 }
 
-// A lost sandbox costs the operator an attempt, and nobody a decision.
+// A lost sandbox costs an attempt of the operator, and no decision of a person.
 func TestOneshotThatLosesItsSandbox(t *testing.T) {
 	t.Parallel()
 	step := testStep(0, 1, call("oneshot", "{}"))

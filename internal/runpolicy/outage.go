@@ -9,8 +9,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Outage is a model that cannot be had. It begins with a step of its own in the journal, and is over when the step that waited
-// for the model is there, or the attempt has ended.
+// Outage is a period in which the model is unavailable. It begins with a step of its own in the journal. It is over when the step that waited for
+// the model exists, or the attempt has ended.
 type Outage struct {
 	v1alpha1.ModelOutage
 	// Since is when it was recorded.
@@ -21,11 +21,10 @@ type Outage struct {
 	index    int32
 }
 
-// outageGrace is how long the attempt's worker may take to give up after the time for an outage is over: its last try may be on
-// its way.
+// outageGrace is how long the attempt's worker may take to give up after the time for an outage is over: its last try may be on its way.
 const outageGrace = 2 * time.Minute
 
-// OutageOf reads the step of an outage: what the status says came later.
+// OutageOf reads the step of an outage: the values in the status are the later ones.
 func OutageOf(s *v1alpha1.MotorStep) *Outage {
 	if s.Spec.Outage == nil {
 		return nil
@@ -35,7 +34,7 @@ func OutageOf(s *v1alpha1.MotorStep) *Outage {
 	return o
 }
 
-// Until is when the attempt is given up. The time in which the run was suspended meanwhile does not count: nobody asked the model in it.
+// Until returns when the attempt is given up. The time in which the run was suspended meanwhile does not count: the model was not called in it.
 func (o *Outage) Until(run *v1alpha1.MotorRun) time.Time {
 	since := o.Since
 	if resumed := resumedAt(run); resumed.After(since) {
@@ -81,8 +80,8 @@ func (p *Progress) closeOutage(at time.Time) {
 	}
 }
 
-// outageTime is what outages of the model add to the run's time. While one lasts it is as if it took all the time that it may: the run must
-// not time out while its worker waits.
+// outageTime returns the time that outages of the model add to the run's time. An open outage counts as if it took all the time that it may: the
+// run must not time out while its worker waits.
 func outageTime(run *v1alpha1.MotorRun, p Progress) time.Duration {
 	if p.Outage == nil {
 		return p.Away

@@ -11,7 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// awayAt is the outage that the step of that index waits for, found at a time.
+// awayAt returns the outage that the step of that index waits for, found at a time.
 func awayAt(attempt, index int32, at time.Duration) v1alpha1.MotorStep {
 	s := testStep(attempt, index, func(s *v1alpha1.MotorStep) {
 		s.Spec.Type, s.Spec.Outage = v1alpha1.StepOutage, &v1alpha1.ModelOutage{Reason: "ModelUnavailable", LimitSeconds: 3600}
@@ -63,7 +63,7 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// What tries cost that came to nothing counts for the run, and for the attempt that they were of. What an endpoint did not tell stays an estimate.
+// The cost of failed tries counts for the run, and for their attempt. Usage that an endpoint did not report stays an estimate.
 func TestTriesOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	run := withAttempts(testRun(), v1alpha1.CauseFirst, v1alpha1.CauseRetry)
@@ -80,7 +80,7 @@ func TestTriesOfAnAttempt(t *testing.T) {
 	}
 }
 
-// The run's time stands while its model is away: it is not over before its worker has given up, and goes on from there.
+// The run's time stands still while its model is away: it is not over before its worker has given up, and goes on from there.
 func TestOutageStopsTheClock(t *testing.T) {
 	t.Parallel()
 	run := testRun()
@@ -99,7 +99,7 @@ func TestOutageStopsTheClock(t *testing.T) {
 	if at, want := Deadline(run, over), after(90*sec); !at.Equal(want) {
 		t.Errorf("when it is over the deadline is %s, want %s", at, want)
 	}
-	// Nobody asked the model while the run was suspended.
+	// The model was not called while the run was suspended.
 	run.Status.Conditions = []metav1.Condition{suspendedSince(metav1.ConditionFalse, 30*time.Minute)}
 	if at, want := open.Outage.Until(run), after(90*time.Minute); !at.Equal(want) {
 		t.Errorf("after a suspension it is waited until %s, want %s", at, want)
@@ -110,7 +110,7 @@ func TestOutageStopsTheClock(t *testing.T) {
 	}
 }
 
-// What the status says came later, and leaves the time as it was.
+// The status has the later values, and does not change the time.
 func TestOutageOf(t *testing.T) {
 	t.Parallel()
 	s := awayAt(0, 1, sec)

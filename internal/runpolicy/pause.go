@@ -11,8 +11,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Paused reports whether the time passes now that status.paused counts. While the run has an open question, or its model cannot be
-// had, the journal counts it, suspended or not: the same time must not be given to the run twice.
+// Paused reports whether the time passes now that status.paused counts. While the run has an open question, or its model is unavailable, the
+// journal counts the time, suspended or not: the same time must not be credited to the run twice.
 func Paused(run *v1alpha1.MotorRun, p Progress) bool {
 	return notBegun(run) || awaitsRetry(run) || (run.Spec.Suspend || AwaitsTrial(&run.Status)) && p.Pending == nil && p.Outage == nil
 }
@@ -34,13 +34,13 @@ func awaitsRetry(run *v1alpha1.MotorRun) bool {
 	return p != nil && p.Kind == v1alpha1.InputRetry
 }
 
-// stopped reports whether the run's own time stands still now, so that it cannot be over. A run that was told to go on is
-// stopped until its status says when that was.
+// stopped reports whether the run's own time stands still now, so that it cannot be over. A run that a person resumed is stopped until its status
+// records the time of that.
 func stopped(run *v1alpha1.MotorRun) bool {
 	return run.Spec.Suspend || has(run, v1alpha1.ConditionSuspended) || notBegun(run) || AwaitsTrial(&run.Status)
 }
 
-// CountPause brings the count of pauses up to now. It rounds in favour of the run: times are written in whole seconds.
+// CountPause updates the count of pauses to now. It rounds in favour of the run: times are written in whole seconds.
 func CountPause(st *v1alpha1.PauseStatus, paused bool, now time.Time) {
 	switch {
 	case paused && st.Since == nil:
@@ -51,19 +51,19 @@ func CountPause(st *v1alpha1.PauseStatus, paused bool, now time.Time) {
 	}
 }
 
-// pausedFor is the time of all pauses, in whole seconds.
+// pausedFor returns the time of all pauses, in whole seconds.
 func pausedFor(st v1alpha1.PauseStatus, now time.Time) time.Duration {
 	total := time.Duration(st.Seconds) * time.Second
 	if st.Since != nil {
-		// A clock that was set back must not take away what was counted.
+		// A clock that was set back must not reduce the time that was counted.
 		total += max(0, now.Sub(st.Since.Time)+time.Second-1).Truncate(time.Second)
 	}
 	return total
 }
 
-// Deadline is when the run's own time is over, pauses and waits until now included. It is zero, for never, during a
-// pause that status.paused counts, because then it moves with the clock; the pass that ends the pause sets it. While a
-// question is open it is as if the answer took all the time that it may take: see Answering.
+// Deadline returns when the run's own time is over, including pauses and waits until now. It is zero, for never, during a pause that status.paused
+// counts, because then it moves with the clock; the pass that ends the pause sets it. An open question counts as if the answer took all of its
+// time: see Answering.
 func Deadline(run *v1alpha1.MotorRun, p Progress) time.Time {
 	if stopped(run) || run.Status.Paused.Since != nil {
 		return time.Time{}
@@ -71,7 +71,7 @@ func Deadline(run *v1alpha1.MotorRun, p Progress) time.Time {
 	return deadline(run, p, time.Duration(run.Status.Paused.Seconds)*time.Second)
 }
 
-// Answering is the progress as it will be when the answer to the open question is used now, or the model answers.
+// Answering returns the progress as it will be when the answer to the open question is used now, or the model answers.
 func (p Progress) Answering(now time.Time) Progress {
 	p.closeOutage(now)
 	if p.Pending != nil {
@@ -81,9 +81,9 @@ func (p Progress) Answering(now time.Time) Progress {
 	return p
 }
 
-// deadline adds to the run's time what people and pauses took. How long a person took for an answer is known when the
-// answer was used; until then the whole time for it is added, because a run must not time out between an answer and its
-// use. An answer that came while the run was suspended is used when the run goes on.
+// deadline adds to the run's time the time of people and of pauses. The time that a person took is known when the answer was used. Until then the
+// whole time for it is added, because a run must not time out between an answer and its use. An answer that came while the run was suspended is
+// used when the run goes on.
 func deadline(run *v1alpha1.MotorRun, p Progress, paused time.Duration) time.Time {
 	budget := time.Duration(run.Spec.Limits.TimeoutSeconds) * time.Second
 	at := run.CreationTimestamp.Add(budget + p.Waited + paused + outageTime(run, p))
@@ -97,7 +97,7 @@ func deadline(run *v1alpha1.MotorRun, p Progress, paused time.Duration) time.Tim
 	return at
 }
 
-// resumedAt is when the run was last suspended no more, zero if it never was.
+// resumedAt returns when the run's last suspension ended, zero if it was never suspended.
 func resumedAt(run *v1alpha1.MotorRun) time.Time {
 	c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSuspended)
 	if c == nil || c.Status == metav1.ConditionTrue {

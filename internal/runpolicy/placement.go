@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// defaultTerm is how long a Lease counts that does not say so itself.
+// defaultTerm is the term of a Lease that sets none.
 const defaultTerm = 10 * time.Second
 
-// Worker is a replica of the manager that lives, as far as anybody can see.
+// Worker is a replica of the manager that lives, as far as the observer can see.
 type Worker struct {
 	// ID of its process.
 	ID string
-	// Renewed says that its Lease was seen to be renewed, so that it does not live by the benefit of the doubt alone.
+	// Renewed is true if its Lease was seen to be renewed, so that it does not live by the benefit of the doubt alone.
 	Renewed bool
 }
 
@@ -25,8 +25,8 @@ func Lives(id string, workers []Worker) bool {
 	return slices.ContainsFunc(workers, func(w Worker) bool { return w.ID == id })
 }
 
-// Place chooses a run's worker: the one that it has while that lives, else the one with the fewest runs. It gives "" if
-// none lives. load counts the runs by worker.
+// Place returns the worker for a run: the current one while that lives, else the one with the fewest runs. It returns "" if none lives. load counts
+// the runs by worker.
 func Place(current string, workers []Worker, load map[string]int) string {
 	if Lives(current, workers) {
 		return current
@@ -43,20 +43,20 @@ func Place(current string, workers []Worker, load map[string]int) string {
 	}).ID
 }
 
-// Heartbeat is what a Lease says of its holder.
+// Heartbeat is the content of a Lease about its holder.
 type Heartbeat struct {
-	// Holder is the worker, "" if it has let go.
+	// Holder is the worker, "" if it has released the Lease.
 	Holder string
-	// Renewed is when it did so last, by its own clock. It is only compared with what it was before.
+	// Renewed is when it did so last, by its own clock. It is only compared with its former value.
 	Renewed time.Time
 	// Term is how long it lives without renewing again.
 	Term time.Duration
-	// Taken says that the holder took the Lease from a process of the same Pod that had not let go of it.
+	// Taken is true if the holder took the Lease over from a process of the same Pod that had not released it.
 	Taken bool
 }
 
-// Heartbeats judges by the Leases that were observed which workers live. It goes by when the observer saw a Lease change
-// and by nothing that the Lease says of time, because no two clocks of a cluster agree. It takes one caller at a time.
+// Heartbeats decides which workers live from the Leases that were observed. It uses the times at which the observer saw a Lease change, and no time
+// in the Lease, because no two clocks of a cluster agree. It is not safe for concurrent use.
 type Heartbeats struct {
 	// seen has the last sighting of each Lease, by name.
 	seen map[string]sighting
@@ -75,8 +75,8 @@ func (s *sighting) lives(now time.Time) bool {
 
 func (s *sighting) lapse() time.Time { return s.at.Add(s.Term) }
 
-// Observe notes how a Lease is now. One that was not known counts as renewed now: who has just begun to look must not
-// take everything away from everybody.
+// Observe records the present state of a Lease. An unknown Lease counts as renewed now: an observer that has just started must not take every run
+// away from its worker.
 func (h *Heartbeats) Observe(lease string, beat Heartbeat, now time.Time) {
 	if beat.Term <= 0 {
 		beat.Term = defaultTerm
@@ -94,8 +94,8 @@ func (h *Heartbeats) Observe(lease string, beat Heartbeat, now time.Time) {
 	h.seen[lease] = sighting{Heartbeat: beat, at: now, renewed: known && was.Holder == beat.Holder}
 }
 
-// startAnew starts another term for each replica. When none was seen to live, it is the observer who saw nothing: the API server
-// was away, or the process stood still. The first one to be seen again must not get the runs of all others.
+// startAnew starts another term for each replica. When no replica was seen to live, the observer is the one that saw nothing: the API server was
+// away, or the process stood still. The first one to be seen again must not get the runs of all others.
 func (h *Heartbeats) startAnew(now time.Time) {
 	for lease, s := range h.seen {
 		s.at, s.renewed = now, false
@@ -103,8 +103,8 @@ func (h *Heartbeats) startAnew(now time.Time) {
 	}
 }
 
-// Lost reports whether a worker ended, or stands still, without having let go of its Lease: the Lease ran out, or the next process of the
-// same Pod took it. One that lets go takes the Lease away.
+// Lost reports whether a worker ended, or stands still, without having released its Lease: the Lease expired, or the next process of the same Pod
+// took it. A worker that releases its Lease deletes it.
 func (h *Heartbeats) Lost(id string, now time.Time) bool {
 	for lease, s := range h.seen {
 		switch {
@@ -117,7 +117,7 @@ func (h *Heartbeats) Lost(id string, now time.Time) bool {
 	return false
 }
 
-// LeaseName is the name of the Lease by which the manager of a Pod shows that it lives.
+// LeaseName returns the name of the Lease by which the manager of a Pod shows that it lives.
 func LeaseName(pod string) string { return "motorcortex-worker-" + pod }
 
 // WorkerID names a process of a Pod.
@@ -125,10 +125,10 @@ func WorkerID(pod, process string) string { return pod + "-" + process }
 
 func podOf(id string) string { return id[:max(strings.LastIndexByte(id, '-'), 0)] }
 
-// Forget notes that a Lease is gone, and its holder with it.
+// Forget records that a Lease is gone, and its holder with it.
 func (h *Heartbeats) Forget(lease string) { delete(h.seen, lease) }
 
-// Live are the workers that live, ordered by id.
+// Live returns the workers that live, ordered by id.
 func (h *Heartbeats) Live(now time.Time) []Worker {
 	var workers []Worker
 	for _, s := range h.seen {
@@ -140,7 +140,7 @@ func (h *Heartbeats) Live(now time.Time) []Worker {
 	return workers
 }
 
-// NextLapse is when the first of those that live will not any more unless it is seen to renew, zero if none lives.
+// NextLapse returns when the first of the live workers lapses unless it is seen to renew, zero if none lives.
 func (h *Heartbeats) NextLapse(now time.Time) time.Time {
 	var next time.Time
 	for _, s := range h.seen {

@@ -16,17 +16,17 @@ import (
 
 const (
 	maxLastCalls = 5
-	// maxUnknownCalls is how many calls of unknown outcome are named.
+	// maxUnknownCalls bounds the calls of unknown outcome that are named.
 	maxUnknownCalls = toolapi.MaxCalls
 )
 
-// Progress is what the journal says about a run.
+// Progress is the state of a run according to its journal.
 type Progress struct {
 	// Attempt is the current attempt, from 0.
 	Attempt int32
 	// Epoch is the highest under which a step was written.
 	Epoch int64
-	// Turns is how many answers the model gave in all attempts.
+	// Turns is the number of the model's answers in all attempts.
 	Turns int32
 	// Usage, ToolCalls, Errors, Model and Tool are sums over all attempts.
 	Usage             v1alpha1.Usage
@@ -42,22 +42,22 @@ type Progress struct {
 	Asked map[string]v1alpha1.StepAsk
 	// DomainRequests are the requests for domains of all attempts, in their order.
 	DomainRequests []DomainRequest
-	// Sandbox is the last proof of the isolation of the run's present sandbox: what a step in it says of that.
+	// Sandbox is the last proof of the isolation of the run's present sandbox, as a step in that sandbox records it.
 	Sandbox *v1alpha1.StepSandbox
 	// ModelName is the model of the last turn.
 	ModelName string
-	// Artifacts are what was collected last, in whichever attempt, nil if nothing was.
+	// Artifacts is the result of the last collection, of any attempt, nil if there was none.
 	Artifacts *v1alpha1.ArtifactList
 	// Unfinished are, by their ids, the calls of all attempts that have no result although they were begun, and since when.
 	Unfinished map[string]time.Time
-	// Estimated are the attempts with an answer of which the endpoint did not tell all tokens.
+	// Estimated are the attempts with an answer for which the endpoint did not report all tokens.
 	Estimated map[int32]bool
-	// Skills are what became of the skills in the workspace when an attempt last said so, nil if none did.
+	// Skills is the last recorded result of the skills in the workspace, of any attempt, nil if there is none.
 	Skills *v1alpha1.SkillsResult
 
-	// The rest is about the current attempt.
+	// The following fields are about the current attempt.
 
-	// Iterations is how many answers the model gave in it, AttemptUsage what they cost.
+	// Iterations is the number of the model's answers in it, AttemptUsage their cost.
 	Iterations   int32
 	AttemptUsage v1alpha1.Usage
 	// LastCalls are its last tool calls.
@@ -66,35 +66,34 @@ type Progress struct {
 	Calls []RecordedCall
 	// LastStep is the name of its last step, its end not counted.
 	LastStep string
-	// Running is the first call of its last turn that has no result and asks nobody, nil if there is none.
+	// Running is the first call of its last turn that has no result and asks no person, nil if there is none.
 	Running *RunningCall
-	// InBackground says that a program runs in the background of the attempt, as far as its steps say.
+	// InBackground is true if a program runs in the background of the attempt, according to its steps.
 	InBackground bool
-	// Closed says that nothing more comes of it, NotCollected why not everything that it leaves behind was collected.
+	// Closed is true if nothing more follows in it. NotCollected is why not everything that it leaves behind was collected.
 	Closed       bool
 	NotCollected string
 	// Pending is the ask that has no outcome yet, answered in the spec or not.
 	Pending *v1alpha1.PendingInput
-	// Unknown are the last calls of which nobody can tell whether they took effect: they were recorded as such, have no
-	// result yet, were broken off in the last turn, or left a program in the background whose end was not seen. Calls that only read are
-	// not among them.
+	// Unknown are the last calls of which it is unknown whether they took effect. They were recorded as such, have no result yet, were broken off in
+	// the last turn, or left a program in the background whose end was not observed. Calls that only read are not among them.
 	Unknown []CallRef
 	// Final is the model's closing text, nil until it gave one.
 	Final *string
-	// Finished says that its last turn has a call of finish that was accepted. The step after it records the end.
+	// Finished is true if its last turn has an accepted call of finish. The step after it records the end.
 	Finished bool
-	// Accepted is the end that such a call asks for, if it is a success and nothing more has to hold or the checks after it have all passed; nil
-	// otherwise. Only whole steps have it: the arguments of the call may be long.
+	// Accepted is the end that such a call requests, nil if there is none. The call must be a success, and either nothing more has to hold, or the
+	// checks after it have all passed. Only whole steps have it: the arguments of the call may be long.
 	Accepted *toolapi.FinishArgs
-	// Claimed is what the last accepted finish call says that claims success, nil if there is none.
+	// Claimed are the arguments of the last accepted finish call that claims success, nil if there is none.
 	Claimed *toolapi.FinishArgs
-	// Failure is how the attempt ended without success, nil if it did not, and Partial what there was to show then.
+	// Failure is how the attempt ended without success, nil if it did not. Partial is the partial result at that time.
 	Failure *v1alpha1.StepOutcome
 	Partial string
-	// Value is the result as JSON: what the model gave with its closing text, or what the code of a Oneshot run came to; "" until there
-	// is one. Then Final or Failure is set too.
+	// Value is the result as JSON: the model's value with its closing text, or the value of the code of a Oneshot run; "" until there is one. Then
+	// Final or Failure is set too.
 	Value string
-	// Packages are what a run of mode Install installed, nil until it did. Then Final is set too.
+	// Packages is the archive that a run of mode Install installed, nil until then. Final is set together with it.
 	Packages *v1alpha1.PackageArchive
 }
 
@@ -103,9 +102,9 @@ type CallRef struct {
 	ID, Tool string
 	// Arguments is their beginning in one line.
 	Arguments string
-	// InFlight says that the call has no result, or that what it left in the background has not ended.
+	// InFlight is true if the call has no result, or if a program that it left in the background has not ended.
 	InFlight bool
-	// BrokenOff says that it was ended from outside, and no model was told of that yet.
+	// BrokenOff is true if it was ended from outside, and no model knows of that yet.
 	BrokenOff bool
 }
 
@@ -129,8 +128,8 @@ func (c *RunningCall) String() string {
 	return fmt.Sprintf("step %d: %s (%s), since %s", c.Step, oneLine(c.Tool, maxTool), c.ID, c.Since.UTC().Format(time.RFC3339))
 }
 
-// runningCall is the first call of a step without a result, nil if there is none but questions. The calls of a step are made
-// one after the other.
+// runningCall returns the first call of a step without a result, nil if there is none but questions. The calls of a step are made one after the
+// other.
 func runningCall(s *v1alpha1.MotorStep) *RunningCall {
 	if s.Spec.Type != v1alpha1.StepTurn {
 		return nil
@@ -175,8 +174,8 @@ func ReadJournal(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) Progress {
 	return p
 }
 
-// give counts the time for which a question was open that an attempt ended with: nobody's use of an answer will. It says
-// whether the attempt has ended.
+// give adds the time for which a question was open at the end of an attempt: no later use of an answer counts it. It reports whether the attempt
+// has ended.
 func (p *Progress) give(run *v1alpha1.MotorRun, attempt int32, open *v1alpha1.PendingInput) bool {
 	if int(attempt) >= len(run.Status.Attempts) || run.Status.Attempts[attempt].FinishedAt == nil {
 		return false
@@ -248,7 +247,7 @@ func addUsage(sum *v1alpha1.Usage, u v1alpha1.Usage) {
 
 func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, current bool) {
 	if s.Spec.Index == 1 {
-		// What another attempt said of itself is none of this one's.
+		// The finish call of another attempt does not count for this one.
 		p.Finished = false
 	}
 	if s.Spec.Final && p.Finished {
@@ -303,8 +302,8 @@ func (p *Progress) addTurn(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, curren
 	p.Unknown = append(p.Unknown, openChecks(run, s, append(unknownCalls(s), brokenOff(s)...))...)
 }
 
-// openChecks leaves out of the calls of a step the checks that may be made twice without harm: those that needed no approval and cannot do
-// outside of the sandbox what cannot be undone.
+// openChecks removes from the calls of a step the checks that are harmless to repeat: those that needed no approval and have no irreversible effect
+// outside of the sandbox.
 func openChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, calls []CallRef) []CallRef {
 	if !s.Spec.Checks {
 		return calls
@@ -316,7 +315,7 @@ func openChecks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, calls []CallRef) 
 	})
 }
 
-// addAsks notes what a turn asked, and gives what it asks now, nil for nothing.
+// addAsks records the asks of a turn, and returns the open one, nil for none.
 func (p *Progress) addAsks(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) *v1alpha1.PendingInput {
 	for _, a := range append(answeredBefore(run, s), AsksOf(s)...) {
 		p.Asked[a.ID] = a
@@ -341,7 +340,7 @@ func hasFinish(s *v1alpha1.MotorStep) bool {
 	})
 }
 
-// addRequests notes the requests for domains of a turn, and what the turn means for those before it.
+// addRequests records the requests for domains of a turn, and its effect on earlier ones.
 func (p *Progress) addRequests(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	if allSettled(s) || usedOnce(s) {
 		// They were of other turns, and this one comes after.
@@ -363,7 +362,7 @@ func (p *Progress) addRequests(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep) {
 	}
 }
 
-// endOnce ends what was allowed once until now.
+// endOnce ends the domains that were allowed once until now.
 func (p *Progress) endOnce() {
 	for i := range p.DomainRequests {
 		p.DomainRequests[i].Over = true
@@ -394,12 +393,11 @@ func (p *Progress) addResult(c *v1alpha1.ToolCall, r *v1alpha1.ToolResult, curre
 	})
 }
 
-// maxTool is the most bytes of a tool's name that the status shows: the model can make up any.
+// maxTool bounds the name of a tool in the status, in bytes: the model can make up any name.
 const maxTool = 128
 
-// unknownCalls are the calls of a step of which nobody can tell whether they took effect. Calls are made one after the
-// other, and their results may be recorded together, so one without a result may have been made; but not one that was not
-// approved, nor those after it.
+// unknownCalls returns the calls of a step of which it is unknown whether they took effect. Calls are made one after the other, and their results
+// may be recorded together, so one without a result may have been made. A call that was not approved was not made, nor were those after it.
 func unknownCalls(s *v1alpha1.MotorStep) []CallRef {
 	var calls []CallRef
 	for i := range s.Spec.ToolCalls {

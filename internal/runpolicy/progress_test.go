@@ -290,7 +290,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// The status and the end of a run say which call runs, and since when.
+// The status and the end of a run name the call that runs, and since when.
 func TestReadJournalNamesTheCallThatRuns(t *testing.T) {
 	t.Parallel()
 	s := testStep(0, 2, done("read", true, 1500, "x"))

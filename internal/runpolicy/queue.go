@@ -12,16 +12,15 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// unseenFor is how long a run that nobody has looked at yet keeps its turn, from its creation or from when somebody is
-// there to look. It bounds what one costs the others that cannot be looked at, because something that it needs cannot be
-// read.
+// unseenFor is how long a run that the controller has not looked at yet retains its turn, from its creation or from the start of the controller. It
+// bounds the delay that a run causes which cannot be looked at, because an object that it needs cannot be read.
 const unseenFor = 10 * time.Second
 
-// Verdict is what becomes of a run that asks for a place.
+// Verdict is the outcome for a run that asks for a slot.
 type Verdict int
 
 const (
-	// Admit: it has a place.
+	// Admit: it has a slot.
 	Admit Verdict = iota
 	// Wait: it waits for its turn.
 	Wait
@@ -29,18 +28,17 @@ const (
 	Reject
 )
 
-// Turn is what becomes of a run that asks for a place, and because of whom.
+// Turn is the outcome for a run that asks for a slot, and the runs that caused it.
 type Turn struct {
 	Verdict Verdict
-	// Holders are the names of the runs that have the places, or, if places are free, of those whose turn is before: the
-	// oldest first.
+	// Holders are the names of the runs that have the slots, or, if slots are free, of those whose turn is before: the oldest first.
 	Holders []string
-	// Full says that no place is free.
+	// Full is true if no slot is free.
 	Full bool
 }
 
-// TakeTurn decides about a run that asks for a place among the runs of its namespace. since is when the one who asks began
-// to look at runs: those that were created while nobody did keep their order too.
+// TakeTurn decides about a run that asks for a slot among the runs of its namespace. since is when the controller began to look at runs: those that
+// were created before that retain their order too.
 func TakeTurn(run *v1alpha1.MotorRun, c *v1alpha1.Concurrency, runs []v1alpha1.MotorRun, since, now time.Time) Turn {
 	if c == nil || !HasModel(run) {
 		return Turn{Verdict: Admit}
@@ -68,8 +66,8 @@ func TakeTurn(run *v1alpha1.MotorRun, c *v1alpha1.Concurrency, runs []v1alpha1.M
 	return Turn{Verdict: Admit}
 }
 
-// NextTurns are the runs that can be given the places that are free, the first one in any case: what it sees may be
-// behind, and the run looks again for itself.
+// NextTurns returns the runs that can have the free slots, at least the first one: the view of the cache may be behind, and the run checks again
+// for itself.
 func NextTurns(c *v1alpha1.Concurrency, runs []v1alpha1.MotorRun, since, now time.Time) []*v1alpha1.MotorRun {
 	if c == nil {
 		return nil
@@ -88,13 +86,13 @@ func NextTurns(c *v1alpha1.Concurrency, runs []v1alpha1.MotorRun, since, now tim
 	return waiting[:min(len(waiting), max(free, 1))]
 }
 
-// HoldsPlace reports whether the run has one of the namespace's places. One that is being deleted is not carried on.
+// HoldsPlace reports whether the run has one of the namespace's slots. A run that is being deleted is not carried on.
 func HoldsPlace(run *v1alpha1.MotorRun) bool {
 	return HasModel(run) && run.DeletionTimestamp.IsZero() && has(run, v1alpha1.ConditionAccepted) && !hasFinished(run)
 }
 
-// WaitsForPlace reports whether the run waits for its turn, or was not looked at yet. One that cannot begin, because it is
-// suspended or something that it needs is missing, does not: it would keep everybody else waiting.
+// WaitsForPlace reports whether the run waits for its turn, or was not looked at yet. A run that cannot begin, because it is suspended or an object
+// that it needs is missing, does not wait: it would delay all others.
 func WaitsForPlace(run *v1alpha1.MotorRun) bool {
 	if !HasModel(run) || run.Spec.Suspend || run.Spec.Cancel || IsCopy(run) || !run.DeletionTimestamp.IsZero() || hasFinished(run) {
 		return false
@@ -102,7 +100,7 @@ func WaitsForPlace(run *v1alpha1.MotorRun) bool {
 	return queued(run) || unseen(run)
 }
 
-// IsCopy reports whether the run was made of a copy of another one, and no person has let it begin.
+// IsCopy reports whether the run was created as a copy of another one, and no person has released it.
 func IsCopy(run *v1alpha1.MotorRun) bool { return run.Spec.Origin == v1alpha1.OriginCopied }
 
 func waits(run *v1alpha1.MotorRun, since, now time.Time) bool {

@@ -18,7 +18,7 @@ import (
 
 type runOption func(*v1alpha1.MotorRun)
 
-// queueRun is a run of that name, created so many seconds after t0.
+// queueRun returns a run of that name, created so many seconds after t0.
 func queueRun(name string, age time.Duration, options ...runOption) v1alpha1.MotorRun {
 	run := *testRun()
 	run.Name, run.UID, run.CreationTimestamp = name, types.UID("uid-"+name), metav1.NewTime(after(age))
@@ -112,7 +112,7 @@ func TestTakeTurn(t *testing.T) {
 			c: bound(1, v1alpha1.BusyQueue), runs: list{queueRun("a", 0, accepted, cancels)}, want: wait(true, "a"),
 		},
 		"Oneshot": {c: bound(1, v1alpha1.BusyReject), me: new(queueRun("me", 100*sec, oneshotMode)), runs: list{queueRun("a", 0, accepted)}},
-		// The write that accepted it was answered by nobody.
+		// The answer to the write that accepted it was lost.
 		"it has the place itself": {c: bound(1, v1alpha1.BusyReject), runs: list{queueRun("me", 100*sec, accepted)}},
 	}
 	for name, tt := range tests {
@@ -178,7 +178,7 @@ func TestNextTurns(t *testing.T) {
 	}
 }
 
-// Whoever asks, in whatever order: there are never more active than places, and everybody has a turn.
+// Whatever run asks, in whatever order: there are never more active runs than slots, and every run has a turn.
 func TestEverybodyHasATurn(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -215,7 +215,7 @@ func TestEverybodyHasATurn(t *testing.T) {
 		if len(order) != len(runs) {
 			t.Fatalf("seed %d: %d of %d runs had their turn", seed, len(order), len(runs))
 		}
-		// With more places, those that are free at the same time are given to whoever asks first.
+		// With more slots, the first runs that ask get those that are free at the same time.
 		if places(c) == 1 && !slices.IsSortedFunc(order, byTurn) {
 			t.Errorf("seed %d: the only place was not given by turn", seed)
 		}

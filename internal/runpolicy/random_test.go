@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// randomStep is any step that the API takes, sensible or not.
+// randomStep returns any step that the API takes, sensible or not.
 func randomStep(r *rand.Rand, index int32) v1alpha1.MotorStep {
 	attempt := int32(0)
 	if r.IntN(10) == 0 {
@@ -126,7 +126,7 @@ func TestDecideRandomly(t *testing.T) {
 	}
 }
 
-// What the journal has as the end is the end, whatever is observed later.
+// The end in the journal is the end, whatever is observed later.
 func TestJournalsEndIsTheEnd(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2000) {

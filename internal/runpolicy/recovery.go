@@ -9,9 +9,9 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Bounds of a recovery context in bytes of JSON, which the status of a run has room for beside everything else.
+// Bounds of a recovery context in bytes of JSON, which fit into the status of a run beside everything else.
 const (
-	// maxRecovery is for what the operator says, maxGuidance for what the person does. A skill takes of both: see recoveryRoom.
+	// maxRecovery bounds the operator's text, maxGuidance the person's. A skill reduces both: see recoveryRoom.
 	maxRecovery = 5 << 10
 	maxGuidance = 7<<10 + 256
 	// maxRecoveryText is for each text of a tool or a model in it, maxRecoveryHead for each head of a call.
@@ -19,9 +19,9 @@ const (
 	maxRecoveryHead = 120
 )
 
-// recoveryContext tells the model of an attempt what became of those before. What tools and models wrote is in it as
-// JSON strings, so that it cannot pass for what the operator or the person says. The most useful comes first, and what
-// does not fit is left out line by line, never in the middle of a string.
+// recoveryContext describes the earlier attempts to the model of an attempt. Text of tools and models is in it as JSON strings, so that it cannot
+// pass for text of the operator or the person. The most useful comes first, and the part that exceeds the bound is dropped line by line, never in
+// the middle of a string.
 func recoveryContext(o Observation, f *v1alpha1.FailureSummary, n *Next, guidance string) string {
 	own, persons := recoveryRoom(o.Run.Status.Skill)
 	t := &boundedText{left: own}
@@ -57,17 +57,17 @@ func recoveryContext(o Observation, f *v1alpha1.FailureSummary, n *Next, guidanc
 	return strings.TrimSuffix(t.String(), "\n")
 }
 
-// recoveryRoom is how many bytes of a recovery context are for what the operator says, and how many for what the person does:
-// together so much less as the run's skill takes in the status.
+// recoveryRoom returns the bytes of a recovery context for the operator's text and for the person's. Their sum shrinks by the size of the run's
+// skill in the status.
 func recoveryRoom(s *v1alpha1.RunSkill) (operator, person int) {
 	n := skillSize(s)
 	return maxRecovery - n*3/8, maxGuidance - n*5/8
 }
 
-// boundedText takes lines as long as there is room for them.
+// boundedText accepts lines until its bound is reached.
 type boundedText struct {
 	strings.Builder
-	// left is how many more bytes of JSON it takes.
+	// left is the number of bytes of JSON that it still accepts.
 	left int
 }
 

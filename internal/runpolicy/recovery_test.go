@@ -56,7 +56,7 @@ func made(tool, arguments, code, output string) RecordedCall {
 	return RecordedCall{&v1alpha1.ToolCall{Tool: tool, Arguments: arguments}, &v1alpha1.ToolResult{OK: code == "", ErrorCode: code, Output: output}}
 }
 
-// What tools and models wrote stays in its quotes, and the whole stays small, whatever the characters are.
+// Text of tools and models stays in its quotes, and the whole stays small, whatever the characters are.
 func TestRecoveryContextHoldsHostileText(t *testing.T) {
 	t.Parallel()
 	for name, evil := range map[string]string{

@@ -11,28 +11,27 @@ import (
 )
 
 const (
-	// keepSucceeded and keepFailed are for runs and namespaces that say nothing themselves. Who failed is asked about later.
+	// keepSucceeded and keepFailed are for runs and namespaces that set nothing themselves. People ask later about a run that failed.
 	keepSucceeded = 24 * time.Hour
 	keepFailed    = 7 * 24 * time.Hour
 	// keepOneshot is for a Oneshot run, however it ended: it was waited for, and there may be many.
 	keepOneshot = 10 * time.Minute
-	// keepInstall is for a run that installs packages: what it installed is kept apart, and after one that failed it is how
-	// long nobody tries again.
+	// keepInstall is for a run that installs packages. The packages are stored apart from it, and after a failure it is how long no new run tries
+	// again.
 	keepInstall = time.Hour
-	// ArchiveWait is how long a run waits for its archive unless the installation says something else: an archive may be broken
-	// for good.
+	// ArchiveWait is how long a run waits for its archive unless the installation sets another time: an archive may be broken for good.
 	ArchiveWait = time.Hour
 )
 
 // Archiving reports whether the steps of finished runs are archived before these are deleted. Without an archive it is the zero value.
 type Archiving struct {
-	// Wait is how long a run is kept after its end until its steps are in the archive. It is deleted then without one.
+	// Wait is how long a finished run is retained until its steps are in the archive. After that it is deleted without an archive.
 	Wait time.Duration
-	// Required keeps a run until its steps are in the archive, however long that takes.
+	// Required retains a run until its steps are in the archive, however long that takes.
 	Required bool
 }
 
-// RemoveAt is when a finished run is to be deleted, zero if that is not known. runs are those of its namespace.
+// RemoveAt returns when a finished run is to be deleted, zero if that is not known. runs are those of its namespace.
 func RemoveAt(run *v1alpha1.MotorRun, keep v1alpha1.Retention, runs []v1alpha1.MotorRun, archiving Archiving) time.Time {
 	least := KeptUntil(run, archiving)
 	if least.IsZero() {
@@ -48,8 +47,8 @@ func RemoveAt(run *v1alpha1.MotorRun, keep v1alpha1.Retention, runs []v1alpha1.M
 	return at
 }
 
-// KeptUntil is the instant before which a finished run is not deleted, even where it is one too many: it may wait for its archive. It
-// is zero if that is not known.
+// KeptUntil returns the instant before which a finished run is not deleted, even if it exceeds the number that is retained: it may wait for its
+// archive. It is zero if that is not known.
 func KeptUntil(run *v1alpha1.MotorRun, archiving Archiving) time.Time {
 	finished := finishedAt(run)
 	switch {
@@ -61,7 +60,7 @@ func KeptUntil(run *v1alpha1.MotorRun, archiving Archiving) time.Time {
 	return finished
 }
 
-// NeededBy names a run of the namespace that has not ended and is given an artifact of this one, "" if there is none. Until it has
+// NeededBy returns the name of a run of the namespace that has not ended and uses an artifact of this one, "" if there is none. Until that run has
 // ended, another sandbox may need the artifact again.
 func NeededBy(run *v1alpha1.MotorRun, runs []v1alpha1.MotorRun) string {
 	for i := range runs {
@@ -76,8 +75,8 @@ func NeededBy(run *v1alpha1.MotorRun, runs []v1alpha1.MotorRun) string {
 	return ""
 }
 
-// Surplus are the finished runs that are more than are kept: all but the newest. Runs without a model are none of them, so
-// that a lot of them takes no other run's place; their time is over soon.
+// Surplus returns the finished runs beyond the number that is retained: all but the newest. Runs without a model do not count, so that many of them
+// displace no other run; their time is over soon.
 func Surplus(keep v1alpha1.Retention, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
 	var succeeded, failed []*v1alpha1.MotorRun
 	for i := range runs {
@@ -103,7 +102,7 @@ func beyond(limit *int32, runs []*v1alpha1.MotorRun) []*v1alpha1.MotorRun {
 	return runs[*limit:]
 }
 
-// kept is how long the run is kept after its end.
+// kept returns how long the run is retained after its end.
 func kept(run *v1alpha1.MotorRun, keep v1alpha1.Retention) time.Duration {
 	seconds, otherwise := keep.FailedSeconds, keepFailed
 	if has(run, v1alpha1.ConditionSucceeded) {
@@ -113,7 +112,7 @@ func kept(run *v1alpha1.MotorRun, keep v1alpha1.Retention) time.Duration {
 	case v1alpha1.ModeOneshot:
 		otherwise = keepOneshot
 	case v1alpha1.ModeInstall:
-		// The namespace says how long people look at what their runs came to, and this is none of theirs.
+		// The namespace sets how long people look at the results of their runs, and this run is none of theirs.
 		seconds, otherwise = nil, keepInstall
 	case v1alpha1.ModeAgentic:
 	}

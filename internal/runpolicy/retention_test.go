@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// endedRun is a run that finished so long after t0.
+// endedRun returns a run that finished so long after t0.
 func endedRun(name string, at time.Duration, options ...runOption) v1alpha1.MotorRun {
 	run := queueRun(name, 0, append([]runOption{over}, options...)...)
 	run.Status.FinishedAt = new(metav1.NewTime(after(at)))
@@ -131,7 +131,7 @@ func TestRemoveAtWhereTheArchiveIsRequired(t *testing.T) {
 	}
 }
 
-// A run whose artifact another one is given stays until that one has ended.
+// A run whose artifact is an input of another one stays until that one has ended.
 func TestNeededBy(t *testing.T) {
 	t.Parallel()
 	from := endedRun("from", 0)

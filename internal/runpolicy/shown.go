@@ -11,7 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Shown is what a person is shown of an ask of the step.
+// Shown returns an ask of the step in the form that a person is shown.
 func Shown(run *v1alpha1.MotorRun, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk) *v1alpha1.PendingInput {
 	c := callOf(s, a.CallID)
 	if c == nil {
@@ -55,8 +55,8 @@ func showDomainRequest(p *v1alpha1.PendingInput, a *v1alpha1.StepAsk, c *v1alpha
 	p.Options = []string{string(v1alpha1.DecisionAllowOnce), string(v1alpha1.DecisionAllowRun), string(v1alpha1.DecisionDeny)}
 }
 
-// busySince is when everything of the step was done that has a result by now. It is whole seconds, like every time that is
-// written to the API, so that what is read back is equal to it.
+// busySince returns when all results of the step until now were done. It is whole seconds, like every time that is written to the API, so that the
+// value that is read back is equal to it.
 func busySince(s *v1alpha1.MotorStep) time.Time {
 	var took time.Duration
 	for i := range s.Status.Results {
@@ -64,7 +64,7 @@ func busySince(s *v1alpha1.MotorStep) time.Time {
 	}
 	at := s.CreationTimestamp.Add(took)
 	for i := range s.Status.Unknown {
-		// What a call took that was broken off is in no result.
+		// The time of an execution that was broken off is in no result.
 		u := &s.Status.Unknown[i]
 		if r := resultOf(s, u.CallID); r != nil && u.FoundAt.Add(tookOf(r)).After(at) {
 			at = u.FoundAt.Add(tookOf(r))
@@ -79,12 +79,12 @@ func busySince(s *v1alpha1.MotorStep) time.Time {
 	return at.Add(time.Second - 1).Truncate(time.Second)
 }
 
-// tookOf is how long a call took, with what a person took to decide about it.
+// tookOf returns how long a call took, including the time of a person's decision about it.
 func tookOf(r *v1alpha1.ToolResult) time.Duration {
 	return time.Duration(r.DurationMs+r.WaitedMs) * time.Millisecond
 }
 
-// lastUnknown is the last execution of the call of which nobody saw the end, nil if there is none.
+// lastUnknown returns the last execution of the call whose end was not observed, nil if there is none.
 func lastUnknown(s *v1alpha1.MotorStep, callID string) *v1alpha1.UnknownExecution {
 	for i := range slices.Backward(s.Status.Unknown) {
 		if s.Status.Unknown[i].CallID == callID {
@@ -94,7 +94,7 @@ func lastUnknown(s *v1alpha1.MotorStep, callID string) *v1alpha1.UnknownExecutio
 	return nil
 }
 
-// showOutcomeUnknown asks what became of an execution of which nobody saw the end.
+// showOutcomeUnknown asks for the outcome of an execution whose end was not observed.
 func showOutcomeUnknown(p *v1alpha1.PendingInput, s *v1alpha1.MotorStep, a *v1alpha1.StepAsk, c *v1alpha1.ToolCall) {
 	what := callText(c.Tool, oneLine(c.Arguments, maxHead))
 	check := ""
@@ -119,8 +119,8 @@ func callText(tool, arguments string) string {
 	return oneLine(tool, maxTool) + " " + arguments
 }
 
-// notBefore is the earliest that an execution can have begun whose end was not seen: when the step was recorded, when the execution before it was found
-// to have ended so, or when a person last responded to an ask of the step.
+// notBefore returns the earliest time at which an execution can have begun whose end was not observed. It is when the step was recorded, when the
+// execution before it was found to have ended so, or when a person last responded to an ask of the step.
 func notBefore(s *v1alpha1.MotorStep, open *v1alpha1.StepAsk) time.Time {
 	at := s.CreationTimestamp.Time
 	for _, a := range AsksOf(s) {

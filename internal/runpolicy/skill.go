@@ -11,9 +11,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-// PinSkill says which revision and which policy a run with spec.skillRef uses from now on, or why it cannot. s is nil if there
-// is no such Skill, and what is no revision of it does not count. Whether the skill is approved is decided here again: the
-// status may be old. A refusal that is not final may be over when the Skill or its revisions change.
+// PinSkill returns the revision and the policy that a run with spec.skillRef uses from now on, or why it cannot use any. s is nil if there is no
+// such Skill, and revisions of other Skills do not count. PinSkill decides again whether the skill is approved: the status may be old. A refusal
+// that is not final may be over when the Skill or its revisions change.
 func PinSkill(run *v1alpha1.MotorRun, s *v1alpha1.Skill, revisions []v1alpha1.SkillRevision, now time.Time) (*v1alpha1.RunSkill, *Refusal) {
 	ref := run.Spec.SkillRef
 	switch {
@@ -41,13 +41,13 @@ func PinSkill(run *v1alpha1.MotorRun, s *v1alpha1.Skill, revisions []v1alpha1.Sk
 	return pinUnapproved(run, s, v, pinned)
 }
 
-// mayStart is a refusal that a change of something else ends.
+// mayStart returns a refusal that a change of something else ends.
 func mayStart(reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: CutEncoded(fmt.Sprintf(format, args...), maxFailureText)}
 }
 
-// wantedRevision is the revision that the run means: the one that it names, or else the approved one. If the skill is not
-// approved, and for a review, it is the newest.
+// wantedRevision returns the revision that the run means: the one that it names, or else the approved one. If the skill is not approved, and for a
+// review, it is the newest.
 func wantedRevision(run *v1alpha1.MotorRun, v skill.Verdict, own []v1alpha1.SkillRevision) *v1alpha1.SkillRevision {
 	switch name := run.Spec.SkillRef.Revision; {
 	case name != "":
@@ -87,10 +87,10 @@ func pinApproved(run *v1alpha1.MotorRun, s *v1alpha1.Skill, pinned *v1alpha1.Run
 	return pinned, nil
 }
 
-// pinUnapproved lets the run use the files with what it names itself, and no more.
+// pinUnapproved lets the run use the files with the tools and rights that it names itself, and no more.
 func pinUnapproved(run *v1alpha1.MotorRun, s *v1alpha1.Skill, v skill.Verdict, pinned *v1alpha1.RunSkill) (*v1alpha1.RunSkill, *Refusal) {
-	// A run that narrows an approved skill looks just like one that takes the files as they are. Where somebody has decided about
-	// the skill, it must not become the other without a word when that ends.
+	// A run that narrows an approved skill looks just like one that uses the files as they are. If a person has decided about the skill, the first
+	// must not silently become the second when the approval ends.
 	if len(run.Spec.Tools) == 0 || s.Spec.Approval != nil && run.Spec.SkillRef.Revision == "" {
 		return nil, refuseUnapproved(s, v, pinned.Revision)
 	}
@@ -106,7 +106,7 @@ func pinUnapproved(run *v1alpha1.MotorRun, s *v1alpha1.Skill, v skill.Verdict, p
 	return pinned, nil
 }
 
-// refuseUnapproved is the refusal of a run that does not say that it takes the files without the policy.
+// refuseUnapproved returns the refusal of a run that does not declare that it uses the files without the policy.
 func refuseUnapproved(s *v1alpha1.Skill, v skill.Verdict, revision string) *Refusal {
 	const advice = "Create another run when it is approved, or one with spec.tools and skillRef.revision: that has the files, and nothing of the policy."
 	switch {
@@ -126,7 +126,7 @@ func refuseInputs(run *v1alpha1.MotorRun, defs []v1alpha1.SkillInput) *Refusal {
 	return nil
 }
 
-// SkillInputs are the inputs of the run's skill with their values, as PinSkill accepted them.
+// SkillInputs returns the inputs of the run's skill with their values, as PinSkill accepted them.
 func SkillInputs(run *v1alpha1.MotorRun) []skill.Input {
 	s := run.Status.Skill
 	if s == nil || s.Policy == nil {

@@ -9,9 +9,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-// RefuseFiles says why the run cannot have its own files beside those of its skill, nil if it can. Files of the run come after
-// those of the skill, and would take the place of what a person has approved, or be loaded by it. Where nothing was approved, that is the run's own
-// affair.
+// RefuseFiles returns why the run cannot have its own files beside those of its skill, nil if it can. Files of the run come after those of the
+// skill. They would replace files that a person has approved, or be loaded by them. Where nothing was approved, that is the run's own affair.
 func RefuseFiles(run *v1alpha1.MotorRun, pin *v1alpha1.RunSkill, rev *v1alpha1.SkillRevision) *Refusal {
 	if !pin.Approved {
 		return nil
@@ -19,7 +18,7 @@ func RefuseFiles(run *v1alpha1.MotorRun, pin *v1alpha1.RunSkill, rev *v1alpha1.S
 	places := skill.PlacesOf(rev.Spec.Files)
 	for i := range run.Spec.Files {
 		if path := run.Spec.Files[i].Path; places.Beside(path) {
-			// Beside an approved program, another file can be what it imports.
+			// Another file beside an approved program may be imported by it.
 			return finalRefusal(v1alpha1.ReasonSkillPolicyExceeded,
 				"spec.files[%d]: %s is where files of the skill %s are, which was approved as it is. Give it another path.", i, path, pin.Name)
 		}

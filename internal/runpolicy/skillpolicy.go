@@ -15,9 +15,9 @@ import (
 // maxReviewIterations is the most answers of a model that reviews a skill.
 const maxReviewIterations = 10
 
-// Effective is the run with the spec that applies: of an approved skill, the policy gives what the run does not name itself;
-// a review of a skill only reads. It is the run itself if there is nothing to change, and otherwise a copy that shares nothing
-// with it. The effective run of an effective run is the same.
+// Effective returns the run with the spec that applies. For an approved skill, the policy supplies what the run does not name itself; a review of a
+// skill only reads. Effective returns the run itself if there is nothing to change, and otherwise a copy that shares nothing with it. The effective
+// run of an effective run is the same.
 func Effective(run *v1alpha1.MotorRun) *v1alpha1.MotorRun {
 	s := run.Status.Skill
 	switch {
@@ -33,7 +33,7 @@ func Effective(run *v1alpha1.MotorRun) *v1alpha1.MotorRun {
 	return is
 }
 
-// reviewOnly leaves what a review of a skill may have.
+// reviewOnly reduces a spec to what a review of a skill may have.
 func reviewOnly(spec *v1alpha1.MotorRunSpec) {
 	spec.Tools = []v1alpha1.ToolName{toolapi.ToolRead, toolapi.ToolList, toolapi.ToolGlob, toolapi.ToolGrep}
 	spec.Domains, spec.Credentials, spec.MCPServers = nil, nil, nil
@@ -43,7 +43,7 @@ func reviewOnly(spec *v1alpha1.MotorRunSpec) {
 	spec.MaxAttempts, spec.ExtractSkills = 1, v1alpha1.ExtractNever
 }
 
-// applyPolicy returns a spec that is within a policy what it does not name itself.
+// applyPolicy adds to a spec that is within a policy the parts that the spec does not name itself.
 func applyPolicy(spec *v1alpha1.MotorRunSpec, p *v1alpha1.SkillPolicy) {
 	if len(spec.Tools) == 0 {
 		spec.Tools = p.Tools
@@ -58,8 +58,8 @@ func applyPolicy(spec *v1alpha1.MotorRunSpec, p *v1alpha1.SkillPolicy) {
 	spec.Approval = stricter(spec.Approval, p.Approval)
 }
 
-// skillCredentials are those of the policy. One that the run names goes where the run says, with its Secret; the others go where
-// both the policy and the run's domains allow, and nowhere if that is nowhere.
+// skillCredentials returns the credentials of the policy. One that the run names goes to the run's hosts, with the run's Secret. The others go to
+// the hosts that both the policy and the run's domains allow, which may be none.
 func skillCredentials(spec *v1alpha1.MotorRunSpec, p *v1alpha1.SkillPolicy) (list []v1alpha1.Credential) {
 	for i := range p.Credentials {
 		c := &p.Credentials[i]
@@ -77,12 +77,12 @@ func skillCredentials(spec *v1alpha1.MotorRunSpec, p *v1alpha1.SkillPolicy) (lis
 	return list
 }
 
-// SavedSecret is where a run saves a credential of that name. No two names have the same, as none has a dash.
+// SavedSecret returns where a run saves a credential of that name. No two names have the same, as none has a dash.
 func SavedSecret(name string) v1alpha1.SecretKeyRef {
 	return v1alpha1.SecretKeyRef{Name: "motorcortex-credential-" + strings.ReplaceAll(name, "_", "-"), Key: "value"}
 }
 
-// secretOf is the Secret of a credential that a skill declares. Without one, it is the one that a run of the skill saves.
+// secretOf returns the Secret of a credential that a skill declares. Without one, it is the one that a run of the skill saves.
 func secretOf(c *v1alpha1.SkillCredential) v1alpha1.SecretKeyRef {
 	if c.SecretRef == nil {
 		return SavedSecret(c.Name)
@@ -90,8 +90,8 @@ func secretOf(c *v1alpha1.SkillCredential) v1alpha1.SecretKeyRef {
 	return *c.SecretRef
 }
 
-// Declared returns what the approved skill of a run declares of a credential, nil if it declares none of that name. ok is false if no
-// skill says which credentials the run has.
+// Declared returns the declaration of a credential by the approved skill of a run, nil if the skill declares none of that name. ok is false if no
+// skill determines which credentials the run has.
 func Declared(run *v1alpha1.MotorRun, name string) (c *v1alpha1.SkillCredential, ok bool) {
 	pin := run.Status.Skill
 	if pin == nil || !pin.Approved || pin.Policy == nil || run.Spec.SkillReview {
@@ -104,8 +104,8 @@ func Declared(run *v1alpha1.MotorRun, name string) (c *v1alpha1.SkillCredential,
 	return &pin.Policy.Credentials[i], true
 }
 
-// ComesLater reports whether a run may begin without the value of a credential: its skill declares it, so that the run can obtain and save
-// it. saved says that the Secret is the one that runs save it in, and nobody else named.
+// ComesLater reports whether a run may begin without the value of a credential: its skill declares it, so that the run can obtain and save it.
+// saved is true if the Secret is the one that runs save it in, and no person named another.
 func ComesLater(run *v1alpha1.MotorRun, c *v1alpha1.Credential) (may, saved bool) {
 	declared, _ := Declared(run, c.Name)
 	if declared == nil || c.SecretRef != secretOf(declared) {
@@ -114,7 +114,7 @@ func ComesLater(run *v1alpha1.MotorRun, c *v1alpha1.Credential) (may, saved bool
 	return true, declared.SecretRef == nil
 }
 
-// defaultSlot is where the value of a credential belongs that says nothing of it.
+// defaultSlot is the slot of a credential that names none.
 const defaultSlot = "bearer"
 
 func credentialNamed(spec *v1alpha1.MotorRunSpec, name string) *v1alpha1.Credential {
@@ -125,7 +125,7 @@ func credentialNamed(spec *v1alpha1.MotorRunSpec, name string) *v1alpha1.Credent
 	return &spec.Credentials[i]
 }
 
-// withinBoth are the hosts that both lists allow.
+// withinBoth returns the hosts that both lists allow.
 func withinBoth(a, b []v1alpha1.Domain) (both []v1alpha1.Domain) {
 	for _, x := range rulesOf(a) {
 		for _, y := range rulesOf(b) {
@@ -172,7 +172,7 @@ func strictness(m v1alpha1.ApprovalMode) int {
 	return slices.Index([]v1alpha1.ApprovalMode{v1alpha1.ApprovalNever, v1alpha1.ApprovalIrreversible, v1alpha1.ApprovalAlways}, m)
 }
 
-// union is a, and what of b is not in it.
+// union returns a, followed by the elements of b that are not in it.
 func union[T comparable](a, b []T) []T {
 	all := slices.Clone(a)
 	for _, v := range b {
@@ -183,7 +183,7 @@ func union[T comparable](a, b []T) []T {
 	return all
 }
 
-// refuseExcess finds what the run asks for and the policy of its skill does not grant, and what it must give and does not.
+// refuseExcess returns a refusal if the run requests something that the policy of its skill does not grant, or lacks something that it must set.
 func refuseExcess(run *v1alpha1.MotorRun, p *v1alpha1.SkillPolicy) *Refusal {
 	const reason = v1alpha1.ReasonSkillPolicyExceeded
 	spec := &run.Spec
@@ -226,7 +226,7 @@ func refuseCredentials(spec *v1alpha1.MotorRunSpec, p *v1alpha1.SkillPolicy) *Re
 	return nil
 }
 
-// refuseCredential says why a credential of the run is not within those of the policy.
+// refuseCredential returns why a credential of the run exceeds those of the policy.
 func refuseCredential(i int, c *v1alpha1.Credential, p *v1alpha1.SkillPolicy) *Refusal {
 	const reason = v1alpha1.ReasonSkillPolicyExceeded
 	n := slices.IndexFunc(p.Credentials, func(g v1alpha1.SkillCredential) bool { return g.Name == c.Name })
@@ -237,7 +237,7 @@ func refuseCredential(i int, c *v1alpha1.Credential, p *v1alpha1.SkillPolicy) *R
 	if c.ExposeToSandbox {
 		return finalRefusal(reason, "spec.credentials[%d] %s: the skill's policy sends it to certain hosts only, so leave out exposeToSandbox.", i, c.Name)
 	}
-	// The default cannot be told from what was written.
+	// The default cannot be distinguished from a written value.
 	if slot := cmp.Or(granted.Slot, defaultSlot); c.Slot != "" && c.Slot != defaultSlot && c.Slot != slot {
 		return finalRefusal(reason, "spec.credentials[%d].slot: in the skill's policy it is %q: leave it out.", i, slot)
 	}

@@ -19,7 +19,7 @@ func TestEffective(t *testing.T) {
 	commands := &v1alpha1.BashRules{AllowedCommands: []v1alpha1.CommandPattern{"curl *"}}
 	for name, tt := range map[string]struct {
 		change func(*skillWorld)
-		// want changes what the policy alone gives.
+		// want changes the result of the policy alone.
 		want func(*v1alpha1.MotorRunSpec)
 	}{
 		"the policy alone": {func(*skillWorld) {}, func(*v1alpha1.MotorRunSpec) {}},
@@ -165,7 +165,7 @@ func TestPolicyDomainsFitRuns(t *testing.T) {
 	}
 }
 
-// With the largest skill there still is room for how the attempt failed and for what a person says.
+// With the largest skill, the failure of the attempt and the person's text still fit.
 func TestRecoveryRoomBesideASkill(t *testing.T) {
 	t.Parallel()
 	if own, person := recoveryRoom(nil); own != maxRecovery || person != maxGuidance {

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// maxRejectedBytes is the most that the rejected skills in a status take in JSON. The step has all of them.
+	// maxRejectedBytes bounds the rejected skills in a status, in bytes of JSON. The step has all of them.
 	maxRejectedBytes = 3 << 10
 	// maxRejectedMessage is the most of a message among them if there are many, in bytes.
 	maxRejectedMessage = 160
 )
 
-// ShowSkills returns as much of what became of skills as a status has room for: every skill that was proposed, and of the
-// folders that were not taken the first ones.
+// ShowSkills returns as much of the result of the skills as fits into a status: every skill that was proposed, and of the folders that were not
+// taken the first ones.
 func ShowSkills(r *v1alpha1.SkillsResult) *v1alpha1.SkillsResult {
 	if r == nil {
 		return nil
@@ -26,7 +26,7 @@ func ShowSkills(r *v1alpha1.SkillsResult) *v1alpha1.SkillsResult {
 	return &shown
 }
 
-// fewerRejected returns the first ones that take at most so many bytes in JSON, each with at most so much of its message.
+// fewerRejected returns the first rejected skills that fit into that many bytes of JSON, each with a message of bounded length.
 func fewerRejected(all []v1alpha1.RejectedSkill, message, size int) []v1alpha1.RejectedSkill {
 	var few []v1alpha1.RejectedSkill
 	for _, r := range all {
@@ -38,7 +38,7 @@ func fewerRejected(all []v1alpha1.RejectedSkill, message, size int) []v1alpha1.R
 	return few
 }
 
-// shortenRejected leaves little of the folders that were not taken.
+// shortenRejected drops most of the text about folders that were not taken.
 func shortenRejected(st *v1alpha1.MotorRunStatus) {
 	if st.Result == nil || st.Result.Skills == nil {
 		return

@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// fullSkills are as many as are proposed, and as many folders that are not taken, each as large as it can be.
+// fullSkills returns as many skills as are proposed, and as many folders that are not taken, each as large as it can be.
 func fullSkills() *v1alpha1.SkillsResult {
 	r := &v1alpha1.SkillsResult{}
 	for i := range 16 {

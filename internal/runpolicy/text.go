@@ -15,10 +15,10 @@ const (
 	maxHead = 200
 )
 
-// Title is the beginning of a text in one line, for a column.
+// Title returns the beginning of a text in one line, for a column.
 func Title(s string) string { return Cut(strings.Join(strings.Fields(s), " "), maxTitle) }
 
-// Cut shortens a text to at most max characters, the last of them "…" if anything was left out.
+// Cut shortens a text to at most max characters, with "…" as the last one if anything was cut.
 func Cut(s string, max int) string {
 	if utf8.RuneCountInString(s) <= max {
 		return s
@@ -27,8 +27,8 @@ func Cut(s string, max int) string {
 	return string(r[:max-1]) + "…"
 }
 
-// CutEncoded shortens a text until it takes at most max bytes in JSON, the last character "…" if anything was left out.
-// It is what keeps a status below its bound: one character can take six bytes.
+// CutEncoded shortens a text to at most max bytes in JSON, with "…" as its last character if anything was cut. It bounds a status: one character
+// can take six bytes.
 func CutEncoded(s string, max int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	size, end := 0, 0
@@ -43,7 +43,7 @@ func CutEncoded(s string, max int) string {
 	return s
 }
 
-// cutMiddle shortens a text until it takes at most max bytes in JSON, and keeps its beginning and its end.
+// cutMiddle shortens a text to at most max bytes in JSON, and retains its beginning and its end.
 func cutMiddle(s string, max int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	const mark = " […] "
@@ -62,7 +62,7 @@ func cutMiddle(s string, max int) string {
 	return strings.TrimSuffix(CutEncoded(s, half), "…") + mark + s[begin:]
 }
 
-// encodedLen is how many bytes a character takes in JSON as encoding/json writes it.
+// encodedLen returns the size of a character in JSON as encoding/json writes it, in bytes.
 func encodedLen(r rune) int {
 	switch {
 	case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
@@ -74,7 +74,7 @@ func encodedLen(r rune) int {
 	}
 }
 
-// encodedSize is how many bytes a text takes in JSON, without the quotes.
+// encodedSize returns the size of a text in JSON, without the quotes, in bytes.
 func encodedSize(s string) int {
 	n := 0
 	for _, r := range s {
@@ -83,7 +83,7 @@ func encodedSize(s string) int {
 	return n
 }
 
-// oneLine is the beginning of a text that somebody else wrote, in one line and without control characters.
+// oneLine returns the beginning of a text of foreign origin, in one line and without control characters.
 func oneLine(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -94,18 +94,17 @@ func oneLine(s string, max int) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// data writes a text that somebody else wrote as a JSON string, which cannot end before its end: no line break, no quote
-// and no tag of it gets out.
+// data writes a text of foreign origin as a JSON string, which cannot end before its end: no line break, no quote and no tag of it gets out.
 func data(s string, max int) string {
 	b, err := json.Marshal(CutEncoded(s, max))
 	if err != nil {
-		// CutEncoded gives valid UTF-8, and every such string has a JSON form.
+		// CutEncoded returns valid UTF-8, and every such string has a JSON form.
 		panic(err)
 	}
 	return string(b)
 }
 
-// dataMiddle is data for a text whose end counts as much as its beginning, such as the output of a program.
+// dataMiddle returns data for a text whose end counts as much as its beginning, such as the output of a program.
 func dataMiddle(s string, max int) string {
 	return data(cutMiddle(strings.ToValidUTF8(s, "\uFFFD"), max), max+len("…"))
 }

@@ -22,12 +22,11 @@ const (
 	argIdempotencyKey = "idempotencyKey"
 )
 
-// maxPatterns is the most bytes of the patterns that the model is told.
+// maxPatterns bounds the patterns in the message to the model, in bytes.
 const maxPatterns = 2048
 
-// CommandRefused says which command of a bash call the run may not run, and which it may, for the model; "" if it may run
-// them all, which is so unless the run has spec.bash.allowedCommands. Every command that the line can run must match one of
-// them; see commandline.List.Disallowed.
+// CommandRefused returns, for the model, which command of a bash call the run may not run, and which it may; "" if it may run them all. That is so
+// unless the run has spec.bash.allowedCommands. Every command that the line can run must match one of them; see commandline.List.Disallowed.
 func CommandRefused(run *v1alpha1.MotorRun, tool, arguments string) string {
 	if tool != toolapi.ToolBash || run.Spec.Bash == nil || run.Spec.Bash.AllowedCommands == nil {
 		return ""
@@ -55,7 +54,7 @@ func disallowed(arguments string, patterns []v1alpha1.CommandPattern) string {
 	return list.Disallowed(allowed)
 }
 
-// allowedText tells the model what it may run.
+// allowedText returns the list of allowed commands for the model.
 func allowedText(patterns []v1alpha1.CommandPattern) string {
 	if len(patterns) == 0 {
 		return "This task may run no commands at all."

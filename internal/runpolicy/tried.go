@@ -15,19 +15,18 @@ import (
 )
 
 const (
-	// maxTried is how many of the last calls of an attempt are told to the next one, maxChanged of how many files it is told that they were
-	// changed.
+	// maxTried bounds the last calls of an attempt in the recovery context of the next one, maxChanged the changed files in it.
 	maxTried   = 8
 	maxChanged = 20
-	// Bounds of what is told of a call, in bytes of JSON. The output of a call that succeeded says less of why the attempt failed.
+	// Bounds of the text about a call, in bytes of JSON. The output of a call that succeeded shows less about why the attempt failed.
 	maxTriedArguments = 200
 	maxTriedOutput    = 400
 	maxTriedOK        = 120
-	// maxChangedPath is the longest path that is told.
+	// maxChangedPath is the longest path that the context names.
 	maxChangedPath = 200
 )
 
-// tried is a call of an attempt with what came of it.
+// tried is a call of an attempt with its outcome.
 type tried struct {
 	tool, arguments string
 	ok              bool
@@ -36,8 +35,8 @@ type tried struct {
 	times int
 }
 
-// triedIn are the last calls of an attempt. The same call with the same end again is counted: an attempt that ends because it repeats itself
-// would be remembered for nothing else.
+// triedIn returns the last calls of an attempt. Repeats of a call with the same outcome are counted as one: otherwise an attempt that ends because
+// it repeats itself would be remembered for nothing else.
 func triedIn(calls []RecordedCall) []tried {
 	var list []tried
 	for _, rc := range slices.Backward(calls) {
@@ -56,7 +55,7 @@ func triedIn(calls []RecordedCall) []tried {
 	return list
 }
 
-// ends is an output whose middle is left out if it is long.
+// ends returns an output without its middle if it is long.
 func ends(output string) string {
 	if n := len(output); n > 4*maxTriedOutput {
 		output = output[:2*maxTriedOutput] + output[n-2*maxTriedOutput:]
@@ -67,7 +66,7 @@ func ends(output string) string {
 // patched finds the files of a patch in the forms that the patch tool reads.
 var patched = regexp.MustCompile(`(?m)^(?:\+\+\+ (?:b/)?|\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: )([^\t\r\n]+)`)
 
-// changedIn are the files that the calls of an attempt wrote with their tools, in the order in which they were first written.
+// changedIn returns the files that the calls of an attempt wrote with their tools, in the order in which they were first written.
 func changedIn(calls []RecordedCall) []string {
 	var changed []string
 	for _, rc := range calls {
@@ -84,7 +83,7 @@ func changedIn(calls []RecordedCall) []string {
 	return changed[:min(len(changed), maxChanged)]
 }
 
-// writtenBy are the files that a call wrote by its arguments.
+// writtenBy returns the files that a call wrote by its arguments.
 func writtenBy(c *v1alpha1.ToolCall) []string {
 	var args struct {
 		Path  string `json:"path"`
@@ -100,7 +99,7 @@ func writtenBy(c *v1alpha1.ToolCall) []string {
 	return names
 }
 
-// tried names the last calls of the attempt, as many of the newest as there is room for, in their order.
+// tried names the last calls of the attempt, as many of the newest as fit, in their order.
 func (t *boundedText) tried(calls []tried) {
 	const title = "Its last calls, the newest last, each with what came of it:\n"
 	room := t.left - encodedSize(title)
@@ -121,7 +120,7 @@ func (t *boundedText) tried(calls []tried) {
 	}
 }
 
-// String is the call as a line of a recovery context.
+// String returns the call as a line of a recovery context.
 func (c tried) String() string {
 	end, most := "succeeded", maxTriedOK
 	if !c.ok {

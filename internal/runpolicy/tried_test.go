@@ -53,7 +53,7 @@ func TestTried(t *testing.T) {
 	}
 }
 
-// The newest calls are told where there is no room for all of them.
+// The newest calls are named if not all of them fit.
 func TestTriedTakesTheRoomThereIs(t *testing.T) {
 	t.Parallel()
 	text := &boundedText{left: 200}

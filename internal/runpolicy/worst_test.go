@@ -43,7 +43,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// keysOf is an object of so many bytes that has as many keys as fit.
+// keysOf returns an object of that many bytes with as many keys as fit.
 func keysOf(size int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	var b strings.Builder

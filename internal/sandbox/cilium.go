@@ -12,18 +12,18 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// CiliumPolicyName is the name, in the operator's namespace, of the CiliumNetworkPolicy of a run.
+// CiliumPolicyName returns the name, in the operator's namespace, of the CiliumNetworkPolicy of a run.
 func CiliumPolicyName(run *v1alpha1.MotorRun) string {
 	return "motorcortex-egress-" + string(run.UID)
 }
 
-// CiliumPolicy builds a CiliumNetworkPolicy that lets the egress proxy reach the run's domains, as the content of an
-// unstructured object: a second wall behind the proxy's own list, where the network is Cilium's. Policies add up, so the
-// proxy may reach what any run may. Who makes it gives it an owner.
+// CiliumPolicy builds a CiliumNetworkPolicy that lets the egress proxy reach the run's domains, as the content of an unstructured object. It is a
+// second wall behind the proxy's own list, on networks that Cilium runs. Policies add up, so the proxy may reach whatever any run may. The caller
+// sets the owner.
 //
-// The first such policy closes every other way out of the proxy, so each opens what the proxy itself needs: the API server
-// and the lookup of these names, by which Cilium learns their addresses. Below a wildcard's domain Cilium allows names of any
-// depth from its version 1.19 on, and of one label before.
+// The first such policy closes every other way out of the proxy. So each policy opens what the proxy itself needs: the API server, and the lookup
+// of these names, by which Cilium learns their addresses. Below a wildcard's domain Cilium allows names of any depth from its version 1.19 on, and
+// of one label before.
 func CiliumPolicy(run *v1alpha1.MotorRun, domains []v1alpha1.Domain, cfg Config) map[string]any {
 	names, byPort := []any{}, map[int][]any{}
 	for _, d := range domains {

@@ -14,18 +14,18 @@ import (
 
 const (
 	workspaceVolumeName = "workspace"
-	// ClaimSuffix is what admission policies know the claims of sandboxes by. The cluster names them by the Pod and the volume.
+	// ClaimSuffix is the suffix by which admission policies recognize the claims of sandboxes. The cluster names them by the Pod and the volume.
 	ClaimSuffix = nameSuffix + "-" + workspaceVolumeName
 )
 
-// workspaceVolume is a folder on the node's disk, or a volume of its own from the StorageClass that the run names.
+// workspaceVolume returns a folder on the node's disk, or a volume of its own from the StorageClass that the run names.
 func workspaceVolume(run *v1alpha1.MotorRun, s shape) corev1.Volume {
 	if s.class == "" {
 		return emptyDir(workspaceVolumeName, s.workspace)
 	}
 	return corev1.Volume{Name: workspaceVolumeName, VolumeSource: corev1.VolumeSource{
 		Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
-			// The labels are those of the Pod: what selects claims by its own labels selects none of a sandbox.
+			// The labels are those of the Pod: a selector for claims by their own labels matches none of a sandbox.
 			ObjectMeta: metav1.ObjectMeta{Labels: podLabels(run)},
 			Spec: corev1.PersistentVolumeClaimSpec{
 				// Not every driver has ReadWriteOncePod. That no other Pod has the claim is for admission.
@@ -38,7 +38,7 @@ func workspaceVolume(run *v1alpha1.MotorRun, s shape) corev1.Volume {
 	}}
 }
 
-// ClaimName is the name of the claim of a sandbox's workspace, "" if it has none.
+// ClaimName returns the name of the claim of a sandbox's workspace, "" if it has none.
 func ClaimName(pod *corev1.Pod) string {
 	for i := range pod.Spec.Volumes {
 		if v := &pod.Spec.Volumes[i]; v.Name == workspaceVolumeName && v.Ephemeral != nil {
@@ -48,7 +48,7 @@ func ClaimName(pod *corev1.Pod) string {
 	return ""
 }
 
-// OrphanedClaim reports whether a claim is that of a sandbox and belongs to no Pod: its Pod was deleted with --cascade=orphan.
+// OrphanedClaim reports whether a claim is that of a sandbox and has no owner: its Pod was deleted with --cascade=orphan.
 func OrphanedClaim(claim metav1.Object) bool {
 	return strings.HasSuffix(claim.GetName(), ClaimSuffix) && claim.GetDeletionTimestamp() == nil && metav1.GetControllerOfNoCopy(claim) == nil
 }
@@ -58,8 +58,8 @@ func MayWaitForClaim(s State) bool {
 	return s.Phase == Starting && (s.Reason == v1alpha1.ReasonSandboxStarting || s.Reason == v1alpha1.ReasonUnschedulable)
 }
 
-// ReadClaim tells the state of a sandbox Pod that is starting, given the claim that has the name of its own. What the scheduler says
-// comes first, but for a claim that is not the Pod's: it never starts with that one.
+// ReadClaim returns the state of a sandbox Pod that is starting, from the claim of that name. The scheduler's message comes first, except if the
+// claim is not the Pod's: the Pod never starts with such a claim.
 func ReadClaim(s State, pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) State {
 	class := "none"
 	if claim.Spec.StorageClassName != nil {
@@ -68,7 +68,7 @@ func ReadClaim(s State, pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) St
 	see := fmt.Sprintf("kubectl -n %s describe pvc %s", claim.Namespace, claim.Name)
 	switch {
 	case !metav1.IsControlledBy(claim, pod) && claim.DeletionTimestamp != nil:
-		// It goes by itself, as that of a former Pod of the name does, and a person has nothing to do.
+		// It goes without help, as that of a former Pod of the name does, and a person has nothing to do.
 		return State{Phase: Starting, Reason: v1alpha1.ReasonWorkspacePending, Message: fmt.Sprintf(
 			"The PersistentVolumeClaim %s is not that of Pod %s and is being deleted; the Pod starts when it is gone. %s says what holds it, if it stays.", claim.Name, pod.Name, see)}
 	case !metav1.IsControlledBy(claim, pod):
@@ -86,8 +86,8 @@ func ReadClaim(s State, pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) St
 	return s
 }
 
-// WithoutClaim is the state of a sandbox Pod that is starting and whose claim is not there yet. The scheduler calls such a Pod
-// unschedulable, also in the second in which the cluster makes the claim.
+// WithoutClaim returns the state of a sandbox Pod that is starting and whose claim is not there yet. The scheduler calls such a Pod unschedulable,
+// also in the second in which the cluster makes the claim.
 func WithoutClaim(pod *corev1.Pod) State {
 	return State{Phase: Starting, Reason: v1alpha1.ReasonWorkspacePending, Message: fmt.Sprintf(
 		"Pod %s waits for its workspace: the cluster has not made the PersistentVolumeClaim %s. kubectl -n %s describe pod %s says why, if it stays so; a quota can forbid it.",
@@ -104,7 +104,7 @@ func phaseOf(claim *corev1.PersistentVolumeClaim) corev1.PersistentVolumeClaimPh
 	return claim.Status.Phase
 }
 
-// orClass names what else a run can change whose Pod no node can take.
+// orClass names the other field that a person can change in a new run if no node can take the Pod.
 func orClass(pod *corev1.Pod) string {
 	if ClaimName(pod) == "" {
 		return ""

@@ -27,11 +27,11 @@ func ProxyLabels() map[string]string {
 	}
 }
 
-// EgressPolicyName is the name of the NetworkPolicy that opens the run's way to the egress proxy.
+// EgressPolicyName returns the name of the NetworkPolicy that opens the run's way to the egress proxy.
 func EgressPolicyName(run *v1alpha1.MotorRun) string { return run.Name + "-egress" }
 
-// EgressNetworkPolicy builds the policy that lets the run's sandbox reach the egress proxy and nothing else. Which domains
-// the proxy lets it reach is no matter of this policy: the annotation lists them for people.
+// EgressNetworkPolicy builds the policy that lets the run's sandbox reach the egress proxy and nothing else. The policy does not decide which
+// domains the proxy lets the sandbox reach: the annotation lists them for people.
 func EgressNetworkPolicy(run *v1alpha1.MotorRun, domains []v1alpha1.Domain, cfg Config) *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{
 		ObjectMeta: metav1.ObjectMeta{
@@ -81,8 +81,8 @@ func domainsText(domains []v1alpha1.Domain) string {
 	return b.String()
 }
 
-// SamePolicy reports whether a NetworkPolicy that exists lets through what the built one does, is found by the same labels
-// and goes with the same owner. Labels of others and all annotations make no difference: see SameDomains.
+// SamePolicy reports whether an existing NetworkPolicy allows the same traffic as the built one, has the same identifying labels and the same
+// owner. Labels of others and all annotations make no difference: see SameDomains.
 func SamePolicy(have, want *networkingv1.NetworkPolicy) bool {
 	for k, v := range want.Labels {
 		if have.Labels[k] != v {

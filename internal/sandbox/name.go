@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// nameSuffix is what admission policies know sandboxes by.
+	// nameSuffix is the suffix by which admission policies recognize sandboxes.
 	nameSuffix = "-motor-sandbox"
-	// namePrefix is how much of a run's name is in that of a further Pod: 63 characters are a host's name.
+	// namePrefix is the number of characters of a run's name in that of a further Pod: a host name has at most 63 characters.
 	namePrefix = 40
 )
 
-// PodName is the name of the sandbox Pod that an attempt of a run begins with, if it needs another one than the attempt before. Each
-// has a name of its own: the Pod of a node that is down keeps its name until the Node is deleted.
+// PodName returns the name of the sandbox Pod that an attempt of a run begins with, if it needs another one than the attempt before. Each has a
+// name of its own: the Pod of a node that is down holds its name until the Node is deleted.
 func PodName(run *v1alpha1.MotorRun, attempt int32) string {
 	if attempt == 0 {
 		return run.Name + nameSuffix
@@ -36,7 +36,7 @@ func currentAttempt(run *v1alpha1.MotorRun) int32 {
 	return 0
 }
 
-// CurrentPodName is the name of the Pod that the run has, or is to get.
+// CurrentPodName returns the name of the Pod that the run has, or is to get.
 func CurrentPodName(run *v1alpha1.MotorRun) string {
 	if sb := run.Status.Sandbox; sb != nil && sb.CreatedAt != nil {
 		return sb.PodName
@@ -44,7 +44,7 @@ func CurrentPodName(run *v1alpha1.MotorRun) string {
 	return PodName(run, currentAttempt(run))
 }
 
-// PodNames are all names that a Pod of the run can have.
+// PodNames returns all names that a Pod of the run can have.
 func PodNames(run *v1alpha1.MotorRun) []string {
 	var names []string
 	for i := range currentAttempt(run) + 1 {

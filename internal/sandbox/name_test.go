@@ -41,7 +41,7 @@ func TestCurrentPodName(t *testing.T) {
 		t.Errorf("at first: %s", got)
 	}
 	run.Status.Attempts = []v1alpha1.AttemptStatus{{}, {Index: 1}, {Index: 2}}
-	// The Pod of the attempt before that failed is kept for the next one.
+	// The Pod of the earlier attempt that failed is retained for the next one.
 	run.Status.Sandbox = &v1alpha1.SandboxStatus{PodName: PodName(run, 1), CreatedAt: new(metav1.Now())}
 	if got := CurrentPodName(run); got != PodName(run, 1) {
 		t.Errorf("kept: %s", got)

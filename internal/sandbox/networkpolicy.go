@@ -24,8 +24,8 @@ func ManagerLabels() map[string]string {
 	}
 }
 
-// BaselineNetworkPolicy builds the policy that closes every sandbox of a namespace: no way out at all, and one way
-// in, from the manager's Pods to the tool server. It is owned by nobody, so that no run's end opens the others.
+// BaselineNetworkPolicy builds the policy that closes every sandbox of a namespace: no way out at all, and one way in, from the manager's Pods to
+// the tool server. It has no owner, so that the end of one run does not open the sandboxes of others.
 func BaselineNetworkPolicy(namespace string, cfg Config) *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{
 		ObjectMeta: metav1.ObjectMeta{

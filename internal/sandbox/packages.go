@@ -22,7 +22,7 @@ const (
 	partsDir    = "/motor-packages-parts"
 	// contentKey is the key of a ConfigMap that holds a part of the archive.
 	contentKey = "content"
-	// partMode lets everybody in the Pod read a part, and nobody change it.
+	// partMode lets every user in the Pod read a part, and none change it.
 	partMode = 0o444
 )
 
@@ -31,7 +31,7 @@ var packagesSize = resource.MustParse("512Mi")
 // addPackages has the Pod unpack the packages of the run's skill before its tool server starts, which then cannot write there.
 func addPackages(pod *corev1.Pod, archive *v1alpha1.PackageArchive, s shape, cfg Config) {
 	main := &pod.Spec.Containers[0]
-	// The Pod's disk is what its containers may use together.
+	// The Pod's disk limit is the amount that its containers may use together.
 	disk := main.Resources.Limits.StorageEphemeral().DeepCopy()
 	disk.Add(packagesSize)
 	main.Resources = resources(s, disk)
@@ -39,7 +39,7 @@ func addPackages(pod *corev1.Pod, archive *v1alpha1.PackageArchive, s shape, cfg
 	main.Env = append(main.Env, corev1.EnvVar{Name: "MOTOR_PACKAGES", Value: Packages})
 
 	unpack := container(PackagesContainerName, *main.Resources.DeepCopy(), cfg)
-	// What it says when it fails is all that a person sees of it.
+	// The message of a failed unpack is all that a person sees of it.
 	unpack.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	unpack.Command = []string{program, "unpack", "--sha256", archive.SHA256, partsDir, Packages}
 	unpack.VolumeMounts = []corev1.VolumeMount{
@@ -50,7 +50,7 @@ func addPackages(pod *corev1.Pod, archive *v1alpha1.PackageArchive, s shape, cfg
 	pod.Spec.Volumes = append(pod.Spec.Volumes, emptyDir(PackagesContainerName, packagesSize), parts(archive))
 }
 
-// parts is a volume with a file for each part, named by its place: 0000, 0001 and so on.
+// parts returns a volume with a file for each part, named by its position: 0000, 0001 and so on.
 func parts(archive *v1alpha1.PackageArchive) corev1.Volume {
 	sources := make([]corev1.VolumeProjection, 0, len(archive.ConfigMaps))
 	for i, name := range archive.ConfigMaps {

@@ -36,19 +36,19 @@ var (
 	defaultWorkspace = resource.MustParse("1Gi")
 	stateSize        = resource.MustParse("256Mi")
 	tmpSize          = resource.MustParse("256Mi")
-	// logSize is room for the tool server's own log, which counts as ephemeral storage too.
+	// logSize is the allowance for the tool server's own log, which counts as ephemeral storage too.
 	logSize = resource.MustParse("64Mi")
 )
 
-// Config is what all sandboxes of one manager have in common.
+// Config is the configuration that all sandboxes of one manager share.
 type Config struct {
 	// Image of the sandbox, with the tool server in it.
 	Image string
-	// ManagerKey is the public key that the tool server lets in, as toolclient.PublicKeyPin gives it.
+	// ManagerKey is the public key that the tool server accepts, as returned by toolclient.PublicKeyPin.
 	ManagerKey string
 	// Namespace is where the manager's Pods are.
 	Namespace string
-	// UserNamespaces reports whether every node that may take the Pod supports hostUsers false.
+	// UserNamespaces is true if every node that may take the Pod supports hostUsers false.
 	UserNamespaces bool
 }
 
@@ -69,7 +69,7 @@ func Pod(run *v1alpha1.MotorRun, cfg Config) *corev1.Pod {
 			},
 		},
 		Spec: corev1.PodSpec{
-			// A tool server that ended comes up again on its ledger, and says of the call that ran that its outcome is unknown.
+			// A tool server that ended starts again on its ledger, and reports an unknown outcome for the call that ran.
 			RestartPolicy:                 corev1.RestartPolicyOnFailure,
 			TerminationGracePeriodSeconds: ptr.To[int64](1),
 			ActiveDeadlineSeconds:         new(deadlineSeconds(run)),
@@ -152,7 +152,7 @@ func toolserver(s shape, cfg Config) corev1.Container {
 		{Name: "MOTOR_MANAGER_KEY", Value: cfg.ManagerKey},
 		{Name: "MOTOR_WORKSPACE", Value: Workspace},
 		{Name: "MOTOR_STATE", Value: stateDir},
-		// The kubelet looks at sizes once in a while, and the tool server all the time.
+		// The kubelet checks sizes once in a while, and the tool server all the time.
 		{Name: "MOTOR_WORKSPACE_BYTES", Value: bytesOf(s.workspace)},
 		{Name: "MOTOR_TMP_BYTES", Value: bytesOf(tmpSize)},
 		{Name: "MOTOR_STATE_BYTES", Value: bytesOf(stateSize)},
@@ -166,7 +166,7 @@ func toolserver(s shape, cfg Config) corev1.Container {
 	return c
 }
 
-// bytesOf is a size as the tool server reads it: a part of a byte counts as one.
+// bytesOf returns a size as the tool server reads it: a part of a byte counts as one.
 func bytesOf(q resource.Quantity) string { return strconv.FormatInt(q.Value(), 10) }
 
 func resources(s shape, disk resource.Quantity) corev1.ResourceRequirements {
@@ -184,7 +184,7 @@ func resources(s shape, disk resource.Quantity) corev1.ResourceRequirements {
 	}
 }
 
-// container is what all containers of a sandbox have in common.
+// container returns the settings that all containers of a sandbox share.
 func container(name string, res corev1.ResourceRequirements, cfg Config) corev1.Container {
 	return corev1.Container{
 		Name:            name,
@@ -200,9 +200,8 @@ func container(name string, res corev1.ResourceRequirements, cfg Config) corev1.
 	}
 }
 
-// evictedAt is the size at which the kubelet evicts a Pod for volumes of a size. The tool server keeps a full volume at its size, give or
-// take what is written before it looks, and the run goes on. With the same limit the kubelet would remove the workspace of such
-// a run a minute later.
+// evictedAt returns the size limit at which the kubelet evicts a Pod for a volume. The tool server holds a full volume at its size, plus or minus
+// what is written before it looks, and the run goes on. With the same limit the kubelet would remove the workspace of such a run a minute later.
 func evictedAt(size resource.Quantity) resource.Quantity {
 	return *resource.NewQuantity(size.Value()+size.Value()/4, resource.BinarySI)
 }
@@ -214,7 +213,7 @@ func emptyDir(name string, size resource.Quantity) corev1.Volume {
 	}}
 }
 
-// podLabels leave out the well-known labels: Services, policies and budgets of others select by those.
+// podLabels returns the labels without the well-known ones: foreign Services, policies and budgets select by those.
 func podLabels(run *v1alpha1.MotorRun) map[string]string {
 	return map[string]string{v1alpha1.LabelRun: run.Name, v1alpha1.LabelComponent: v1alpha1.ComponentSandbox}
 }
@@ -227,18 +226,18 @@ func labels(run *v1alpha1.MotorRun) map[string]string {
 	}
 }
 
-// pauseSeconds is how long a run may be suspended before its sandbox ends by the deadline.
+// pauseSeconds is the time for which a run may be suspended before the deadline ends its sandbox.
 const pauseSeconds = 24 * 60 * 60
 
-// deadlineSeconds is the longest that the run could take if it asked a question at each iteration of each attempt, and had
-// every call approved, with a day of suspensions: the last wall, for when no manager is left to end it.
+// deadlineSeconds returns the longest time that the run can take. It assumes a question at each iteration of each attempt, an approval for every
+// call, and a day of suspensions. The deadline is the last wall, for when no manager is left to end the Pod.
 func deadlineSeconds(run *v1alpha1.MotorRun) int64 {
 	l, attempts := run.Spec.Limits, max(1, int64(run.Spec.MaxAttempts))
 	waits := int64(l.AwaitingInputSeconds)
 	if run.Spec.Approval != nil || slices.Contains(run.Spec.Tools, toolapi.ToolRequestApproval) {
-		// Those of the answer, and those of the checks of a finish call in it.
+		// The calls of the answer, and those of the checks of a finish call in it.
 		waits += 2 * toolapi.MaxCalls * int64(l.ApprovalSeconds)
 	}
-	// A Pod takes no longer one.
+	// A Pod accepts no longer deadline.
 	return min(math.MaxInt32, int64(l.TimeoutSeconds)+pauseSeconds+attempts*(int64(l.MaxIterations)*waits+int64(l.RetryWindowSeconds)))
 }

@@ -8,9 +8,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Same reports whether a Pod that exists is what would be built, in everything that a sandbox's walls and its tool server
-// depend on. What the API server fills in by default makes no difference; another image, one more container or a wall
-// less does.
+// Same reports whether an existing Pod equals the built one in everything that a sandbox's walls and its tool server depend on. Defaults that the
+// API server fills in make no difference; another image, one more container or a missing wall does.
 func Same(have, want *corev1.Pod) bool {
 	for k, v := range want.Labels {
 		if have.Labels[k] != v {
@@ -20,7 +19,7 @@ func Same(have, want *corev1.Pod) bool {
 	return equality.Semantic.DeepEqual(essence(&have.Spec), essence(&want.Spec))
 }
 
-// essence is the part of a Pod that matters, with the defaults of its fields filled in.
+// essence returns the part of a Pod that matters, with the defaults of its fields filled in.
 func essence(spec *corev1.PodSpec) corev1.PodSpec {
 	e := corev1.PodSpec{
 		ServiceAccountName:           spec.ServiceAccountName,
@@ -33,7 +32,7 @@ func essence(spec *corev1.PodSpec) corev1.PodSpec {
 		ShareProcessNamespace:        new(ptr.Deref(spec.ShareProcessNamespace, false)),
 		SecurityContext:              new(ptr.Deref(spec.SecurityContext, corev1.PodSecurityContext{})),
 		Volumes:                      spec.Volumes,
-		// A sandbox has one container that runs. Whatever runs beside it could answer in the tool server's place.
+		// A sandbox has one container that runs. Any other one could answer instead of the tool server.
 		Containers:          essences(spec.Containers),
 		InitContainers:      essences(spec.InitContainers),
 		EphemeralContainers: spec.EphemeralContainers,

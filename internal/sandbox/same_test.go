@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// defaulted is the Pod as it comes back from an API server that has every default switched on.
+// defaulted returns the Pod as it comes back from an API server that has every default switched on.
 func defaulted(p *corev1.Pod) *corev1.Pod {
 	p = p.DeepCopy()
 	p.UID, p.ResourceVersion = "u", "1"

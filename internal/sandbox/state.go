@@ -13,40 +13,40 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Phase is how far a sandbox Pod got.
+// Phase is the stage that a sandbox Pod has reached.
 type Phase int
 
 const (
-	// Starting: the Pod is not running yet, and may still come to it.
+	// Starting: the Pod is not running yet, and may still start.
 	Starting Phase = iota
 	// Running: the tool server runs and has an address. It may take a moment more until it listens.
 	Running
-	// Restarting: the tool server has ended, and its node starts it again in the same Pod, on the same files. An eviction
-	// looks like this at first, until the node says that the Pod has ended.
+	// Restarting: the tool server has ended, and its node starts it again in the same Pod, on the same files. An eviction looks like this at first,
+	// until the node reports that the Pod has ended.
 	Restarting
 	// Ended: the Pod will never run again.
 	Ended
 )
 
-// MaxRestarts is how often a tool server is started again. One that keeps ending does so for a reason that another start
-// does not take away, and the kubelet's pauses between the starts grow.
+// MaxRestarts bounds the restarts of a tool server. One that keeps ending has a cause that a restart does not remove, and the kubelet's pauses
+// between the starts grow.
 const MaxRestarts = 3
 
 // oomKilled is the reason of a container that went over its memory limit.
 const oomKilled = "OOMKilled"
 
-// State is what a sandbox Pod's status means for its run.
+// State is the meaning of a sandbox Pod's status for its run.
 type State struct {
 	Phase Phase
 	// Reason is a condition reason of the API.
 	Reason string
-	// Message says what is the matter and what to do about it.
+	// Message describes the problem and what to do about it.
 	Message string
-	// FinishedAt is when the tool server ended by its node's clock, set while Restarting. It is zero if nobody saw it.
+	// FinishedAt is when the tool server ended by its node's clock, set while Restarting. It is zero if the node did not observe the end.
 	FinishedAt time.Time
 }
 
-// Read tells the state of a sandbox Pod.
+// Read returns the state of a sandbox Pod.
 func Read(pod *corev1.Pod) State {
 	s := toolserverStatus(pod)
 	switch {
@@ -87,7 +87,7 @@ func ended(pod *corev1.Pod) State {
 
 const moreMemory = "Raise spec.sandbox.resources.memory."
 
-// ends is how often the tool server has ended. The node counts its starts, so while it is down it has ended once more.
+// ends returns how often the tool server has ended. The node counts its starts, so while it is down it has ended once more.
 func ends(s *corev1.ContainerStatus) int32 {
 	if s.State.Running == nil && lastEnd(s) != nil {
 		return s.RestartCount + 1
@@ -95,7 +95,7 @@ func ends(s *corev1.ContainerStatus) int32 {
 	return s.RestartCount
 }
 
-// lastEnd is the node's word on how the tool server ended last, nil if it has none.
+// lastEnd returns the node's report on the last end of the tool server, nil if it has none.
 func lastEnd(s *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	if s.State.Terminated != nil {
 		return s.State.Terminated
@@ -108,7 +108,7 @@ func didNotStart(t *corev1.ContainerStateTerminated) bool {
 	return t != nil && (t.Reason == "StartError" || t.Reason == "ContainerCannotRun")
 }
 
-// how says how the tool server ended, in words that follow its name.
+// how describes how the tool server ended, in words that follow its name.
 func how(t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t == nil || t.Reason == "ContainerStatusUnknown":
@@ -130,8 +130,8 @@ func restarting(pod *corev1.Pod, s *corev1.ContainerStatus) State {
 	return State{Phase: Restarting, Reason: v1alpha1.ReasonSandboxRestarting, Message: message, FinishedAt: finishedAt(pod, lastEnd(s))}
 }
 
-// finishedAt is when the tool server ended. A node that lost track of it, in a reboot for instance, still says since when
-// the Pod is not ready.
+// finishedAt returns when the tool server ended. A node that lost track of it, for instance in a reboot, still reports since when the Pod is not
+// ready.
 func finishedAt(pod *corev1.Pod, t *corev1.ContainerStateTerminated) time.Time {
 	if t != nil && t.FinishedAt.Unix() > 0 {
 		return t.FinishedAt.Time
@@ -201,7 +201,7 @@ func toolserverStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	return nil
 }
 
-// packagesStatus is that of the init container, nil if there is none or it has done its work.
+// packagesStatus returns the status of the init container, nil if there is none or it has succeeded.
 func packagesStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	for i := range pod.Status.InitContainerStatuses {
 		s := &pod.Status.InitContainerStatuses[i]
@@ -212,7 +212,7 @@ func packagesStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	return nil
 }
 
-// oneLine keeps foreign text from breaking a condition's message: one line, at most 300 bytes.
+// oneLine makes foreign text fit for a condition's message: one line, at most 300 bytes.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > 300 {

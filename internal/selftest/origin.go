@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// originPolicy marks the runs that are created, so that a copy of one is known for a copy. It is the one policy among those that change
-// what is written whose absence nothing refuses: a run without a mark looks like one of a cluster that cannot mark.
+// originPolicy marks the runs that are created, so that a copy of one is recognized as a copy. It is the only mutating policy whose absence causes
+// no refusal: a run without a mark looks like one of a cluster that cannot mark.
 const originPolicy = "motorcortex-origin"
 
 // MarksRuns reports whether the API server has MutatingAdmissionPolicies of the version in which they are shipped, and so can mark runs.
@@ -28,7 +28,7 @@ func MarksRuns(mapper meta.RESTMapper) (bool, error) {
 	return true, nil
 }
 
-// origin judges originPolicy and its binding, where the API server has such policies. The error is that of one that does not answer.
+// origin judges originPolicy and its binding, where the API server has such policies. It returns an error if the API server does not answer.
 func (f *findings) origin(ctx context.Context, r client.Reader) error {
 	policy, binding := &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyBinding{}
 	there, err := f.read(ctx, r, "MutatingAdmissionPolicy", originPolicy, policy)

@@ -91,7 +91,7 @@ func TestRunsAreMarkedWhereTheyCanBe(t *testing.T) {
 	}
 }
 
-// The manager says once what does not hold on an API server that cannot mark.
+// The manager logs once what does not hold on an API server that cannot mark.
 func TestMarksRuns(t *testing.T) {
 	t.Parallel()
 	with := meta.NewDefaultRESTMapper(nil)

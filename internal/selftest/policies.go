@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// promises are the policies of config/admission that the operator's promises rest on. Some have the manager's account in
-// their expressions, as an exception or as the one that a rule is for.
+// promises are the policies of config/admission on which the operator's promises depend. Some have the manager's account in their expressions, as
+// an exception or as the subject of a rule.
 var promises = []struct {
 	name         string
 	namesAccount bool
@@ -42,10 +42,10 @@ var promises = []struct {
 	{"motorcortex-steps", true},
 }
 
-// Policies reads the policies and their bindings, and says in one error which of them are missing or refuse nothing. The policy that
-// marks runs is among them where the API server has its kind. The
-// account is the manager's user name; "" leaves out whether the policies name it. Whether an expression is the one that was
-// shipped, and which namespaces a binding leaves out, is not judged: both may be what an administrator wants.
+// Policies reads the policies and their bindings, and reports in one error which of them are missing or refuse nothing. The policy that marks runs
+// is among them where the API server has its kind. The account is the manager's user name; with "" Policies does not check whether the policies
+// name it. Policies does not judge whether an expression is the shipped one, or which namespaces a binding excludes: both may be what an
+// administrator wants.
 func Policies(ctx context.Context, r client.Reader, account string) error {
 	found := findings{}
 	for _, promise := range promises {
@@ -68,10 +68,10 @@ func Policies(ctx context.Context, r client.Reader, account string) error {
 	return errors.Join(found.err(), err)
 }
 
-// findings are what is wrong for certain, and what the manager has no right to read.
+// findings are the defects that are certain, and the objects that the manager has no right to read.
 type findings struct{ wrong, unreadable []string }
 
-// read reports whether an object is there and could be read. The error is that of an API server that does not answer.
+// read reports whether an object exists and could be read. It returns an error if the API server does not answer.
 func (f *findings) read(ctx context.Context, r client.Reader, kind, name string, into client.Object) (bool, error) {
 	err := r.Get(ctx, client.ObjectKey{Name: name}, into)
 	switch {
@@ -139,12 +139,12 @@ func names(spec *admissionv1.ValidatingAdmissionPolicySpec, account string) bool
 	})
 }
 
-// whoAmI asks the API server whom it takes the manager for, "" if it does not say.
+// whoAmI asks the API server for the manager's user name. It returns "" if the API server does not name it.
 func whoAmI(ctx context.Context, c client.Client) (string, error) {
 	review := &authenticationv1.SelfSubjectReview{}
 	err := c.Create(ctx, review)
 	switch {
-	// Every user has this right, unless somebody took it away from all.
+	// Every user has this right, unless an administrator removed it for all.
 	case apierrors.IsForbidden(err):
 		return "", nil
 	case err != nil:

@@ -17,10 +17,10 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// ErrOldSchema says that the API server would drop fields that this version writes.
+// ErrOldSchema means that the API server would drop fields that this version writes.
 var ErrOldSchema = errors.New("the CustomResourceDefinitions in the cluster are older than this manager")
 
-// kinds are what the manager writes, by the names that the API server's schema has for them.
+// kinds are the types that the manager writes, by their names in the API server's schema.
 var kinds = map[string]reflect.Type{
 	"MotorRun":      reflect.TypeFor[v1alpha1.MotorRun](),
 	"MotorStep":     reflect.TypeFor[v1alpha1.MotorStep](),
@@ -29,8 +29,8 @@ var kinds = map[string]reflect.Type{
 	"SkillRevision": reflect.TypeFor[v1alpha1.SkillRevision](),
 }
 
-// Schema returns ErrOldSchema if the API server does not know a field of this version's kinds. It drops such a field from what is
-// written, and answers that all is well. The client is any of the API server's. Who may not read the schema learns nothing: nil.
+// Schema returns ErrOldSchema if the API server does not know a field of this version's kinds. The API server drops such a field from what is
+// written, and answers without an error. The client is any client of the API server. Schema returns nil if the client may not read the schema.
 func Schema(ctx context.Context, client rest.Interface) error {
 	const path = "/openapi/v3/apis/motorcortex.dev/v1alpha1"
 	text, err := client.Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(ctx)
@@ -57,7 +57,7 @@ func Schema(ctx context.Context, client rest.Interface) error {
 	return tooOld(lacks)
 }
 
-// maxNamed is how many fields an error names.
+// maxNamed is the maximum of fields that an error names.
 const maxNamed = 5
 
 func tooOld(lacks []string) error {
@@ -73,7 +73,7 @@ func tooOld(lacks []string) error {
 		ErrOldSchema, strings.Join(named, ", "), more)
 }
 
-// missing are the paths of the fields of a type that its schema does not have.
+// missing returns the paths of the fields of a type that its schema does not have.
 func missing(schema any, t reflect.Type, path string) []string {
 	s, ok := schema.(map[string]any)
 	if !ok {

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// schemas are those of config/crd, as the API server serves them.
+// schemas returns the schemas of config/crd, as the API server serves them.
 func schemas(t *testing.T) map[string]any {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "config", "crd", "bases", "*.yaml"))

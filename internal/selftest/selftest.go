@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package selftest tries, as the manager itself, what nobody may do, and reads what is to refuse it. The walls that it tries
+// Package selftest tries, as the manager itself, requests that must be refused, and reads the policies that refuse them. The walls that it tries
 // are objects apart from the manager's Deployment: an installation may lack them, and nothing else would show it.
 package selftest
 
@@ -29,14 +29,13 @@ const (
 	install = "install config/admission (kubectl apply -k config/default does)"
 )
 
-// ErrUnprotected is what every error wraps that says for certain that something is let through or missing. Other errors
-// leave that open: the API server was away, a right is missing, something else refused first.
+// ErrUnprotected is wrapped by every error that is certain: the cluster allows a forbidden request, or a policy is missing. Other errors leave that
+// open: the API server was away, a right is missing, or something else refused first.
 var ErrUnprotected = errors.New("the cluster does not refuse what nobody may do")
 
-// Admission says what is wrong with the cluster's admission, nil if nothing is. It writes nothing: it reads the policies, and
-// all its requests are dry runs, in the namespaces in which the manager may create Pods. One namespace that gives the right
-// answer is enough, because another may be gone or have policies of its own that refuse first. A policy takes a moment until
-// it is in force, so an error may be over soon.
+// Admission returns what is wrong with the cluster's admission, nil if nothing is. It writes nothing: it reads the policies, and all its requests
+// are dry runs, in the namespaces in which the manager may create Pods. The right answer in one namespace is enough, because another namespace may
+// be gone or have policies of its own that refuse first. A policy takes a moment until it is in force, so an error may be over soon.
 func Admission(ctx context.Context, c client.Client, namespaces ...string) error {
 	account, err := whoAmI(ctx, c)
 	if err != nil {
@@ -98,8 +97,8 @@ func forgedApproval(ctx context.Context, c client.Client, namespace string) erro
 		"ValidatingAdmissionPolicy %s refused it: %w", runsPolicy, err)
 }
 
-// forgedSkill creates a skill that the manager itself approved. The manager's roles permit it, for what runs propose, so only
-// the policy refuses it.
+// forgedSkill creates a skill that the manager itself approved. The manager's roles permit it, for proposals of runs, so only the policy refuses
+// it.
 func forgedSkill(ctx context.Context, c client.Client, namespace string) error {
 	none := "sha256:" + strings.Repeat("0", 64)
 	err := c.Create(ctx, &v1alpha1.Skill{
@@ -117,8 +116,8 @@ func forgedSkill(ctx context.Context, c client.Client, namespace string) error {
 		"refused it: %w", skillsPolicy, err)
 }
 
-// refused reports whether the manager's roles or a policy refused. Others do too, a quota or a foreign policy, and say nothing of
-// what happens without them.
+// refused reports whether the manager's roles or a policy refused. A quota or a foreign policy may refuse too, which does not show what happens
+// without it.
 func refused(err error, policy string) bool {
 	return apierrors.IsForbidden(err) && (refusedBy(err, policy) || strings.Contains(err.Error(), "cannot create resource"))
 }
@@ -141,8 +140,8 @@ func openSandbox(ctx context.Context, c client.Client, namespace string) error {
 // refusedBy reports whether a policy refused. Its name is nowhere but in the text of the refusal.
 func refusedBy(err error, policy string) bool { return strings.Contains(err.Error(), "'"+policy+"'") }
 
-// openPod is right but for its token, so that nothing refuses it before the policy does. The resources and the deadline are
-// for namespaces whose LimitRanges and quotas ask for them.
+// openPod returns a Pod that is right except for its token, so that nothing refuses it before the policy does. The resources and the deadline are
+// for namespaces whose LimitRanges and quotas require them.
 func openPod(namespace string) *corev1.Pod {
 	resources := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi"),

@@ -98,7 +98,7 @@ func TestPromisesAreThePoliciesOfTheFolder(t *testing.T) {
 	}
 }
 
-// What the API server may answer. That the real one does is tried in test/api.
+// The cases are possible answers of the API server. A test in test/api tries the real one.
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	scheme, objects := shipped(t)
@@ -114,9 +114,9 @@ func TestAdmission(t *testing.T) {
 	kept := map[string]error{"a": bySkills, "b": bySkills}
 	for name, tt := range map[string]struct {
 		namespaces []string
-		// What a namespace answers to a run, to a skill and to a Pod.
+		// The answers of a namespace to a run, to a skill and to a Pod.
 		runs, skills, pods map[string]error
-		// certain says that the error is an ErrUnprotected.
+		// certain reports whether the error is an ErrUnprotected.
 		certain bool
 		want    []string
 	}{
@@ -138,7 +138,7 @@ func TestAdmission(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// A fake client writes into the objects that it is given.
+			// A fake client writes into the objects that it gets.
 			own := make([]client.Object, 0, len(objects))
 			for _, o := range objects {
 				own = append(own, o.DeepCopyObject().(client.Object))

@@ -8,15 +8,15 @@ import (
 	"unicode"
 )
 
-// unshown is what stands in the place of a character that is not shown.
+// unshown replaces each character that is not shown.
 const unshown = '\uFFFD'
 
-// Printable makes a text that somebody else wrote fit to be shown to a person on a terminal: in the place of each control
-// character but line breaks and tabs, of each that turns the direction of text, and of each that nobody sees stands \uFFFD, so
-// that a person sees that there was something. White space at both ends is taken off, and a line ends with \n alone.
+// Printable makes a text of foreign origin fit to be shown to a person on a terminal. It replaces with \uFFFD each control character except line
+// breaks and tabs, each character that turns the direction of text, and each invisible character. The replacement shows a person that there was
+// something. Printable trims white space at both ends, and ends each line with \n alone.
 func Printable(s string) string { return strings.TrimSpace(Shown(s)) }
 
-// Shown is Printable without anything taken off.
+// Shown is Printable without the trim.
 func Shown(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, string(unshown)), "\r\n", "\n")
 	before := rune(0)
@@ -30,7 +30,7 @@ func Shown(s string) string {
 	}, s)
 }
 
-// hides reports whether a character is seen by nobody, turns the direction of text, or makes a terminal do something.
+// hides reports whether a character is invisible, turns the direction of text, or makes a terminal do something.
 func hides(c rune) bool {
 	switch {
 	case c == '\n' || c == '\t':
@@ -41,7 +41,7 @@ func hides(c rune) bool {
 	return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// inSymbol reports whether a character that nobody sees is one that pictures are made of, after another.
+// inSymbol reports whether an invisible character is one that pictures are made of, after another.
 func inSymbol(before, c rune) bool {
 	switch c {
 	case '\uFE0E', '\uFE0F':
@@ -52,8 +52,8 @@ func inSymbol(before, c rune) bool {
 	return false
 }
 
-// ShowAll makes each string of what v points to Shown, in structs, lists, maps and pointers within it too. Keys of maps and
-// bytes are left as they are. No string gets more characters by it.
+// ShowAll makes each string within v Shown, in structs, lists, maps and pointers too. Keys of maps and bytes stay as they are. No string gets more
+// characters by it.
 func ShowAll(v any) { showAll(reflect.ValueOf(v)) }
 
 func showAll(v reflect.Value) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// JSON writes a value as models and people read it: without the escapes for HTML. It panics on what has no JSON form, so
-// give it only what was decoded from JSON, or structs of strings and numbers.
+// JSON returns a value as models and people read it: without the escapes for HTML. It panics on a value without a JSON form, so pass only values
+// that were decoded from JSON, or structs of strings and numbers.
 func JSON(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -20,7 +20,7 @@ func JSON(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// CutBytes shortens a text to at most max bytes, "…" at its end if anything was left out.
+// CutBytes shortens a text to at most max bytes, with "…" at its end if anything was cut.
 func CutBytes(s string, max int) string {
 	if len(s) <= max {
 		return s

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timekeeper tells the time that the deadlines of runs go by: the API server's clock, and of it only the time in which a
+// Package timekeeper provides the time by which the deadlines of runs are judged: the API server's clock, and only the part of it in which a
 // manager led.
 package timekeeper
 
@@ -12,30 +12,30 @@ import (
 )
 
 const (
-	// tolerated is the difference between two clocks that is none: answers tell whole seconds and take their time.
+	// tolerated is the difference up to which two clocks count as equal: answers have a resolution of one second and take their time.
 	tolerated = 2 * time.Second
-	// widest is the most that an answer may leave open about the API server's clock. One that took longer says nothing.
+	// widest is the largest uncertainty about the API server's clock that an answer may leave. An answer that took longer is ignored.
 	widest = 4 * time.Second
-	// odd is a difference that somebody should look at.
+	// odd is a difference that a person should look at.
 	odd = 5 * time.Second
 )
 
-// Clock is the clock of the API server, as its answers show it: creation times and everything else that is written there go by it.
-// Until an answer was seen it is that of the process. It goes on evenly, also when the machine's clock is set.
+// Clock is the clock of the API server, derived from its answers: creation times and all other times that it writes follow it. Before the first
+// answer it is the clock of the process. It advances evenly, also when the machine's clock is set.
 type Clock struct {
 	log   *slog.Logger
 	local func() time.Time
 	start time.Time
 
 	mu sync.Mutex
-	// offset is what the API server's clock is ahead of this one.
+	// offset is how far the API server's clock is ahead of this one.
 	offset time.Duration
 	// doubted is an answer that speaks against offset. The next one decides.
 	doubted window
 	told    bool
 }
 
-// window holds the offsets that an answer leaves possible. The zero window is of no answer.
+// window holds the offsets that an answer leaves possible. The zero window stands for no answer.
 type window struct{ least, most time.Duration }
 
 // NewClock makes a Clock of the process's own, time.Now where local is nil.
@@ -46,17 +46,17 @@ func NewClock(local func() time.Time, log *slog.Logger) *Clock {
 	return &Clock{log: log, local: local, start: local()}
 }
 
-// Now is the time by the API server's clock.
+// Now returns the time by the API server's clock.
 func (c *Clock) Now() time.Time { return c.own().Add(c.Offset()) }
 
-// Offset is what the API server's clock is ahead of the process's; 0 if they agree to within seconds.
+// Offset returns how far the API server's clock is ahead of the process's; 0 if they agree to within seconds.
 func (c *Clock) Offset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.offset
 }
 
-// own is the process's clock, which no setting of the machine's moves.
+// own returns the process's clock, which no setting of the machine's moves.
 func (c *Clock) own() time.Time { return c.start.Add(c.local().Sub(c.start)) }
 
 // Wrap reads the clock from the answers to the requests of a client: see rest.Config.Wrap.
@@ -67,14 +67,14 @@ type reader struct {
 	next  http.RoundTripper
 }
 
-// RoundTrip makes the request, and looks at the date of the answer.
+// RoundTrip makes the request, and reads the date of the answer.
 func (r *reader) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := r.clock.own()
 	resp, err := r.next.RoundTrip(req)
 	if err != nil {
 		return resp, err
 	}
-	// Another status may come from something between the two, with a clock of its own.
+	// An answer with another status may come from a proxy in between, with a clock of its own.
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 			r.clock.see(date, sent, r.clock.own())
@@ -83,11 +83,10 @@ func (r *reader) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// WrappedRoundTripper is the transport below, for what looks for a certain one.
+// WrappedRoundTripper returns the transport below, for callers that look for a certain one.
 func (r *reader) WrappedRoundTripper() http.RoundTripper { return r.next }
 
-// see takes note of an answer: some time between the two instants the API server's clock showed that second. One answer alone moves
-// nothing.
+// see records an answer: some time between the two instants the API server's clock showed that second. One answer alone changes nothing.
 func (c *Clock) see(date, sent, got time.Time) {
 	w := window{least: date.Sub(got), most: date.Add(time.Second).Sub(sent)}
 	if w.most-w.least > widest {

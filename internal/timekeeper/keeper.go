@@ -33,29 +33,29 @@ const (
 
 	// DefaultPeriod is between two heartbeats.
 	DefaultPeriod = 2 * time.Second
-	// DefaultGrace is a time without a heartbeat that is no gap: as long as one leader takes to follow another.
+	// DefaultGrace is the time without a heartbeat that is no gap: it covers the change from one leader to the next.
 	DefaultGrace = 15 * time.Second
 )
 
-// Keeper keeps the record of the time in which a manager led. The leader writes a heartbeat; one that finds the last heartbeat too
-// long ago adds the time since to the gaps, in the same write. Every replica reads them.
+// Keeper maintains the record of the time in which a manager led. The leader writes a heartbeat. If the last heartbeat is too long ago, it adds the
+// time since to the gaps, in the same write. Every replica reads them.
 type Keeper struct {
 	Leases coordinationv1client.LeaseInterface
-	// Namespace is that of the Lease.
+	// Namespace is the namespace of the Lease.
 	Namespace string
 	// Clock is the API server's.
 	Clock  func() time.Time
 	Logger *slog.Logger
 	// Period and Grace are DefaultPeriod and DefaultGrace if 0.
 	Period, Grace time.Duration
-	// Failing is told why, when the leader could write no heartbeat for longer than Grace, and again every ten minutes while that is so;
-	// and nil when it has written one after that. Nil tells nobody.
+	// Failing is called with the error when the leader could write no heartbeat for longer than Grace, and again every ten minutes while that lasts.
+	// It is called with nil when the leader has written one after that. A nil Failing is not called.
 	Failing func(error)
 
 	// held is the Lease as the leader last saw it.
 	held *coordinationv1.Lease
-	// failedSince is when the leader first failed to write the heartbeat, zero if it did not fail the last time. toldAt is when Failing
-	// was told.
+	// failedSince is when the leader first failed to write the heartbeat, zero if it did not fail the last time. toldAt is when Failing was called
+	// last.
 	failedSince, toldAt time.Time
 	// since is when this replica began to look for heartbeats.
 	since time.Time
@@ -76,18 +76,18 @@ func (k *Keeper) SetupWithManager(mgr ctrl.Manager) error {
 
 var _ manager.Runnable = (*Keeper)(nil)
 
-// Now is the time by the API server's clock.
+// Now returns the time by the API server's clock.
 func (k *Keeper) Now() time.Time { return k.Clock() }
 
-// Observed is what is known of the gaps. Before a heartbeat was seen no time has passed that counts.
+// Observed returns the known gaps. Before the first heartbeat was seen, no time has passed that counts.
 func (k *Keeper) Observed() runpolicy.Observed {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	// Never the zero time, which would stand for always.
+	// A zero time would mean always.
 	return runpolicy.Observed{Until: k.beat.Add(k.grace()), Gaps: k.gaps}
 }
 
-// Silence is how long ago the last heartbeat was written that this replica knows of; before the first, how long it has looked for one.
+// Silence returns the age of the last heartbeat that this replica knows of; before the first, the time for which it has looked for one.
 func (k *Keeper) Silence() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -100,7 +100,7 @@ func (k *Keeper) Silence() time.Duration {
 
 func (k *Keeper) grace() time.Duration { return cmp.Or(k.Grace, DefaultGrace) }
 
-// Start writes the heartbeat until the manager ends. It runs in the leader only, like every Runnable that does not say otherwise.
+// Start writes the heartbeat until the manager ends. Like every Runnable that does not declare otherwise, it runs in the leader only.
 func (k *Keeper) Start(ctx context.Context) error {
 	period := cmp.Or(k.Period, DefaultPeriod)
 	ticker := time.NewTicker(period)
@@ -120,10 +120,10 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// tellAgain is how often Failing is told of the same.
+// tellAgain is the interval after which Failing is called again with the same error.
 const tellAgain = 10 * time.Minute
 
-// tell tells Failing what became of the last heartbeat.
+// tell reports the outcome of the last heartbeat to Failing.
 func (k *Keeper) tell(err error) {
 	if k.Failing == nil {
 		return
@@ -166,7 +166,7 @@ func (k *Keeper) Beat(ctx context.Context, timeout time.Duration) error {
 
 func (k *Keeper) note(written *coordinationv1.Lease, err error) error {
 	if err != nil {
-		// Somebody else may have written it, or the answer alone was lost.
+		// Another writer may have written it, or the answer alone was lost.
 		k.held = nil
 		return fmt.Errorf("write it: %w", err)
 	}
@@ -175,8 +175,8 @@ func (k *Keeper) note(written *coordinationv1.Lease, err error) error {
 	return nil
 }
 
-// remembered is a Lease with what this replica knows of the one that is gone. Without it, whoever deletes the Lease would take away the
-// gaps that deadlines were moved by, and the time since the last heartbeat would count.
+// remembered rebuilds a deleted Lease from what this replica knows of it. Without it, the deletion of the Lease would remove the gaps by which
+// deadlines were moved, and the time since the last heartbeat would count.
 func (k *Keeper) remembered() *coordinationv1.Lease {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -190,7 +190,7 @@ func (k *Keeper) remembered() *coordinationv1.Lease {
 	return l
 }
 
-// next is the Lease with the heartbeat of that instant.
+// next returns the Lease with the heartbeat of that instant.
 func (k *Keeper) next(l *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	gaps := parseGaps(l.Annotations[GapsAnnotation])
 	if last := l.Spec.RenewTime; last != nil && now.Sub(last.Time) > k.grace() {
@@ -209,7 +209,7 @@ func (k *Keeper) next(l *coordinationv1.Lease, now time.Time) *coordinationv1.Le
 	return l
 }
 
-// see takes over what a Lease says, unless more is known: a watch is late. What a wrong clock wrote is not more.
+// see adopts the content of a Lease, unless this replica knows more: a watch is late. A value of a wrong clock does not count as more.
 func (k *Keeper) see(l *coordinationv1.Lease) {
 	if l.Name != LeaseName || l.Namespace != k.Namespace || l.Spec.RenewTime == nil {
 		return
@@ -223,13 +223,13 @@ func (k *Keeper) see(l *coordinationv1.Lease) {
 }
 
 const (
-	// maxGaps bounds the annotation. The run's own time has every gap already; what is dropped could only move the time for an answer.
+	// maxGaps bounds the annotation. The run's own time has every gap already; dropped gaps could only move the time for an answer.
 	maxGaps = 512
-	// reach is how long a gap can matter: the longest time for an answer is 30 days.
+	// reach is the age up to which a gap can matter: the longest time for an answer is 30 days.
 	reach = 31 * 24 * time.Hour
 )
 
-// recent are the gaps that a deadline may still be moved by: not those that lie further back than reach, other gaps not counted.
+// recent returns the gaps that may still move a deadline: not those that lie further back than reach, not counting other gaps.
 func recent(gaps []runpolicy.Gap, now time.Time) []runpolicy.Gap {
 	gaps = gaps[max(0, len(gaps)-maxGaps):]
 	later := time.Duration(0)
@@ -250,7 +250,7 @@ func formatGaps(gaps []runpolicy.Gap) string {
 	return strings.Join(list, ",")
 }
 
-// parseGaps reads what formatGaps wrote, in order. What is not that is left out, and what overlaps is merged.
+// parseGaps reads what formatGaps wrote, in order. It skips invalid entries and merges overlapping ones.
 func parseGaps(text string) []runpolicy.Gap {
 	var gaps []runpolicy.Gap
 	for part := range strings.SplitSeq(text, ",") {
@@ -283,7 +283,7 @@ type follower struct {
 	informers cache.Informers
 }
 
-// NeedLeaderElection is false: engines go by it too, and who becomes the leader has it already.
+// NeedLeaderElection is false: engines use the record too, and a new leader has it already.
 func (f *follower) NeedLeaderElection() bool { return false }
 
 // Start follows the Lease until the manager ends.

@@ -101,7 +101,7 @@ func TestNewLeaderFindsTheGap(t *testing.T) {
 	i.now = i.now.Add(10 * time.Minute)
 	i.leads(c, time.Minute)
 	wantGaps(t, c, time.Hour+DefaultPeriod, 10*time.Minute+DefaultPeriod)
-	// Who does not lead reads it.
+	// A replica that does not lead reads it.
 	d := i.manager()
 	d.see(i.lease())
 	if diff := cmp.Diff(c.Observed(), d.Observed()); diff != "" {
@@ -138,7 +138,7 @@ func TestFirstHeartbeatIsNoGap(t *testing.T) {
 	wantGaps(t, k)
 }
 
-// What a wrong clock wrote is no reason to let time pass, nor to stop it.
+// A value of a wrong clock is no reason to let time pass, nor to stop it.
 func TestHeartbeatOfAWrongClock(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -153,7 +153,7 @@ func TestHeartbeatOfAWrongClock(t *testing.T) {
 	}
 }
 
-// A heartbeat that is not written for longer than a change of leaders takes is told of, with what is wrong, and when it is over.
+// A heartbeat that is not written for longer than a change of leaders takes is reported, with the error, and again when it is over.
 func TestHeartbeatThatCannotBeWrittenIsToldOf(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -198,7 +198,7 @@ func TestHeartbeatThatCannotBeWrittenIsToldOf(t *testing.T) {
 	want("allowed again", 4, "<nil>")
 }
 
-// Whoever deletes the Lease takes no gap away, neither from the leader nor from another replica that follows it.
+// The deletion of the Lease removes no gap, neither from the leader nor from another replica that follows it.
 func TestDeletedLeaseIsMadeAgainWithItsGaps(t *testing.T) {
 	t.Parallel()
 	for name, another := range map[string]bool{"the same leader": false, "another replica": true} {
@@ -218,7 +218,7 @@ func TestDeletedLeaseIsMadeAgainWithItsGaps(t *testing.T) {
 		}
 		want := []time.Duration{time.Hour + DefaultPeriod}
 		if another {
-			// The time without a leader that nobody has written down.
+			// The time without a leader that no replica has recorded.
 			i.now = i.now.Add(10 * time.Minute)
 			want = append(want, 10*time.Minute+DefaultPeriod)
 		}

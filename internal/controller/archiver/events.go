@@ -29,8 +29,8 @@ type archiveError struct{ error }
 
 func (e *archiveError) Unwrap() error { return e.error }
 
-// tell makes an event when the archive of a run begins to fail, or fails in another way. Errors of the API server
-// pass by themselves, and who could not reach it cannot tell either. A manager that stops ends its tries too.
+// tell records an event when the archive of a run begins to fail, or fails in another way. Errors of the API server are transient, and a manager
+// that cannot reach it cannot record an event either. A manager that stops ends its tries too.
 func (r *Reconciler) tell(run *v1alpha1.MotorRun, err error) {
 	key := client.ObjectKeyFromObject(run)
 	if err == nil {
@@ -49,12 +49,12 @@ func (r *Reconciler) tell(run *v1alpha1.MotorRun, err error) {
 		fmt.Sprintf("The run's steps stay in the cluster, because archiving them failed: %v. It is tried again.", problem))
 }
 
-// event tells of an archive. What the bucket says of a problem are its own words, and a person reads them on a terminal.
+// event records an event about an archive. The bucket words its problems itself, and a person reads them on a terminal.
 func (r *Reconciler) event(run *v1alpha1.MotorRun, kind, reason, note string) {
 	r.Recorder.Eventf(run, nil, kind, reason, actionArchive, "%s", runpolicy.CutEncoded(text.Printable(note), pass.MaxNote))
 }
 
-// problemOf tells problems apart whose messages change from try to try.
+// problemOf distinguishes problems whose messages change from try to try.
 func problemOf(err error) string {
 	var broken *archive.BrokenLink
 	switch {

@@ -17,7 +17,7 @@ import (
 // controls are characters that would change what a terminal shows.
 const controls = "\x1b[2J\u202eevil\u200b\x9b\u0085\r\x07\U000E0041"
 
-// What a bucket says of itself is made printable before it is told.
+// A bucket's own text is made printable before it is reported.
 func TestArchiveEventsArePrintable(t *testing.T) {
 	t.Parallel()
 	recorder := events.NewFakeRecorder(2)

@@ -31,29 +31,29 @@ import (
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorsteps,verbs=delete
 
 const (
-	// Delay lets every worker that may still write a step of the run stop: one that lost its Lease knows it after
-	// 10 s, and its loops have a few seconds to end.
+	// Delay is the time in which every worker that may still write a step of the run stops. A worker that lost its Lease knows it after 10 s, and its
+	// loops have a few seconds to end.
 	Delay = 15 * time.Second
-	// timeout ends a try, so that a bucket that hangs cannot keep the others waiting.
+	// timeout ends a try, so that a bucket that hangs cannot delay the others.
 	timeout = 2 * time.Minute
-	// stepsPage is how many steps are read at a time: each has up to 256 KiB.
+	// stepsPage is the number of steps that are read at a time: each has up to 256 KiB.
 	stepsPage = 16
 )
 
-// Archive keeps the steps of finished runs.
+// Archive stores the steps of finished runs.
 type Archive interface {
-	// Write stores what fill writes, all of it or nothing, and fails with archive.ErrExists if there is something already.
-	// An error of fill is given back as it is.
+	// Write stores the output of fill, all of it or nothing, and returns archive.ErrExists if the object exists already. It returns an error of fill
+	// unchanged.
 	Write(ctx context.Context, key string, fill func(io.Writer) error) error
-	// Read fails with archive.ErrNotFound if there is nothing under the key.
+	// Read returns archive.ErrNotFound if there is no object under the key.
 	Read(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
-// Reconciler moves the steps of finished runs into the archive. It is no step of the reconciler of runs, so that
-// a bucket that is slow or away delays nothing else.
+// Reconciler moves the steps of finished runs into the archive. It is separate from the reconciler of runs, so that a bucket that is slow or away
+// delays nothing else.
 //
-// Of the status it writes the field archive and nothing else, once. The reconciler of runs writes everything else and
-// never this. Both send only what they changed, and a write since they read is a conflict.
+// It writes the field archive of the status and nothing else, once. The reconciler of runs writes everything else and never this field. Both send
+// only their changes, and a write of another since they read is a conflict.
 type Reconciler struct {
 	client.Client
 	// Live reads past the cache, which holds only the heads of runs and steps.
@@ -62,8 +62,8 @@ type Reconciler struct {
 	Archive  Archive
 	Now      func() time.Time
 
-	// failing has the runs whose archive failed, and why, for telling of it once and not at each try. It is lost with the
-	// process, which then tells of it once more.
+	// failing has the runs whose archive failed, and why, so that the failure is reported once and not at each try. It is lost with the process. The
+	// next process reports the failure once more.
 	failing sync.Map
 }
 
@@ -72,7 +72,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("archive").
 		For(&v1alpha1.MotorRun{}, builder.WithPredicates(predicate.Funcs{
-			// At the start all runs come by: one may have been left between its archive and the deletion of its steps.
+			// At the start every run is reconciled: the former process may have ended between its archive and the deletion of its steps.
 			CreateFunc:  func(e event.CreateEvent) bool { return archivable(e.Object) },
 			UpdateFunc:  func(e event.UpdateEvent) bool { return archivable(e.ObjectNew) && !archived(e.ObjectNew) },
 			DeleteFunc:  func(event.DeleteEvent) bool { return false },
@@ -130,7 +130,7 @@ func (r *Reconciler) archive(ctx context.Context, cached *v1alpha1.MotorRun) err
 	}
 	switch {
 	case run.UID != cached.UID || !archivable(run):
-		// The cache is behind, and what it misses comes by.
+		// The cache is behind, and its next update triggers another pass.
 		return nil
 	case archived(run):
 		return r.resume(ctx, run)
@@ -149,7 +149,7 @@ func (r *Reconciler) archive(ctx context.Context, cached *v1alpha1.MotorRun) err
 	return r.prune(ctx, run, manifest)
 }
 
-// resume deletes what an archive has and the cluster still has too.
+// resume deletes the steps in the cluster that the archive has.
 func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.MotorRun) error {
 	var heads v1alpha1.MotorStepList
 	if err := r.List(ctx, &heads, stepsOf(run)...); err != nil {

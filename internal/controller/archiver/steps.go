@@ -16,8 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/journal"
 )
 
-// prune deletes the steps whose very bytes the archive has. One that somebody wrote since, and one that came after it,
-// stay until the run goes.
+// prune deletes the steps whose very bytes the archive has. A step that was written since, or created later, stays until the run is deleted.
 func (r *Reconciler) prune(ctx context.Context, run *v1alpha1.MotorRun, held archive.Manifest) error {
 	return r.eachStep(ctx, run, func(step *v1alpha1.MotorStep) error {
 		digest, err := archive.StepDigest(step)
@@ -32,7 +31,7 @@ func (r *Reconciler) prune(ctx context.Context, run *v1alpha1.MotorRun, held arc
 	})
 }
 
-// stepRef is a step that is not kept in memory.
+// stepRef is a step that is not held in memory.
 type stepRef struct {
 	name           string
 	attempt, index int32

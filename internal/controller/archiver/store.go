@@ -14,8 +14,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/archive"
 )
 
-// store writes the archive and says what is in it. It believes what it reads back and not what it wrote: the steps are
-// deleted for it. What a former try wrote is taken as it is, if it is the same, and nothing is ever written over.
+// store writes the archive and returns its manifest. It trusts only what it reads back and not what it wrote: the steps are deleted because of it.
+// An archive of a former try is accepted if it is the same, and nothing is ever overwritten.
 func (r *Reconciler) store(ctx context.Context, key string, run *v1alpha1.MotorRun) (archive.Manifest, error) {
 	steps, err := r.steps(ctx, run)
 	if err != nil {
@@ -43,8 +43,7 @@ func (r *Reconciler) store(ctx context.Context, key string, run *v1alpha1.MotorR
 	return found, nil
 }
 
-// fill writes the chain, one step in memory at a time. What goes wrong with the cluster and not with the archive is
-// noted in unread.
+// fill writes the chain, one step in memory at a time. It records in unread an error of the cluster, as opposed to one of the archive.
 func (r *Reconciler) fill(ctx context.Context, out io.Writer, run *v1alpha1.MotorRun, steps []stepRef, unread *error) (archive.Manifest, error) {
 	w, err := archive.NewWriter(out, run)
 	if err != nil {

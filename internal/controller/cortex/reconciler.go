@@ -35,14 +35,14 @@ import (
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorcortices/status,verbs=patch
 
 const (
-	// readyPause is until the next look at a MotorCortex with everything available, missingPause at one that misses something.
+	// readyPause is the interval between checks of a MotorCortex with everything available, missingPause if a service is missing.
 	readyPause, missingPause = 5 * time.Minute, time.Minute
-	// maxConcurrent bounds how many are looked at at the same time. Each may wait for three services that do not answer, 10 s each.
+	// maxConcurrent bounds how many are checked at the same time. Each may wait for three services that do not answer, 10 s each.
 	maxConcurrent = 8
 )
 
-// Models finds the model endpoints of a namespace, and the key of its search provider. An error that is a *modelref.Problem says what has to be
-// configured.
+// Models finds the model endpoints of a namespace, and the key of its search provider. A *modelref.Problem as error names the configuration that is
+// missing.
 type Models interface {
 	ResolveMotor(ctx context.Context, namespace string) (modelref.Endpoint, error)
 	ResolveFast(ctx context.Context, namespace string) (modelref.Endpoint, error)
@@ -67,7 +67,7 @@ type Unavailable struct {
 
 func (u *Unavailable) Error() string { return u.Message }
 
-// Reconciler keeps the status of each MotorCortex.
+// Reconciler maintains the status of each MotorCortex.
 type Reconciler struct {
 	client.Client
 	Recorder events.EventRecorder
@@ -87,7 +87,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// Reconcile looks at one MotorCortex.
+// Reconcile checks one MotorCortex.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := &v1alpha1.MotorCortex{}
 	if err := r.Get(ctx, req.NamespacedName, c); err != nil {
@@ -120,7 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: missingPause}, nil
 }
 
-// tell makes an Event when the MotorCortex became ready or lost that.
+// tell records an Event when the MotorCortex became ready or ceased to be.
 func (r *Reconciler) tell(before, now *v1alpha1.MotorCortex) {
 	was, is := apimeta.FindStatusCondition(before.Status.Conditions, v1alpha1.CortexReady), apimeta.FindStatusCondition(now.Status.Conditions, v1alpha1.CortexReady)
 	if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
@@ -136,7 +136,8 @@ func (r *Reconciler) tell(before, now *v1alpha1.MotorCortex) {
 // maxModel is the most bytes of a model's name in the status. The manager's own is bounded by nothing else.
 const maxModel = 256
 
-// check asks each service that is configured, and notes in the status which model the namespace has. An error says that a service could not be looked at, because the API server did not answer.
+// check asks each service that is configured, and sets in the status the model of the namespace. It returns an error if a service could not be
+// checked because the API server did not answer.
 func (r *Reconciler) check(ctx context.Context, c *v1alpha1.MotorCortex) ([]finding, error) {
 	motor, err := r.Models.ResolveMotor(ctx, c.Namespace)
 	c.Status.Model = text.CutBytes(motor.Model, maxModel)
@@ -158,7 +159,7 @@ func (r *Reconciler) check(ctx context.Context, c *v1alpha1.MotorCortex) ([]find
 	return found, ctx.Err()
 }
 
-// checkModels looks at the model of the loop, which was found with the error that is given, and at the one of hints if that is another.
+// checkModels checks the model of the loop, and the model of hints if that is another one. err is what Models returned with motor.
 func (r *Reconciler) checkModels(ctx context.Context, namespace string, motor modelref.Endpoint, err error) (finding, error) {
 	found, err := r.checkModel(ctx, motor, err)
 	if err != nil || !found.ok {

@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
-// finding is what a check of one service found.
+// finding is the result of the check of one service.
 type finding struct {
 	// condition is the type of the condition that it sets.
 	condition string
@@ -53,7 +53,7 @@ func report(st *v1alpha1.MotorCortexStatus, generation int64, found []finding) {
 	set(st, generation, ready)
 }
 
-// absent returns the service if there is no finding of it, and otherwise a type that no condition has.
+// absent returns the service if there is no finding about it, and otherwise a type that no condition has.
 func absent(service string, found []finding) string {
 	for _, f := range found {
 		if f.condition == service {

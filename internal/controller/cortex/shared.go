@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// sharedFor is how long an answer of a Shared check counts.
+// sharedFor is the time for which an answer of a Shared check counts.
 const sharedFor = 30 * time.Second
 
-// Shared returns a check of a service that all namespaces share, which is made once for all that ask within half a minute. Without it an
-// installation would ask its own model and its bucket once for each of its namespaces. Whoever asks while it is made waits for its answer. An
-// answer of a check whose context ended is given to no other.
+// Shared returns a check of a service that all namespaces share. It runs once for all callers within half a minute. Without it an installation
+// would ask its own model and its bucket once for each of its namespaces. A caller that arrives while the check runs waits for its answer. An
+// answer of a check whose context ended is returned to no other caller.
 func Shared(now func() time.Time, check func(context.Context) (bool, error)) func(context.Context) (bool, error) {
 	var (
 		mu  sync.Mutex

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// caLifetime is longer than a run can take. The certificate counts in one sandbox, and its key goes with the grant.
+	// caLifetime is longer than a run can take. The certificate is valid in one sandbox, and its key is deleted with the grant.
 	caLifetime = 2 * 365 * 24 * time.Hour
 	// caSkew is by how much the clocks of the sandbox's node and of the manager may differ.
 	caSkew = time.Hour
@@ -31,8 +31,8 @@ func needsCA(g *grant.Grant) bool {
 	return slices.ContainsFunc(g.Credentials, func(c grant.Credential) bool { return len(c.Hosts) > 0 })
 }
 
-// caOf returns the CA of the run: the one that it has, because the sandbox trusts that one, or a new one. It is nil for a run
-// that has no credential bound to a host, whether the credential can be used now or not.
+// caOf returns the CA of the run: the existing one, because the sandbox trusts that one, or a new one. It is nil for a run that has no credential
+// bound to a host, whether the credential is usable now or not.
 func caOf(have *grant.Grant, run *v1alpha1.MotorRun, now time.Time) (*grant.CA, error) {
 	hosts := boundHosts(run)
 	switch {
@@ -44,7 +44,7 @@ func caOf(have *grant.Grant, run *v1alpha1.MotorRun, now time.Time) (*grant.CA, 
 	return newCA(run, hosts, now)
 }
 
-// boundHosts are the names that the credentials of the run are bound to, without wildcards and ports.
+// boundHosts returns the names that the credentials of the run are bound to, without wildcards and ports.
 func boundHosts(run *v1alpha1.MotorRun) []string {
 	var hosts []string
 	for _, c := range run.Spec.Credentials {

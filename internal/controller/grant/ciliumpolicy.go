@@ -20,8 +20,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// ciliumPolicy lets the egress proxy reach the run's domains where Cilium guards it too, if the manager is configured so. The policy
-// belongs to the grant's Secret and goes with it. A cluster without Cilium has no such policy, and the run goes on.
+// ciliumPolicy lets the egress proxy reach the run's domains where Cilium guards it too, if the manager is configured for that. The policy is owned
+// by the grant's Secret and deleted with it. A cluster without Cilium has no such policy, and the run goes on.
 func (g *Granter) ciliumPolicy(ctx context.Context, s *pass.Run) error {
 	if !g.CiliumPolicies {
 		return nil

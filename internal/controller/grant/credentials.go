@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// readAgain is after how long the Secrets of a run's credentials are read again, as long as it has a sandbox: they are
-	// not watched, and one that was changed or deleted must be so for the run too.
+	// readAgain is the interval at which the Secrets of a run's credentials are read again, as long as it has a sandbox. They are not watched, and a
+	// change or deletion must take effect for the run too.
 	readAgain = 5 * time.Second
 	// askAgain is after how long it is asked again whether the requester may use a Secret.
 	askAgain = time.Minute
@@ -38,7 +38,7 @@ func (g *Granter) CheckCredentials(ctx context.Context, run *v1alpha1.MotorRun) 
 
 func checkCredential(ctx context.Context, source credential.Source, run *v1alpha1.MotorRun, c *v1alpha1.Credential) error {
 	later, saved := runpolicy.ComesLater(run, c)
-	// The right comes first: whoever lacks it learns nothing of a Secret that a person named.
+	// The right is checked first: a requester without it must learn nothing of a Secret that a person named.
 	denied := source.Allowed(ctx, run, c)
 	if denied != nil && !saved {
 		return denied
@@ -53,8 +53,8 @@ func checkCredential(ctx context.Context, source credential.Source, run *v1alpha
 	return err
 }
 
-// readCredentials brings the run's credentials up to date. An error that is nobody's to put right ends the pass: a
-// credential must not be lost because the API server was away for a moment.
+// readCredentials updates the run's credentials. An error that no person can correct ends the pass: a credential must not be lost because the API
+// server was away for a moment.
 func (g *Granter) readCredentials(ctx context.Context, s *pass.Run, st *memory) error {
 	if len(s.Run.Spec.Credentials) == 0 || st.credentials != nil && s.Now.Sub(st.readAt) < readAgain {
 		return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grant tells the egress proxy what the sandbox of a run may reach, and takes that back. A grant is a Secret of the manager's namespace.
+// Package grant informs the egress proxy of what the sandbox of a run may reach, and revokes that. A grant is a Secret of the manager's namespace.
 package grant
 
 import (
@@ -16,33 +16,33 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// renewBefore is how much of a grant's lifetime is left when it is renewed: enough for another leader to take over.
+// renewBefore is the remaining lifetime at which a grant is renewed: enough for another leader to take over.
 const renewBefore = 3 * time.Minute
 
-// Granter tells the egress proxy what runs may reach: it writes, renews and withdraws their grants.
+// Granter writes, renews and withdraws the grants of runs, from which the egress proxy reads what they may reach.
 type Granter struct {
 	client.Client
 	// Live reads past the cache: no Secret is ever watched.
 	Live client.Reader
-	// Sandbox is how sandboxes are made. Grants are in its namespace, and so is Service, that of the egress proxy.
+	// Sandbox is the configuration of sandboxes. Grants are in its namespace, and so is Service, that of the egress proxy.
 	Sandbox sandbox.Config
 	Service string
-	// Key is what the tokens and handles of sandboxes are derived from.
+	// Key is the key from which the tokens and handles of sandboxes are derived.
 	Key []byte
-	// CiliumPolicies says that a CiliumNetworkPolicy is written for each run with domains.
+	// CiliumPolicies is true if a CiliumNetworkPolicy is written for each run with domains.
 	CiliumPolicies bool
-	// State is what this process remembers of grants.
+	// State is the memory of this process about grants.
 	State *State
 }
 
-// State is what a process remembers of grants. The zero value is that of a process which has just begun.
+// State is the memory of a process about grants. The zero value is that of a process which has just begun.
 type State struct {
 	memories      pass.RunCache[memory]
 	withoutCilium sync.Once
 }
 
-// Grant tells the egress proxy what the sandbox may reach, and the engine which credentials it has, before the status says
-// so. A run that has neither domains nor credentials has no grant.
+// Grant grants the sandbox its domains at the egress proxy, and its credentials for the engine, before the status shows them. A run that has
+// neither domains nor credentials has no grant.
 //
 //	no address yet ──► granted ──► renewed, widened, narrowed … ──► withdrawn with the sandbox
 func (g *Granter) Grant(ctx context.Context, s *pass.Run) (bool, error) {
@@ -74,7 +74,7 @@ func (g *Granter) Grant(ctx context.Context, s *pass.Run) (bool, error) {
 		return false, err
 	}
 	if len(s.Domains) > 0 && proxy == "" {
-		// What was narrowed is written all the same: proxies may run although their Service is gone.
+		// A narrowed grant is written all the same: proxies may run although their Service is gone.
 		return false, nil
 	}
 	show(s, st, want, proxy)
@@ -83,12 +83,12 @@ func (g *Granter) Grant(ctx context.Context, s *pass.Run) (bool, error) {
 
 const awaitingMessage = "The sandbox has no address yet that the egress proxy could know it by."
 
-// needsGrant reports whether there is anything to tell of the run.
+// needsGrant reports whether the run needs a grant.
 func needsGrant(s *pass.Run) bool {
 	return len(s.Domains) > 0 || len(s.Run.Spec.Credentials) > 0
 }
 
-// Withdraw takes the grant away, and reports whether it is gone.
+// Withdraw deletes the grant, and reports whether it is gone.
 func (g *Granter) Withdraw(ctx context.Context, s *pass.Run) (gone bool, err error) {
 	st := g.State.memories.Of(s.Run)
 	if s.Run.Status.Egress == nil && st.written == nil {
@@ -98,7 +98,7 @@ func (g *Granter) Withdraw(ctx context.Context, s *pass.Run) (gone bool, err err
 		if found, err := g.find(ctx, s.Run.UID, st); err != nil {
 			return false, err
 		} else if found {
-			// It may be another leader's, who knows more: the pass that deletes it decides with this version known.
+			// Another leader, which knows more, may have written it: the pass that deletes it decides with this version known.
 			s.Wake(s.Now.Add(pass.ConflictPause))
 			return false, nil
 		}
@@ -110,7 +110,7 @@ func (g *Granter) Withdraw(ctx context.Context, s *pass.Run) (gone bool, err err
 	return true, nil
 }
 
-// Close deletes the grant of a run that is over, if it may have one. What it leaves behind, the sweep takes.
+// Close deletes the grant of a run that is over, if it may have one. The sweep deletes any that it misses.
 func (g *Granter) Close(ctx context.Context, run *v1alpha1.MotorRun) error {
 	if !mayHaveGrant(run) {
 		return nil

@@ -8,18 +8,18 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// memory is what this process remembers of the grant of a run between two passes. Without it each pass would read every Secret, and ask
-// for every right, anew.
+// memory is the memory of this process about the grant of a run between two passes. Without it each pass would read every Secret, and check every
+// right, anew.
 type memory struct {
 	// written is the grant as it was found or written last, at the time lookedAt. It is nil if there may be none.
 	written  *grant.Grant
 	lookedAt time.Time
-	// version is that of the grant's Secret, as it was found or written last. It is nil if there is none, or this process does not know.
+	// version is the version of the grant's Secret, as it was found or written last. It is nil if there is none, or this process does not know.
 	version *version
 	// proxy is the address of the egress proxy, as it was found at the time proxyAt.
 	proxy   string
 	proxyAt time.Time
-	// credentials are those of the run, by name, as they were read at the time readAt.
+	// credentials are the run's credentials, by name, as they were read at the time readAt.
 	credentials map[string]reading
 	readAt      time.Time
 	// reviews are the answers to whether a Secret may be used, by the credential's name.

@@ -20,9 +20,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// orphans deletes the sandboxes whose run is gone, the policies that open their way out, and the claims of workspaces whose Pod is gone. The garbage collector takes
-// them with their run, unless the run was deleted with --cascade=orphan while no manager was there to see it. Then no run
-// has its NetworkPolicies looked at any more, and its Pod would run until its own deadline, which may be days away.
+// orphans deletes the sandboxes whose run is gone, the policies that open their way out, and the claims of workspaces whose Pod is gone. The
+// garbage collector deletes them with their run, unless the run was deleted with --cascade=orphan while no manager was there to see it. Then no
+// pass checks the NetworkPolicies of the run any more, and its Pod would run until its own deadline, which may be days away.
 func (w *Sweep) orphans(ctx context.Context) error {
 	var pods corev1.PodList
 	var policies networkingv1.NetworkPolicyList
@@ -79,7 +79,7 @@ func (w *Sweep) known(ctx context.Context) (map[types.UID]bool, error) {
 	return known, nil
 }
 
-// remove deletes an object of a run unless the API server itself says that the run is there: the cache may be behind.
+// remove deletes an object of a run, unless the API server itself has the run: the cache may be behind.
 func (w *Sweep) remove(ctx context.Context, o client.Object) error {
 	name := o.GetLabels()[v1alpha1.LabelRun]
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {

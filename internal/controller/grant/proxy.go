@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// ProxyAddress is where sandboxes find the egress proxy, "" if nowhere.
+// ProxyAddress returns the address of the egress proxy for sandboxes, "" if there is none.
 func (g *Granter) ProxyAddress(ctx context.Context) (string, error) {
 	var service corev1.Service
 	err := g.Live.Get(ctx, client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: g.Service}, &service)
@@ -34,8 +34,8 @@ func (g *Granter) ProxyAddress(ctx context.Context) (string, error) {
 	return netip.AddrPortFrom(ip, grant.Port).String(), nil
 }
 
-// proxy returns the proxy's address, as of readAgain ago at most. It blocks the run if there is none, and leaves its engine
-// alone if it has one: what needs no way out goes on.
+// proxy returns the proxy's address, as of readAgain ago at most. If there is none it blocks the run, but does not stop its engine if the run has
+// one: work that needs no way out goes on.
 func (g *Granter) proxy(ctx context.Context, s *pass.Run, st *memory) (string, error) {
 	if st.proxy == "" || s.Now.Sub(st.proxyAt) >= readAgain {
 		address, err := g.ProxyAddress(ctx)
@@ -51,7 +51,7 @@ func (g *Granter) proxy(ctx context.Context, s *pass.Run, st *memory) (string, e
 	return st.proxy, nil
 }
 
-// NoProxyMessage says what is missing if there is no egress proxy.
+// NoProxyMessage names what is missing if there is no egress proxy.
 func (g *Granter) NoProxyMessage() string {
 	return fmt.Sprintf("The run asks for domains, and there is no egress proxy: the Service %s in namespace %s does not exist or has no address of its own. "+
 		"Install the egress proxy.", g.Service, g.Sandbox.Namespace)

@@ -15,14 +15,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/egress/grant"
 )
 
-// ShowAwaiting says that there is no grant until there is a sandbox.
+// ShowAwaiting sets a condition which shows that the grant waits for the sandbox.
 func ShowAwaiting(s *pass.Run) {
 	if needsGrant(s) && s.Run.Status.Egress == nil {
 		s.Set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonEgressPending, awaitingMessage)
 	}
 }
 
-// show writes into the status what was granted, and asks for the pass that renews it.
+// show writes the grant into the status, and requests the pass that renews it.
 func show(s *pass.Run, st *memory, g *grant.Grant, proxy string) {
 	var names, missing []string
 	for i := range s.Run.Spec.Credentials {
@@ -57,8 +57,8 @@ func show(s *pass.Run, st *memory, g *grant.Grant, proxy string) {
 	}
 }
 
-// leftOutMessage does not say which of them for which reason: what the spec has was checked before, so it is the bounds that
-// were narrowed, or a run that was allowed more than a run can have.
+// leftOutMessage does not name a reason for each domain. The domains of the spec were checked before. So either the bounds were narrowed, or a
+// person allowed the run more than a run can have.
 func leftOutMessage(domains []v1alpha1.Domain) string {
 	text := strconv.Itoa(len(domains)) + " domains"
 	if len(domains) == 1 {
@@ -67,7 +67,7 @@ func leftOutMessage(domains []v1alpha1.Domain) string {
 	return fmt.Sprintf("The run does not get %s: beyond spec.egress.allowedDomains of the namespace's MotorCortex, or more than a run can have.", text)
 }
 
-// showNone takes away what an earlier pass said, unless it was taken away from the run.
+// showNone removes the condition of an earlier pass, unless the bounds leave out domains of the run.
 func showNone(s *pass.Run) {
 	if len(s.LeftOut) > 0 {
 		s.Set(v1alpha1.ConditionEgressReady, metav1.ConditionFalse, v1alpha1.ReasonDomainNotAllowed, leftOutMessage(s.LeftOut))

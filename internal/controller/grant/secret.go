@@ -22,7 +22,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/objects"
 )
 
-// lookAgain is for how long a grant is believed to be as it was read or written last. Nobody but the manager writes it.
+// lookAgain is how long the last state of a grant that was read or written is trusted. Only the manager writes grants.
 const lookAgain = 30 * time.Second
 
 // labelsOf find the grants of all runs, and that of one.
@@ -32,8 +32,8 @@ func labelsOf(runUID string) labels.Set {
 	}
 }
 
-// write brings the Secret to what it must be, with one write at most. It is not done if somebody else wrote it
-// meanwhile; the next pass is.
+// write updates the Secret to the wanted grant, with one write at most. done is false if another writer changed the Secret meanwhile; then the next
+// pass tries again.
 func (g *Granter) write(ctx context.Context, s *pass.Run, st *memory, want *grant.Grant) (done bool, err error) {
 	if st.written != nil && s.Now.Sub(st.lookedAt) < lookAgain && stands(st.written, want, s.Now) {
 		return true, nil
@@ -75,7 +75,7 @@ func (g *Granter) write(ctx context.Context, s *pass.Run, st *memory, want *gran
 	return true, nil
 }
 
-// save writes the grant into the Secret that was found, or a new one, and leaves in it what the API server has then.
+// save writes the grant into the Secret that was found, or into a new one. Afterwards secret has the content that the API server has.
 func (g *Granter) save(ctx context.Context, secret *corev1.Secret, key client.ObjectKey, found bool, want *grant.Grant) error {
 	data, err := want.Encode()
 	if err != nil {
@@ -93,7 +93,7 @@ func (g *Granter) save(ctx context.Context, secret *corev1.Secret, key client.Ob
 	return g.Create(ctx, secret)
 }
 
-// stands reports whether a grant says what it must, and for long enough.
+// stands reports whether a grant has the wanted content, for long enough.
 func stands(have, want *grant.Grant, now time.Time) bool {
 	if have.ExpiresAt.Sub(now) <= renewBefore || needsCA(want) && !isFresh(have.CA, now) {
 		return false
@@ -122,7 +122,7 @@ func versionOf(secret *corev1.Secret) *version {
 	return &version{secret.UID, secret.ResourceVersion}
 }
 
-// find notes in which version there is a grant, if there is one.
+// find records the version of the grant, if there is one.
 func (g *Granter) find(ctx context.Context, uid types.UID, st *memory) (found bool, err error) {
 	var secret corev1.Secret
 	err = g.Live.Get(ctx, client.ObjectKey{Namespace: g.Sandbox.Namespace, Name: grant.SecretName(string(uid))}, &secret)
@@ -133,9 +133,9 @@ func (g *Granter) find(ctx context.Context, uid types.UID, st *memory) (found bo
 	return st.version != nil, nil
 }
 
-// remove deletes the grant in the version that was known when that was decided. A leader that was frozen since then, and
-// thaws when another one has written a grant for a new sandbox, is refused: the error is a conflict, and the next pass decides
-// anew. A version that is not known is looked up: only a run that is over, which gets no other grant, is decided about without.
+// remove deletes the grant in the version that was known at the decision. A leader may have been frozen since then, and thaw when another one has
+// written a grant for a new sandbox. Its deletion fails with a conflict, and the next pass decides anew. An unknown version is looked up. That
+// happens only for a run that is over, which gets no other grant.
 func (g *Granter) remove(ctx context.Context, uid types.UID, st *memory) error {
 	if st.version == nil {
 		if found, err := g.find(ctx, uid, st); err != nil || !found {

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// sweepEvery is how soon a grant goes that was left behind. It runs out by itself before long.
+	// sweepEvery is the interval after which an orphaned grant is deleted. It expires before long in any case.
 	sweepEvery = 30 * time.Second
 	// sweepPage bounds how many grants are listed at a time.
 	sweepPage = 500
 )
 
-// Sweep deletes the grants of runs that are over or gone, because no owner reference reaches from one namespace into
-// another, and the sandboxes of runs that are gone.
+// Sweep deletes the grants of runs that are over or gone, and the sandboxes of runs that are gone. Owner references cannot do the former: none
+// reaches from one namespace into another.
 type Sweep struct {
 	client.Client
 	// Live reads past the cache: no Secret is ever watched.
@@ -38,7 +38,7 @@ type Sweep struct {
 	Namespace string
 }
 
-// Start sweeps until the manager ends. Like every Runnable that does not say otherwise it runs in the leader only.
+// Start sweeps until the manager ends. Like every Runnable that does not declare otherwise, it runs in the leader only.
 func (w *Sweep) Start(ctx context.Context) error {
 	pass.Every(ctx, sweepEvery, func() {
 		if err := w.Sweep(ctx); err != nil && ctx.Err() == nil {
@@ -48,8 +48,7 @@ func (w *Sweep) Start(ctx context.Context) error {
 	return nil
 }
 
-// Sweep looks at all grants once. It lists no more than their names and labels; the cache says which of them need a
-// second look.
+// Sweep checks all grants once. It lists only their names and labels; the cache determines which of them need a second look.
 func (w *Sweep) Sweep(ctx context.Context) error {
 	suspects, err := w.suspects(ctx)
 	failed := []error{err, w.orphans(ctx)}
@@ -94,7 +93,7 @@ func (w *Sweep) suspects(ctx context.Context) ([]metav1.PartialObjectMetadata, e
 	return orphans, nil
 }
 
-// judge deletes a grant unless the API server itself says that its run goes on.
+// judge deletes a grant, unless the run goes on according to the API server itself.
 func (w *Sweep) judge(ctx context.Context, suspect metav1.PartialObjectMetadata) error {
 	var secret corev1.Secret
 	err := w.Live.Get(ctx, client.ObjectKey{Namespace: suspect.Namespace, Name: suspect.Name}, &secret)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inputs checks the files that a run is given: whether they are there, and whether its requester may read them.
+// Package inputs checks the input files of a run: whether they exist, and whether its requester may read them.
 package inputs
 
 import (
@@ -49,9 +49,8 @@ func Check(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun, bu
 		(fromBucket+mib-1)/mib, runpolicy.MaxBucketBytes/mib)}
 }
 
-// Review fails with a *modelref.Problem unless who created the run may themselves get what its files are taken from: a
-// ConfigMap, or that of an artifact. An artifact in the bucket has no object, so the right to get its run counts. It comes before
-// anything is said of what there is.
+// Review returns a *modelref.Problem unless the creator of the run may themselves get the source of each file: a ConfigMap, or that of an artifact.
+// An artifact in the bucket has no object, so the right to get its run counts. Review runs before any message reveals whether an object exists.
 func Review(ctx context.Context, reviews client.Client, live client.Reader, run *v1alpha1.MotorRun, bucket bool) error {
 	asked := map[authorizationv1.ResourceAttributes]bool{}
 	for i := range run.Spec.Files {
@@ -80,7 +79,7 @@ func Review(ctx context.Context, reviews client.Client, live client.Reader, run 
 	return nil
 }
 
-// rightToFile is what the requester needs for a file, nil if nothing.
+// rightToFile returns the right that the requester needs for a file, nil for none.
 func rightToFile(
 	ctx context.Context, live client.Reader, run *v1alpha1.MotorRun, f *v1alpha1.InputFile, bucket bool,
 ) (*authorizationv1.ResourceAttributes, error) {

@@ -34,7 +34,7 @@ func TestARunMayAskForSoMuchOfTheBucket(t *testing.T) {
 			earlier.Status.Artifacts = append(earlier.Status.Artifacts, a)
 			run.Spec.Files = append(run.Spec.Files, v1alpha1.InputFile{Path: a.Path, ArtifactRef: &v1alpha1.ArtifactRef{Run: "earlier", Path: a.Path}})
 		}
-		// What is in an object does not count.
+		// An artifact in an object does not count.
 		add(v1alpha1.Artifact{ConfigMap: "c", Size: mib})
 		for _, size := range tt.sizes {
 			add(v1alpha1.Artifact{Object: "o", Size: size})

@@ -14,8 +14,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// Baseline makes sure that the namespace's closing NetworkPolicy stands, as it must be, before any sandbox does. One
-// that was edited or deleted is put right, and the sandboxes that it closes are tried again.
+// Baseline ensures that the namespace's closing NetworkPolicy exists, as it must be, before any sandbox does. It corrects a policy that was edited
+// or deleted, and has the sandboxes that the policy closes tested again.
 func (p *Policies) Baseline(ctx context.Context, s *pass.Run) (bool, error) {
 	want := sandbox.BaselineNetworkPolicy(s.Run.Namespace, p.Sandbox)
 	// Read past the cache: it holds our label's policies only, and a sandbox must not be created on an old answer.
@@ -27,15 +27,14 @@ func (p *Policies) Baseline(ctx context.Context, s *pass.Run) (bool, error) {
 	if p.noteChange(s, p.baselineChanged(s, have, same)) {
 		return false, nil
 	}
-	// The condition is what the engine goes by: a run does nothing more while its namespace is open.
+	// The engine relies on the condition: a run does nothing more while its namespace is open.
 	return p.ensure(ctx, s, have, want, same && objects.HasLabels(have, want.Labels), refusal{
 		v1alpha1.ConditionSandboxReady, v1alpha1.ReasonBaselineRefused, "without which there is no sandbox", "restore",
 	})
 }
 
-// baselineChanged reports whether the sandbox was open since it was looked at last. The policy is every sandbox's of the namespace,
-// so the pass of another run may have put it right before this one: then it is another one than before, or younger than
-// the Pod.
+// baselineChanged reports whether the sandbox was open since it was checked last. The policy applies to every sandbox of the namespace, so the pass
+// of another run may have corrected it before this one. Then its identity is another one than before, or it is younger than the Pod.
 func (p *Policies) baselineChanged(s *pass.Run, have *networkingv1.NetworkPolicy, same bool) bool {
 	changed, known := p.State.memories.Of(s.Run).look(sandbox.BaselineName, identity(have))
 	if !s.HasSandbox() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package isolation keeps the sandbox of a run closed: its NetworkPolicies stand as they must, a change of one is noted, and the status says
-// what the proof of the isolation came to.
+// Package isolation keeps the sandbox of a run closed. It maintains its NetworkPolicies, records a change of one, and shows the result of the
+// isolation proof in the status.
 package isolation
 
 import (
@@ -22,23 +22,23 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// Policies keeps the NetworkPolicies of sandboxes as they must be, and notes when one of them was not.
+// Policies maintains the NetworkPolicies of sandboxes, and records when one of them was not as it must be.
 type Policies struct {
 	client.Client
 	// Live reads past the cache: no sandbox may be made on an old answer.
 	Live client.Reader
-	// Sandbox is how sandboxes are made.
+	// Sandbox is the configuration of sandboxes.
 	Sandbox sandbox.Config
-	// State is what this process remembers of the policies.
+	// State is the memory of this process about the policies.
 	State *State
 }
 
-// State is what a process remembers of NetworkPolicies. The zero value is that of a process which has just begun.
+// State is the memory of a process about NetworkPolicies. The zero value is that of a process which has just begun.
 type State struct {
 	memories pass.RunCache[memory]
 }
 
-// Reported notes that the status says of a changed policy.
+// Reported records that the status shows the changed policy.
 func (p *Policies) Reported(run *v1alpha1.MotorRun) { p.State.memories.Of(run).changed = false }
 
 // Forget forgets a run.
@@ -47,20 +47,19 @@ func (p *Policies) Forget(run *v1alpha1.MotorRun) { p.State.memories.Forget(run.
 // ForgetGone forgets the runs of a name that are gone.
 func (p *Policies) ForgetGone(key client.ObjectKey) { p.State.memories.ForgetGone(key) }
 
-// memory is what this process remembers of the NetworkPolicies of a sandbox between two passes.
+// memory is the memory of this process about the NetworkPolicies of a sandbox between two passes.
 type memory struct {
-	// identities are those of the policies by their names, as they were found or made last.
+	// identities are the policies' identities by their names, as they were found or made last.
 	identities map[string]string
-	// changed says that one of them was found changed or deleted, which no status says yet.
+	// changed is true if one of them was found changed or deleted and no status shows that yet.
 	changed bool
 }
 
-// refusal is what is said of a run if the API server refuses one of its sandbox's NetworkPolicies: the condition that it
-// takes away, the reason, what the policy is for, and the verb for putting it right.
+// refusal describes the status of a run if the API server refuses one of its sandbox's NetworkPolicies: the condition that becomes False, the
+// reason, the purpose of the policy, and the verb for its correction.
 type refusal struct{ condition, reason, purpose, change string }
 
-// ensure creates a NetworkPolicy of the sandbox, or puts right one that does not stand as it must, and reports whether the pass
-// may go on.
+// ensure creates a NetworkPolicy of the sandbox, or corrects one that is not as it must be, and reports whether the pass may go on.
 func (p *Policies) ensure(
 	ctx context.Context, s *pass.Run, have, want *networkingv1.NetworkPolicy, stands bool, refused refusal,
 ) (bool, error) {
@@ -93,7 +92,7 @@ func (p *Policies) ensure(
 	return true, nil
 }
 
-// block blocks the run on what the API server refused, and gives any other error back.
+// block blocks the run if the API server refused the policy, and returns any other error.
 func (w refusal) block(s *pass.Run, verb, name string, err error) error {
 	if !objects.Refused(err) {
 		return fmt.Errorf("%s the NetworkPolicy %s: %w", verb, name, err)
@@ -105,7 +104,7 @@ func (w refusal) block(s *pass.Run, verb, name string, err error) error {
 	return nil
 }
 
-// get reads a NetworkPolicy past the cache. It gives nil if there is none.
+// get reads a NetworkPolicy past the cache. It returns nil if there is none.
 func (p *Policies) get(ctx context.Context, name, namespace string) (*networkingv1.NetworkPolicy, error) {
 	policy := &networkingv1.NetworkPolicy{}
 	err := p.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, policy)
@@ -118,7 +117,7 @@ func (p *Policies) get(ctx context.Context, name, namespace string) (*networking
 	return policy, nil
 }
 
-// identity names a NetworkPolicy and what it says: the API server counts the changes of its spec. It is "" for none.
+// identity returns the UID and the generation of a NetworkPolicy: the API server counts the changes of its spec. It is "" for none.
 func identity(p *networkingv1.NetworkPolicy) string {
 	if p == nil {
 		return ""
@@ -126,15 +125,15 @@ func identity(p *networkingv1.NetworkPolicy) string {
 	return fmt.Sprintf("%s/%d", p.UID, p.Generation)
 }
 
-// look compares a NetworkPolicy of the sandbox, as it was found, with what this process saw of it last. A policy that was changed and
-// changed back, or that another run's pass has put right, counts as changed too: the sandbox was open in between.
+// look compares the NetworkPolicy of the sandbox that was found with the one that this process saw last. A policy that was changed and changed
+// back, or that another run's pass has corrected, counts as changed too: the sandbox was open in between.
 func (st *memory) look(policy, found string) (changed, known bool) {
 	last, known := st.identities[policy]
 	st.build(policy, found)
 	return known && last != found, known
 }
 
-// build notes a NetworkPolicy as this process made it.
+// build records a NetworkPolicy as this process made it.
 func (st *memory) build(policy, made string) {
 	if st.identities == nil {
 		st.identities = map[string]string{}
@@ -142,9 +141,9 @@ func (st *memory) build(policy, made string) {
 	st.identities[policy] = made
 }
 
-// noteChange notes that a NetworkPolicy of the sandbox was changed or deleted, and reports whether the pass must end with that: the
-// next pass puts the policy right, when the status says that the sandbox was open. A manager that ended in between would leave a policy
-// that is right, and no record that it was not. The write may fail too, so the change is remembered until the status has it.
+// noteChange records that a NetworkPolicy of the sandbox was changed or deleted, and reports whether the pass must end with that. The next pass
+// corrects the policy, when the status shows that the sandbox was open. If one pass did both, a manager that ended in between would leave a correct
+// policy, and no record that it was wrong. The write may fail too, so the change is remembered until the status has it.
 func (p *Policies) noteChange(s *pass.Run, changed bool) (first bool) {
 	st := p.State.memories.Of(s.Run)
 	st.changed = st.changed || changed
@@ -157,8 +156,8 @@ func (p *Policies) noteChange(s *pass.Run, changed bool) (first bool) {
 	return true
 }
 
-// lose notes that the sandbox's isolation has to be proved again. Each loss has an instant of its own, or the engine would
-// take a loss in the same second as one that it knows of for that one.
+// lose records that the sandbox's isolation must be proved again. Each loss has an instant of its own. Otherwise the engine would mistake a loss
+// for one that it knows of from the same second.
 func lose(s *pass.Run) {
 	sb := s.Run.Status.Sandbox
 	at := runpolicy.LostAt(s.Progress, s.Now)

@@ -16,7 +16,7 @@ import (
 
 const lostMessage = "A NetworkPolicy of the sandbox was changed or deleted. It is put right, everything in the sandbox is ended, and nothing more runs in it before no connection is left and its isolation is proved again."
 
-// Show says what the last proof of the sandbox's isolation came to.
+// Show writes the result of the last isolation proof into the status.
 func Show(s *pass.Run) {
 	showConfinement(s)
 	sb := s.Progress.Sandbox
@@ -37,7 +37,7 @@ func Show(s *pass.Run) {
 	}
 }
 
-// familiesText says which families of addresses were tried, "" if the proof does not name them.
+// familiesText names the families of addresses that were tried, "" if the proof does not name them.
 func familiesText(sb *v1alpha1.StepSandbox) string {
 	text := ""
 	if len(sb.Families) > 0 {

@@ -18,8 +18,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// Route opens the sandbox's way to the egress proxy, and to nothing else, if the run has domains: before the Pod, because a
-// network takes a moment until it follows. It closes it again when the run has none any more.
+// Route opens the sandbox's way to the egress proxy, and to nothing else, if the run has domains. It does so before the Pod exists, because a
+// network takes a moment until it follows. It closes the way again when the run has no domains any more.
 func (p *Policies) Route(ctx context.Context, s *pass.Run) (bool, error) {
 	s.Domains, s.LeftOut = runpolicy.Domains(s.Run, s.Progress, s.Bounds), runpolicy.LeftOut(s.Run, s.Progress, s.Bounds)
 	if len(s.Domains) == 0 {
@@ -43,8 +43,8 @@ func (p *Policies) Route(ctx context.Context, s *pass.Run) (bool, error) {
 	})
 }
 
-// routeChanged reports whether the policy was changed, or was deleted after the run had it. Other domains are no change of it:
-// what they open is the proxy's matter.
+// routeChanged reports whether the policy was changed, or was deleted after the run had it. Other domains do not change the policy: the proxy
+// decides about them.
 func (p *Policies) routeChanged(s *pass.Run, have, want *networkingv1.NetworkPolicy) bool {
 	changed, known := p.State.memories.Of(s.Run).look(want.Name, identity(have))
 	switch {
@@ -53,14 +53,14 @@ func (p *Policies) routeChanged(s *pass.Run, have, want *networkingv1.NetworkPol
 	case known:
 		return changed
 	case have == nil:
-		// The status tells of a way that a former process has opened.
+		// The status shows a way out that a former process has opened.
 		return s.Run.Status.Egress != nil && len(s.Run.Status.Egress.Domains) > 0
 	}
 	return !sandbox.SamePolicy(have, want)
 }
 
-// CloseRoute deletes the run's policy if there is one. It trusts the cache, which hears of the policy sooner or later, and
-// has this run looked at again then.
+// CloseRoute deletes the run's policy if there is one. It trusts the cache, which learns of the policy sooner or later, and then triggers a pass of
+// this run.
 func (p *Policies) CloseRoute(ctx context.Context, run *v1alpha1.MotorRun) error {
 	name := sandbox.EgressPolicyName(run)
 	delete(p.State.memories.Of(run).identities, name)
@@ -81,7 +81,7 @@ func (p *Policies) CloseRoute(ctx context.Context, run *v1alpha1.MotorRun) error
 	return nil
 }
 
-// isForeign reports whether a policy of that name is somebody else's. One that lost its owner is the run's by its labels.
+// isForeign reports whether a policy of that name does not belong to the run. A policy that lost its owner is the run's by its labels.
 func isForeign(have, want *networkingv1.NetworkPolicy, run *v1alpha1.MotorRun) bool {
 	if metav1.GetControllerOfNoCopy(have) == nil {
 		return !objects.HasLabels(have, want.Labels)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package network finds out which networks are the cluster's own, and tells the egress proxy.
+// Package network finds out which networks are the cluster's own, and publishes them for the egress proxy.
 package network
 
 import (
@@ -33,42 +33,41 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=servicecidrs,verbs=list
 
 const (
-	// FactsName is the ConfigMap that tells the egress proxy which networks are the cluster's own. The proxy is not
-	// ready without it.
+	// FactsName is the ConfigMap from which the egress proxy reads the cluster's own networks. The proxy is not ready without it.
 	FactsName = "motorcortex-egress-network"
 	// FactsKey has them as a JSON list of prefixes.
 	FactsKey = "cidrs"
 
-	// factsEvery is how soon the egress proxy hears of a new node.
+	// factsEvery is the interval after which the egress proxy learns of a new node.
 	factsEvery = 30 * time.Second
-	// nodesPage and servicesPage bound how many whole nodes and Services are in memory. Whoever may create Services can make
-	// each as large as the store takes, 1.5 MiB.
+	// nodesPage and servicesPage bound the number of whole nodes and Services in memory. A client that may create Services can make each as large as
+	// the store allows, 1.5 MiB.
 	nodesPage    = 50
 	servicesPage = 16
-	// addressesOfNamespace and addressesOfServices bound how many addresses count that Services are given, of one namespace and
-	// of all: a ConfigMap that is too large would keep the proxy from hearing of new nodes.
+	// addressesOfNamespace and addressesOfServices bound the assigned addresses of Services that count, of one namespace and of all. A ConfigMap that
+	// is too large could not be written, so the proxy would not learn of new nodes.
 	addressesOfNamespace = 256
 	addressesOfServices  = 4096
 	// apiServerName is the Service of the API server in the namespace default, and its EndpointSlice.
 	apiServerName = "kubernetes"
 )
 
-// Facts keeps the ConfigMap of that name up to date.
+// Facts updates the ConfigMap of that name.
 type Facts struct {
 	client.Client
 	// Live reads past the cache, which does not hold the nodes' addresses.
 	Live client.Reader
 	// Namespace is where the ConfigMap is.
 	Namespace string
-	// Forbidden are further networks that nobody may reach through the egress proxy.
+	// Forbidden are further networks that no client may reach through the egress proxy.
 	Forbidden []netip.Prefix
-	// WithoutNodes says that the manager may not read nodes.
+	// WithoutNodes is true if the manager may not read nodes.
 	WithoutNodes bool
 
 	unread sync.Map
 }
 
-// Start keeps the facts until the manager ends, in the leader only.
+// Start updates the facts until the manager ends, in the leader only.
 func (f *Facts) Start(ctx context.Context) error {
 	pass.Every(ctx, factsEvery, func() {
 		if err := f.Refresh(ctx); err != nil && ctx.Err() == nil {
@@ -78,8 +77,8 @@ func (f *Facts) Start(ctx context.Context) error {
 	return nil
 }
 
-// Refresh brings the ConfigMap up to date. If something could not be read, but for want of a right to, what it says stays:
-// a list that is too short lets sandboxes in where they do not belong.
+// Refresh updates the ConfigMap. If a read failed for another reason than a missing right, the old content stays: a list that is too short gives
+// sandboxes access where they must not have it.
 func (f *Facts) Refresh(ctx context.Context) error {
 	prefixes, err := f.prefixes(ctx)
 	if err != nil {
@@ -108,7 +107,7 @@ func (f *Facts) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// prefixes are the networks, sorted and without doubles.
+// prefixes returns the networks, sorted and without duplicates.
 func (f *Facts) prefixes(ctx context.Context) ([]netip.Prefix, error) {
 	list := networks{}
 	for _, p := range f.Forbidden {
@@ -121,8 +120,8 @@ func (f *Facts) prefixes(ctx context.Context) ([]netip.Prefix, error) {
 	return list.sorted(), err
 }
 
-// Cluster returns the addresses that are the cluster's own, which are those of its nodes and of the API server and those that nobody may
-// reach, and the networks of Pods and Services, with the addresses at which Services are reached from outside.
+// Cluster returns two lists of networks. own has the addresses of the cluster's nodes and of its API server, and the forbidden networks. inner has
+// the networks of Pods and Services, with the addresses at which Services are reached from outside.
 func (f *Facts) Cluster(ctx context.Context) (own, inner []netip.Prefix, err error) {
 	ownList, innerList := networks{}, networks{}
 	for _, p := range f.Forbidden {
@@ -227,8 +226,8 @@ func (f *Facts) serviceCIDRs(ctx context.Context, list networks) error {
 	return nil
 }
 
-// external reads the addresses at which Services are reached from outside. From within the cluster they lead to the same Pods.
-// An address that a Service asks for leads nowhere until its status has it: one alone must not close the address for everyone.
+// external reads the addresses at which Services are reached from outside. From within the cluster they lead to the same Pods. An address that a
+// Service requests leads nowhere until its status has it: one Service alone must not close an address for all sandboxes.
 func (f *Facts) external(ctx context.Context, list networks) error {
 	of, all := map[string]int{}, 0
 	count := func(namespace, ip string) {
@@ -259,7 +258,7 @@ func (f *Facts) external(ctx context.Context, list networks) error {
 	}
 }
 
-// networks is a set of prefixes. What is no address, such as the host name of a node, is left out.
+// networks is a set of prefixes. A value that is no address, such as the host name of a node, is left out.
 type networks map[netip.Prefix]bool
 
 func (n networks) address(text string) {

@@ -91,7 +91,7 @@ func exposed(namespace string, addresses ...string) corev1.Service {
 	return s
 }
 
-// What is on the second page and on the last one is forbidden like what is on the first one.
+// Networks on the second page and on the last one are forbidden like those on the first one.
 func TestNetworksOfAllPages(t *testing.T) {
 	t.Parallel()
 	cluster := &pagedCluster{}

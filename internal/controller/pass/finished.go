@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// HasEnded lets through a run that has just finished.
+// HasEnded selects a run that has just finished.
 func HasEnded() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },

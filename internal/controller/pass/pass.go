@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pass has what one pass of a reconciler over an object has, whatever the object is: the instant that it decides by, when it
-// comes back, the conditions and the Events that it writes, and what is remembered until the next pass.
+// Package pass has the common parts of one pass of a reconciler over an object of any kind: the instant for its decisions, the time of its return,
+// the conditions and the Events that it writes, and the memory until the next pass.
 package pass
 
 import (
@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// MaxMessage keeps a status message from carrying a whole document.
+	// MaxMessage bounds a status message, so that it cannot carry a whole document.
 	MaxMessage = 1000
 
-	// MinPause and MaxPause bound how soon a pass looks again at what no watch reports.
+	// MinPause and MaxPause bound how soon a pass checks again any state that no watch reports.
 	MinPause = 5 * time.Second
 	MaxPause = time.Minute
 )
 
-// Pass is what a pass over an object of any kind has: the instant that it decides by, and when to come back.
+// Pass is the common part of a pass over an object of any kind: the instant that its decisions use, and when to come back.
 type Pass struct {
 	Now    time.Time
 	wakeAt time.Time
@@ -39,7 +39,7 @@ func (p *Pass) Wake(at time.Time) {
 	}
 }
 
-// Result returns when the object is looked at again.
+// Result returns when the object is reconciled again.
 func (p *Pass) Result() ctrl.Result {
 	if p.wakeAt.IsZero() {
 		return ctrl.Result{}
@@ -59,14 +59,14 @@ func (p *Pass) SetCondition(
 	})
 }
 
-// Options are those of a controller that carries out so many passes at the same time.
+// Options returns the options of a controller with that many concurrent passes.
 func Options(concurrent int) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: concurrent,
-		// Not the default's 17 minutes: what kept passes from succeeding may be over, and deadlines pass meanwhile.
+		// The default's maximum of 17 minutes is too long: the cause of the failures may be over, and deadlines pass meanwhile.
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, MaxPause),
 	}
 }
 
-// ConflictPause lets the cache catch up with the write that won.
+// ConflictPause is the pause in which the cache catches up with the write that won.
 const ConflictPause = 50 * time.Millisecond

@@ -11,9 +11,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
-// Every status goes through one of these before it is compared with what is there, and so do the Events, which are told from it. A
-// model, a host or a skill's author worded much of it, and a person reads it on a terminal: a question that clears the screen could
-// look like an approval. The whole text stays in the step.
+// Every status is made printable by one of these functions before it is compared with the stored one. Events are derived from it, so they are
+// printable too. A model, a host or a skill's author worded much of the text, and a person reads it on a terminal: a question that clears the
+// screen could look like an approval. The whole text stays in the step.
 
 // PrintRun makes the texts of the status of a run printable.
 func PrintRun(st *v1alpha1.MotorRunStatus) {
@@ -33,7 +33,7 @@ func PrintSkill(st *v1alpha1.SkillStatus) { text.ShowAll(st) }
 // PrintRevision makes the texts of the status of a revision printable.
 func PrintRevision(st *v1alpha1.SkillRevisionStatus) { text.ShowAll(st) }
 
-// printJSON makes JSON printable without changing what it says, if there is room.
+// printJSON makes JSON printable without changing its meaning, if it fits.
 func printJSON(s string) string {
 	var b strings.Builder
 	for _, c := range s {

@@ -70,7 +70,7 @@ func TestStatusIsPrintable(t *testing.T) {
 	}
 }
 
-// flat is every string in a value.
+// flat returns every string in a value.
 func flat(v reflect.Value) (all []string) {
 	switch v.Kind() { //nolint:exhaustive // nothing else has strings in it
 	case reflect.String:
@@ -97,7 +97,7 @@ func flat(v reflect.Value) (all []string) {
 	return all
 }
 
-// TestPrintJSON has a value say the same as before.
+// TestPrintJSON checks that a value has the same meaning as before.
 func TestPrintJSON(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"a\u202eb", "\U000E0041\u009b", "plain", "\u200b"} {

@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// Run is one pass over one run: what was observed, what is to be written, when to come back.
+// Run is one pass over one run: the observations, the status to write, and the time of its return.
 type Run struct {
 	Pass
 
@@ -28,27 +28,27 @@ type Run struct {
 	SandboxGone bool
 	// Former are the Pods of earlier attempts, which must go.
 	Former []*corev1.Pod
-	// Orphans is how many steps under the run's name belong to no run.
+	// Orphans is the number of steps under the run's name that belong to no run.
 	Orphans int
-	// Bounds are what the namespace allows its runs to reach, see runpolicy.Bounds.
+	// Bounds are the domains that the namespace allows its runs to reach, see runpolicy.Bounds.
 	Bounds []v1alpha1.Domain
 	// Classes are the StorageClasses that the namespace allows the workspaces of its runs.
 	Classes []string
-	// Concluded says that the run goes on, as far as the pass knows: status.pendingInput is up to date.
+	// Concluded is true if the run goes on, as far as the pass knows: status.pendingInput is up to date.
 	Concluded bool
-	// Domains are what the run may reach now, LeftOut what it asks for and does not get.
+	// Domains are the domains that the run may reach now, LeftOut those that it asks for and does not get.
 	Domains, LeftOut []v1alpha1.Domain
-	// PolicyChanged says that a NetworkPolicy of the sandbox was found changed or deleted.
+	// PolicyChanged is true if a NetworkPolicy of the sandbox was found changed or deleted.
 	PolicyChanged bool
-	// Blocked is the condition that keeps the run from going on, for the message.
+	// Blocked is the condition that prevents the run from going on, for the message.
 	Blocked string
-	// Stalled says that a person must change something before the run can go on.
+	// Stalled is true if a person must change something before the run can go on.
 	Stalled bool
-	// SetAside says that no worker carries the run on.
+	// SetAside is true if no worker carries the run on.
 	SetAside bool
-	// Unseen says that the run ends without the last look at its sandbox.
+	// Unseen is true if the run ends without the last look at its sandbox.
 	Unseen bool
-	// Message is the status message if no condition says what the run waits for.
+	// Message is the status message if no condition shows what the run waits for.
 	Message string
 	// Unlock are called when the pass is over and the status is written.
 	Unlock []func()
@@ -59,7 +59,7 @@ func NewRun(run *v1alpha1.MotorRun, now time.Time) *Run {
 	return &Run{Pass: Pass{Now: now}, Before: run.DeepCopy(), Run: run}
 }
 
-// Release unlocks what the pass has locked.
+// Release unlocks all locks of the pass.
 func (s *Run) Release() {
 	for _, f := range s.Unlock {
 		f()
@@ -71,14 +71,14 @@ func (s *Run) Set(conditionType string, status metav1.ConditionStatus, reason, m
 	s.SetCondition(&s.Run.Status.Conditions, s.Run.Generation, conditionType, status, reason, message)
 }
 
-// Block sets a condition False and notes it as what the run waits for.
+// Block sets a condition False and records it as the one that the run waits for.
 func (s *Run) Block(conditionType, reason, message string, stalled bool) {
 	s.Set(conditionType, metav1.ConditionFalse, reason, message)
 	s.Blocked, s.Stalled = conditionType, stalled
 }
 
-// Pause returns how soon the pass looks again at what no watch reports. It grows with the run's age, so that thousands of runs that
-// wait for a person do not keep the API server busy, and ends where a person would think that nothing happens.
+// Pause returns how soon the pass checks again any state that no watch reports. It grows with the run's age, so that thousands of runs that wait
+// for a person do not keep the API server busy. It is bounded, because a person would think that nothing happens.
 func (s *Run) Pause() time.Duration {
 	return min(max(s.Now.Sub(s.Run.CreationTimestamp.Time)/10, MinPause), MaxPause)
 }

@@ -10,8 +10,8 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// RunCache is what this process remembers of each run that is not over, between two passes. All of it can be found out again. One pass
-// Of a run at a time uses what is remembered of it.
+// RunCache is the memory of this process about each run that is not over, between two passes. All of it can be found out again. One pass of a run
+// at a time uses the memory Of that run.
 type RunCache[T any] struct {
 	mu    sync.Mutex
 	byRun map[types.UID]*remembered[T]
@@ -22,7 +22,7 @@ type remembered[T any] struct {
 	what T
 }
 
-// Of returns what is remembered of a run, the zero value at first.
+// Of returns the memory of a run, the zero value at first.
 func (c *RunCache[T]) Of(run *v1alpha1.MotorRun) *T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +51,7 @@ func (c *RunCache[T]) ForgetGone(key types.NamespacedName) {
 	}
 }
 
-// Gone returns what is remembered of the runs of that name, when there is no run of that name any more.
+// Gone returns the memory of the runs of that name, when no run of that name exists any more.
 func (c *RunCache[T]) Gone(key types.NamespacedName) map[types.UID]*T {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
-// MaxNote keeps below the 1024 bytes that the events API takes as a note.
+// MaxNote stays below the 1024 bytes that the events API accepts as a note.
 const MaxNote = 1000
 
 // Transition is a change of a status, and the Event that reports it.
@@ -23,8 +23,8 @@ func NewTransition(kind, reason, action, note string) Transition {
 	return Transition{kind, reason, action, runpolicy.CutEncoded(note, MaxNote)}
 }
 
-// Tell writes the Events of transitions. A model, a host or a skill's author worded much of the notes, and a person reads them on a
-// terminal.
+// Tell writes the Events of transitions. It makes the notes printable: a model, a host or a skill's author worded much of them, and a person reads
+// them on a terminal.
 func Tell(recorder events.EventRecorder, about runtime.Object, transitions []Transition) {
 	for _, t := range transitions {
 		recorder.Eventf(about, nil, t.kind, t.reason, t.action, "%s", text.Printable(t.note))

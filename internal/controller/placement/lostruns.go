@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// LostRuns brings to the leader's controller, each time others live than before, the runs whose worker does not.
+// LostRuns enqueues for the leader's controller, each time the set of live workers changes, the runs whose worker is not in it.
 type LostRuns struct {
 	Workers *LeaseWorkers
 	Runs    client.Reader
@@ -28,7 +28,7 @@ func (l *LostRuns) Start(ctx context.Context, queue workqueue.TypedRateLimitingI
 	return nil
 }
 
-// WaitForSync keeps the controller from placing a run before it can see who lives.
+// WaitForSync prevents the controller from placing a run before it can see which workers live.
 func (l *LostRuns) WaitForSync(ctx context.Context) error {
 	select {
 	case <-l.Workers.synced:
@@ -38,7 +38,7 @@ func (l *LostRuns) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// retryPause is how soon a look that failed is tried again.
+// retryPause is the pause before a failed list is tried again.
 const retryPause = time.Second
 
 func (l *LostRuns) watch(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -59,8 +59,8 @@ func (l *LostRuns) watch(ctx context.Context, queue workqueue.TypedRateLimitingI
 	}
 }
 
-// wait waits until others may live than before, and reports whether to go on. Renewals are not told of, so that what was to
-// lapse often has not when it is over.
+// wait waits until the set of live workers may have changed, and reports whether to go on. Renewals do not end the wait, so a Lease that was about
+// to lapse has often not lapsed when it is over.
 func (l *LostRuns) wait(ctx context.Context, lapse time.Time) bool {
 	var lapsed <-chan time.Time
 	if !lapse.IsZero() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placement gives runs to the replicas of the manager: which of them live, which has the fewest runs, and which run is carried on alone
-// because the replicas that had it ended.
+// Package placement assigns runs to the replicas of the manager. It determines which of them live, which has the fewest runs, and which run is
+// carried on alone because the replicas that had it ended.
 package placement
 
 import (
@@ -19,18 +19,18 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// Placer gives runs to the replicas of the manager.
+// Placer assigns runs to the replicas of the manager.
 type Placer struct {
 	client.Client
 	// Workers are the replicas.
 	Workers Workers
 	// TrialPause is the least time between two runs that are carried on alone, 0 for 30 s.
 	TrialPause time.Duration
-	// State is what this process remembers of placements.
+	// State is the memory of this process about placements.
 	State *State
 }
 
-// State is what a process remembers of placements. The zero value is that of a process which has just begun.
+// State is the memory of a process about placements. The zero value is that of a process which has just begun.
 type State struct {
 	placed placements
 	trials trials
@@ -38,11 +38,11 @@ type State struct {
 
 func (p *Placer) pause() time.Duration { return cmp.Or(p.TrialPause, trialPause) }
 
-// Place returns the run to a worker that lives. Each time it goes to another one the epoch grows, so that the former one is
-// refused by journal and sandbox.
+// Place assigns the run to a worker that lives. Each time the run moves to another worker the epoch grows, so that journal and sandbox refuse the
+// former one.
 //
-// It is the last step: no worker does anything for a run whose sandbox is not ready, and the pass that finds the sandbox
-// ready comes here before anybody else can see that it is. The same goes for its way out and its credentials.
+// It is the last step: no worker does anything for a run whose sandbox is not ready. The pass that finds the sandbox ready reaches this step before
+// any other process can see that it is. The same holds for its way out and its credentials.
 func (p *Placer) Place(ctx context.Context, s *pass.Run) (bool, error) {
 	st := &s.Run.Status
 	live := p.Workers.Live()
@@ -60,7 +60,7 @@ func (p *Placer) Place(ctx context.Context, s *pass.Run) (bool, error) {
 		return false, err
 	}
 	if worker == "" {
-		// The run keeps its former worker, which may show up again. Whoever is the first to show up wakes it.
+		// The run retains its former worker, which may show up again. The first worker that shows up wakes the run.
 		if !s.SetAside {
 			s.Message = "No replica of the manager is ready to carry the run on. It goes on when one is."
 		}
@@ -102,7 +102,7 @@ func (p *Placer) choose(ctx context.Context, run *v1alpha1.MotorRun, live []runp
 	return worker, nil
 }
 
-// load counts the unfinished runs by worker, and forgets the placements that the cache shows or that came to nothing.
+// load counts the unfinished runs by worker, and forgets the placements that the cache shows or that failed.
 func (p *Placer) load(ctx context.Context) (map[string]int, error) {
 	var runs v1alpha1.MotorRunList
 	if err := p.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {

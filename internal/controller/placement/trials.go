@@ -22,29 +22,29 @@ import (
 )
 
 const (
-	// trialRetry is how soon a run looks again whether it is its turn, if nothing wakes it.
+	// trialRetry is the interval at which a run checks again whether it is its turn, if nothing wakes it.
 	trialRetry = 5 * time.Second
-	// trialPause is the least time between two trials, where Placer.TrialPause is 0. What a trial interrupts gets on in it.
+	// trialPause is the least time between two trials, where Placer.TrialPause is 0. The work that a trial interrupts goes on in it.
 	trialPause = 30 * time.Second
 )
 
-// trials has the one run at a time that a worker carries on alone. A new leader learns of it from the status of that run.
+// trials holds the one run at a time that a worker carries on alone. A new leader learns of it from the status of that run.
 type trials struct {
 	mu  sync.Mutex
 	run types.NamespacedName
 	uid types.UID
-	// epoch is the first one in which the status of the run shows what became of it.
+	// epoch is the first epoch in which the status of the run shows the outcome.
 	epoch int64
-	// worker is the one of the present trial, or that of the last one if it was lost: what else it carried on is not to blame.
+	// worker is the worker of the present trial, or of the last one if it was lost: the other runs that it carried on are not to blame.
 	worker string
-	// began is when the turn was given, and results how many calls of the run had a result then.
+	// began is when the turn was assigned, and results the number of the run's calls that had a result then.
 	began   time.Time
 	results int32
-	// free is when the next turn is given at the earliest.
+	// free is the earliest time of the next turn.
 	free time.Time
-	// asks are the suspects that wait for a turn. One whose passes do not come so far is forgotten, and keeps none waiting.
+	// asks are the suspects that wait for a turn. A suspect whose passes do not reach this point is forgotten, and delays no other.
 	asks map[types.UID]ask
-	// explained is when a run was last set aside: what was lost until then is its doing.
+	// explained is when a run was last set aside: that run explains the losses until then.
 	explained time.Time
 }
 
@@ -61,13 +61,14 @@ func (a ask) precedes(b ask) bool {
 	return a.lostAt.Before(b.lostAt) || a.lostAt.Equal(b.lostAt) && a.name < b.name
 }
 
-// end returns the turn back. The lock is held.
+// end ends the turn. The lock is held.
 func (t *trials) end(now time.Time, pause time.Duration) {
 	t.uid = ""
 	t.free = now.Add(max(pause, now.Sub(t.began)))
 }
 
-// isFirst notes that the run asks for the turn, and again before the time that is given. It reports whether no other comes before. The lock is held.
+// isFirst records that the run asks for the turn, and asks again before the time again. It reports whether no other run comes before. The lock is
+// held.
 func (t *trials) isFirst(run *v1alpha1.MotorRun, now, again time.Time) bool {
 	if t.asks == nil {
 		t.asks = map[types.UID]ask{}
@@ -86,7 +87,7 @@ func (t *trials) isFirst(run *v1alpha1.MotorRun, now, again time.Time) bool {
 	return first
 }
 
-// noteLoss counts a worker that ended while it carried the run on, before the run is given to another one. While no worker lives, the former one
+// noteLoss counts a worker that ended while it carried the run on, before the run is assigned to another one. While no worker lives, the former one
 // may show up again, and nothing is lost.
 func (p *Placer) noteLoss(s *pass.Run, live []runpolicy.Worker) {
 	st := &s.Run.Status
@@ -111,7 +112,7 @@ func (p *Placer) noteLoss(s *pass.Run, live []runpolicy.Worker) {
 	}
 }
 
-// blockSetAside has the status say that the run is set aside, if that is so.
+// blockSetAside reports whether the run is set aside, and if so writes that into the status.
 func blockSetAside(s *pass.Run) bool {
 	if !runpolicy.IsSetAside(&s.Run.Status) {
 		return false
@@ -124,7 +125,7 @@ func blockSetAside(s *pass.Run) bool {
 	return true
 }
 
-// onTrial holds the worker of the run for it alone until its trial is over, and reports whether it goes on.
+// onTrial reserves the worker of the run for it alone until its trial is over, and reports whether the trial goes on.
 func (p *Placer) onTrial(s *pass.Run) bool {
 	st := &s.Run.Status
 	t := &p.State.trials
@@ -174,8 +175,8 @@ func outlived(run *v1alpha1.MotorRun, now time.Time) bool {
 	return runpolicy.IsAlone(&run.Status) && now.After(runpolicy.TrialEnd(run, runpolicy.Progress{}, math.MaxInt32).Add(2*trialRetry))
 }
 
-// beside returns the workers that a run may be carried on by: not the one that carries on another run alone. One that has nothing to do
-// for the run keeps it, and looks after the sandboxes of runs that are held.
+// beside returns the workers that may carry a run on: all but one that carries on another run alone. A worker that has nothing to do for the run
+// retains it, and looks after the sandboxes of runs that are held.
 func (p *Placer) beside(ctx context.Context, s *pass.Run, live []runpolicy.Worker) []runpolicy.Worker {
 	p.State.trials.mu.Lock()
 	defer p.State.trials.mu.Unlock()
@@ -194,7 +195,7 @@ func (p *Placer) beside(ctx context.Context, s *pass.Run, live []runpolicy.Worke
 	return others
 }
 
-// mayTry reports whether it is the turn of a suspect to be carried on alone, and keeps the turn for it.
+// mayTry reports whether it is the turn of a suspect to be carried on alone, and reserves the turn for it.
 func (p *Placer) mayTry(ctx context.Context, s *pass.Run) bool {
 	p.State.trials.mu.Lock()
 	defer p.State.trials.mu.Unlock()
@@ -230,7 +231,7 @@ func (p *Placer) mayTry(ctx context.Context, s *pass.Run) bool {
 	return true
 }
 
-// ChangesTrial lets through a run whose trial begins or is over.
+// ChangesTrial selects a run whose trial begins or is over.
 func ChangesTrial() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -247,8 +248,8 @@ func ChangesTrial() predicate.Predicate {
 	}
 }
 
-// BesideTrial maps a run whose trial begins or is over to those that its worker must not carry on meanwhile, and to those that wait for
-// that.
+// BesideTrial maps a run whose trial begins or is over to other runs: those that its worker must not carry on meanwhile, and those that wait for
+// the end of the trial.
 func (p *Placer) BesideTrial(ctx context.Context, o client.Object) []reconcile.Request {
 	tried, ok := o.(*v1alpha1.MotorRun)
 	if !ok {

@@ -18,7 +18,7 @@ func suspect(name string, lostAt time.Time) *v1alpha1.MotorRun {
 	return run
 }
 
-// Suspects are tried in the order in which they were lost. One that asks no more keeps none waiting.
+// Suspects are tried in the order in which they were lost. A suspect that does not ask any more delays no other.
 func TestTrialsAreInTurn(t *testing.T) {
 	t.Parallel()
 	var turn trials

@@ -18,16 +18,16 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// Workers tells which replicas of the manager can be given runs.
+// Workers is the set of replicas of the manager that runs can be assigned to.
 type Workers interface {
 	// Live are the replicas that live now.
 	Live() []runpolicy.Worker
-	// Lost reports whether a replica that does not live ended without giving its runs back.
+	// Lost reports whether a replica that does not live ended without releasing its runs.
 	Lost(id string) bool
 }
 
-// LeaseWorkers judges by their Leases which replicas live. It watches them in every replica: who becomes the leader must
-// know since when the former one was not heard of, or each failover would take a second term.
+// LeaseWorkers judges by their Leases which replicas live. It watches them in every replica: a new leader must know since when the former one was
+// silent, or each failover would take a second term.
 type LeaseWorkers struct {
 	informers cache.Informers
 	namespace string
@@ -35,14 +35,14 @@ type LeaseWorkers struct {
 
 	mu    sync.Mutex
 	beats runpolicy.Heartbeats
-	// versions are those of the workers by their ids, "" for one that says none.
+	// versions are the versions of the workers by their ids, "" for a worker that does not report one.
 	versions map[string]string
-	// Show is called with how many live of each version when that changes, nil for nobody.
+	// Show is called with the number of live workers of each version when that changes. A nil Show is not called.
 	Show  func(byVersion map[string]int)
 	shown map[string]int
-	// synced is closed when every Lease was seen once. Before that, somebody who lives may be missing.
+	// synced is closed when every Lease was seen once. Before that, a worker that lives may be missing.
 	synced chan struct{}
-	// turned has room for one word that there is something new to look at.
+	// turned has capacity for one signal that the set of workers may have changed.
 	turned chan struct{}
 }
 
@@ -51,20 +51,20 @@ func NewLeaseWorkers(informers cache.Informers, namespace string, now func() tim
 	return &LeaseWorkers{informers: informers, namespace: namespace, now: now, synced: make(chan struct{}), turned: make(chan struct{}, 1), versions: map[string]string{}}
 }
 
-// Live are the replicas that live now, none before all Leases were seen.
+// Live returns the replicas that live now, none before all Leases were seen.
 func (w *LeaseWorkers) Live() []runpolicy.Worker {
 	live, _ := w.look()
 	return live
 }
 
-// Lost reports whether a replica ended, or stands still, without having let go of its Lease.
+// Lost reports whether a replica ended, or stands still, without having released its Lease.
 func (w *LeaseWorkers) Lost(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.beats.Lost(id, w.now())
 }
 
-// look also tells when the first of them will not live any more unless it renews its Lease.
+// look also returns when the first of them lapses unless it renews its Lease.
 func (w *LeaseWorkers) look() (live []runpolicy.Worker, lapse time.Time) {
 	select {
 	case <-w.synced:
@@ -107,7 +107,7 @@ func (w *LeaseWorkers) observe(o any) {
 	if !ok || !w.isWorkers(lease) {
 		return
 	}
-	// Who lets go of a Lease deletes it, so that one which changed hands was taken.
+	// A holder that releases a Lease deletes it, so a Lease that changed hands was taken over.
 	beat := runpolicy.Heartbeat{Taken: lease.Spec.LeaseTransitions != nil && *lease.Spec.LeaseTransitions > 0}
 	if lease.Spec.HolderIdentity != nil {
 		beat.Holder = *lease.Spec.HolderIdentity
@@ -133,12 +133,13 @@ func (w *LeaseWorkers) forget(o any) {
 	}
 }
 
-// isWorkers keeps out what the cache should not have: whoever could write such a Lease could have runs given to nobody.
+// isWorkers excludes Leases that the cache should not have: a client that could write such a Lease could have runs assigned to a worker that does
+// not exist.
 func (w *LeaseWorkers) isWorkers(lease *coordinationv1.Lease) bool {
 	return lease.Namespace == w.namespace && lease.Labels[v1alpha1.LabelComponent] == v1alpha1.ComponentWorker
 }
 
-// change makes a change and tells of it if others live than before, or the first lapse is earlier.
+// change makes a change, and signals it if the set of live workers changed, or the first lapse is earlier.
 func (w *LeaseWorkers) change(change func(now time.Time)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +152,7 @@ func (w *LeaseWorkers) change(change func(now time.Time)) {
 	}
 }
 
-// showVersions tells of the versions of those that live, and forgets the others'.
+// showVersions reports the versions of the live workers, and forgets those of the others.
 func (w *LeaseWorkers) showVersions(live []runpolicy.Worker) {
 	byVersion, known := map[string]int{}, map[string]string{}
 	for _, l := range live {
@@ -168,7 +169,7 @@ func (w *LeaseWorkers) showVersions(live []runpolicy.Worker) {
 	}
 }
 
-// unknownVersion stands for replicas that do not say theirs: those of 0.1.0.
+// unknownVersion stands for replicas that do not report their version: those of 0.1.0.
 const unknownVersion = "unknown"
 
 func (w *LeaseWorkers) turn() {

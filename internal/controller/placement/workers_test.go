@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// What lives of each version is told when it changes, and at no renewal.
+// The number of live workers of each version is reported when it changes, and at no renewal.
 func TestVersionsOfReplicasAreTold(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)

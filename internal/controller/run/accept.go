@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// accept checks what admission cannot see, before the run asks for a place. An accepted run stays accepted.
+// accept checks what admission cannot see, before the run asks for a slot. An accepted run stays accepted.
 func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 	if err := r.showTools(ctx, s); err != nil {
 		return false, err
@@ -51,8 +51,7 @@ func (r *Reconciler) accept(ctx context.Context, s *pass.Run) (bool, error) {
 	}
 	if p, ok := modelref.AsProblem(err); ok {
 		s.Block(v1alpha1.ConditionAccepted, p.Reason, p.Message, true)
-		// A missing Secret or ConfigMap is looked for again: they are not watched, because that would take the right to read
-		// all of them.
+		// A missing Secret or ConfigMap is looked up again: they are not watched, because that would require the right to read all of them.
 		s.Wake(s.Now.Add(s.Pause()))
 		return false, nil
 	}
@@ -84,7 +83,7 @@ func (r *Reconciler) acceptDomains(ctx context.Context, s *pass.Run) (bool, erro
 	return address != "", nil
 }
 
-// refuse says why the run is not accepted. It waits for the reason to go away, or ends if nothing can bring that about.
+// refuse sets the condition for a run that is not accepted. The run waits until the reason disappears, or ends if nothing can change it.
 func refuse(s *pass.Run, r *runpolicy.Refusal, stalled bool) {
 	s.Block(v1alpha1.ConditionAccepted, r.Reason, r.Message, stalled)
 	s.Wake(s.Now.Add(s.Pause()))
@@ -100,8 +99,8 @@ func refused(reason, message string) *runpolicy.End {
 	}}
 }
 
-// showTools says of a run that has search_web whether its model is offered that tool: without a provider the model is not told of it, and
-// whoever granted it would wonder why nothing was searched.
+// showTools shows for a run that has search_web whether its model is offered that tool. Without a provider the model does not get the tool, and the
+// person who granted it would wonder why nothing was searched.
 func (r *Reconciler) showTools(ctx context.Context, s *pass.Run) error {
 	if !slices.Contains(s.Run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
 		return nil

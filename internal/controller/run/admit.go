@@ -21,7 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// admit assigns one of the namespace's places to the run, and so accepts it. It keeps its place until it ends.
+// admit assigns one of the namespace's slots to the run, and so accepts it. The run holds its slot until it ends.
 func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	if pass.IsAccepted(s.Run) {
 		return true, nil
@@ -33,7 +33,7 @@ func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	switch turn.Verdict {
 	case runpolicy.Wait:
 		s.Block(v1alpha1.ConditionAccepted, v1alpha1.ReasonQueued, waitMessage(s.Run, turn), false)
-		// The end of a holder wakes the run. This is for when the one that was woken instead does not take the place.
+		// The end of a holder wakes the run. This is for the case that the run which was woken instead does not take the slot.
 		s.Wake(s.Now.Add(s.Pause()))
 		return false, nil
 	case runpolicy.Reject:
@@ -47,9 +47,9 @@ func (r *Reconciler) admit(ctx context.Context, s *pass.Run) (bool, error) {
 	return true, nil
 }
 
-// takeTurn decides by the cache that a run waits, because the end of what it waits for wakes it. What cannot be taken
-// back is decided by what the API server itself says of the bound and of the runs, by one pass of the namespace at a time,
-// until its status is written: two runs must not take the same place, and none be rejected for a run that has ended.
+// takeTurn decides from the cache that a run waits, because the end of the run that it waits for wakes it. Irreversible decisions use the bound and
+// the runs as the API server itself has them. They are made by one pass of the namespace at a time, until its status is written. Otherwise two runs
+// could take the same slot, or one could be rejected because of a run that has ended.
 func (r *Reconciler) takeTurn(ctx context.Context, s *pass.Run) (runpolicy.Turn, error) {
 	if !runpolicy.HasModel(s.Run) {
 		return runpolicy.Turn{Verdict: runpolicy.Admit}, nil
@@ -77,7 +77,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, s *pass.Run) (runpolicy.Turn,
 	return runpolicy.TakeTurn(s.Run, cortex.Spec.Concurrency, runs, since, s.Now), nil
 }
 
-// lookingSince is when this reconciler first asked whose turn it is, which it does for the first time as the leader.
+// lookingSince returns when this reconciler first asked whose turn it is, which it does for the first time as the leader.
 func (r *Reconciler) lookingSince() time.Time {
 	r.looking.Do(func() { r.since = r.apiNow() })
 	return r.since
@@ -86,8 +86,7 @@ func (r *Reconciler) lookingSince() time.Time {
 // headsPage bounds how many runs are in memory with everything that is in them, up to 1.5 MiB each.
 const headsPage = 16
 
-// runHeads lists, past the cache, what the queue needs to know of a namespace's runs: the whole of them may not fit into
-// the manager's memory.
+// runHeads lists, past the cache, only the data about a namespace's runs that the queue needs: whole runs may not fit into the manager's memory.
 func (r *Reconciler) runHeads(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
 	var heads []v1alpha1.MotorRun
 	for next := ""; ; {
@@ -109,7 +108,7 @@ func (r *Reconciler) runHeads(ctx context.Context, namespace string) ([]v1alpha1
 	}
 }
 
-// waitMessage keeps naming the run that it named before while that is in the way: each change of the message is a write.
+// waitMessage names the same run as before while that run is in the way: each change of the message is a write.
 func waitMessage(run *v1alpha1.MotorRun, turn runpolicy.Turn) string {
 	say := func(other string) string {
 		if turn.Full {
@@ -135,8 +134,7 @@ func busy(run *v1alpha1.MotorRun, turn runpolicy.Turn) *runpolicy.End {
 	}}
 }
 
-// leavesQueue lets through what may give a waiting run its turn: another one has given back its place, or does not come
-// first any more.
+// leavesQueue selects changes by which a waiting run may have its turn: another run has released its slot, or does not come first any more.
 func leavesQueue() predicate.Predicate {
 	holds := func(o client.Object) bool { run, ok := o.(*v1alpha1.MotorRun); return ok && runpolicy.HoldsPlace(run) }
 	waits := func(o client.Object) bool {
@@ -153,7 +151,7 @@ func leavesQueue() predicate.Predicate {
 	}
 }
 
-// nextTurns maps a run that has left the queue, or its place, to those whose turn it is now.
+// nextTurns maps a run that has left the queue, or its slot, to those whose turn it is now.
 func (r *Reconciler) nextTurns(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.chosen(ctx, o, func(cortex *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) []*v1alpha1.MotorRun {
 		return runpolicy.NextTurns(cortex.Spec.Concurrency, runs, r.lookingSince(), r.apiNow())
@@ -163,7 +161,7 @@ func (r *Reconciler) nextTurns(ctx context.Context, o client.Object) []reconcile
 // stripes are locks, one for many namespaces: their number must not grow with that of the namespaces.
 type stripes [64]sync.Mutex
 
-// lock locks a namespace. The function that it gives unlocks it.
+// lock locks a namespace. The returned function unlocks it.
 func (l *stripes) lock(namespace string) (unlock func()) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(namespace))

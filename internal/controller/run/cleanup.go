@@ -11,8 +11,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
-// cleanUp keeps a finished run as it is: what it came to is never decided again, and a sandbox of it that it finds goes
-// at the end of the pass.
+// cleanUp leaves a finished run as it is: its result is never decided again, and a sandbox of it that still exists is deleted at the end of the
+// pass.
 func (r *Reconciler) cleanUp(ctx context.Context, s *pass.Run) (bool, error) {
 	if !pass.IsFinished(s.Run) {
 		return true, nil
@@ -22,8 +22,7 @@ func (r *Reconciler) cleanUp(ctx context.Context, s *pass.Run) (bool, error) {
 	return false, err
 }
 
-// tearDown takes away what the run had in the cluster. The grant goes before the Pod, whose address may be another Pod's
-// a moment later.
+// tearDown removes the run's objects from the cluster. The grant is removed before the Pod, whose address may be another Pod's a moment later.
 func (r *Reconciler) tearDown(ctx context.Context, s *pass.Run) error {
 	pods := s.Former
 	if s.Pod != nil {
@@ -38,7 +37,7 @@ func (r *Reconciler) tearDown(ctx context.Context, s *pass.Run) error {
 	return r.letGo(ctx, s)
 }
 
-// closeEgress takes everything away that let the sandbox of a run out. What it may leave behind, the sweep takes.
+// closeEgress removes everything that let the sandbox of a run out. The sweep deletes what it misses.
 func (r *Reconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, last bool) error {
 	if last {
 		if err := r.grants().Close(ctx, run); err != nil {
@@ -54,7 +53,7 @@ func (r *Reconciler) closeEgress(ctx context.Context, run *v1alpha1.MotorRun, la
 	return nil
 }
 
-// closeGone takes away what is left of the runs of a name that went without a last pass.
+// closeGone removes the remainder of the runs of a name that were deleted without a last pass.
 func (r *Reconciler) closeGone(ctx context.Context, key client.ObjectKey) error {
 	if err := r.grants().CloseGone(ctx, key); err != nil {
 		return err
@@ -64,8 +63,8 @@ func (r *Reconciler) closeGone(ctx context.Context, key client.ObjectKey) error 
 	return nil
 }
 
-// abandon removes the sandbox of a run that is being deleted. Pod and steps are owned by the run and go with it, but a
-// finalizer of somebody else's can hold it back, and nobody would end its sandbox for as long.
+// abandon removes the sandbox of a run that is being deleted. Pod and steps are owned by the run and deleted with it. But a foreign finalizer can
+// delay that, and the sandbox would run for as long.
 func (r *Reconciler) abandon(ctx context.Context, run *v1alpha1.MotorRun) error {
 	if err := r.closeEgress(ctx, run, true); err != nil {
 		return err

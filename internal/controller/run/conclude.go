@@ -19,15 +19,15 @@ import (
 // maxSummary is the most of the model's closing text that the status carries.
 const maxSummary = 8192
 
-// maxPartial is the most of what an attempt had to show when its answers were used up.
+// maxPartial bounds the partial result of an attempt whose answers were used up.
 const maxPartial = 4096
 
 // conclude ends the run if it is over, and its attempt if that is.
 func (r *Reconciler) conclude(ctx context.Context, s *pass.Run) (bool, error) {
 	d := r.decide(s)
 	if s.Progress.Final == nil && (isTurningPoint(s.Run, d) || runpolicy.EndsWell(s.Run.Status.Ending)) {
-		// The cache may not have the step yet that ends the attempt in its own way. And it has only the heads of steps: whether an end was
-		// accepted, whether a call may be made again, and what the next attempt is told of this one is in whole steps.
+		// The cache may lack the step that ends the attempt in its own way. And it has only the heads of steps. Whole steps are needed for whether an end
+		// was accepted, whether a call may be made again, and the next attempt's text about this one.
 		if err := r.readJournal(ctx, r.Live, s); err != nil {
 			return false, err
 		}
@@ -55,12 +55,12 @@ func (r *Reconciler) conclude(ctx context.Context, s *pass.Run) (bool, error) {
 	return d.Next == nil || !d.Next.NewSandbox, nil
 }
 
-// isTurningPoint reports whether the decision cannot be taken back.
+// isTurningPoint reports whether the decision is irreversible.
 func isTurningPoint(run *v1alpha1.MotorRun, d runpolicy.Decision) bool {
 	return d.End != nil || d.Next != nil || d.Failure != nil && run.Status.Attempts[len(run.Status.Attempts)-1].Failure == nil
 }
 
-// end ends the run, or keeps its sandbox for a last look before.
+// end ends the run, or first retains its sandbox for a last look.
 func (r *Reconciler) end(ctx context.Context, s *pass.Run, e *runpolicy.End) error {
 	o := r.observation(s)
 	until := runpolicy.LookUntil(o, e, s.Now)
@@ -97,8 +97,8 @@ func (r *Reconciler) observation(s *pass.Run) runpolicy.Observation {
 	return o
 }
 
-// end notes the result. The sandbox goes when the result is written and not before: the write is refused if the run
-// was changed meanwhile, by the late answer that this decision did not know of, and then the sandbox is still needed.
+// end records the result. The sandbox is deleted when the result is written and not before. The write is refused if the run was changed meanwhile,
+// for instance by a late answer that this decision did not know of. Then the sandbox is still needed.
 func end(s *pass.Run, e *runpolicy.End) {
 	st := &s.Run.Status
 	succeeded := metav1.ConditionFalse
@@ -161,7 +161,7 @@ func result(s *pass.Run, e *runpolicy.End) *v1alpha1.RunResult {
 	return r
 }
 
-// notCollected says why something is missing that the run may have left behind.
+// notCollected returns why files that the run may have left behind are missing.
 func notCollected(s *pass.Run) string {
 	if s.Unseen {
 		return "no last look at the sandbox was taken, because workers ended while they carried the run on; what was collected at the last pause is kept"
@@ -172,11 +172,11 @@ func notCollected(s *pass.Run) string {
 	return s.Progress.NotCollected
 }
 
-// ms never goes below zero: creation times have a resolution of a second only.
+// ms never returns a negative number: creation times have a resolution of a second only.
 func ms(d time.Duration) int64 { return max(0, d.Milliseconds()) }
 
-// begin ends the current attempt and begins the next one, in one write: nobody can see the one without the other. What the
-// former one left in the cluster goes when that is written, in the next pass.
+// begin ends the current attempt and begins the next one, in one write: no reader can see the one without the other. The next pass removes the
+// former attempt's objects, once that is written.
 func begin(s *pass.Run, d runpolicy.Decision) {
 	st := &s.Run.Status
 	runpolicy.Fail(st, d.Failure, d.FinishedAt)
@@ -185,7 +185,7 @@ func begin(s *pass.Run, d runpolicy.Decision) {
 	}
 	runpolicy.Begin(st, d.Next, s.Now)
 	st.Ending = nil
-	// The former attempt's question is nobody's any more.
+	// The former attempt's question is not open any more.
 	s.Progress.Pending, s.Progress.Outage = nil, nil
 	if d.Next.NewSandbox {
 		s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxReplaced, fmt.Sprintf(

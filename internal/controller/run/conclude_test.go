@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// What became of the skills is in the result of every run that has a word of it, however it ended.
+// The result of every run with skills contains their outcome, however the run ended.
 func TestResultHasTheSkills(t *testing.T) {
 	t.Parallel()
 	skills := &v1alpha1.SkillsResult{

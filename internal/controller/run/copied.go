@@ -11,8 +11,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// copied keeps a run from beginning that was made of a copy of another one. A copy has no status: the task may have been carried
-// out long ago, and what it did outside of its sandbox would be done again. Its own time stands still.
+// copied prevents a run from beginning that was created as a copy of another one. A copy has no status: the task may have been carried out long
+// ago, and its effects outside of the sandbox would be repeated. Its own time stands still.
 func (r *Reconciler) copied(_ context.Context, s *pass.Run) (bool, error) {
 	if !runpolicy.IsCopy(s.Run) {
 		return true, nil

@@ -33,7 +33,7 @@ var eventsOf = []struct{ conditionType, action string }{
 	{v1alpha1.ConditionFinished, "Finish"},
 }
 
-// transitions compares what was with what is. Only a change of status or reason is one; a first state that says that
+// transitions compares the former status with the present one. Only a change of status or reason is a transition. A first state which means that
 // nothing has happened yet is none.
 func transitions(before, after *v1alpha1.MotorRun) []pass.Transition {
 	list := attemptTransitions(before, after)
@@ -57,7 +57,7 @@ func transitions(before, after *v1alpha1.MotorRun) []pass.Transition {
 	return list
 }
 
-// rejectedSkills tells of the skills that a run which has just ended left behind, and that were not kept.
+// rejectedSkills reports the skills that a run which has just ended left behind, and that were not stored.
 func rejectedSkills(before, after *v1alpha1.MotorRun) []pass.Transition {
 	if before.Status.Result != nil || after.Status.Result == nil || after.Status.Result.Skills == nil {
 		return nil
@@ -79,13 +79,13 @@ const (
 	actionApprove           = "Approve"
 )
 
-// isAboutApproval reports whether a change of AwaitingInput is told of by approvalTransitions, which knows who decided what.
+// isAboutApproval reports whether approvalTransitions covers a change of AwaitingInput, because it knows who decided what.
 func isAboutApproval(was, is *metav1.Condition) bool {
 	return is.Reason == v1alpha1.ReasonApproval ||
 		was != nil && was.Reason == v1alpha1.ReasonApproval && is.Reason == v1alpha1.ReasonAnswered
 }
 
-// approvalTransitions tells of the request that is shown now and was not before, and of what became of the one before it.
+// approvalTransitions reports the request that is shown now and was not before, and the outcome of the one before it.
 func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress) []pass.Transition {
 	was, is := approvalShown(before), approvalShown(after)
 	if was != nil && is != nil && was.ID == is.ID {
@@ -100,7 +100,7 @@ func approvalTransitions(before, after *v1alpha1.MotorRun, p runpolicy.Progress)
 			list = append(list, pass.NewTransition(corev1.EventTypeNormal, string(a.Outcome), actionApprove, fmt.Sprintf("%s, by %s: %s", a.Outcome, cmp.Or(a.By, "somebody"), call)))
 		case v1alpha1.AskExpired:
 			list = append(list, pass.NewTransition(corev1.EventTypeWarning, string(a.Outcome), actionApprove, "Nobody decided in time, so it was not done: "+call))
-		case v1alpha1.AskAnswered: // Of a question.
+		case v1alpha1.AskAnswered: // Only a question has this outcome.
 		}
 	}
 	if is != nil {
@@ -121,7 +121,7 @@ func isCheck(conditionType string) bool {
 	return conditionType == v1alpha1.ConditionResponsesValid || conditionType == v1alpha1.ConditionRetriesValid
 }
 
-// nothingYet reports whether a reason is no news, or is told of otherwise.
+// nothingYet reports whether a reason is no news, or is reported otherwise.
 func nothingYet(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonAttemptFailed, v1alpha1.ReasonBudgetExhausted:
@@ -140,7 +140,7 @@ func eventType(conditionType string, c *metav1.Condition, run *v1alpha1.MotorRun
 		c.Reason == v1alpha1.ReasonQueued, c.Reason == v1alpha1.ReasonCopiedRun, c.Reason == v1alpha1.ReasonNoDomains:
 		good = true
 	case conditionType == v1alpha1.ConditionCredentialsExposed, c.Reason == v1alpha1.ReasonCredentialUnavailable:
-		// They are True, and somebody should know.
+		// They are True, and a person should know.
 		good = false
 	case conditionType == v1alpha1.ConditionFinished:
 		good = apimeta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionSucceeded)
@@ -157,8 +157,7 @@ const (
 	actionAttempt        = "Attempt"
 )
 
-// attemptTransitions tells of attempts that failed while the run goes on, and of those that followed. That the run itself
-// failed is told by its end.
+// attemptTransitions reports attempts that failed while the run goes on, and the attempts that followed. The end of a run reports its own failure.
 func attemptTransitions(before, after *v1alpha1.MotorRun) []pass.Transition {
 	var list []pass.Transition
 	for i := range after.Status.Attempts {

@@ -15,16 +15,16 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// The cache finds the runs of a namespace by what these indexes say of them. Each pass over a finished run looks for a few among many, and
-// whole lists for each of n runs would be n times n.
+// The cache finds the runs of a namespace by these indexes. Each pass over a finished run looks for a few among many, and whole lists for each of n
+// runs would cost n times n.
 const (
-	// indexNeeds has the runs whose artifacts a run is given that has not ended.
+	// indexNeeds has the runs whose artifacts are inputs of a run that has not ended.
 	indexNeeds = "needs"
 	// indexEnd has how a run ended that counts for the bounds of retention.
 	indexEnd = "end"
 )
 
-// needsOf are the values of indexNeeds.
+// needsOf returns the values of indexNeeds.
 func needsOf(run *v1alpha1.MotorRun) []string {
 	if pass.IsFinished(run) {
 		return nil
@@ -38,7 +38,7 @@ func needsOf(run *v1alpha1.MotorRun) []string {
 	return names
 }
 
-// endOf are the values of indexEnd.
+// endOf returns the values of indexEnd.
 func endOf(run *v1alpha1.MotorRun) []string {
 	switch {
 	case !pass.IsFinished(run), !runpolicy.HasModel(run):
@@ -49,7 +49,7 @@ func endOf(run *v1alpha1.MotorRun) []string {
 	return []string{"failed"}
 }
 
-// addIndexes has the cache keep the indexes.
+// addIndexes adds the indexes to the cache.
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for field, of := range map[string]func(*v1alpha1.MotorRun) []string{indexNeeds: needsOf, indexEnd: endOf} {
 		err := indexer.IndexField(ctx, &v1alpha1.MotorRun{}, field, func(o client.Object) []string {
@@ -66,8 +66,8 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// indexed lists the runs of a namespace that have a value in an index, all of them where there are no indexes. They are the cache's own:
-// nobody may change them. No value gives none.
+// indexed lists the runs of a namespace that have a value in an index, all of them where there are no indexes. They belong to the cache: the caller
+// must not change them. Without values indexed returns none.
 func (r *Reconciler) indexed(ctx context.Context, namespace, field string, values []string) ([]v1alpha1.MotorRun, error) {
 	if len(values) == 0 {
 		return nil, nil

@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
-// fakeIndexer gives a fake client the indexes that a cache has.
+// fakeIndexer adds the indexes of a cache to a fake client.
 type fakeIndexer struct{ *fake.ClientBuilder }
 
 func (f fakeIndexer) IndexField(_ context.Context, o client.Object, field string, of client.IndexerFunc) error {
@@ -54,7 +54,7 @@ func countingRuns(t *testing.T, scheme *runtime.Scheme) (builder *fake.ClientBui
 	return builder, read
 }
 
-// The time of many runs is over at once. What is looked through for that grows with their number, and not with its square.
+// The time of many runs is over at once. The number of runs that are read for that grows with their number, and not with its square.
 func TestManyRunsAreRetiredInLinearTime(t *testing.T) {
 	t.Parallel()
 	const runs, kept = 200, 5
@@ -96,7 +96,7 @@ func TestManyRunsAreRetiredInLinearTime(t *testing.T) {
 	}
 }
 
-// The end of a run looks for those that are too many among the runs that ended as it did. Who keeps all of them looks for none.
+// The end of a run looks for the surplus among the runs that ended as it did. Where all of them are retained it looks for none.
 func TestTheEndOfARunLooksThroughFewRuns(t *testing.T) {
 	t.Parallel()
 	const others, kept, gone = 100, 3, 2

@@ -12,8 +12,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
-// leftover keeps a run from beginning whose name has steps that belong to no run: kubectl delete --cascade=orphan leaves them, and
-// a copy of them in a backup is restored without their run. They have the names that the run's own steps need, and nothing deletes them.
+// leftover prevents a run from beginning whose name has steps that belong to no run. kubectl delete --cascade=orphan leaves such steps, and a
+// restored backup may have steps without their run. They have the names that the run's own steps need, and nothing deletes them.
 func (r *Reconciler) leftover(_ context.Context, s *pass.Run) (bool, error) {
 	if s.Orphans == 0 || pass.IsAccepted(s.Run) {
 		return true, nil
@@ -25,7 +25,7 @@ func (r *Reconciler) leftover(_ context.Context, s *pass.Run) (bool, error) {
 	return false, nil
 }
 
-// countOrphans counts the steps that no run controls. Those of a run that was deleted go with it.
+// countOrphans counts the steps that no run controls. The steps of a deleted run are deleted with it.
 func countOrphans(steps []v1alpha1.MotorStep) int {
 	n := 0
 	for i := range steps {

@@ -67,7 +67,7 @@ func (r *Reconciler) observePod(ctx context.Context, s *pass.Run) error {
 	case pod == nil || !objects.OwnedByRun(pod, s.Run):
 		return nil
 	case known == nil || runpolicy.Replaced(known):
-		// It is about to be taken for the sandbox; until its UID is in the status, only its looks say that it is.
+		// It is about to become the sandbox; until its UID is in the status, only its content shows that it is.
 		want, err := r.buildPod(ctx, s.Run)
 		if err != nil || !sandbox.Same(pod, want) {
 			return err
@@ -87,7 +87,7 @@ func (r *Reconciler) observeClaim(ctx context.Context, s *pass.Run) error {
 	claim := &corev1.PersistentVolumeClaim{}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: s.Pod.Namespace, Name: name}, claim)
 	if apierrors.IsNotFound(err) {
-		// The watch tells when it is made.
+		// The watch reports when it is made.
 		*s.PodState = sandbox.WithoutClaim(s.Pod)
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// podsOf are the Pods of all attempts of the run, in their order.
+// podsOf returns the Pods of all attempts of the run, in their order.
 func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.MotorRun) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod
 	for _, name := range sandbox.PodNames(run) {
@@ -59,7 +59,7 @@ func split(pods []*corev1.Pod, names []string, name string) (current *corev1.Pod
 	return current, former
 }
 
-// takePod notes the Pod that is the run's sandbox.
+// takePod records the Pod that is the run's sandbox.
 func takePod(s *pass.Run, pod *corev1.Pod) {
 	state := sandbox.Read(pod)
 	s.Pod, s.PodState = pod, &state

@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// progress shows in the status what the journal says.
+// progress writes the state according to the journal into the status.
 func (r *Reconciler) progress(_ context.Context, s *pass.Run) (bool, error) {
 	st, p := &s.Run.Status, s.Progress
 	st.Steps, st.Usage = p.Turns, p.Usage

@@ -13,16 +13,17 @@ package run
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
-// Of ConfigMaps outside its own namespace, the manager writes and deletes the artifacts of runs, the files of skills and their packages: the same policy sees to that.
+// The manager writes and deletes ConfigMaps outside its own namespace only for the artifacts of runs, the files of skills and their packages: the
+// same policy ensures that.
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;create;delete
-// Of Secrets outside its own namespace, the manager writes those that a run saves, and no others: an admission policy sees to that.
+// The manager writes Secrets outside its own namespace only if a run saves them: an admission policy ensures that.
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;update
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingadmissionpolicies;validatingadmissionpolicybindings,resourceNames=motorcortex-accounts;motorcortex-answers;motorcortex-claims;motorcortex-claims-of-pods;motorcortex-credentials;motorcortex-endpoints;motorcortex-four-eyes;motorcortex-grants;motorcortex-networkpolicies;motorcortex-pod-bindings;motorcortex-pods;motorcortex-runs;motorcortex-sandbox-access;motorcortex-sandbox-shape;motorcortex-services;motorcortex-skill-files;motorcortex-skills;motorcortex-snapshots;motorcortex-steps,verbs=get
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingadmissionpolicies;mutatingadmissionpolicybindings,resourceNames=motorcortex-origin,verbs=get
-// The recorder of the leader election writes events of the old kind, and replicas tell of what is wrong with themselves.
+// The recorder of the leader election writes events of the old kind, and replicas report their own problems.
 // +kubebuilder:rbac:groups="";events.k8s.io,namespace=motorcortex-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=motorcortex-system,resources=leases,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups="",namespace=motorcortex-system,resources=secrets,verbs=get;list;create;update;delete

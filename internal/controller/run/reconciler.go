@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run converges the objects of a run: its NetworkPolicy, its sandbox Pod, its worker and its status.
-// It makes no model call and no tool call. What the engine did reaches it through the journal alone, so the status
-// of a run is derived from spec, journal and Pod, and can be derived again at any time.
+// Package run converges the objects of a run: its NetworkPolicy, its sandbox Pod, its worker and its status. It makes no model call and no tool
+// call. The engine's results reach it through the journal alone. So the status of a run is derived from spec, journal and Pod, and can be derived
+// again at any time.
 package run
 
 import (
@@ -34,34 +34,35 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// Config is what the reconciler is told by the manager's flags.
+// Config is the reconciler's configuration from the manager's flags.
 type Config struct {
 	Sandbox sandbox.Config
-	// SandboxStartTimeout is how long a sandbox Pod may take to run before its run fails.
+	// SandboxStartTimeout bounds the time until a sandbox Pod runs. After it the run fails.
 	SandboxStartTimeout time.Duration
-	// MaxConcurrent is how many runs are reconciled at the same time.
+	// MaxConcurrent is the number of runs that are reconciled at the same time.
 	MaxConcurrent int
-	// EgressKey is what the tokens and handles of sandboxes are derived from. The engine has the same.
+	// EgressKey is the key from which the tokens and handles of sandboxes are derived. The engine has the same.
 	EgressKey []byte
 	// EgressService is the Service of the egress proxy in Sandbox.Namespace.
 	EgressService string
-	// ForbiddenCIDRs are networks that no sandbox may reach through the egress proxy, beside those of the cluster's own that
-	// the manager finds by itself.
+	// ForbiddenCIDRs are networks that no sandbox may reach through the egress proxy, in addition to the cluster's own networks that the manager
+	// finds.
 	ForbiddenCIDRs []netip.Prefix
-	// CiliumPolicies says that a CiliumNetworkPolicy is written for each run with domains.
+	// CiliumPolicies is true if a CiliumNetworkPolicy is written for each run with domains.
 	CiliumPolicies bool
-	// WithoutNodes says that the manager may not read nodes, so that no sandbox gets a user namespace of its own.
+	// WithoutNodes is true if the manager may not read nodes, so that no sandbox gets a user namespace of its own.
 	WithoutNodes bool
-	// Archive says that there is a bucket: the steps of a finished run are archived, which is waited for before the run is
-	// deleted, and artifacts may be in it.
+	// Archive is true if there is a bucket. Then the steps of a finished run are archived before the run is deleted, and artifacts may be in the
+	// bucket.
 	Archive bool
-	// ArchiveRequired keeps finished runs until their steps are archived, however long that takes.
+	// ArchiveRequired retains finished runs until their steps are archived, however long that takes.
 	ArchiveRequired bool
-	// ArchiveWait is how long a finished run is kept for its archive where none is required, 0 for an hour.
+	// ArchiveWait is how long a finished run waits for its archive where none is required, 0 for an hour.
 	ArchiveWait time.Duration
 	// TrialPause is the least time between two runs that are carried on alone, 0 for 30 s.
 	TrialPause time.Duration
-	// ShowReplicas is told how many replicas live of each version, when that changes; "unknown" is for those of 0.1.0. Nil tells nobody.
+	// ShowReplicas is called with the number of live replicas of each version, when that changes; "unknown" is for those of 0.1.0. A nil ShowReplicas
+	// is not called.
 	ShowReplicas func(byVersion map[string]int)
 	// Unarchived counts the runs that were deleted before their steps were archived. Nil counts nothing.
 	Unarchived Counter
@@ -77,15 +78,15 @@ type Reconciler struct {
 	Live     client.Reader
 	Recorder events.EventRecorder
 	Models   modelref.Resolver
-	// Workers are the replicas that runs are given to. SetupWithManager sets it if nobody else has.
+	// Workers are the replicas that runs are assigned to. SetupWithManager sets it if it is nil.
 	Workers placement.Workers
 	Config  Config
 	// Now is the process's clock, by which the Leases of replicas are judged.
 	Now func() time.Time
-	// Time is the clock that everything in the API goes by. Nil: Now, and all time counts.
+	// Time is the clock of everything in the API. Nil: Now, and all time counts.
 	Time Timekeeper
 
-	// indexes says that the cache finds runs by the indexes of index.go.
+	// indexes is true if the cache finds runs by the indexes of index.go.
 	indexes    bool
 	counts     pass.RunCache[gapCount]
 	enforced   isolation.State
@@ -96,7 +97,7 @@ type Reconciler struct {
 	since      time.Time
 }
 
-// grants is the part that tells the egress proxy what runs may reach.
+// grants returns the part that informs the egress proxy of what runs may reach.
 func (r *Reconciler) grants() *grant.Granter {
 	return &grant.Granter{
 		Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, Service: r.Config.EgressService, Key: r.Config.EgressKey,
@@ -104,12 +105,12 @@ func (r *Reconciler) grants() *grant.Granter {
 	}
 }
 
-// policies is the part that keeps the NetworkPolicies of sandboxes as they must be.
+// policies returns the part that maintains the NetworkPolicies of sandboxes.
 func (r *Reconciler) policies() *isolation.Policies {
 	return &isolation.Policies{Client: r.Client, Live: r.Live, Sandbox: r.Config.Sandbox, State: &r.enforced}
 }
 
-// placer is the part that gives runs to the replicas of the manager.
+// placer returns the part that assigns runs to the replicas of the manager.
 func (r *Reconciler) placer() *placement.Placer {
 	return &placement.Placer{Client: r.Client, Workers: r.Workers, TrialPause: r.Config.TrialPause, State: &r.placed}
 }
@@ -184,7 +185,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.retire(ctx, s)
 	}
 	if apierrors.IsConflict(err) {
-		// Somebody wrote the run since it was read; the watch brings the new version.
+		// Another writer changed the run since it was read; the watch brings the new version.
 		return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
 	}
 	if err != nil {
@@ -193,7 +194,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return s.Result(), nil
 }
 
-// step brings a run one part of the way. It sets its own condition and reports whether the next step may be taken.
+// step is one part of the convergence of a run. It sets its own condition and reports whether the next step may be taken.
 type step struct {
 	name string
 	take func(context.Context, *pass.Run) (goOn bool, err error)
@@ -234,12 +235,12 @@ func (r *Reconciler) converge(ctx context.Context, s *pass.Run) error {
 	return nil
 }
 
-// writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
+// writeStatus writes the changes of the steps, in one patch, and then reports the transitions as Events.
 func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 	summarize(s)
 	pass.PrintRun(&s.Run.Status)
 	runpolicy.Fit(&s.Run.Status)
-	// The answer may lack what the API server does not know.
+	// The answer may lack fields that the API server does not know.
 	paused := *s.Run.Status.Paused.DeepCopy()
 	if !s.Changed() {
 		r.noteCounted(s.Run, paused)
@@ -253,7 +254,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *pass.Run) error {
 		return err
 	}
 	r.noteCounted(s.Run, paused)
-	// The API server gives the spec as it is stored.
+	// The API server returns the spec as it is stored.
 	s.Run = runpolicy.Effective(s.Run)
 	pass.Tell(r.Recorder, s.Run, append(transitions(s.Before, s.Run), approvalTransitions(s.Before, s.Run, s.Progress)...))
 	return nil

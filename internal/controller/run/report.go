@@ -26,7 +26,7 @@ func showAttempt(s *pass.Run) {
 	runpolicy.RestoreAttempts(st, p)
 }
 
-// showRetries says which entries of spec.retries start nothing.
+// showRetries names the entries of spec.retries that start no attempt.
 func showRetries(s *pass.Run) {
 	invalid := runpolicy.InvalidRetries(s.Run)
 	if len(invalid) == 0 {
@@ -52,8 +52,7 @@ func showRetries(s *pass.Run) {
 	s.Set(v1alpha1.ConditionRetriesValid, metav1.ConditionFalse, invalid[0].Reason, strings.Join(message, " "))
 }
 
-// showModel shows that the run waits for its model, or that the model answers again. A run whose model was always there says
-// nothing of it.
+// showModel shows that the run waits for its model, or that the model answers again. A run whose model was always available has no such condition.
 func showModel(s *pass.Run) {
 	o := s.Progress.Outage
 	switch attempts := s.Run.Status.Attempts; {
@@ -81,7 +80,7 @@ func showModel(s *pass.Run) {
 	s.Block(v1alpha1.ConditionModelAvailable, o.Reason, message, o.MustAct)
 }
 
-// summarize derives the parts of the status that say in short what the conditions say.
+// summarize derives the parts of the status that summarize the conditions.
 func summarize(s *pass.Run) {
 	st := &s.Run.Status
 	st.ObservedGeneration = s.Run.Generation
@@ -114,7 +113,7 @@ func summarize(s *pass.Run) {
 	}
 }
 
-// summarizeEnd keeps Stalled for a run that failed: kstatus takes it for "failed", and its absence for "current".
+// summarizeEnd retains Stalled for a run that failed: kstatus reads it as "failed", and its absence as "current".
 func summarizeEnd(s *pass.Run) {
 	s.Run.Status.PendingKind = ""
 	c := apimeta.FindStatusCondition(s.Run.Status.Conditions, v1alpha1.ConditionSucceeded)
@@ -140,7 +139,7 @@ func phase(s *pass.Run) v1alpha1.RunPhase {
 	return v1alpha1.PhaseCreated
 }
 
-// statusReason returns the reason of the condition that the message speaks of, and Running if the run goes on.
+// statusReason returns the reason of the condition in the message, and Running if the run goes on.
 func statusReason(s *pass.Run) string {
 	if s.SetAside {
 		return v1alpha1.ReasonSetAside
@@ -158,7 +157,7 @@ func statusReason(s *pass.Run) string {
 	return v1alpha1.ReasonRunning
 }
 
-// awaited is what the run waits for a person for, nil if it does not.
+// awaited returns the input of a person that the run waits for, nil if it does not wait.
 func awaited(s *pass.Run) *v1alpha1.PendingInput {
 	p := s.Run.Status.PendingInput
 	if runpolicy.Answered(s.Run, p) {
@@ -204,7 +203,7 @@ func statusMessage(s *pass.Run) string {
 	return fmt.Sprintf("Waiting for the model: step %d.", s.Run.Status.Steps+1)
 }
 
-// showAwaitingInput reports whether the run waits for a person, and for what. It comes after the steps that put an answer into effect.
+// showAwaitingInput shows whether the run waits for a person, and for what. It runs after the steps that put an answer into effect.
 func showAwaitingInput(s *pass.Run) {
 	st := &s.Run.Status
 	pending := st.PendingInput
@@ -223,7 +222,7 @@ func showAwaitingInput(s *pass.Run) {
 	}
 }
 
-// awaitingReason is the reason of AwaitingInput while a person is asked.
+// awaitingReason returns the reason of AwaitingInput while a person is asked.
 func awaitingReason(st *v1alpha1.MotorRunStatus, p *v1alpha1.PendingInput) string {
 	switch p.Kind {
 	case v1alpha1.InputRetry:
@@ -242,7 +241,7 @@ func awaitingReason(st *v1alpha1.MotorRunStatus, p *v1alpha1.PendingInput) strin
 	return v1alpha1.ReasonQuestion
 }
 
-// answeredMessage names who gave the last answer, and what was decided: it is what the Event says.
+// answeredMessage names the author and the content of the last answer: it is the text of the Event.
 func answeredMessage(run *v1alpha1.MotorRun) string {
 	const all = "Every question was answered"
 	if len(run.Spec.Responses) == 0 {

@@ -8,7 +8,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// The condition and the Event say who gave the last answer, and what was decided.
+// The condition and the Event name the author and the decision of the last answer.
 func TestAnsweredMessage(t *testing.T) {
 	t.Parallel()
 	first := v1alpha1.Response{ID: "a0-s1-c0", Answer: "yes", RespondedBy: "first@example.org"}

@@ -28,7 +28,7 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 	}
 	keep := cortex.Spec.Retention
 	var runs []v1alpha1.MotorRun
-	// Before the list: while the bucket is away, many runs wait for their archives, and the end of each is looked at.
+	// This is checked before the list: while the bucket is away, many runs wait for their archives, and each of them comes here.
 	if least := runpolicy.KeptUntil(s.Run, r.archiving()); least.IsZero() || !r.passed(s, least) {
 		return nil
 	}
@@ -45,11 +45,11 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 		return err
 	}
 	if runpolicy.NeededBy(s.Run, runs) != "" {
-		// Its artifacts would go with it. The end of the other run wakes nobody, and nobody waits for the deletion.
+		// Its artifacts would be deleted with it. The end of the other run does not wake this one, and no client waits for the deletion.
 		s.Wake(s.Now.Add(pass.MaxPause))
 		return nil
 	}
-	// The version: whoever has just asked for it to be kept longer must not find it gone.
+	// The precondition on the version protects a run whose retention a client has just extended.
 	uid, version := s.Run.UID, s.Run.ResourceVersion
 	err = r.Delete(ctx, s.Run, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
@@ -61,7 +61,7 @@ func (r *Reconciler) retire(ctx context.Context, s *pass.Run) error {
 	return nil
 }
 
-// passed reports whether the instant has passed at which a finished run is looked at. If not, it asks for a pass then.
+// passed reports whether the instant has passed at which a finished run is checked. If not, it requests a pass then.
 func (r *Reconciler) passed(s *pass.Run, at time.Time) bool {
 	var o runpolicy.Observed
 	if r.Time != nil {
@@ -89,7 +89,7 @@ const (
 	actionDelete     = "Archive"
 )
 
-// tellUnarchived tells of a record that is lost: the event and the log for people, the counter for an alert.
+// tellUnarchived reports the loss of a record: the event and the log for people, the counter for an alert.
 func (r *Reconciler) tellUnarchived(ctx context.Context, run *v1alpha1.MotorRun) {
 	const note = "The run was deleted with its steps although they are not in the archive: they could not be archived in the time that it was kept. " +
 		"Look at the bucket and at the events ArchiveFailed. With --archive-required such runs are kept."
@@ -101,9 +101,9 @@ func (r *Reconciler) tellUnarchived(ctx context.Context, run *v1alpha1.MotorRun)
 	}
 }
 
-// surplus maps a run that has finished to those that are one too many now. It looks through those alone that count for the same bound:
-// they are as many as are kept, those that go, and those that wait for their archives, however many runs the namespace has. A run that
-// waits for its archive is left out: its archive, or the end of the time for that, has it looked at.
+// surplus maps a run that has finished to those that are now beyond the number that is retained. It reads only the runs that count for the same
+// bound, however many runs the namespace has: those that are retained, those that are to be deleted, and those that wait for their archives. A run
+// that waits for its archive is left out: its archive, or the end of the time for that, triggers its pass.
 func (r *Reconciler) surplus(ctx context.Context, o client.Object) []reconcile.Request {
 	run, ok := o.(*v1alpha1.MotorRun)
 	if !ok {

@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/controller/pass"
 )
 
-// allRuns maps a MotorCortex to the runs of its namespace: it says how long finished ones are kept too.
+// allRuns maps a MotorCortex to the runs of its namespace: it sets how long finished runs are retained, too.
 func (r *Reconciler) allRuns(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.chosen(ctx, o, func(_ *v1alpha1.MotorCortex, runs []v1alpha1.MotorRun) (list []*v1alpha1.MotorRun) {
 		for i := range runs {
@@ -55,7 +55,7 @@ func runOfClaim(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: run}}}
 }
 
-// runsOf lists the runs of a namespace. They are the cache's own: nobody may change them.
+// runsOf lists the runs of a namespace. They belong to the cache: the caller must not change them.
 func (r *Reconciler) runsOf(ctx context.Context, namespace string) ([]v1alpha1.MotorRun, error) {
 	var runs v1alpha1.MotorRunList
 	if err := r.List(ctx, &runs, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -77,7 +77,7 @@ func (r *Reconciler) cortex(ctx context.Context, reader client.Reader, namespace
 	return cortex, nil
 }
 
-// chosen asks for a pass over those of a namespace's runs that are chosen by what its MotorCortex says.
+// chosen requests a pass over those runs of a namespace that choose selects from its MotorCortex.
 func (r *Reconciler) chosen(
 	ctx context.Context, o client.Object, choose func(*v1alpha1.MotorCortex, []v1alpha1.MotorRun) []*v1alpha1.MotorRun,
 ) []reconcile.Request {

@@ -18,8 +18,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/sandbox"
 )
 
-// sandbox creates the run's Pod and waits until it runs. Pods of earlier attempts are deleted before, and not waited for: a node
-// that is down keeps its Pods. What runs in one has no way out any more: the grant that named it is withdrawn first.
+// sandbox creates the run's Pod and waits until it runs. Pods of earlier attempts are deleted before, and not waited for: a node that is down keeps
+// its Pods. A program in such a Pod has no way out any more: the grant that named the Pod is withdrawn first.
 func (r *Reconciler) sandbox(ctx context.Context, s *pass.Run) (bool, error) {
 	if !keepsAddress(s) {
 		// Before the Pod goes: its address may be another Pod's a moment later.
@@ -71,7 +71,7 @@ func standsStill(run *v1alpha1.MotorRun) bool {
 	return run.Spec.Suspend || p != nil && p.Kind == v1alpha1.InputRetry
 }
 
-// showMissingPod tells that a run which stands still has lost its Pod.
+// showMissingPod shows that a run which stands still has lost its Pod.
 func showMissingPod(s *pass.Run) {
 	if s.SandboxGone {
 		s.Block(v1alpha1.ConditionSandboxReady, v1alpha1.ReasonSandboxLost,
@@ -91,7 +91,7 @@ func (r *Reconciler) createPod(ctx context.Context, s *pass.Run) error {
 			return err
 		}
 		if pod == nil {
-			// It went between the two calls, and nothing that is watched will tell.
+			// It was deleted between the two calls, and no watch reports that.
 			s.Wake(s.Now.Add(s.Pause()))
 			return nil
 		}

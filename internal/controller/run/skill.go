@@ -18,8 +18,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// skill decides once which revision of its skill the run uses, and what the skill's policy gives it. From then on the run never
-// looks at the Skill again: who approves another content, or takes an approval back, changes runs that begin later.
+// skill decides once which revision of its skill the run uses, and which policy of the skill applies. From then on the run never looks at the Skill
+// again: another approved content, or a revoked approval, changes only runs that begin later.
 //
 //	Skill and revisions ──► refused for good, or for now ──► held ──► written to the status ──► the next pass works with it
 func (r *Reconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
@@ -39,7 +39,7 @@ func (r *Reconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
 		refusal = runpolicy.RefuseFiles(s.Run, pin, revision)
 	}
 	if refusal != nil {
-		// Packages come by themselves, and so does what is known of a skill. A skill does not.
+		// Packages arrive without help, and so does the review of a skill. A Skill does not.
 		refuse(s, refusal, refusal.Final || refusal.Reason == v1alpha1.ReasonSkillNotFound)
 		return false, nil
 	}
@@ -48,12 +48,12 @@ func (r *Reconciler) skill(ctx context.Context, s *pass.Run) (bool, error) {
 	}
 	s.Run.Status.Skill = pin
 	s.Message = fmt.Sprintf("The run uses revision %s of the skill %s.", pin.Revision, pin.Name)
-	// Nothing may be made for the run by what is not written yet: the next pass could find another approval.
+	// No object may be created for the run from a decision that is not written yet: the next pass could find another approval.
 	return false, nil
 }
 
-// readSkill reads the run's skill past the cache, nil if there is none, and those of its revisions that are to stay. An approval
-// that was taken back a moment ago counts.
+// readSkill reads the run's skill past the cache, nil if there is none, and those of its own revisions that are not being deleted. An approval that
+// was revoked a moment ago counts as revoked.
 func (r *Reconciler) readSkill(ctx context.Context, run *v1alpha1.MotorRun) (*v1alpha1.Skill, []v1alpha1.SkillRevision, error) {
 	skill := &v1alpha1.Skill{}
 	err := r.Live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: run.Spec.SkillRef.Name}, skill)
@@ -72,7 +72,7 @@ func (r *Reconciler) readSkill(ctx context.Context, run *v1alpha1.MotorRun) (*v1
 	}), nil
 }
 
-// revisionsOf lists the revisions of the run's skill. Those of a cache are its own: nobody may change them.
+// revisionsOf lists the revisions of the run's skill. Those of a cache belong to it: the caller must not change them.
 func revisionsOf(ctx context.Context, reader client.Reader, run *v1alpha1.MotorRun) ([]v1alpha1.SkillRevision, error) {
 	var list v1alpha1.SkillRevisionList
 	err := reader.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelSkill: v1alpha1.SkillLabel(run.Spec.SkillRef.Name)}, client.UnsafeDisableDeepCopy)
@@ -90,8 +90,7 @@ func revisionNamed(revisions []v1alpha1.SkillRevision, name string) *v1alpha1.Sk
 	return &revisions[i]
 }
 
-// hold keeps the revision there until the run has ended, also if its Skill is deleted: the garbage collector deletes nothing that
-// has an owner.
+// hold protects the revision until the run has ended, also if its Skill is deleted: the garbage collector deletes no object that has an owner.
 func (r *Reconciler) hold(ctx context.Context, run *v1alpha1.MotorRun, revision *v1alpha1.SkillRevision) error {
 	if isHeld(revision, run) {
 		return nil
@@ -110,8 +109,8 @@ func isHeld(revision *v1alpha1.SkillRevision, run *v1alpha1.MotorRun) bool {
 	return slices.ContainsFunc(revision.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID })
 }
 
-// letGo takes back what hold did, for each revision that it did it for: a pass that held one may have failed after that. It trusts
-// the cache, unless the run has ended just now: it may have been so quick that the cache has not seen the beginning.
+// letGo reverts hold for each revision that the run holds: a pass that held one may have failed after that. It trusts the cache, unless the run has
+// ended just now: it may have been so quick that the cache has not seen the beginning.
 func (r *Reconciler) letGo(ctx context.Context, s *pass.Run) error {
 	if s.Run.Spec.SkillRef == nil {
 		return nil
@@ -135,8 +134,8 @@ func (r *Reconciler) letGo(ctx context.Context, s *pass.Run) error {
 	return nil
 }
 
-// release takes the run's hold off a revision, and deletes one that nobody else has: its Skill is gone, and the garbage collector
-// looks only at what has an owner.
+// release removes the run's owner reference from a revision, and deletes a revision without any other owner: its Skill is gone, and the garbage
+// collector considers only objects with owners.
 func (r *Reconciler) release(ctx context.Context, run *v1alpha1.MotorRun, revision *v1alpha1.SkillRevision) error {
 	free := revision.DeepCopy()
 	free.OwnerReferences = slices.DeleteFunc(free.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID })

@@ -83,7 +83,7 @@ func (w *pinWorld) must(err error) {
 	}
 }
 
-// owners are the names of a revision's owners.
+// owners returns the names of a revision's owners.
 func (w *pinWorld) owners(name string) []string {
 	w.Helper()
 	rev := w.get(name)
@@ -144,7 +144,7 @@ func TestHoldAndLetGo(t *testing.T) {
 	w.must(w.rec.letGo(t.Context(), &pass.Run{Before: pinRun("three", false), Run: without}))
 }
 
-// A hold is not written over what somebody else wrote meanwhile.
+// A hold does not overwrite what another writer wrote meanwhile.
 func TestHoldIsNotBlind(t *testing.T) {
 	t.Parallel()
 	w := newPinWorld(t)

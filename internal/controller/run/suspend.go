@@ -13,11 +13,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// suspend keeps a run that was not accepted from beginning while its spec says so. One that has begun keeps what it has:
-// its engine stops by itself, and nothing new is created for it.
+// suspend prevents a run that was not accepted from beginning while its spec is suspended. A run that has begun retains what it has: its engine
+// stops without help, and no new object is created for it.
 func (r *Reconciler) suspend(_ context.Context, s *pass.Run) (bool, error) {
 	if s.Run.Spec.Suspend {
-		// Whoever resumes the run has it tried again.
+		// A person who resumes the run has it tried again.
 		s.Run.Status.Losses = nil
 		s.Set(v1alpha1.ConditionSuspended, metav1.ConditionTrue, v1alpha1.ReasonSuspended, suspendedMessage(s.Run))
 		return pass.IsAccepted(s.Run), nil

@@ -12,15 +12,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// Timekeeper tells the time that deadlines go by.
+// Timekeeper provides the time for deadlines.
 type Timekeeper interface {
 	// Now is the time by the API server's clock.
 	Now() time.Time
-	// Observed is what is known of the time in which a manager led.
+	// Observed returns the known part of the time in which a manager led.
 	Observed() runpolicy.Observed
 }
 
-// gapCount is up to when the gaps of a run are in its status, and with how many seconds of pauses: see countGaps.
+// gapCount is the time up to which the gaps of a run are in its status, and the seconds of pauses then: see countGaps.
 type gapCount struct {
 	until   time.Time
 	seconds int64
@@ -48,17 +48,17 @@ func (r *Reconciler) countGaps(s *pass.Run) {
 	}
 }
 
-// wakeForDeadline asks for a pass at the instant of a deadline. One that lies behind and has not passed for want of a heartbeat asks for
-// none beside that of countGaps: the next pass would find the same, and ask again at once.
+// wakeForDeadline requests a pass at the instant of a deadline. A deadline that lies behind and has not passed for want of a heartbeat requests
+// none beside that of countGaps: the next pass would find the same, and request another at once.
 func wakeForDeadline(s *pass.Run, at time.Time) {
 	if at.After(s.Now) || !s.Observed.Now(s.Now).Before(s.Now) {
 		s.Wake(at)
 	}
 }
 
-// recallCounted restores up to when the gaps are counted where the status does not say it although they are: an API server with older
-// CustomResourceDefinitions drops the field and keeps the seconds, and each pass would count every gap again. Fewer seconds are those of a
-// status that was read before they were written.
+// recallCounted restores the time up to which the gaps are counted, if they are counted and the status lacks it. An API server with older
+// CustomResourceDefinitions drops the field and retains the seconds. Without the restored time each pass would count every gap again. Fewer seconds
+// are those of a status that was read before they were written.
 func (r *Reconciler) recallCounted(s *pass.Run) {
 	if len(s.Observed.Gaps) == 0 {
 		return
@@ -73,7 +73,7 @@ func (r *Reconciler) recallCounted(s *pass.Run) {
 	}
 }
 
-// noteCounted remembers what the status of the run says of gaps, once that is written.
+// noteCounted remembers how far the written status of the run has counted the gaps.
 func (r *Reconciler) noteCounted(run *v1alpha1.MotorRun, paused v1alpha1.PauseStatus) {
 	if paused.ObservedUntil == nil {
 		return

@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// told is a Timekeeper that says what the test says.
+// told is a Timekeeper that returns the times of the test.
 type told struct {
 	now      time.Time
 	observed runpolicy.Observed
@@ -24,7 +24,7 @@ type told struct {
 func (t *told) Now() time.Time               { return t.now }
 func (t *told) Observed() runpolicy.Observed { return t.observed }
 
-// A gap counts once, also where the API server drops the field that says so, and a status that is read late does not hide it.
+// A gap counts once, also if the API server drops the field that records it, and a status that is read late does not hide it.
 func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -32,7 +32,7 @@ func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 	clock := &told{now: noon.Add(12 * time.Minute), observed: runpolicy.Observed{Gaps: []runpolicy.Gap{gap}}}
 	created := v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "1", CreationTimestamp: metav1.NewTime(noon)}}
 
-	// patch has a pass see that status of pauses, and gives the one that it writes.
+	// patch runs a pass with that status of pauses, and returns the one that it writes.
 	patch := func(r *Reconciler, seen v1alpha1.PauseStatus) v1alpha1.PauseStatus {
 		run := created.DeepCopy()
 		run.Status.Paused = *seen.DeepCopy()
@@ -68,14 +68,14 @@ func TestGapsAreCountedOnceUnderAnOlderSchema(t *testing.T) {
 	if seen.Seconds != 665 {
 		t.Errorf("after another gap: %d s", seen.Seconds)
 	}
-	// Where the field is kept, another process knows it from there.
+	// If the API server stores the field, another process knows it from there.
 	kept := patch(r, v1alpha1.PauseStatus{})
 	if got := patch(&Reconciler{Time: clock}, kept); got.Seconds != kept.Seconds {
 		t.Errorf("another process: %d s, want %d", got.Seconds, kept.Seconds)
 	}
 }
 
-// A heartbeat that is never written keeps runs from their ends, and must not have each of them looked at without a pause.
+// A heartbeat that is never written delays the ends of runs, and must not cause passes of each of them without a pause.
 func TestOverdueRunsAreLookedAtWithPauses(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// maxRevisions is how many revisions of a skill are kept, and as many as the status lists.
+	// maxRevisions bounds the revisions of a skill that are retained, and that the status lists.
 	maxRevisions = 20
-	// partialAge is how long a revision may lack bytes before it goes: whoever stores one does not take that long.
+	// partialAge is how long a revision may lack bytes before it is deleted: a writer does not take that long to store one.
 	partialAge = time.Hour
 )
 
-// decide compares what a person approved with what is there.
+// decide compares the approved content with the present one.
 func (r *Reconciler) decide(_ context.Context, s *scope) error {
-	// The status as people read it: an approval was given in view of that.
+	// The status is the one before this pass, as people read it: an approval was made in view of that.
 	v := skill.Decide(skill.Observation{
 		Source: s.source, Revisions: s.revisions, Spec: &s.skill.Spec, Status: &s.before.Status, Now: s.Now,
 	})
@@ -63,7 +63,7 @@ func (s *scope) retain() {
 	proposed := false
 	kept := make([]*v1alpha1.SkillRevision, 0, len(s.revisions))
 	needed := make(map[string]bool, len(s.revisions))
-	// The oldest of them, if runs brought too many at the same moment: those are the ones that somebody looks at.
+	// If runs brought too many at the same moment, the oldest of them remain: a person looks at those.
 	undecided := skill.Undecided(&s.skill.Spec, st, s.revisions)
 	for _, rev := range undecided[:min(len(undecided), skill.MaxProposals)] {
 		needed[rev.Name] = true
@@ -75,7 +75,7 @@ func (s *scope) retain() {
 		needed[rev.Name] = needed[rev.Name] || newest || s.needs(rev)
 		kept = append(kept, rev)
 	}
-	// The oldest goes first, and one that a run still holds is left out of the list before one that is needed.
+	// The oldest is dropped first, and a revision that a run still holds is dropped from the list before one that is needed.
 	kept = s.dropOldest(kept, func(rev *v1alpha1.SkillRevision) bool { return !needed[rev.Name] && len(rev.OwnerReferences) == 1 }, true)
 	kept = s.dropOldest(kept, func(rev *v1alpha1.SkillRevision) bool { return !needed[rev.Name] }, false)
 	st.Revisions = nil
@@ -122,8 +122,8 @@ func (s *scope) needs(rev *v1alpha1.SkillRevision) bool {
 	return false
 }
 
-// discard deletes revisions that the status does not name, with their bytes. The version: whoever has just come to hold one must
-// not find it gone.
+// discard deletes revisions that the status does not name, with their bytes. The precondition on the version protects a revision that a run has
+// just begun to hold.
 func (r *Reconciler) discard(ctx context.Context, s *scope) error {
 	for i := range s.surplus {
 		rev := &s.surplus[i]

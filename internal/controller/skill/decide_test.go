@@ -14,7 +14,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-// manyRevisions is a skill whose revisions were made one minute after the other, from the names first to last, the newest first.
+// manyRevisions returns a skill whose revisions were made one minute after the other, from the names first to last, the newest first.
 func manyRevisions(from *v1alpha1.ExtractedFrom, count int) *scope {
 	start := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := newScope(&v1alpha1.Skill{}, &memory{}, start.Add(24*time.Hour))
@@ -31,7 +31,7 @@ func manyRevisions(from *v1alpha1.ExtractedFrom, count int) *scope {
 	return s
 }
 
-// dropped are the names of the revisions that retain has deleted.
+// dropped returns the names of the revisions that retain has deleted.
 func (s *scope) dropped() []string {
 	s.retain()
 	var names []string

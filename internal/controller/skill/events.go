@@ -28,7 +28,7 @@ var toldOf = []struct{ conditionType, action string }{
 	{v1alpha1.ConditionPackagesReady, "InstallPackages"},
 }
 
-// transitions compares what was with what is. Only a change of status or reason is a transition.
+// transitions compares the former status with the present one. Only a change of status or reason is a transition.
 func transitions(before, after *v1alpha1.Skill) []pass.Transition {
 	list := newRevisions(before, after)
 	for _, t := range toldOf {
@@ -48,7 +48,7 @@ func transitions(before, after *v1alpha1.Skill) []pass.Transition {
 	return list
 }
 
-// newRevisions tells of the revisions that were not there before, the oldest first.
+// newRevisions reports the revisions that were not there before, the oldest first.
 func newRevisions(before, after *v1alpha1.Skill) []pass.Transition {
 	var list []pass.Transition
 	for _, rev := range slices.Backward(after.Status.Revisions) {
@@ -65,12 +65,12 @@ func newRevisions(before, after *v1alpha1.Skill) []pass.Transition {
 	return list
 }
 
-// isNoNews reports whether a reason, as the first one, says that nothing has happened yet.
+// isNoNews reports whether a reason, as the first one, means that nothing has happened yet.
 func isNoNews(reason string) bool {
 	return reason == v1alpha1.ReasonNoSource || reason == v1alpha1.ReasonNoRevision || reason == v1alpha1.ReasonReviewing
 }
 
-// isTrouble reports whether somebody should know of a reason who does not look at the skill.
+// isTrouble reports whether a person who does not look at the skill should know of a reason.
 func isTrouble(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonSourceNotFound, v1alpha1.ReasonSourceUnavailable, v1alpha1.ReasonFluxNotInstalled, v1alpha1.ReasonSkillInvalid,

@@ -11,21 +11,20 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// memory is what this process remembers of a skill between two passes. All of it can be found out again. One pass of a
-// skill at a time has it.
+// memory is the memory of this process about a skill between two passes. All of it can be found out again. One pass of a skill at a time uses it.
 type memory struct {
 	uid types.UID
-	// read is what the source was when it was read last: see sourceVersion.
+	// read is the version of the source when it was read last: see sourceVersion.
 	read string
 	// failures is how many times in a row the source could not be read.
 	failures int
-	// told are the revisions that were told of because they cannot be used.
+	// told are the unusable revisions that were reported already.
 	told map[types.UID]bool
 	// begun are the revisions whose review this process has begun.
 	begun map[types.UID]bool
 }
 
-// memories are those of all skills.
+// memories are the memories of all skills.
 type memories struct {
 	mu    sync.Mutex
 	byKey map[types.NamespacedName]*memory

@@ -24,7 +24,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
 
-// largeSource gives the largest skill that there can be.
+// largeSource returns the largest skill that is possible.
 type largeSource struct{}
 
 func (largeSource) Read(context.Context, string, *v1alpha1.SkillSource) (skillsource.Read, error) {
@@ -35,7 +35,8 @@ func (largeSource) Read(context.Context, string, *v1alpha1.SkillSource) (skillso
 	return skillsource.Read{Files: files}, nil
 }
 
-// What a pass holds while it stores the files of the largest source, and while it reads them again for what there is to know of them.
+// BenchmarkPassOfALargeSkill measures the memory of a pass while it stores the files of the largest source, and while it reads them again for their
+// facts.
 func BenchmarkPassOfALargeSkill(b *testing.B) {
 	live := func() uint64 {
 		var m runtime.MemStats

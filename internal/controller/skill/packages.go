@@ -28,19 +28,20 @@ import (
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=motorruns,verbs=create
 
 const (
-	// installSeconds is how long a run may take that installs packages.
+	// installSeconds bounds the time of a run that installs packages.
 	installSeconds = 900
-	// installKept is how long such a run is kept, and so how long nobody tries again what failed.
+	// installKept is how long such a run is retained, and so how long a failed installation is not tried again.
 	installKept = 3600
-	// packagesGrace is how long replaced packages are kept: a run that was accepted a moment before may not show yet that it has them.
+	// packagesGrace is how long replaced packages are retained: the status of a run that was accepted a moment before may not show yet that it uses
+	// them.
 	packagesGrace = 10 * time.Minute
 )
 
-// packages sees that the packages of an approved policy are installed, by a run of mode Install that belongs to the skill. What
-// is not approved is not installed, and what is installed stays.
+// packages ensures that the packages of an approved policy are installed, by a run of mode Install that belongs to the skill. Packages that are not
+// approved are not installed, and installed packages stay.
 //
 //	no run ──► a run: PackagesInstalling ──► PackagesInstalled
-//	  ▲                      └─────────────► PackagesFailed ──► its time is over, or somebody deletes it ─┐
+//	  ▲                      └─────────────► PackagesFailed ──► its time is over, or it is deleted ───────┐
 //	  └───────────────────────────────────────────────────────────────────────────────────────────────────┘
 func (r *Reconciler) packages(ctx context.Context, s *scope) error {
 	st, deps := &s.skill.Status, s.skill.Spec.Policy.Dependencies
@@ -59,7 +60,7 @@ func (r *Reconciler) packages(ctx context.Context, s *scope) error {
 	}
 	hash := skill.PackagesHash(deps, sources)
 	if st.Packages == nil || st.Packages.Hash != hash {
-		// What is pinned from now on must not have the packages of another policy.
+		// Runs that are pinned from now on must not have the packages of another policy.
 		st.Packages = &v1alpha1.SkillPackages{Hash: hash}
 	}
 	if st.Packages.Archive != nil {
@@ -80,7 +81,7 @@ func (r *Reconciler) packages(ctx context.Context, s *scope) error {
 	return r.installPackages(ctx, s, domains)
 }
 
-// packageSources are those of the namespace's MotorCortex, nil if it has none.
+// packageSources returns the sources of the namespace's MotorCortex, nil if it has none.
 func (r *Reconciler) packageSources(ctx context.Context, namespace string) (*v1alpha1.PackageSources, error) {
 	var cortex v1alpha1.MotorCortex
 	err := r.Get(ctx, types.NamespacedName{Namespace: namespace, Name: v1alpha1.CortexName}, &cortex)
@@ -90,7 +91,8 @@ func (r *Reconciler) packageSources(ctx context.Context, namespace string) (*v1a
 	return cortex.Spec.Packages, nil
 }
 
-// packageHosts are the hosts that packages are installed from. missing says what address there is none of.
+// packageHosts returns the hosts that packages are installed from. missing is the message about packages without an address to install them from,
+// "" if every kind has one.
 func packageHosts(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSources) (hosts []v1alpha1.Domain, missing string) {
 	if sources == nil {
 		sources = &v1alpha1.PackageSources{}
@@ -114,7 +116,7 @@ func packageHosts(deps *v1alpha1.SkillDependencies, sources *v1alpha1.PackageSou
 	return slices.Compact(hosts), ""
 }
 
-// installPackages looks how the run stands that installs them, and makes it if there is none.
+// installPackages checks the state of the run that installs them, and creates it if there is none.
 func (r *Reconciler) installPackages(ctx context.Context, s *scope, domains []v1alpha1.Domain) error {
 	sk, packages := s.skill, s.skill.Status.Packages
 	packages.Run = runpolicy.InstallRunName(sk.Name, packages.Hash)
@@ -145,7 +147,7 @@ func (r *Reconciler) installPackages(ctx context.Context, s *scope, domains []v1
 	case err != nil:
 		return err
 	case !whole:
-		// Somebody deleted what it installed.
+		// The installed archive was deleted.
 		s.set(v1alpha1.ConditionPackagesReady, metav1.ConditionFalse, v1alpha1.ReasonPackagesInstalling, installingMessage(run.Name))
 		return client.IgnoreNotFound(objects.Delete(ctx, r.Client, &run))
 	}
@@ -158,7 +160,7 @@ func installingMessage(run string) string {
 	return fmt.Sprintf("The run %s installs the packages.", run)
 }
 
-// waitingMessage says what the run waits for, if somebody must change that.
+// waitingMessage names what the run waits for, if a person must change that.
 func waitingMessage(run *v1alpha1.MotorRun) string {
 	if c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
 		return installingMessage(run.Name) + " It waits: " + c.Message
@@ -199,7 +201,7 @@ func (r *Reconciler) createInstallRun(ctx context.Context, s *scope, domains []v
 	return nil
 }
 
-// hasArchive reports whether all parts of an archive are there. Of what the cache does not have, the API server is asked.
+// hasArchive reports whether all parts of an archive are there. It asks the API server for parts that the cache does not have.
 func (r *Reconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a *v1alpha1.PackageArchive) (bool, error) {
 	for _, name := range a.ConfigMaps {
 		found := false
@@ -219,7 +221,7 @@ func (r *Reconciler) hasArchive(ctx context.Context, sk *v1alpha1.Skill, a *v1al
 	return len(a.ConfigMaps) > 0, nil
 }
 
-// sweepPackages deletes the parts of archives that others took the place of, when no run has them any more.
+// sweepPackages deletes the parts of replaced archives, when no run uses them any more.
 func (r *Reconciler) sweepPackages(ctx context.Context, s *scope) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
@@ -259,7 +261,7 @@ func (r *Reconciler) sweepPackages(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// packagesInUse are the ConfigMaps that sandboxes of runs have, or will have when they are made again.
+// packagesInUse returns the ConfigMaps that sandboxes of runs have, or will have when they are made again.
 func (r *Reconciler) packagesInUse(ctx context.Context, sk *v1alpha1.Skill) ([]string, error) {
 	var runs v1alpha1.MotorRunList
 	if err := r.List(ctx, &runs, client.InNamespace(sk.Namespace), client.UnsafeDisableDeepCopy); err != nil {

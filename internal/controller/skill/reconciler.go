@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package skill reconciles Skills: from the source to a revision, what its files have, its state, its packages, and how it is used.
+// Package skill reconciles Skills: from the source to a revision, the facts about its files, its state, its packages, and its usage.
 package skill
 
 import (
@@ -25,29 +25,30 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
 
-// Skills are created for what runs wrote, without an approval. Nobody here changes the spec of one: an admission policy sees to that too.
+// Skills are created for the files that runs wrote, without an approval. The controller never changes the spec of a Skill: an admission policy
+// ensures that too.
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skills,verbs=get;list;watch;create
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skills/status,verbs=patch
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skills/finalizers,verbs=update
-// Of a SkillRevision, the owner references are patched: runs hold those that they use.
+// The controller patches the owner references of a SkillRevision: runs hold the revisions that they use.
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skillrevisions,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skillrevisions/status,verbs=patch
 // +kubebuilder:rbac:groups=motorcortex.dev,resources=skillrevisions/finalizers,verbs=update
-// Of ConfigMaps, the metadata is watched: a change of one that a skill's files come from takes the approval away at once.
+// The controller watches the metadata of ConfigMaps: a change of one that a skill's files come from revokes the approval at once.
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=gitrepositories;ocirepositories;buckets,verbs=get
 
-// maxPasses is how many skills are reconciled at the same time. Each may hold the files of one, 10 MiB.
+// maxPasses is the number of skills that are reconciled at the same time. Each may hold the files of one, 10 MiB.
 const maxPasses = 8
 
-// Source reads where the files of a skill come from.
+// Source reads the files of a skill from their origin.
 type Source interface {
-	// Read gives the files as they are. An error that is no *skillsource.Problem is one of the API server.
+	// Read returns the files as they are. An error that is no *skillsource.Problem is one of the API server.
 	Read(ctx context.Context, namespace string, s *v1alpha1.SkillSource) (skillsource.Read, error)
 }
 
-// Reconciler converges Skills: it reads their sources, keeps what it read as SkillRevisions, gathers what there is to know
-// of the files, and reports whether what a person approved is what is there. It decides about no approval and never writes a spec.
+// Reconciler converges Skills. It reads their sources, stores the files as SkillRevisions, gathers facts about the files, and reports whether the
+// approved content is the present one. It decides about no approval and never writes a spec.
 type Reconciler struct {
 	client.Client
 	// Live reads past the cache, which has Skills without the contents of their files.
@@ -80,10 +81,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// errOldCache says that the cache is behind what a pass read live.
+// errOldCache means that the cache is behind a live read of the pass.
 var errOldCache = errors.New("the cache is behind")
 
-// Reconcile brings one skill up to date and writes its status once.
+// Reconcile updates one skill and writes its status once.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	sk := &v1alpha1.Skill{}
 	err := r.Get(ctx, req.NamespacedName, sk)
@@ -105,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.discard(ctx, s)
 	}
 	if apierrors.IsConflict(err) || errors.Is(err, errOldCache) {
-		// Somebody wrote since it was read; the watch brings the new version.
+		// Another writer changed the skill since it was read; the watch brings the new version.
 		return ctrl.Result{RequeueAfter: pass.ConflictPause}, nil
 	}
 	if err != nil {
@@ -114,8 +115,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return s.Result(), nil
 }
 
-// converge takes the steps in order. Each sets its own condition, and each is taken in every pass: a source that cannot be read
-// does not keep an approval from ending.
+// converge takes the steps in order. Each sets its own condition, and each is taken in every pass: a source that cannot be read does not prevent an
+// approval from ending.
 //
 //	revisions → source → review → policy → decide → packages → usage
 func (r *Reconciler) converge(ctx context.Context, s *scope) error {
@@ -138,7 +139,7 @@ func (r *Reconciler) converge(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// writeStatus writes what the steps changed, in one patch, and tells of the transitions when it is written.
+// writeStatus writes the changes of the steps, in one patch, and then reports the transitions as Events.
 func (r *Reconciler) writeStatus(ctx context.Context, s *scope) error {
 	s.summarize()
 	pass.PrintSkill(&s.skill.Status)

@@ -18,8 +18,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
 
-// review gathers what there is to know of each revision that nobody has looked at. It reads all of the bytes, so that none is
-// offered for approval whose bytes are not those that it names.
+// review gathers facts about each revision that was not reviewed yet. It reads all of the bytes, so that no revision is offered for approval whose
+// bytes do not match its hashes.
 func (r *Reconciler) review(ctx context.Context, s *scope) error {
 	var usable []v1alpha1.SkillRevision
 	for i := range s.revisions {
@@ -43,14 +43,14 @@ func (r *Reconciler) review(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// lastWrites is how long the writes of a review that has begun may go on when the manager stops. It waits 10 s for all that it does.
+// lastWrites is how long the writes of a review that has begun may go on when the manager stops. The manager waits 10 s for everything.
 const lastWrites = 8 * time.Second
 
-// gather writes into the status of a revision what its files have.
+// gather writes facts about the files of a revision into its status.
 //
-// Whoever wrote the files knows how they are looked through. Each parser is bounded, and yet one may have a defect that ends the
-// process: that the review begins is written first, so that the process after it does not do the same for ever. A review that ends
-// in any other way is not counted: an orderly restart of the manager, or an API server that refuses the facts, says nothing of the files.
+// The author of the files knows how they are reviewed. Each parser is bounded, and yet one may have a defect that ends the process. So gather first
+// writes that the review begins: otherwise the next process would do the same for ever. A review that ends in any other way is not counted: an
+// orderly restart of the manager, or an API server that refuses the facts, shows nothing about the files.
 func (r *Reconciler) gather(ctx context.Context, s *scope, rev *v1alpha1.SkillRevision) error {
 	begun := s.memory.begun[rev.UID]
 	if skill.IsSetAside(rev) && !begun {
@@ -83,7 +83,7 @@ func (r *Reconciler) gather(ctx context.Context, s *scope, rev *v1alpha1.SkillRe
 		if err := r.patchRevision(ctx, rev, func(st *v1alpha1.SkillRevisionStatus) { st.ReviewStarts++ }); err != nil {
 			return err
 		}
-		// As long as this process lives, the review did not end it, also when the mark cannot be taken back.
+		// As long as this process lives, the review did not end it, also if the mark cannot be removed.
 		s.memory.begun[rev.UID] = true
 	}
 	marked := rev.DeepCopy()
@@ -94,7 +94,7 @@ func (r *Reconciler) gather(ctx context.Context, s *scope, rev *v1alpha1.SkillRe
 	return nil
 }
 
-// quickReview is how many bytes of files are reviewed in passing: at worst that takes about a second, and mostly milliseconds.
+// quickReview bounds the bytes of files that are reviewed in passing: at worst that takes about a second, and mostly milliseconds.
 const quickReview = 64 << 10
 
 // isLongReview reports whether the review of a revision may take so long that it needs a turn.
@@ -106,7 +106,7 @@ func isLongReview(rev *v1alpha1.SkillRevision) bool {
 	return bytes > quickReview
 }
 
-// outlasting returns a context that ends a while after its parent. The mark of a review that a stopping manager could not take back would
+// outlasting returns a context that ends a while after its parent. If a stopping manager could not remove the mark of a review, the mark would
 // count as the end of a process.
 func outlasting(parent context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
@@ -114,7 +114,7 @@ func outlasting(parent context.Context, by time.Duration) (context.Context, cont
 	return ctx, func() { stop(); cancel() }
 }
 
-// unmark takes the mark of a review back that ended without its facts, but did not end the process.
+// unmark removes the mark of a review that ended without its facts, but did not end the process.
 func (r *Reconciler) unmark(ctx context.Context, s *scope, marked *v1alpha1.SkillRevision) error {
 	err := r.patchRevision(ctx, marked, func(st *v1alpha1.SkillRevisionStatus) { st.ReviewStarts = max(0, st.ReviewStarts-1) })
 	if err == nil {
@@ -123,7 +123,7 @@ func (r *Reconciler) unmark(ctx context.Context, s *scope, marked *v1alpha1.Skil
 	return err
 }
 
-// facts puts into the status of a revision what its files have.
+// facts writes the facts about its files into the status of a revision.
 func facts(st *v1alpha1.SkillRevisionStatus, files []skill.File, now time.Time) {
 	first, latest := st.Advice, st.LatestAdvice
 	m := manifestOf(files)
@@ -136,8 +136,8 @@ func facts(st *v1alpha1.SkillRevisionStatus, files []skill.File, now time.Time) 
 	st.Advice, st.LatestAdvice, st.ReviewedAt = first, latest, &metav1.Time{Time: now}
 }
 
-// reviewing waits for its turn, and gives what ends it. A second try is made alone: what was looked at beside the files that end the
-// process is not set aside with them. A review takes seconds, so that the wait needs no context.
+// reviewing waits for its turn, and returns the function that ends it. A second try runs alone: revisions that are reviewed at the same time as the
+// files that end the process must not be set aside with them. A review takes seconds, so the wait needs no context.
 func (r *Reconciler) reviewing(again bool) (done func()) {
 	if again {
 		r.reviews.Lock()
@@ -147,7 +147,7 @@ func (r *Reconciler) reviewing(again bool) (done func()) {
 	return r.reviews.RUnlock
 }
 
-// manifestOf is the SKILL.md of files, the zero value if there is none.
+// manifestOf returns the SKILL.md of files, the zero value if there is none.
 func manifestOf(files []skill.File) skill.Manifest {
 	for _, f := range files {
 		if f.Path != skill.ManifestName {
@@ -160,7 +160,7 @@ func manifestOf(files []skill.File) skill.Manifest {
 	return skill.Manifest{}
 }
 
-// patchRevision writes the status of a revision, unless somebody wrote the revision since it was read.
+// patchRevision writes the status of a revision. It returns an error if the revision was changed since it was read.
 func (r *Reconciler) patchRevision(ctx context.Context, rev *v1alpha1.SkillRevision, change func(*v1alpha1.SkillRevisionStatus)) error {
 	before := rev.DeepCopy()
 	change(&rev.Status)
@@ -171,7 +171,7 @@ func (r *Reconciler) patchRevision(ctx context.Context, rev *v1alpha1.SkillRevis
 	return nil
 }
 
-// policy reports whether spec.policy can be granted, and what an approval binds it by.
+// policy reports whether spec.policy can be granted, and the hash that binds it to an approval.
 func (r *Reconciler) policy(_ context.Context, s *scope) error {
 	p := &s.skill.Spec.Policy
 	s.skill.Status.PolicyHash = skill.PolicyHash(p)

@@ -21,7 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
 
-// reviewRig has a revision whose facts are written as write says.
+// reviewRig has a revision; write decides the result of each write of its facts.
 type reviewRig struct {
 	t      *testing.T
 	client client.Client
@@ -65,12 +65,12 @@ func newReviewRig(t *testing.T, more ...skill.File) *reviewRig {
 	return g
 }
 
-// process is one that has looked at nothing so far.
+// process returns a Reconciler that has reviewed nothing so far.
 func (g *reviewRig) process() *Reconciler {
 	return &Reconciler{Client: g.client, Store: g.store, Now: time.Now}
 }
 
-// look has a process look at the revision, and gives the status after that. A panic stands for the end of the process.
+// look has a process review the revision, and returns the status after that. A panic stands for the end of the process.
 func (g *reviewRig) look(ctx context.Context, r *Reconciler) (st v1alpha1.SkillRevisionStatus, ended any, err error) {
 	g.t.Helper()
 	rev := &v1alpha1.SkillRevision{}
@@ -105,7 +105,7 @@ func TestReviewIsMarkedFirst(t *testing.T) {
 	}
 }
 
-// TestOrderlyEndsOfAReviewAreNotCounted has reviews end without their facts, in ways that say nothing of the files.
+// TestOrderlyEndsOfAReviewAreNotCounted ends reviews without their facts, in ways that show nothing about the files.
 func TestOrderlyEndsOfAReviewAreNotCounted(t *testing.T) {
 	g := newReviewRig(t)
 	errRefused := errors.New("the API server has a bad minute")
@@ -120,7 +120,7 @@ func TestOrderlyEndsOfAReviewAreNotCounted(t *testing.T) {
 	if st, _, err := g.look(stopped, g.process()); !errors.Is(err, context.Canceled) || st.ReviewStarts != 0 || st.ReviewedAt != nil {
 		t.Errorf("begun after the manager was told to stop: %v, %+v", err, st)
 	}
-	// Told to stop in the middle of a review, the manager writes what it has.
+	// A manager that must stop in the middle of a review writes the facts that it has.
 	stopped, stop = context.WithCancel(t.Context())
 	defer stop()
 	g.write = func() error { stop(); return nil }

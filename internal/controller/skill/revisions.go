@@ -24,7 +24,7 @@ const (
 	actionReadRevisions   = "ReadRevisions"
 )
 
-// revisions finds the revisions of the skill. One that is not what it says is as if it were not there.
+// revisions finds the revisions of the skill. It ignores a revision that is not what it claims to be: see foreign.
 func (r *Reconciler) revisions(ctx context.Context, s *scope) error {
 	var list v1alpha1.SkillRevisionList
 	if err := r.List(ctx, &list, client.InNamespace(s.skill.Namespace), client.MatchingLabels{v1alpha1.LabelSkill: v1alpha1.SkillLabel(s.skill.Name)}); err != nil {
@@ -58,7 +58,7 @@ func (s *scope) sort() {
 	slices.SortFunc(s.revisions, func(a, b v1alpha1.SkillRevision) int { return skill.CompareAge(&b, &a) })
 }
 
-// foreign says why a revision is not one of this skill, "" if it is.
+// foreign returns why a revision is not one of this skill, "" if it is.
 func foreign(sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) string {
 	switch {
 	case !metav1.IsControlledBy(rev, sk):
@@ -73,7 +73,7 @@ func foreign(sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) string {
 	return ""
 }
 
-// ignore tells of a revision that is not used, once.
+// ignore reports a revision that is not used, once.
 func (r *Reconciler) ignore(s *scope, rev *v1alpha1.SkillRevision, problem string) {
 	if s.memory.told[rev.UID] {
 		return
@@ -83,8 +83,8 @@ func (r *Reconciler) ignore(s *scope, rev *v1alpha1.SkillRevision, problem strin
 		text.Printable(fmt.Sprintf("SkillRevision %s is not used: %s.", rev.Name, problem)))
 }
 
-// isWhole reports whether the ConfigMaps with the bytes of a revision are there. What is in them never changes, and whoever uses the
-// bytes compares their hashes.
+// isWhole reports whether the ConfigMaps with the bytes of a revision exist. Their content never changes, and a reader of the bytes compares their
+// hashes.
 func (r *Reconciler) isWhole(ctx context.Context, rev *v1alpha1.SkillRevision) (bool, error) {
 	for _, name := range rev.Spec.ConfigMaps {
 		head, err := configMapHead(ctx, r.Heads, rev.Namespace, name)

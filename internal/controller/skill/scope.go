@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/skill"
 )
 
-// scope is one pass over one skill: what was observed, what is to be written, when to come back.
+// scope is one pass over one skill: the observations, the status to write, and the time of its return.
 type scope struct {
 	pass.Pass
 
@@ -24,11 +24,11 @@ type scope struct {
 	skill  *v1alpha1.Skill
 	memory *memory
 
-	// revisions are those whose files are all there, the newest first. partial are those that lack some.
+	// revisions are the revisions whose files are all there, the newest first. partial are those that lack some.
 	revisions, partial []v1alpha1.SkillRevision
-	// source is what spec.source gives, nil if there is none or it cannot be read.
+	// source is the state of spec.source, nil if there is none or it cannot be read.
 	source *skill.SourceState
-	// read is what the source was when it was read, for the memory. It is "" if it has to be read again.
+	// read is the version of the source when it was read, for the memory. It is "" if it has to be read again.
 	read string
 	// leftOut are files of the source that are no part of the skill, as they may be shown.
 	leftOut []string
@@ -83,7 +83,7 @@ func (s *scope) summarize() {
 	s.abnormal()
 }
 
-// abnormal sets Stalled while somebody must change something, and Reconciling while it is the operator's turn.
+// abnormal sets Stalled while a person must change something, and Reconciling while it is the operator's turn.
 func (s *scope) abnormal() {
 	var stalled, reconciling *metav1.Condition
 	for _, t := range []string{v1alpha1.ConditionSourceReady, v1alpha1.ConditionPolicyValid, v1alpha1.ConditionReviewed, v1alpha1.ConditionPackagesReady} {
@@ -93,7 +93,7 @@ func (s *scope) abnormal() {
 		}
 		switch c.Reason {
 		case v1alpha1.ReasonNoSource, v1alpha1.ReasonNoRevision:
-			// Runs bring revisions, and nobody has to wait for one.
+			// Runs bring revisions, and no person has to wait for one.
 		case v1alpha1.ReasonSourceUnavailable, v1alpha1.ReasonReviewing, v1alpha1.ReasonPackagesInstalling:
 			reconciling = cmp.Or(reconciling, c)
 		default:
@@ -107,7 +107,7 @@ func (s *scope) abnormal() {
 	s.mirror(v1alpha1.ConditionReconciling, reconciling)
 }
 
-// mirror sets a condition for the reason of another, and takes it away if there is none.
+// mirror sets a condition for the reason of another, and removes it if there is none.
 func (s *scope) mirror(conditionType string, why *metav1.Condition) {
 	if why == nil {
 		s.unset(conditionType)

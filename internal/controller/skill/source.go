@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// sourcePeriod is how soon a tag, or an object of Flux, is looked up again.
+	// sourcePeriod is the interval at which a tag, or an object of Flux, is looked up again.
 	sourcePeriod = 10 * time.Minute
-	// sourcePause is how soon a source is tried again that could not be read, for the first time.
+	// sourcePause is the first pause before a source that could not be read is tried again.
 	sourcePause = time.Minute
 )
 
-// sourcePauseAfter is how soon a source is tried again that could not be read so many times in a row.
+// sourcePauseAfter returns the pause before a source is tried again, from the number of failures in a row.
 func sourcePauseAfter(failures int) time.Duration {
 	pause := sourcePause
 	for range failures - 1 {
@@ -38,7 +38,7 @@ func sourcePauseAfter(failures int) time.Duration {
 	return pause
 }
 
-// source reads spec.source, if it can have changed since it was read last, and sees that there is a revision of what it gives.
+// source reads spec.source if it can have changed since the last read, and ensures that a revision of its files exists.
 func (r *Reconciler) source(ctx context.Context, s *scope) error {
 	st := &s.skill.Status
 	if s.skill.Spec.Source == nil {
@@ -99,7 +99,7 @@ func leftOut(paths []string) string {
 	return " What tools leave behind is no part of it: " + strings.Join(paths, ", ") + "."
 }
 
-// sourceVersion is another one when inline files or ConfigMaps are. What a registry or Flux has is not seen from here.
+// sourceVersion changes when inline files or ConfigMaps do. Changes in a registry or in Flux are not visible here.
 func (r *Reconciler) sourceVersion(ctx context.Context, sk *v1alpha1.Skill) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", sk.Generation)
@@ -119,8 +119,8 @@ func (r *Reconciler) sourceVersion(ctx context.Context, sk *v1alpha1.Skill) (str
 
 func isRemote(s *v1alpha1.SkillSource) bool { return s.OCI != nil || s.Flux != nil }
 
-// isRead reports whether what the status says of the source still counts. The memory is lost with the process, which then reads
-// everything that is in the cluster once more, and nothing that is not.
+// isRead reports whether the status still describes the source. The memory is lost with the process. The next process then reads everything in the
+// cluster once more, and nothing outside of it.
 func (s *scope) isRead(version string) bool {
 	c := s.condition(v1alpha1.ConditionSourceReady)
 	if c == nil || c.ObservedGeneration != s.skill.Generation || c.Reason == v1alpha1.ReasonNoSource {
@@ -137,7 +137,7 @@ func (s *scope) isRead(version string) bool {
 	return version == s.memory.read
 }
 
-// nextRead is when the source is read again even though nothing tells of a change, zero for never.
+// nextRead returns when the source is read again although no watch reports a change, zero for never.
 func (s *scope) nextRead() time.Time {
 	c, src := s.condition(v1alpha1.ConditionSourceReady), s.skill.Spec.Source
 	switch {
@@ -154,7 +154,7 @@ func (s *scope) nextRead() time.Time {
 	return s.skill.Status.Source.ReadAt.Add(sourcePeriod)
 }
 
-// readSource reads the files, checks that they are a skill, and keeps them.
+// readSource reads the files, checks that they are a skill, and stores them.
 func (r *Reconciler) readSource(ctx context.Context, s *scope) error {
 	src, err := r.wholeSource(ctx, s)
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *Reconciler) readSource(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// wholeSource is spec.source with the contents of inline files, which the cache does not have.
+// wholeSource returns spec.source with the contents of inline files, which the cache does not have.
 func (r *Reconciler) wholeSource(ctx context.Context, s *scope) (*v1alpha1.SkillSource, error) {
 	if len(s.skill.Spec.Source.Files) == 0 {
 		return s.skill.Spec.Source, nil
@@ -205,12 +205,12 @@ func (r *Reconciler) wholeSource(ctx context.Context, s *scope) (*v1alpha1.Skill
 	return live.Spec.Source, nil
 }
 
-// keep stores files as a revision of the skill, or completes the one that they have.
+// keep stores files as a revision of the skill, or completes the partial revision with that content.
 func (r *Reconciler) keep(ctx context.Context, s *scope, spec v1alpha1.SkillRevisionSpec, files []skill.File) error {
 	rev, err := r.Store.Put(ctx, s.skill, spec, files)
 	if err != nil {
 		var status apierrors.APIStatus
-		// A quota, or a name that is taken, is for somebody to see; trouble with the API server passes.
+		// A person must correct a quota, or a name that is taken; trouble with the API server is transient.
 		refused := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
 		if errors.As(err, &status) && !refused || ctx.Err() != nil {
 			return err
@@ -228,7 +228,7 @@ func (r *Reconciler) keep(ctx context.Context, s *scope, spec v1alpha1.SkillRevi
 	return nil
 }
 
-// sourceProblem is what a person is told of an error, nil if it is one of the API server.
+// sourceProblem returns the problem for a person that an error describes, nil if it is one of the API server.
 func sourceProblem(err error) *skillsource.Problem {
 	var problem *skillsource.Problem
 	var invalid *skill.Problem
@@ -243,7 +243,7 @@ func sourceProblem(err error) *skillsource.Problem {
 	return nil
 }
 
-// sourceFailed notes why the source gives no skill now. What it gave before still counts.
+// sourceFailed records why the source yields no skill now. The former result still counts.
 func (s *scope) sourceFailed(p *skillsource.Problem) {
 	c := s.condition(v1alpha1.ConditionSourceReady)
 	reason, message := p.Reason, p.Message

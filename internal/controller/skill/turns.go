@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// maxRemoteReads is how many sources outside of the cluster's API are read at the same time: fewer than there are passes, so that
-// registries that hang do not keep other skills from being looked at.
+// maxRemoteReads bounds the sources outside of the cluster's API that are read at the same time. It is smaller than the number of passes, so that
+// registries that hang do not delay other skills.
 const maxRemoteReads = maxPasses / 2
 
-// reviewRetry is how soon a review that found no place is tried again. Most reviews take milliseconds.
+// reviewRetry is the pause before a review that found no free slot is tried again. Most reviews take milliseconds.
 const reviewRetry = time.Second
 
-// maxReviews is how many reviews go on at the same time. One keeps a processor busy, for 15 s with the worst files: the leader needs
-// one for its Lease and for everything else.
+// maxReviews returns how many reviews run at the same time. One review keeps a processor busy, for 15 s with the worst files: the leader needs a
+// processor for its Lease and for everything else.
 func maxReviews() int { return max(1, runtime.GOMAXPROCS(0)-1) }
 
-// turns share what takes long among namespaces. Of a namespace, one has its turn at a time, and then none for as long as that
-// took: what is slow takes the time of its own namespace, and never all of the places.
+// turns share slow work among namespaces. A namespace has one turn at a time, and then none for as long as that took: slow work uses the time of
+// its own namespace, and never all of the slots.
 type turns struct {
 	mu sync.Mutex
-	// taken has the namespaces that have their turn.
+	// taken has the namespaces that have a turn now.
 	taken map[string]bool
-	// pauses say until when a namespace has none.
+	// pauses has the time until which a namespace gets no turn.
 	pauses map[string]time.Time
 }
 
-// begin takes one of so many places, which end gives back. Without one, try says when to ask again.
+// begin takes one of the slots, which end releases. If none is free, try is when to ask again.
 func (t *turns) begin(namespace string, now time.Time, places int, retry time.Duration) (try time.Time, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +47,7 @@ func (t *turns) begin(namespace string, now time.Time, places int, retry time.Du
 	return time.Time{}, true
 }
 
-// end releases the place after what took so long. What is shorter than shortest is not paused for.
+// end releases the slot after work that took the given time. Work shorter than shortest causes no pause.
 func (t *turns) end(namespace string, now time.Time, took, shortest time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

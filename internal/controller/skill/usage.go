@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// usageSettled is how long ago a run ended that is counted: by then every run that ended in the same second is seen.
+	// usageSettled is the age of a run's end at which it is counted: by then every run that ended in the same second is seen.
 	usageSettled = 5 * time.Second
-	// usageDelay is how long a run waits to be counted, so that those that end soon after it are counted in the same write.
+	// usageDelay is how long a run waits to be counted, so that runs that end soon after it are counted in the same write.
 	usageDelay = 10 * time.Second
-	// maxAdvice is the most of a model's text about a revision that is kept.
+	// maxAdvice bounds a model's text about a revision that is retained.
 	maxAdvice = 8 << 10
-	// maxRequester is the most of the name of who asked for it.
+	// maxRequester bounds the name of the person who requested it.
 	maxRequester = 1024
 )
 
-// usage counts the runs that ended, and keeps what the reviewing ones said.
+// usage counts the runs that ended, and retains the advice of the reviewing ones.
 //
-// Nothing marks a run as counted. Those that ended up to status.usage.lastUsedAt are, and no others: runs are counted in the
-// order of their ends, and those of one second together. One that is deleted before its turn is not counted.
+// Nothing marks a run as counted. Exactly the runs that ended up to status.usage.lastUsedAt are counted. Runs are counted in the order of their
+// ends, and those of one second together. A run that is deleted before its turn is not counted.
 func (r *Reconciler) usage(ctx context.Context, s *scope) error {
 	var runs v1alpha1.MotorRunList
 	if err := r.List(ctx, &runs, client.InNamespace(s.skill.Namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -65,7 +65,7 @@ func hasUsed(run *v1alpha1.MotorRun, sk *v1alpha1.Skill) bool {
 		run.Status.FinishedAt != nil && !run.Status.FinishedAt.Before(&sk.CreationTimestamp)
 }
 
-// count adds the runs that nobody counted.
+// count adds the runs that were not counted yet.
 func (s *scope) count(uses []*v1alpha1.MotorRun) {
 	u := &s.skill.Status.Usage
 	last := u.LastUsedAt
@@ -103,8 +103,8 @@ func (s *scope) count(uses []*v1alpha1.MotorRun) {
 	u.SuccessRate = fmt.Sprintf("%d%%", u.Succeeded*100/u.Runs)
 }
 
-// advise keeps with each revision what the first and the newest run said that reviewed it. The first stays: whoever asks again must not
-// be able to put other words in its place.
+// advise stores with each revision the advice of the first and of the newest run that reviewed it. The first advice stays: a person who asks again
+// must not be able to replace it.
 func (r *Reconciler) advise(ctx context.Context, s *scope, reviews map[string][]*v1alpha1.MotorRun) error {
 	for i := range s.revisions {
 		rev := &s.revisions[i]
@@ -142,7 +142,7 @@ func adviceOf(run *v1alpha1.MotorRun) *v1alpha1.RevisionAdvice {
 	return a
 }
 
-// isNews reports whether a run ended after the one whose advice there is.
+// isNews reports whether a run ended after the one whose advice is stored.
 func isNews(a *v1alpha1.RevisionAdvice, run *v1alpha1.MotorRun) bool {
 	return cmp.Or(run.Status.FinishedAt.Compare(a.At.Time), strings.Compare(run.Name, a.Run)) > 0
 }
