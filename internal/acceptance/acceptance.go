@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acceptance has the rules for what must hold before a run counts as done.
+// Package acceptance has the rules for the demands that must hold before a run counts as done.
 package acceptance
 
 import (
@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// Check says what is wrong with demands that no run could meet, or that cannot be looked at. Its error names the field below the acceptance.
+// Check returns an error for demands that no run could meet, or that cannot be checked. The error names the field below the acceptance.
 func Check(a *v1alpha1.RunAcceptance) error {
 	if a == nil {
 		return nil

@@ -15,13 +15,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// checkSchema says why no value could be held to a schema, or no value could fit it as far as that is plain to see.
+// checkSchema returns an error if no value can be validated against a schema, or if plainly no value could match it.
 func checkSchema(raw json.RawMessage) error {
 	s, err := schemabound.Read(raw, toolapi.MaxFinishValue)
 	if err != nil {
 		return err
 	}
-	// Whether it can be used is seen by using it.
+	// Only its use shows whether it is usable.
 	if _, err := schemabound.Fits(s, map[string]any{}); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func checkSchema(raw json.RawMessage) error {
 // types are those of JSON schema.
 var types = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// Keywords whose values are schemas, lists of schemas, or objects of schemas. In others, such as const and enum, any value may stand.
+// Keywords whose values are schemas, lists of schemas, or objects of schemas. Others, such as const and enum, may have any value.
 var (
 	oneSchema = []string{
 		"items", "additionalItems", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames", "unevaluatedItems",
@@ -51,7 +51,7 @@ var (
 	namedSchemas = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
 
-// oddType is a type of the schema, or of one within it, that there is not; "" if all are known. The schema is not nested deep: Read has read it.
+// oddType returns an unknown type of the schema, or of one within it; "" if all are known. The schema is not nested deep: Read has read it.
 func oddType(schema any) string {
 	object, ok := schema.(map[string]any)
 	if !ok {
@@ -84,7 +84,7 @@ func oddType(schema any) string {
 	return ""
 }
 
-// listOf is a list, or the value alone.
+// listOf returns a list, or a list of the value alone.
 func listOf(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list

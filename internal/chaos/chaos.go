@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chaos makes requests to a Kubernetes API fail in the ways in which they fail on a bad day: before they arrive,
-// after they were carried out, and, for watches, at any time later. It is put around the transport of a client:
+// Package chaos makes requests to a Kubernetes API fail in the ways in which they fail in production: before they arrive,
+// after they were carried out, and, for watches, at any time later. It wraps the transport of a client:
 //
 //	faults := chaos.New(seed, report)
 //	config.Wrap(faults.Wrap)
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// Settings say what goes wrong. The zero value lets everything pass.
+// Settings configure the faults. The zero value lets everything pass.
 type Settings struct {
 	// Unsent is the share of writes, 0 to 1, that fail before they are sent.
 	Unsent float64
@@ -31,15 +31,15 @@ type Settings struct {
 	Unanswered float64
 	// Expired is the share of watches that get nothing but the error 410 Gone.
 	Expired float64
-	// WatchLife is how long a watch stays open; 0 leaves that to the server.
+	// WatchLife is how long a watch stays open; with 0 the server decides.
 	WatchLife time.Duration
-	// WatchDelay is how much later everything that a watch says arrives, so that a cache is that old.
+	// WatchDelay is by how much all events of a watch are delayed, so that a cache is that old.
 	WatchDelay time.Duration
-	// Away fails every request, and breaks the watches that are open.
+	// Away fails every request, and breaks the open watches.
 	Away bool
 }
 
-// Kind is what was done to a request.
+// Kind is the kind of fault.
 type Kind string
 
 const (
@@ -50,7 +50,7 @@ const (
 	Away       Kind = "away"
 )
 
-// Report is told of each request to which something was done. It is called from the goroutine of the request.
+// Report is called for each request with a fault, in the goroutine of the request.
 type Report func(kind Kind, r *http.Request)
 
 // Faults decides which requests fail.
@@ -73,7 +73,7 @@ func New(seed uint64, report Report) *Faults {
 	}
 }
 
-// Set changes what goes wrong from now on. Watches that are open keep the life that they were given.
+// Set changes the faults from now on. Open watches retain their lifetime.
 func (f *Faults) Set(s Settings) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,7 +84,7 @@ func (f *Faults) Set(s Settings) {
 	f.settings = s
 }
 
-// Count is how often something of that kind was done.
+// Count returns how often a fault of that kind occurred.
 func (f *Faults) Count(kind Kind) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +104,7 @@ type transport struct {
 // WrappedRoundTripper lets client-go find the transport that it made.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip does what was decided about the request.
+// RoundTrip applies the decision about the request.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	f := t.faults
 	d := f.decide(r)
@@ -124,7 +124,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		closeBody(r)
 		return expired(r), nil
 	case Closed:
-		// Nothing that is decided when a watch begins.
+		// Closed is never decided when a watch begins.
 	}
 	resp, err := t.next.RoundTrip(r)
 	if err == nil && d.watch && resp.StatusCode == http.StatusOK {
@@ -133,7 +133,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// loseAnswer carries the request out and says that nobody knows what came of it.
+// loseAnswer carries the request out and reports that its outcome is unknown.
 func (t *transport) loseAnswer(r *http.Request, asStatus bool) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	if err != nil {
@@ -149,10 +149,10 @@ func (t *transport) loseAnswer(r *http.Request, asStatus bool) (*http.Response, 
 	return nil, fmt.Errorf("chaos: the answer to %s %s was lost: %w", r.Method, r.URL.Path, syscall.ECONNRESET)
 }
 
-// decision is what is done to one request; kind is "" if it passes.
+// decision is the fault of one request; kind is "" if it passes.
 type decision struct {
 	kind Kind
-	// asStatus has the error come as an answer of the server and not as a broken connection: clients treat them
+	// asStatus makes the error an answer of the server and not a broken connection: clients treat them
 	// differently, and must treat them alike.
 	asStatus bool
 	watch    bool
@@ -212,7 +212,7 @@ func isWrite(r *http.Request) bool {
 	return true
 }
 
-// closeBody does what the contract of a RoundTripper asks of one that does not send the request.
+// closeBody closes the body, as the contract of a RoundTripper demands of one that does not send the request.
 func closeBody(r *http.Request) {
 	if r.Body != nil {
 		_ = r.Body.Close()
@@ -225,7 +225,7 @@ func statusResponse(r *http.Request, code int, reason, message string) *http.Res
 	return response(r, code, fmt.Sprintf(statusJSON, message, reason, code))
 }
 
-// expired is the answer to a watch whose place in the history is forgotten: a stream with one event.
+// expired is the answer to a watch whose resource version has expired: a stream with one event.
 func expired(r *http.Request) *http.Response {
 	status := fmt.Sprintf(statusJSON, "chaos: too old resource version", "Expired", http.StatusGone)
 	return response(r, http.StatusOK, `{"type":"ERROR","object":`+status+"}\n")

@@ -29,7 +29,7 @@ func server(t *testing.T) (url string, arrived *atomic.Int32) {
 	return srv.URL, arrived
 }
 
-// ask sends a request and says what became of it.
+// ask sends a request and returns its result.
 func ask(t *testing.T, c *http.Client, method, url string) (status int, err error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("body"))

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// KillAnnotation is on a run at which the manager is to be killed, when it is built with the faults in it: a point in
+// KillAnnotation is on a run at which the manager is killed, if it is built with the faults in it. The value is a point in
 // the life of a step and the step's number, such as AfterIntent:2. Only the first worker of the run is killed, or, with
-// AfterIntent:2:always, each that comes there.
+// AfterIntent:2:always, each that reaches that point.
 const KillAnnotation = "faults.motorcortex.dev/kill"
 
 // Kills reports whether the value of KillAnnotation names this point of this step, for the first worker of the run or a later one.

@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// backlog is how many pieces of a watch are kept while they wait for their time. A watch that says more stands still.
+// backlog is how many pieces of a watch are buffered while they are delayed. A watch with more events blocks.
 const backlog = 1024
 
 var errClosed = errors.New("chaos: the watch was closed")
 
-// piece is what one read of the server's stream gave.
+// piece is the result of one read of the server's stream.
 type piece struct {
 	at   time.Time
 	data []byte
 	err  error
 }
 
-// stream is the body of a watch: it lets everything pass later, and ends before its time.
+// stream is the body of a watch: it delays everything, and ends early.
 type stream struct {
 	faults  *Faults
 	request *http.Request
@@ -36,7 +36,7 @@ type stream struct {
 	over   <-chan time.Time
 	broken <-chan struct{}
 
-	// What Read has not given out yet, and how the stream ended.
+	// The bytes that Read has not returned yet, and how the stream ended.
 	rest []byte
 	err  error
 }
@@ -57,7 +57,7 @@ func (f *Faults) newStream(r *http.Request, body io.ReadCloser, life time.Durati
 	return s
 }
 
-// pump reads ahead, so that the time at which something arrived is known.
+// pump reads ahead, so that the arrival time of each piece is known.
 func (s *stream) pump() {
 	for {
 		buffer := make([]byte, 16<<10)
@@ -76,7 +76,7 @@ func (s *stream) pump() {
 // Close ends the watch, also one that a Read waits for.
 func (s *stream) Close() error { return s.close() }
 
-// Read returns what has waited long enough.
+// Read returns the bytes whose delay is over.
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.rest) == 0 && s.err == nil {
 		s.next()
@@ -104,7 +104,7 @@ func (s *stream) next() {
 	}
 }
 
-// wait reports whether the stream still goes on after that time.
+// wait waits and reports whether the stream still continues after that time.
 func (s *stream) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true

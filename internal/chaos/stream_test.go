@@ -22,7 +22,7 @@ func (w watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: w.body, Request: r}, nil
 }
 
-// openWatch opens a watch through the faults. What is written to the pipe is what the server says.
+// openWatch opens a watch through the faults. The data written to the pipe is the server's.
 func openWatch(t *testing.T, f *Faults) (says *io.PipeWriter, body io.ReadCloser) {
 	t.Helper()
 	in, out := io.Pipe()
@@ -109,7 +109,7 @@ func TestWatchEndsBeforeItsTime(t *testing.T) {
 	}
 }
 
-// What a client is told is an event that it understands.
+// The client receives an event that it understands.
 func TestExpiredWatchIsAnEvent(t *testing.T) {
 	f := New(1, nil)
 	f.Set(Settings{Expired: 1})

@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	// askTime is how long a person has for an ask of an askWorld.
+	// askTime is how long a person has to respond to an ask of an askWorld.
 	askTime = 10 * time.Minute
 	askedOf = "a0-s1-c0"
 )
@@ -107,7 +107,7 @@ func (w *askWorld) Complete(_ context.Context, r motorloop.Request) (motorloop.A
 
 const askedDomain = `{"domain":"example.org","reason":"why"}`
 
-// Call makes a call. The end of the first one is not seen if that is what a person is asked about.
+// Call makes a call. The end of the first one is not seen if the ask is about that.
 func (w *askWorld) Call(_ context.Context, c toolapi.Call) (toolapi.Result, error) {
 	w.made = append(w.made, c.ID)
 	if w.kind == v1alpha1.InputOutcomeUnknown && len(w.made) == 1 {
@@ -134,7 +134,7 @@ func (w *askWorld) loop() {
 	}
 }
 
-// pass is what the controller makes of the journal.
+// pass makes one pass of the controller over the journal.
 func (w *askWorld) pass() {
 	w.t.Helper()
 	p := w.progress()
@@ -154,7 +154,7 @@ func (w *askWorld) progress() runpolicy.Progress {
 	return runpolicy.ReadJournal(w.run, w.entries().Everything())
 }
 
-// goOn has controller and worker do what there is to do, until there is nothing.
+// goOn runs controller and worker until neither has work.
 func (w *askWorld) goOn() {
 	w.t.Helper()
 	e := &Engine{Config: Config{Worker: "worker-1"}, Now: func() time.Time { return w.now }}
@@ -171,7 +171,7 @@ func (w *askWorld) asks() []v1alpha1.StepAsk {
 	return w.entries().Steps()[0].Status.Asks
 }
 
-// respond adds the response that lets the run go on, or one that does not fit.
+// respond adds the response that lets the run continue, or one that does not fit.
 func (w *askWorld) respond(fits bool) {
 	w.t.Helper()
 	a := w.asks()[0]
@@ -196,7 +196,7 @@ func (w *askWorld) respond(fits bool) {
 	w.run.Spec.Responses = append(w.run.Spec.Responses, r)
 }
 
-// fate is what happens to an ask that is open and shown, and what comes of it.
+// fate is the event for an open and shown ask, and its result.
 type fate struct {
 	happens func(*askWorld)
 	// outcome of the ask, "" if it stays open; code of the call's result, "ok" for a success, "" for none; end is the reason of the run's end.
@@ -204,7 +204,7 @@ type fate struct {
 	code, end string
 }
 
-// fates are what can become of an ask of a kind.
+// fates returns the possible fates of an ask of a kind.
 func fates(kind v1alpha1.InputKind) map[string]fate {
 	responded := v1alpha1.AskAnswered
 	if kind == v1alpha1.InputApproval || kind == v1alpha1.InputDomainRequest {
@@ -246,7 +246,7 @@ func (w *askWorld) stillAsks() {
 	}
 }
 
-// Whatever happens to what a run asks, it is asked once, the response is used once, nothing runs before, and no time of a person's is the run's.
+// For any fate, an ask is made once, its response is used once, nothing runs before, and a person's time does not count as the run's.
 func TestAsksAndTheirFates(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []v1alpha1.InputKind{v1alpha1.InputQuestion, v1alpha1.InputDomainRequest, v1alpha1.InputApproval, v1alpha1.InputOutcomeUnknown} {
@@ -301,13 +301,13 @@ func (w *askWorld) check(f fate) {
 	if reason != f.end {
 		w.t.Errorf("it ends with %q, want %q: %+v", reason, f.end, w.decision)
 	}
-	// The run did nothing but wait, but for a second of rounding at either end.
+	// The run only waited, except for a second of rounding at either end.
 	if p := w.progress(); (f.outcome != "" || reason == v1alpha1.ReasonSandboxLost) && w.now.Sub(enginetest.Noon)-p.Waited > 2*time.Second {
 		w.t.Errorf("people took %s of %s", p.Waited, w.now.Sub(enginetest.Noon))
 	}
 }
 
-// The default of a question counts at the end of its time where the run says so, and is no one's answer.
+// The default of a question counts at the end of its time if the run says so, and is no person's answer.
 func TestDefaultAtTheEndOfTheTime(t *testing.T) {
 	t.Parallel()
 	w := newAskWorld(t, v1alpha1.InputQuestion, v1alpha1.OnTimeoutUseDefault)

@@ -11,7 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// timekeeper is a clock that is set by hand, and what is known of the time.
+// timekeeper is a clock that is set by hand, with the observed time of managers.
 type timekeeper struct {
 	now      time.Time
 	observed runpolicy.Observed

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package engine decides which loops this replica of the manager runs, and runs them. A loop is a goroutine only while
-// there is something to do: a run that waits for a person has none, only its journal.
+// it has work: a run that waits for a person has none, only its journal.
 package engine
 
 import (
@@ -34,20 +34,20 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// Config is what the engine is told by the manager's flags.
+// Config is the engine's configuration from the manager's flags.
 type Config struct {
-	// Worker is the name under which the controller gives runs to this replica. It is that of the process, not of the Pod.
+	// Worker is the name under which the controller assigns runs to this replica. It identifies the process, not the Pod.
 	Worker string
-	// Version of this replica, which its Lease says.
+	// Version of this replica, which its Lease contains.
 	Version string
 	// LeaseNamespace is where the Leases of all replicas are.
 	LeaseNamespace string
-	// PodName names this replica's Lease, which a restarted process takes over from the one before it. PodUID makes the
+	// PodName names this replica's Lease, which a restarted process takes over from its predecessor. PodUID makes the
 	// Lease go with the Pod; it may be empty.
 	PodName, PodUID string
 	// LeaseDuration is how long the Lease counts without being renewed, DefaultLeaseDuration if 0. No loop runs without it.
 	LeaseDuration time.Duration
-	// Sandbox is what the sandboxes are opened with.
+	// Sandbox is the configuration of sandboxes.
 	Sandbox box.Config
 	// MaxLoops is how many loops run at the same time; more wait for their turn. 0 means no bound.
 	MaxLoops int
@@ -55,7 +55,7 @@ type Config struct {
 	Fault attempt.Fault
 }
 
-// Engine runs the loops of the runs that were given to this replica.
+// Engine runs the loops of the runs that are assigned to this replica.
 type Engine struct {
 	Client client.Client
 	// Live reads past the cache: the journal must be complete.
@@ -63,28 +63,28 @@ type Engine struct {
 	// Leases holds this replica's Lease.
 	Leases coordinationv1client.LeasesGetter
 	Models modelref.Resolver
-	// Artifacts keeps what is too large for objects; nil keeps nothing of that.
+	// Artifacts stores the artifacts that are too large for objects; if it is nil, they are not stored.
 	Artifacts runenv.Bucket
 	// NewModel makes the model of an endpoint. It fails if no request can be sent there, whenever it is tried.
 	NewModel func(modelref.Endpoint) (motorloop.Model, error)
-	// Recorder tells of what a run waits for, nobody if it is nil.
+	// Recorder emits Events about the missing dependencies of a run; none if it is nil.
 	Recorder events.EventRecorder
 	// SearchTransport reaches search providers, one of its own kind if it is nil.
 	SearchTransport http.RoundTripper
 	Config          Config
 	Logger          *slog.Logger
-	// Now is the process's clock, by which Leases and pauses go.
+	// Now is the process's clock, which Leases and pauses use.
 	Now func() time.Time
-	// Time is the clock that everything in the API goes by. Nil: Now, and all time counts.
+	// Time is the clock for all times in the API. If it is nil, Now is used, and all time counts.
 	Time runenv.Timekeeper
 
 	mu    sync.Mutex
 	loops map[types.NamespacedName]*worker
 	// running counts the loops that run; queue has the runs that wait for one of them to end, the first one first.
 	running int
-	// looking counts the last looks that are taken, which have places of their own: a run that has ended has less than a minute.
+	// looking counts the last looks, which have slots of their own: a run that has ended has less than a minute.
 	looking int
-	// halting and stilling count the sandboxes that are being halted, and those whose background is being ended. Both have places of
+	// halting and stilling count the sandboxes that are being halted, and those whose background programs are being ended. Both have slots of
 	// their own, too: they wait for no loop, and no loop for them.
 	halting, stilling int
 	queue             []*v1alpha1.MotorRun
@@ -92,13 +92,13 @@ type Engine struct {
 	ended             chan event.TypedGenericEvent[*v1alpha1.MotorRun]
 	// stopping is closed when the manager ends: no loop starts any more.
 	stopping chan struct{}
-	// halts are the sandboxes that had a hole.
+	// halts are the sandboxes that lost their isolation.
 	halts map[types.NamespacedName]*halting
-	// stills are the runs that stand still, and whose background is ended.
+	// stills are the runs that stand still, and whose background programs are ended.
 	stills map[types.NamespacedName]*halting
 	// heldUntil is when this replica's Lease runs out, zero while it has none.
 	heldUntil time.Time
-	// limits bound what the loops do at the same time.
+	// limits bound the concurrent work of the loops.
 	limits runenv.Limits
 }
 
@@ -129,7 +129,7 @@ func (e *Engine) NeedLeaderElection() bool { return false }
 // stopTimeout is how long the loops may take to end when the manager stops. They are cancelled at once.
 const stopTimeout = 3 * time.Second
 
-// Start keeps this replica's Lease until the manager ends. Then it ends all loops, waits for them, and lets go of the
+// Start maintains this replica's Lease until the manager ends. Then it ends all loops, waits for them, and releases the
 // Lease, so that others carry the runs on at once.
 func (e *Engine) Start(ctx context.Context) error {
 	lease := e.newLease()
@@ -147,7 +147,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	case <-ended:
 		lease.release(ctx, e.Logger)
 	case <-time.After(stopTimeout):
-		// Its runs go on elsewhere when the Lease has run out. The end of the process ends the loop.
+		// Its runs resume elsewhere when the Lease has run out. The end of the process ends the loop.
 		e.Logger.Error("a loop does not end, so the Lease is not given up", "after", stopTimeout.String())
 	}
 	return nil
@@ -164,7 +164,7 @@ func (e *Engine) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	// From here on the run has what its skill's policy gives it: every loop is started with this run.
+	// From here on the run includes its skill's policy: every loop is started with this run.
 	run = runpolicy.Effective(run)
 	if e.mustHalt(run) {
 		if again, waits := e.halt(run); waits { //nolint:contextcheck // as below
@@ -193,7 +193,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// shouldRun reports whether this replica has something to do for the run now.
+// shouldRun reports whether this replica has work for the run now.
 func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	st := &run.Status
 	switch {
@@ -204,13 +204,13 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	case len(st.Attempts) == 0:
 		return false
 	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionFinished), runpolicy.Held(st):
-		// Nothing of a run that is held may be parsed: it may be what ended its workers.
+		// A run that is held must not be parsed: its content may be what ended its workers.
 		return false
 	case st.Ending != nil:
-		// What it leaves behind is collected, and its last step closed, whatever it waited for, suspended or not.
+		// Its remains are collected, and its last step closed, even if it waited or is suspended.
 		return true
 	case apimeta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionSuspended):
-		// When the run was resumed is known from this condition alone. A loop that began before would count the time of the suspension
+		// The time at which the run was resumed is known from this condition alone. A loop that began before would count the time of the suspension
 		// as time without the model, and fail the attempt with its first try.
 		return false
 	case run.Spec.Cancel, run.Spec.Suspend:
@@ -232,14 +232,14 @@ func (e *Engine) shouldRun(run *v1alpha1.MotorRun) bool {
 	return true
 }
 
-// awaitsEgress reports whether the sandbox is about to get a way out that it does not have: without it the loop would be told of
-// no domains and know no credentials, and be ended in the middle of a call when the way opens.
+// awaitsEgress reports whether the sandbox is about to get egress that it lacks. Without it the loop would start with no domains and
+// no credentials, and be ended in the middle of a call when the egress opens.
 func awaitsEgress(st *v1alpha1.MotorRunStatus) bool {
 	c := apimeta.FindStatusCondition(st.Conditions, v1alpha1.ConditionEgressReady)
 	return st.Egress == nil && c != nil && c.Status == metav1.ConditionFalse && c.Reason != v1alpha1.ReasonDomainNotAllowed
 }
 
-// ensure starts the run's loop unless it runs already, has nothing to do, or is to be tried again later.
+// ensure starts the run's loop unless it runs already, has no work, or must be tried again later.
 func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 	key := client.ObjectKeyFromObject(run)
 	e.mu.Lock()
@@ -271,7 +271,7 @@ func (e *Engine) ensure(run *v1alpha1.MotorRun) ctrl.Result {
 	}
 	if !looks && e.crowds(run.Namespace) {
 		e.enqueue(run)
-		// There is room, so there need not be the end of a loop to wake it when the others have theirs.
+		// There is a free slot, so no end of a loop may come to wake this run when the others have their share.
 		return ctrl.Result{RequeueAfter: time.Second}
 	}
 	e.dequeue(key)
@@ -298,14 +298,14 @@ func (e *Engine) stop(key types.NamespacedName) {
 	}
 }
 
-// onlyAsks reports whether nothing but a question keeps this replica from carrying the run on.
+// onlyAsks reports whether only a question stops this replica from carrying the run on.
 func (e *Engine) onlyAsks(run *v1alpha1.MotorRun) bool {
 	answered := *run
 	answered.Status.PendingInput = nil
 	return e.shouldRun(&answered)
 }
 
-// rest is stop for a run that waits for a person. A loop that runs ends by itself: it collects what the run has until then.
+// rest is stop for a run that waits for a person. A running loop ends by itself, after it has collected the run's files so far.
 func (e *Engine) rest(key types.NamespacedName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

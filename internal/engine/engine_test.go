@@ -21,7 +21,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// stubReader decides what becomes of every list, which is the first thing that a loop asks for.
+// stubReader decides the result of every list, which is the first request of a loop.
 type stubReader struct {
 	client.Reader
 	list func(ctx context.Context) error
@@ -31,7 +31,7 @@ func (r stubReader) List(ctx context.Context, _ client.ObjectList, _ ...client.L
 	return r.list(ctx)
 }
 
-// testEngine has a journal that answers as list does. The queue of its events has room for all of a test.
+// testEngine has a journal that answers as list does. The queue of its events fits all of a test.
 func testEngine(t *testing.T, maxLoops int, log io.Writer, list func(context.Context) error) *Engine {
 	e := &Engine{
 		Live: stubReader{list: list}, Now: time.Now, Logger: slog.New(slog.NewTextHandler(log, nil)),
@@ -59,7 +59,7 @@ func testRun(namespace, name string) *v1alpha1.MotorRun {
 	return run
 }
 
-// ready is a run that the worker "w" has something to do for.
+// ready returns a run that the worker "w" has work for.
 func ready() *v1alpha1.MotorRun {
 	run := testRun("ns", "run")
 	run.Status.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{}}
@@ -69,7 +69,7 @@ func ready() *v1alpha1.MotorRun {
 	return run
 }
 
-// A run that is resumed waits until its status says when that was: the time of the suspension is not time without the model.
+// A run that is resumed waits until its status has the time of that: the time of the suspension is not time without the model.
 func TestAResumedRunWaitsForItsStatus(t *testing.T) {
 	t.Parallel()
 	e := &Engine{Config: Config{Worker: "w"}, Now: time.Now}
@@ -97,7 +97,7 @@ func TestAResumedRunWaitsForItsStatus(t *testing.T) {
 	}
 }
 
-// A run that may be what ended its workers begins no loop but in its trial, not even for the last look at its sandbox.
+// A run that may have ended its workers begins no loop except in its trial, not even for the last look at its sandbox.
 func TestAHeldRunBeginsNoLoop(t *testing.T) {
 	t.Parallel()
 	e := &Engine{Config: Config{Worker: "w"}, Now: time.Now}
@@ -125,7 +125,7 @@ func TestAHeldRunBeginsNoLoop(t *testing.T) {
 	}
 }
 
-// A run that has ended is looked at, whatever it waited for, and takes the place of no other loop.
+// A run that has ended gets its last look, whatever it waited for, and uses the slot of no other loop.
 func TestARunThatEndsIsLookedAtAtOnce(t *testing.T) {
 	t.Parallel()
 	run := ready()
@@ -180,7 +180,7 @@ func TestNamespacesShareTheLoops(t *testing.T) {
 	if running(other) {
 		t.Fatal("more loops run than may")
 	}
-	// One of them ends. Those that wait are looked at in their order, and the first two are of the same namespace.
+	// One of them ends. The waiting runs are reconciled in their order, and the first two are of the same namespace.
 	ended := client.ObjectKey{Namespace: "a", Name: "0"}
 	e.stop(ended)
 	for _, want := range []struct {
@@ -195,13 +195,13 @@ func TestNamespacesShareTheLoops(t *testing.T) {
 			t.Errorf("%s runs: %t, looked at again after %s", got.UID, running(got), res.RequeueAfter)
 		}
 	}
-	// Nobody else waits any more: the next that ends makes room for any.
+	// No other run waits any more: the next end frees a slot for any.
 	e.stop(client.ObjectKey{Namespace: "a", Name: "1"})
 	next := (<-e.ended).Object
 	if e.ensure(next); next.Name != "4" || !running(next) {
 		t.Errorf("%s runs: %t", next.UID, running(next))
 	}
-	// What waits and is deleted makes room for nobody.
+	// A waiting run that is deleted frees no slot.
 	e.stop(client.ObjectKey{Namespace: "a", Name: "5"})
 	if len(e.queue) != 0 {
 		t.Errorf("%d still wait", len(e.queue))
@@ -226,7 +226,7 @@ func TestAPanicEndsNothingButItsLoop(t *testing.T) {
 	}
 }
 
-// A loop that was told to end goes on under no circumstances, and the one after it waits for its end.
+// A cancelled loop does not continue under any circumstances, and the next one waits for its end.
 func TestOneLoopForARun(t *testing.T) {
 	t.Parallel()
 	var now, most atomic.Int32

@@ -8,8 +8,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// unattended reports whether there is nothing to do for a run that waits for a person, and how long that stays so by itself: 0
-// for as long as there is no answer.
+// unattended reports whether the run can only wait for a person, and for how long; 0 means until a person answers.
 func unattended(onTimeout v1alpha1.OnTimeout, expires time.Time, until func(time.Time) time.Duration) (wait time.Duration, idle bool) {
 	if onTimeout == "" || onTimeout == v1alpha1.OnTimeoutFail {
 		return 0, true
@@ -24,7 +23,7 @@ func (e *Engine) expired(p *v1alpha1.PendingInput) bool {
 	return !idle
 }
 
-// expiry is how soon a run that this replica holds is to be looked at because there may be no answer by then, 0 for never.
+// expiry returns how soon a waiting run of this replica must be checked because its time to answer ends, 0 for never.
 func (e *Engine) expiry(run *v1alpha1.MotorRun) time.Duration {
 	p := run.Status.PendingInput
 	if p == nil || run.Status.Worker != e.Config.Worker || run.Spec.Suspend {

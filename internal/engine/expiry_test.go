@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/enginetest"
 )
 
-// A loop that waits is started again when it has its answer, and one that waits for an approval when the time for it is over.
+// A waiting loop is started again when it has its answer, and one that waits for an approval when the time for it is over.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	approve := &attempt.Waiting{Ask: v1alpha1.StepAsk{ID: "id", Kind: v1alpha1.InputApproval, Digest: "sha256:this", OnTimeout: v1alpha1.OnTimeoutDeny}, Expires: enginetest.Noon.Add(time.Minute)}
@@ -53,7 +53,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A replica that takes a waiting run over has no loop of it that knows when to go on.
+// A replica that takes a waiting run over has no loop for it that knows when to continue.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	e := &Engine{Config: Config{Worker: "worker-1"}, Now: func() time.Time { return enginetest.Noon }}

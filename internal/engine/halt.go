@@ -18,15 +18,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/journal"
 )
 
-// A wall of a sandbox that was open lets a program make a connection that the wall does not end when it is closed again: firewalls
-// let packets of a connection pass that they know. So everything in the sandbox is ended, and the kernel is asked which
-// connections are left:
+// While a NetworkPolicy of a sandbox is changed or gone, a program can open a connection. Restoring the policy does not end it: firewalls
+// pass packets of connections that they track. So the engine ends everything in the sandbox, and asks the kernel which
+// connections remain:
 //
 //	wall open ─► IsolationLost ─► halt: calls, background, MCP servers ─► no connection left ─► proof ─► the run goes on
 //	                                                                  └─► connections left ───────────► another Pod
 //
-// The halt comes at once, also for a run that waits for a person, is suspended, or has no place among the loops. It comes again
-// before the proof, so that no run goes on without it.
+// The halt comes at once, also for a run that waits for a person, is suspended, or has no slot among the loops. It is repeated
+// before the proof, so that no run resumes without it.
 
 const (
 	// haltLimit bounds one try to halt a sandbox from outside of a loop.
@@ -35,18 +35,18 @@ const (
 	haltTries = 10
 )
 
-// halting is what this replica knows of the halt of a sandbox.
+// halting is this replica's state of the halt of a sandbox.
 type halting struct {
 	task task
 	// reason is why programs are ended in a run that stands still; see still.
 	reason string
-	// running says that a goroutine is at it, done that there is nothing left to do.
+	// running is true while a goroutine works on it, done if no work remains.
 	running, done bool
 	tries         int
 	retryAt       time.Time
 }
 
-// mustHalt reports whether the sandbox of the run had a hole, and is this replica's to halt.
+// mustHalt reports whether the sandbox of the run lost its isolation, and this replica must halt it.
 func (e *Engine) mustHalt(run *v1alpha1.MotorRun) bool {
 	st := &run.Status
 	c := apimeta.FindStatusCondition(st.Conditions, v1alpha1.ConditionIsolationVerified)
@@ -57,7 +57,7 @@ func (e *Engine) mustHalt(run *v1alpha1.MotorRun) bool {
 		c != nil && c.Reason == v1alpha1.ReasonIsolationLost
 }
 
-// halt begins to halt the run's sandbox, unless that is done for this hole. It reports whether the run has to wait for that, and
+// halt begins to halt the run's sandbox, unless that is done for this loss of isolation. It reports whether the run has to wait for that, and
 // when to look again if nothing else wakes it.
 func (e *Engine) halt(run *v1alpha1.MotorRun) (again time.Duration, waits bool) {
 	key := client.ObjectKeyFromObject(run)
@@ -68,9 +68,9 @@ func (e *Engine) halt(run *v1alpha1.MotorRun) (again time.Duration, waits bool) 
 	}
 	if l := e.loops[key]; l != nil && l.running {
 		if l.task == taskOf(run) {
-			return 0, false // It knows of the hole, and halts the sandbox before it does anything else.
+			return 0, false // The loop knows of the loss, and halts the sandbox before it does anything else.
 		}
-		// When it has ended, the run is looked at again.
+		// When the loop has ended, the run is reconciled again.
 		e.dequeue(key)
 		l.stop(true)
 		return 0, true
@@ -96,8 +96,8 @@ func (e *Engine) halt(run *v1alpha1.MotorRun) (again time.Duration, waits bool) 
 	return 0, true
 }
 
-// attend does something in the sandbox of a run that no loop carries on, once, and notes what came of it. It has one of the places
-// that are counted there.
+// attend runs do in the sandbox of a run that no loop carries on, once, and records the outcome. It holds one of the slots
+// that places counts.
 func (e *Engine) attend(run *v1alpha1.MotorRun, h *halting, places *int, do func(context.Context, *v1alpha1.MotorRun, *halting) error, what string) {
 	ctx, cancel := context.WithTimeout(context.Background(), haltLimit)
 	defer cancel()
@@ -135,7 +135,7 @@ func (e *Engine) haltOnce(ctx context.Context, run *v1alpha1.MotorRun, h *haltin
 	return err
 }
 
-// forgetHalt is for a run that is gone.
+// forgetHalt removes the state of a run that is gone.
 func (e *Engine) forgetHalt(key types.NamespacedName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// holed is a run whose sandbox had a hole.
+// holed returns a run whose sandbox lost its isolation.
 func holed() *v1alpha1.MotorRun {
 	run := &v1alpha1.MotorRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "uid"}}
 	run.Status.Worker, run.Status.Attempts = "w", []v1alpha1.AttemptStatus{{}}
@@ -70,8 +70,8 @@ func TestMustHalt(t *testing.T) {
 	}
 }
 
-// A loop that was started before the hole is ended for it; one that was started after it halts the sandbox itself, and to end it
-// again with each look would keep the run from going on.
+// A loop that was started before the loss of isolation is ended for it. A loop that was started after it halts the sandbox itself; ending it
+// again with each look would stop the run from continuing.
 func TestHaltAndTheLoop(t *testing.T) {
 	t.Parallel()
 	run := holed()
@@ -110,7 +110,7 @@ func TestAHaltThatIsDoneIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// slowSteps are those of many sandboxes, in a store that is slow: whoever looks for them waits until the test lets go.
+// slowSteps are those of many sandboxes, in a slow store: every read waits until the test releases it.
 type slowSteps struct {
 	client.Reader
 	looking, goOn chan struct{}
@@ -122,7 +122,7 @@ func (s slowSteps) List(context.Context, client.ObjectList, ...client.ListOption
 	return errors.New("it is slow, and fails")
 }
 
-// A node that loses its walls has many sandboxes at once. No more of them are halted at a time than there may be loops.
+// A node that stops enforcing policies has many sandboxes at once. No more of them are halted at a time than there may be loops.
 func TestHaltsHavePlaces(t *testing.T) {
 	t.Parallel()
 	const places, sandboxes = 2, 5

@@ -19,10 +19,10 @@ import (
 // DefaultLeaseDuration is how long the runs of a manager that was killed stand still.
 const DefaultLeaseDuration = 10 * time.Second
 
-// renewals is how many times the Lease is renewed, or tried to be, in its duration. Each try may take its share of it.
+// renewals is how many times the Lease is renewed, or tried to be, within its duration. Each try may take its share of the duration.
 const renewals = 5
 
-// keep renews the Lease until ctx ends, and has the loops stand still for as long as that does not succeed.
+// keep renews the Lease until ctx ends, and stops the loops for as long as the renewal fails.
 //
 //	no Lease ── renewed ──► held ── not renewed for its duration, or another process holds it ──► no Lease
 //	no loop runs            loops run                                                            loops are cancelled
@@ -33,13 +33,13 @@ func (e *Engine) keep(ctx context.Context, l *lease) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		// A process that was frozen for longer than its Lease has lost its runs, whatever it can renew now.
+		// A process that was frozen for longer than its Lease has lost its runs, even if it can renew the Lease now.
 		e.lapse()
 		sent := e.Now()
 		err := l.renew(ctx, sent, every)
 		switch {
 		case err == nil:
-			// Others count from when they see the renewal, which is later.
+			// Other replicas count from when they see the renewal, which is later.
 			e.hold(sent.Add(l.duration))
 			lapse.Reset(sent.Add(l.duration).Sub(e.Now()))
 		case ctx.Err() == nil:
@@ -59,7 +59,7 @@ func (e *Engine) keep(ctx context.Context, l *lease) {
 // held reports whether this replica may carry runs on.
 func (e *Engine) held() bool { return e.Now().Before(e.heldUntil) }
 
-// hold lets loops run until then.
+// hold allows loops to run until then.
 func (e *Engine) hold(until time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -71,7 +71,7 @@ func (e *Engine) hold(until time.Time) {
 	}
 }
 
-// lapse ends the loops if the Lease has run out. Until it is renewed the runs may have been given to others.
+// lapse ends the loops if the Lease has run out. Until it is renewed the runs may be assigned to others.
 func (e *Engine) lapse() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -80,7 +80,7 @@ func (e *Engine) lapse() {
 	}
 }
 
-// lose ends the loops because the Lease is another process's.
+// lose ends the loops because the Lease belongs to another process.
 func (e *Engine) lose() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -100,7 +100,7 @@ func (e *Engine) endLoops() {
 	}
 }
 
-// mayDecide reports whether this replica may decide now how a run goes on. A process that was frozen can come here before its
+// mayDecide reports whether this replica may decide now how a run goes on. A process that was frozen can reach this point before its
 // loops are ended.
 func (e *Engine) mayDecide() bool {
 	e.mu.Lock()

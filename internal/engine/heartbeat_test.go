@@ -31,7 +31,7 @@ type leaseServer struct {
 	lease   *coordinationv1.Lease
 	version int
 	writes  int
-	// decide is given what carries the request out.
+	// decide gets the function that carries the request out.
 	decide func(ctx context.Context, carryOut func() error) error
 }
 
@@ -149,7 +149,7 @@ func startReplica(t *testing.T, s *leaseServer, worker string) *replica {
 	return r
 }
 
-// works reports whether the loop runs. It reconciles what the engine asks for, as the controller would.
+// works reports whether the loop runs. It reconciles the engine's requests, as the controller would.
 func (r *replica) works() bool {
 	for {
 		synctest.Wait()
@@ -234,7 +234,7 @@ func TestNoLoopWithoutALease(t *testing.T) {
 // wait passes time in a bubble.
 func wait(d time.Duration) { <-time.After(d) }
 
-// A renewal that was carried out and not answered does not make a replica take itself for another one.
+// A renewal that was carried out without an answer does not make a replica mistake itself for another one.
 func TestTheLeaseSurvivesLostAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -257,7 +257,7 @@ func TestTheLeaseSurvivesLostAnswers(t *testing.T) {
 	})
 }
 
-// A restarted container has the Pod's name and is another worker. The one before it may be there still.
+// A restarted container has the Pod's name and is another worker. Its predecessor may still exist.
 func TestANewProcessTakesTheLeaseOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &leaseServer{}
@@ -284,7 +284,7 @@ func TestANewProcessTakesTheLeaseOver(t *testing.T) {
 	})
 }
 
-// A process that took the Lease and is gone does not keep it for ever.
+// A process that took the Lease and is gone does not hold it for ever.
 func TestTheLeaseComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &leaseServer{}
@@ -315,7 +315,7 @@ func TestTheLeaseComesBack(t *testing.T) {
 	})
 }
 
-// The process stands still, as in SIGSTOP, while its timers run on: none of them runs in it.
+// The process is frozen, as by SIGSTOP, while its timers run on: none of them runs in it.
 func TestAFrozenProcessHasLostItsRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &leaseServer{}
@@ -323,7 +323,7 @@ func TestAFrozenProcessHasLostItsRuns(t *testing.T) {
 		r.want(true, "with the Lease")
 		r.mu.Lock()
 		first := r.loops[client.ObjectKeyFromObject(r.run)]
-		// What is left of a freeze when it is over: the Lease ran out and nothing was done about it.
+		// The state after a freeze: the Lease ran out, and the loops were not ended.
 		r.heldUntil = time.Now().Add(-time.Second)
 		r.mu.Unlock()
 		wait(renewEvery + time.Millisecond)
@@ -336,7 +336,7 @@ func TestAFrozenProcessHasLostItsRuns(t *testing.T) {
 	})
 }
 
-// A loop that does not end keeps the Lease, which then runs out, and not the process.
+// A loop that does not end retains the Lease, which then runs out, and not the process.
 func TestTheEndWaitsForNobodyForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &leaseServer{}
@@ -359,7 +359,7 @@ func TestTheEndWaitsForNobodyForEver(t *testing.T) {
 	})
 }
 
-// The API server is away for minutes: the loop is tried again, ever more seldom, and goes on when it is back.
+// The API server is down for minutes: the loop is retried with growing pauses, and resumes when the server is back.
 func TestALoopBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		starts, isAway := 0, true
@@ -425,7 +425,7 @@ func TestTheLeaseAsItIsRecorded(t *testing.T) {
 	}
 }
 
-// An attempt is told that its run went to another worker, or its loop was told to end.
+// An attempt learns that its run went to another worker, or that its loop was cancelled.
 func TestAnAttemptCarries(t *testing.T) {
 	t.Parallel()
 	run := ready()

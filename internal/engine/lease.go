@@ -18,14 +18,14 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// errOtherProcess says that another process of the same Pod's name holds the Lease. It came later, so it is the one that
-// counts.
+// errOtherProcess reports that another process with the same Pod name holds the Lease. That process started later, so it takes
+// precedence.
 var errOtherProcess = errors.New("another process holds it")
 
-// errRenewed says that a renewal was carried out whose answer nobody has seen.
+// errRenewed reports that an earlier renewal succeeded although its answer was lost.
 var errRenewed = errors.New("it was renewed after all")
 
-// lease is the Lease by which the leader sees that this worker lives. It is used by one goroutine.
+// lease is the Lease by which the leader sees that this worker is alive. Only one goroutine uses it.
 type lease struct {
 	client coordinationv1client.LeaseInterface
 	name   string
@@ -35,7 +35,7 @@ type lease struct {
 	owner    []metav1.OwnerReference
 	duration time.Duration
 
-	// held is the Lease as this process last wrote it, nil before it did so and when it was taken away.
+	// held is the Lease as this process last wrote it, nil before the first write and after another process took it.
 	held *coordinationv1.Lease
 	// other is the Lease as another process, which took it from this one, was last seen to renew it, at otherSeen.
 	other     string
@@ -45,9 +45,9 @@ type lease struct {
 // lost reports whether another process took the Lease.
 func (l *lease) lost() bool { return l.other != "" }
 
-// renew writes the Lease, within the timeout. At first it takes the Lease from whoever holds it: a process of the same
-// Pod's name that was there before has ended. The one that it is taken from does not take it back for as long as it is
-// renewed: errOtherProcess.
+// renew writes the Lease, within the timeout. The first renewal takes the Lease from its holder: an earlier process with the same
+// Pod name has ended. The process that loses the Lease does not take it back for as long as the other renews it: it gets
+// errOtherProcess.
 func (l *lease) renew(ctx context.Context, now time.Time, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -58,7 +58,7 @@ func (l *lease) renew(ctx context.Context, now time.Time, timeout time.Duration)
 	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		return err
 	}
-	// Somebody changed it, or the answer to an earlier renewal was lost.
+	// Another writer changed it, or the answer to an earlier renewal was lost.
 	found, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -73,7 +73,7 @@ func (l *lease) renew(ctx context.Context, now time.Time, timeout time.Duration)
 	return l.update(ctx, found, now)
 }
 
-// take writes the Lease for the first time, or after it was taken away.
+// take writes the Lease for the first time, or after another process took it.
 func (l *lease) take(ctx context.Context, now time.Time) error {
 	found, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -175,11 +175,11 @@ func (l *lease) release(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// remove tries once to remove the Lease. Afterwards held is nil if it is not this process's any more.
+// remove tries once to remove the Lease. Afterwards held is nil if the Lease no longer belongs to this process.
 func (l *lease) remove(ctx context.Context) error {
 	err := l.client.Delete(ctx, l.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &l.held.UID, ResourceVersion: &l.held.ResourceVersion}})
 	if apierrors.IsConflict(err) {
-		// Another process has taken it, or the end of this one has broken its last renewal off, which was carried out.
+		// Another process has taken it. Or the end of this process interrupted its last renewal, which was carried out.
 		var found *coordinationv1.Lease
 		if found, err = l.client.Get(ctx, l.name, metav1.GetOptions{}); err == nil && holder(found) == l.worker {
 			l.held = found

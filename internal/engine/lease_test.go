@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Whatever happens to the last requests, the runs of a replica that ends do not wait until its Lease has run out.
+// For any result of the last requests, the runs of a replica that ends do not wait until its Lease has run out.
 func TestTheLeaseIsGivenBack(t *testing.T) {
 	for name, fault := range map[string]func(n int, carryOut func() error) error{
 		"the last renewal has no answer": func(n int, carryOut func() error) error {

@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// enqueue notes that the run waits for a loop to end, or for the Lease. It keeps the place that it has.
+// enqueue adds the run to those that wait for a loop to end, or for the Lease. A queued run retains its position.
 func (e *Engine) enqueue(run *v1alpha1.MotorRun) {
 	if !slices.ContainsFunc(e.queue, func(r *v1alpha1.MotorRun) bool { return sameName(r, client.ObjectKeyFromObject(run)) }) {
 		e.queue = append(e.queue, run)
@@ -27,8 +27,8 @@ func sameName(run *v1alpha1.MotorRun, key types.NamespacedName) bool {
 	return client.ObjectKeyFromObject(run) == key
 }
 
-// isFull reports whether all places are taken, those of loops or those of last looks. There are as many of these again. A run that has
-// ended would otherwise lose what it leaves behind while it waits for the loops of others.
+// isFull reports whether all slots of loops, or all slots of last looks, are in use. Last looks have as many slots of their own. Otherwise a
+// run that has ended would lose its files while it waits for the loops of others.
 func (e *Engine) isFull(looks bool) bool {
 	taken := e.running
 	if looks {
@@ -37,10 +37,10 @@ func (e *Engine) isFull(looks bool) bool {
 	return e.noPlace(taken)
 }
 
-// noPlace reports whether that many are all that may be taken at a time, of whatever kind.
+// noPlace reports whether taken is the maximum number of slots, of either kind.
 func (e *Engine) noPlace(taken int) bool { return e.Config.MaxLoops > 0 && taken >= e.Config.MaxLoops }
 
-// count adds to the loops that run, or to the last looks.
+// count adds to the running loops, or to the last looks.
 func (e *Engine) count(looks bool, n int) {
 	if looks {
 		e.looking += n
@@ -49,8 +49,8 @@ func (e *Engine) count(looks bool, n int) {
 	}
 }
 
-// crowds reports whether the namespace has its half of all loops while runs of others wait: the endpoint of one namespace
-// can hang, and must not have everybody else's runs hang with it.
+// crowds reports whether the namespace has its half of all loops while runs of others wait. The endpoint of one namespace
+// can hang, and must not block the runs of all others.
 func (e *Engine) crowds(namespace string) bool {
 	if e.Config.MaxLoops <= 0 || !slices.ContainsFunc(e.queue, func(r *v1alpha1.MotorRun) bool { return r.Namespace != namespace }) {
 		return false
@@ -61,11 +61,11 @@ func (e *Engine) crowds(namespace string) bool {
 			has++
 		}
 	}
-	// Rounded up, so that two namespaces that both have their half leave no room unused.
+	// Rounded up, so that two namespaces that both have their half leave no slot unused.
 	return has >= (e.Config.MaxLoops+1)/2
 }
 
-// notify has Reconcile look at runs, in this order. Those that waited for a place and find none keep their turn.
+// notify triggers Reconcile for runs, in this order. Runs that waited for a slot and find none retain their position.
 func (e *Engine) notify(runs []*v1alpha1.MotorRun) {
 	for _, run := range runs {
 		select {

@@ -19,14 +19,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// A run that stands still has nothing in its background: what runs there is ended when the run is suspended, is set aside or waits for its
-// trial, when it has waited for a
-// person for as long as it may take itself, while it waits for a retry, and before it gets a domain that a person allowed for one call. So do programs
-// of MCP servers, but for the last of these: they begin again when the run goes on. It is ended and not frozen. A frozen program keeps its connections and its locks for
-// days, its peers give it up meanwhile, and what it does when it is thawed rests on what it read before.
+// The engine ends the background programs of a run that stands still. A run stands still when it is suspended, is set aside, waits for its
+// trial, or waits for a retry. It also stands still when it has waited for a person for as long as it may take itself, and before it gets a
+// domain that a person allowed for one call. In all cases but the last, the programs of MCP servers end too: they start again when the run
+// resumes. Programs are ended and not frozen. A frozen program would hold its connections and its locks for days while its peers time out.
+// After the thaw it would act on stale data.
 
-// standsStill returns the reason for which what runs in the background of the run has to end now, "" for none, and how soon there will be
-// one if nothing else changes, 0 for never.
+// standsStill returns why the background programs of the run have to end now, "" for no reason. It also returns how soon there will be a
+// reason if nothing else changes, 0 for never.
 func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.Duration) {
 	st, p := &run.Status, run.Status.PendingInput
 	switch {
@@ -54,7 +54,7 @@ func (e *Engine) standsStill(run *v1alpha1.MotorRun) (reason string, again time.
 
 func hasBash(run *v1alpha1.MotorRun) bool { return slices.Contains(run.Spec.Tools, toolapi.ToolBash) }
 
-// still ends what runs in the background of a run that stands still, once. It gives how soon to look again.
+// still ends the background programs of a run that stands still, once. It returns how soon to look again.
 func (e *Engine) still(run *v1alpha1.MotorRun) (again time.Duration) {
 	reason, again := e.standsStill(run)
 	key := client.ObjectKeyFromObject(run)
@@ -64,7 +64,7 @@ func (e *Engine) still(run *v1alpha1.MotorRun) (again time.Duration) {
 		return again
 	}
 	if l := e.loops[key]; l != nil && l.running {
-		// When it has ended, the run is looked at again.
+		// When the loop has ended, the run is reconciled again.
 		l.again = l.again || l.stopped
 		return 0
 	}
@@ -89,7 +89,7 @@ func (e *Engine) still(run *v1alpha1.MotorRun) (again time.Duration) {
 	return 0
 }
 
-// goesOn reports whether nothing is being ended any more in the background of a run that is to go on.
+// goesOn reports whether a run that resumes can continue: its background programs are no longer being ended.
 func (e *Engine) goesOn(key types.NamespacedName) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,7 +110,7 @@ func (e *Engine) stillOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halti
 		return nil
 	}
 	if sandbox.Fresh() && !box.HasMCPPrograms(run) {
-		return nil // No call was made in it yet.
+		return nil // No call was made in the sandbox yet.
 	}
 	end := sandbox.Client.EndPrograms
 	if h.reason == toolapi.StoppedWayOut {
@@ -121,7 +121,7 @@ func (e *Engine) stillOnce(ctx context.Context, run *v1alpha1.MotorRun, h *halti
 		return nil
 	}
 	if err != nil || sandbox.Fresh() {
-		return err // Of a sandbox without a call there is nothing to record.
+		return err // A sandbox without a call has nothing to record.
 	}
 	return sandbox.Env.Entries.NotePrograms(ctx, programs)
 }

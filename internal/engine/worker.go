@@ -23,45 +23,45 @@ import (
 	"motorcortex.dev/motorcortex/internal/text"
 )
 
-// worker is one loop that runs, or what is known of how it ended. There is never more than one goroutine for a run: two
+// worker is one running loop, or the record of how it ended. There is never more than one goroutine for a run: two
 // under the same claim would do nothing twice, but ask the model twice.
 type worker struct {
 	task   task
 	cancel context.CancelFunc
 	// running is false from the end of the goroutine on.
 	running bool
-	// looks says that the run has ended, and its loop takes the last look at its sandbox.
+	// looks is true if the run has ended, and its loop takes the last look at its sandbox.
 	looks bool
-	// stopped says that the goroutine was told to end; again, that the run is to be looked at when it has.
+	// stopped is true if the goroutine was cancelled; again, if the run must be reconciled when it has ended.
 	stopped, again bool
-	// over says that nothing is left to do of this task.
+	// over is true if no work of this task remains.
 	over bool
 	// waitingFor is the ask without whose outcome the loop need not be started again, nil for none.
 	waitingFor *attempt.Waiting
-	// closing says that the attempt has ended and what it leaves behind is being collected.
+	// closing is true if the attempt has ended and its files are being collected.
 	closing bool
-	// memory is what the starts of the loop before this one left.
+	// memory is the state that the earlier starts of the loop left.
 	memory attempt.Memory
 	// retryAt is when to try again after a failure.
 	retryAt time.Time
-	// away says that it ended because the model cannot be had.
+	// away is true if it ended because the model is not available.
 	away bool
-	// changed says that the MotorCortex was changed since the loop began.
+	// changed is true if the MotorCortex was changed since the loop began.
 	changed bool
 }
 
-// task is what a loop carries on: an attempt of a run in a sandbox, under a claim. A loop whose task is another one by now
+// task identifies the work of a loop: an attempt of a run in a sandbox, under a claim. A loop whose task has changed
 // is ended and started again.
 type task struct {
 	run     types.UID
 	epoch   int64
 	attempt int32
 	podUID  string
-	// isolationLost is when the sandbox was last found open, in seconds; 0 if it never was.
+	// isolationLost is when the sandbox last lost its isolation, in seconds; 0 if it never did.
 	isolationLost int64
-	// proxy is the way out that the sandbox is told of, "" if it has none.
+	// proxy is the egress proxy of the sandbox, "" if it has none.
 	proxy string
-	// ending says that the end of the run is decided, and only its sandbox is to be looked at once more.
+	// ending is true if the end of the run is decided, and only the last look at its sandbox remains.
 	ending bool
 }
 
@@ -79,8 +79,8 @@ func taskOf(run *v1alpha1.MotorRun) task {
 	return t
 }
 
-// carries reports whether a loop that runs does what the run needs now. One that collects what an end leaves behind does so
-// whoever says that the run ends.
+// carries reports whether a running loop does what the run needs now. A loop that collects the files of an ended attempt does so
+// whether the loop or the controller ends the run.
 func (l *worker) carries(t task) bool {
 	if l.closing {
 		t.ending = l.task.ending
@@ -88,13 +88,13 @@ func (l *worker) carries(t task) bool {
 	return !l.stopped && l.task == t
 }
 
-// stop tells the goroutine to end; again has the run looked at when it has.
+// stop cancels the goroutine; with again, the run is reconciled when it has ended.
 func (l *worker) stop(again bool) {
 	l.cancel()
 	l.stopped, l.again = true, again
 }
 
-// idle reports whether there is nothing to do for a loop that does not run, and if that changes by itself, when.
+// idle reports whether a stopped loop has no work, and if that changes by itself, when.
 func (l *worker) idle(run *v1alpha1.MotorRun, now time.Time, until func(time.Time) time.Duration) (wait time.Duration, idle bool) {
 	if l.over {
 		return 0, true
@@ -108,7 +108,7 @@ func (l *worker) idle(run *v1alpha1.MotorRun, now time.Time, until func(time.Tim
 	return wait, wait > 0
 }
 
-// drive runs the loop once and notes how it ended. The journal has every result; what is noted here is only when
+// drive runs the loop once and records how it ended. The journal has every result; the record here only decides when
 // the loop is worth starting again.
 func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *worker, run *v1alpha1.MotorRun) {
 	known := &redacting.Secrets{}
@@ -133,16 +133,16 @@ func (e *Engine) drive(ctx context.Context, key types.NamespacedName, l *worker,
 	}
 	e.mu.Unlock()
 	if lookAgain {
-		// What it waits for may have come while it was ending, when Reconcile still saw it running.
+		// The awaited change may have come while the loop was ending, when Reconcile still saw it running.
 		lookAt = append(lookAt, run)
 	}
 	e.notify(lookAt)
 }
 
-// maxMissing is the most bytes that an Event says of what is missing.
+// maxMissing is the most bytes that an Event has about missing dependencies.
 const maxMissing = 512
 
-// tellOfMissing has an Event say what the run waits for, once: its status says only that it runs.
+// tellOfMissing emits an Event about the run's missing dependency, once: its status only shows that it runs.
 func (e *Engine) tellOfMissing(l *worker, run *v1alpha1.MotorRun, err error) {
 	if e.Recorder == nil || l.memory.Absence.Told || !errors.Is(err, runenv.ErrMissing) {
 		return
@@ -152,7 +152,7 @@ func (e *Engine) tellOfMissing(l *worker, run *v1alpha1.MotorRun, err error) {
 		"The run waits for something that it needs, for %s at most: %s", runenv.MissingFor, text.CutBytes(text.Printable(err.Error()), maxMissing))
 }
 
-// note decides by how the loop ended when it is started again.
+// note decides from the end of the loop when it is started again.
 func (e *Engine) note(l *worker, waitingFor *attempt.Waiting, err error, log *slog.Logger) {
 	l.memory.Note(err)
 	o, away := errors.AsType[*motorloop.Outage](err)
@@ -199,7 +199,7 @@ func (e *Engine) newAttempt(l *worker, run *v1alpha1.MotorRun, known *redacting.
 	}
 }
 
-// host returns what attempts have of this replica.
+// host returns the parts of this replica that attempts use.
 func (e *Engine) host() *attempt.Host {
 	return &attempt.Host{
 		Client: e.Client, Live: e.Live, Bucket: e.Artifacts, Lease: ownLease{e}, Clock: e.clock(), Limits: &e.limits, Box: e.Config.Sandbox,
@@ -211,7 +211,7 @@ func (e *Engine) claimOf(t task) journal.Claim {
 	return journal.Claim{Epoch: t.epoch, Worker: e.Config.Worker}
 }
 
-// guarded carries an attempt on, but a panic is an error: one run must not end the loops of all others of this manager.
+// guarded carries an attempt on and turns a panic into an error: one run must not end the loops of all others of this manager.
 func guarded(ctx context.Context, a *attempt.Attempt) (waitingFor *attempt.Waiting, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -221,7 +221,7 @@ func guarded(ctx context.Context, a *attempt.Attempt) (waitingFor *attempt.Waiti
 	return a.Run(ctx)
 }
 
-// backoff is 0.5 s, 1 s, 2 s … 30 s.
+// backoff returns 0.5 s, 1 s, 2 s … 30 s.
 func backoff(failures int) time.Duration {
 	return min(30*time.Second, 500*time.Millisecond<<min(failures-1, 6))
 }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jsonbound tells what a JSON text would cost to read before it is read. Three bytes, {},, can become a kilobyte in
-// memory, and each bracket that is open takes a part of the stack: a text of a megabyte that a model endpoint, a registry or a
-// sandbox made for that could take the memory of the process that serves everybody.
+// Package jsonbound estimates the cost of reading a JSON text before it is read. Three bytes, {},, can become a kilobyte in
+// memory, and each open bracket uses a part of the stack. A model endpoint, a registry or a sandbox could craft a text of a megabyte
+// that exhausts the memory of the shared process.
 package jsonbound
 
 import "fmt"
 
-// Limits of a text. A zero is none.
+// Limits bound a text. A zero is no limit.
 type Limits struct {
-	// Depth is how many arrays and objects may be within one another.
+	// Depth is how deep arrays and objects may be nested.
 	Depth int
-	// Values is how many values it may have, those within others and the names of fields not counted apart.
+	// Values is how many values it may have; nested values count, and names of fields do not count apart.
 	Values int
-	// Within is how deep values are counted: what a struct takes as raw JSON is below, and costs no more than its bytes. Zero
+	// Within is the depth down to which values are counted: a struct stores deeper values as raw JSON, and they cost no more than their bytes. Zero
 	// counts all.
 	Within int
 }
 
-// Check says which limit a text does not keep. It does not say whether the text is JSON, and counts no fewer values and
-// no less depth than a reader of JSON finds before it fails.
+// Check returns an error that names the limit that a text exceeds. It does not check whether the text is JSON. It counts at least as many
+// values and as much depth as a reader of JSON finds before it fails.
 func Check(text []byte, l Limits) error {
 	c := Counter{Limits: l}
 	return c.Add(text)
@@ -32,7 +32,7 @@ type Counter struct {
 	inString, escaped bool
 }
 
-// Add takes the next part of the text. After an error it is of no more use.
+// Add processes the next part of the text. After an error the Counter must not be used.
 func (c *Counter) Add(part []byte) error {
 	for _, b := range part {
 		switch {
@@ -52,7 +52,7 @@ func (c *Counter) Add(part []byte) error {
 	return nil
 }
 
-// mark takes a byte that is in no string.
+// mark processes a byte that is in no string.
 func (c *Counter) mark(b byte) error {
 	switch b {
 	case '{', '[':

@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestWorst has what keeps the limits take no more than a few megabytes, and the look at it next to nothing.
+// TestWorst checks that a text within the limits takes no more than a few megabytes, and its check next to nothing.
 func TestWorst(t *testing.T) {
 	limits := Limits{Depth: 64, Values: 4096}
 	for _, unit := range []string{"[", `{"":`, "[],", "{},", `{"a":{}},`, "1,", `"a":1,`, `"`, `\`} {
@@ -73,7 +73,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// FuzzCheck compares with what a reader finds.
+// FuzzCheck compares with the results of a reader.
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte(`{"a":[1,2,{"b":null}]}`), 3, 4)
 	f.Add([]byte(strings.Repeat("[", 100)), 10, 10)

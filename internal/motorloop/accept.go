@@ -15,14 +15,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// What a task demands is looked at when the model says that it has succeeded. Files and the value are looked at before the finish call has
+// The demands of a task are checked when the model claims success. Files and the value are checked before the finish call has
 // its result. Commands are a turn of the loop's own: they are recorded before they run, approved and repeated by the rules of all calls.
 //
 //	finish ──► files, value ──► commands (a turn) ──► closing turn ──► Completed
 //	   ▲            │                  │
 //	   └── model ◄──┴──── not met ─────┘        three times ──► AcceptanceFailed
 
-// Acceptance is what must hold when a model says that it has succeeded.
+// Acceptance are the demands that must hold when a model claims success.
 type Acceptance struct {
 	// Files are paths in the workspace, or patterns of the glob tool.
 	Files []string
@@ -43,7 +43,7 @@ func (a Acceptance) any() bool { return len(a.Files)+len(a.Commands)+len(a.Schem
 // maxShownCommand is how much of a command the prompt has, in bytes.
 const maxShownCommand = 1 << 10
 
-// shown are the demands as the prompt has them.
+// shown returns the demands as the prompt has them.
 func (a Acceptance) shown() Acceptance {
 	a.Commands = slices.Clone(a.Commands)
 	for i, c := range a.Commands {
@@ -62,7 +62,7 @@ func (a Acceptance) shown() Acceptance {
 // checkOutput is the most of the output of a check, in bytes: the model can make the call itself to see more.
 const checkOutput = 2 << 10
 
-// checksDue reports whether the last turn has an accepted finish call and the commands are to be run now.
+// checksDue reports whether the last turn has an accepted finish call and the commands must run now.
 func checksDue(cfg Config, turns []*Turn) bool {
 	if len(turns) == 0 || len(cfg.Accept.Commands) == 0 {
 		return false
@@ -93,12 +93,12 @@ func (t *Turn) passed() bool {
 	return !slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r == nil || !r.OK })
 }
 
-// failed reports whether a check of a settled turn says that what must hold does not. One whose end was not seen says nothing.
+// failed reports whether a check of a settled turn shows that a demand does not hold. A check whose end was not seen shows nothing.
 func (t *Turn) failed() bool {
 	return slices.ContainsFunc(t.Results, func(r *toolapi.Result) bool { return r != nil && !r.OK && !endedFromOutside(r) })
 }
 
-// isRefusedCheck reports whether a person did not approve a check, or that it is made once more.
+// isRefusedCheck reports whether a person did not approve a check, or its repetition.
 func isRefusedCheck(res *toolapi.Result) bool {
 	return notAllowed(res) || res != nil && res.ErrorCode == toolapi.CodeSkipped
 }
@@ -112,7 +112,7 @@ func checkedCommand(c Call) string {
 	return args.Command
 }
 
-// judgement is the result that the model sees of the finish call that the checks of a settled turn are about.
+// judgement returns the result of the finish call that the checks of a settled turn decide about, as the model sees it.
 func (t *Turn) judgement() *toolapi.Result {
 	if t.passed() {
 		return &toolapi.Result{OK: true, Provenance: toolapi.ProvenanceInternal}
@@ -132,8 +132,8 @@ func (t *Turn) judgement() *toolapi.Result {
 	return refusal(CodeNotAccepted, fmt.Sprintf("%d of %d checks failed. Mend the cause, and call finish again.%s", failed, len(t.Calls), b.String()))
 }
 
-// judged returns the turns with the result of each finish call as the model sees it, and without the turns that check: what they found is the
-// result of the finish call before them.
+// judged returns the turns with the result of each finish call as the model sees it. It omits the turns that check:
+// their findings are the result of the finish call before them.
 func judged(turns []*Turn) []*Turn {
 	if !slices.ContainsFunc(turns, func(t *Turn) bool { return t.Checks }) {
 		return turns
@@ -151,14 +151,14 @@ func judged(turns []*Turn) []*Turn {
 		if i := list[n].acceptedCall(); i >= 0 {
 			list[n] = cloneTurn(list[n])
 			list[n].Results[i] = t.judgement()
-			// What is told with the turn that checks is told with the one that the model sees.
+			// The notes of the turn that checks are shown with the turn that the model sees.
 			list[n].Notes = slices.Concat(list[n].Notes, t.Notes)
 		}
 	}
 	return list
 }
 
-// acceptanceFailed finds that the model went on to claim what does not hold, or that a check may not be made.
+// acceptanceFailed finds that the model repeatedly claimed a success that does not hold, or that a check may not be made.
 func acceptanceFailed(_ Config, turns []*Turn) *Failure {
 	f := &Failure{Category: Incomplete, Reason: ReasonAcceptanceFailed, Retryable: true}
 	for _, t := range turns {
@@ -179,7 +179,7 @@ func acceptanceFailed(_ Config, turns []*Turn) *Failure {
 	return f
 }
 
-// refusedFinishes counts the finish calls that were not accepted for what does not hold, and gives what the model was told last.
+// refusedFinishes counts the finish calls that were refused because a demand does not hold, and returns the last such refusal.
 func refusedFinishes(turns []*Turn) (times int, last *toolapi.Result) {
 	for _, t := range turns {
 		if t.Checks {
@@ -197,7 +197,7 @@ func refusedFinishes(turns []*Turn) (times int, last *toolapi.Result) {
 	return times, last
 }
 
-// lastClaim is the summary of the last finish call, "" if there is none that can be read.
+// lastClaim returns the summary of the last finish call, "" if there is no readable one.
 func lastClaim(turns []*Turn) string {
 	for _, t := range slices.Backward(turns) {
 		for _, c := range slices.Backward(t.Calls) {
@@ -212,7 +212,7 @@ func lastClaim(turns []*Turn) string {
 	return ""
 }
 
-// valueMisfit says why the value of a finish call is not what the task demands, "" if it is.
+// valueMisfit returns why the value of a finish call does not match the demands of the task, "" if it does.
 func (a Acceptance) valueMisfit(value json.RawMessage) string {
 	if len(a.Schemas) == 0 {
 		return ""
@@ -252,8 +252,8 @@ func (a Acceptance) valueMisfit(value json.RawMessage) string {
 	return ""
 }
 
-// repeatedKey is a key that an object of the value has twice, "" if there is none: readers take the first or the last of them, and the
-// schema would be held against one alone. The value is JSON, and not nested deeper than argumentLimits.
+// repeatedKey returns a key that an object of the value has twice, "" if there is none. Some readers take the first and some the last of them,
+// and the schema would be checked against only one. The value is JSON, and not nested deeper than argumentLimits.
 func repeatedKey(value json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	var objects []map[string]bool // nil for a list

@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// checkedWorkspace is a sandbox in which "make test" succeeds from the given time on that it is run, "flaky" never, and files are there that
+// checkedWorkspace is a sandbox in which "make test" succeeds from its given run on, "flaky" never, and which has the files that
 // were written.
 func checkedWorkspace(passesFrom int) func(toolapi.Call) toolapi.Result {
 	tests := 0
@@ -70,9 +70,9 @@ func TestAcceptance(t *testing.T) {
 		passesFrom int
 		answers    []Answer
 		textEnds   bool
-		// want is the kind of the outcome or the reason of its failure, says a part of what it says, value its value.
+		// want is the kind of the outcome or the reason of its failure, says a part of its text, value its value.
 		want, says, value string
-		// codes are those of all results, told what the model was told at last.
+		// codes are those of all results, told the last message to the model.
 		codes, told string
 	}{
 		"passes": {accept: Acceptance{Commands: tested}, answers: []Answer{done}, want: "Completed", says: "Done.", codes: "ok ok"},
@@ -113,7 +113,7 @@ func TestAcceptance(t *testing.T) {
 			t.Parallel()
 			cfg := Config{Accept: tt.accept, TextEnds: tt.textEnds}
 			if name == "of the last answer" {
-				// A finish call in the last answer that there may be is checked all the same.
+				// A finish call in the last allowed answer is checked all the same.
 				cfg.MaxIterations, tt.answers, tt.want, tt.says, tt.codes = 1, []Answer{done}, "Completed", "Done.", "ok ok"
 			}
 			if !tt.accept.any() {
@@ -147,7 +147,7 @@ func TestAcceptance(t *testing.T) {
 	}
 }
 
-// A manager that ends at any point of the checks leaves them to the next one, which comes to the same end.
+// If a manager ends at any point of the checks, the next one continues them and reaches the same end.
 func TestChecksSurvive(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -183,8 +183,8 @@ func TestChecksSurvive(t *testing.T) {
 	}
 }
 
-// Nobody is asked what became of a check whose end was not seen: it is made again. Where none comes to its end, nothing is known, and the
-// model is not told that something is wrong with its work.
+// No person is asked about a check whose end was not seen: it is made again. If no try comes to its end, the result is unknown, and the
+// model must not read that something is wrong with its work.
 func TestCheckThatIsEndedFromOutside(t *testing.T) {
 	t.Parallel()
 	for code, lost := range map[string]int{toolapi.CodeOutcomeUnknown: 2, toolapi.CodeCancelled: 2, "never " + toolapi.CodeCancelled: 4 * MaxExecutions} {
@@ -235,7 +235,7 @@ func TestApprovalOfACheckIsForOnce(t *testing.T) {
 	}
 }
 
-// A check that may do what cannot be undone is not made again before somebody has decided, as onUnknown says.
+// A check that may have an irreversible effect is not made again without a decision by onUnknown.
 func TestARiskyCheckIsNotMadeTwice(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -274,7 +274,7 @@ func TestARiskyCheckIsNotMadeTwice(t *testing.T) {
 	}
 }
 
-// Nothing more is asked or made after a person did not approve a check.
+// After a person did not approve a check, no further ask and no further call is made.
 func TestChecksEndWithADenial(t *testing.T) {
 	t.Parallel()
 	commands := []AcceptCommand{{Command: "gated 1"}, {Command: "make test"}, {Command: "gated 2"}}
@@ -287,7 +287,7 @@ func TestChecksEndWithADenial(t *testing.T) {
 	}
 }
 
-// What the model is told of programs in the background while checks run is told with the finish call.
+// Notes about background programs during checks are shown with the finish call.
 func TestNotesOfChecksAreTold(t *testing.T) {
 	t.Parallel()
 	finishing := &Turn{Index: 1, Calls: []Call{{ID: "a0-s1-c0", ModelID: "f", Tool: toolapi.ToolFinish, Arguments: `{"status":"Succeeded","summary":"s"}`}}, Results: []*toolapi.Result{{OK: true}}}
@@ -298,7 +298,7 @@ func TestNotesOfChecksAreTold(t *testing.T) {
 	}
 }
 
-// A check needs approval like any other call, and one that is not approved ends the attempt: nobody can tell then.
+// A check needs approval like any other call, and one that is not approved ends the attempt: its result cannot be known then.
 func TestChecksNeedApproval(t *testing.T) {
 	t.Parallel()
 	for outcome, want := range map[AskOutcome]string{AskApproved: "Completed", AskDenied: ReasonAcceptanceFailed, AskExpired: ReasonAcceptanceFailed} {
@@ -323,7 +323,7 @@ func TestChecksNeedApproval(t *testing.T) {
 	}
 }
 
-// What a task demands stands in the prompt, and the value is offered where there is a schema for it only.
+// The demands of a task are in the prompt, and the value is offered only if there is a schema for it.
 func TestDemandsAreTold(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Tools: []string{"bash"}, MaxIterations: 20, Accept: Acceptance{

@@ -9,15 +9,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// againSuffix makes the id of the second try of an execution. The sandbox keeps the results of both, so a loop that goes on after a
-// restart comes to the same one.
+// againSuffix makes the id of the second try of an execution. The sandbox stores the results of both, so a loop that resumes after a
+// restart reaches the same one.
 const againSuffix = "-t"
 
 // onlyReads reports whether a call of the tool changes nothing at all, wherever it is made.
 func onlyReads(tool string) bool { return toolapi.OnlyReads(tool) || tool == toolapi.ToolSearchWeb }
 
-// onceMore makes a call that only reads once more if its failure may pass: the model would do the same, for the price of an answer. What
-// comes then is the result, unless its end was not seen.
+// onceMore repeats a read-only call once if its failure may pass. The model would do the same, at the price of an answer. The second result
+// counts, unless its end was not seen.
 func (r *run) onceMore(
 	ctx context.Context, c *Call, first *toolapi.Result, repeat func() (*toolapi.Result, error),
 ) (*toolapi.Result, error) {

@@ -9,7 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// What only reads and may pass is made once more before the model hears of it, and nothing else is.
+// A read-only call whose failure may pass is repeated before the model sees the failure, and no other call is.
 func TestReadsAreMadeOnceMore(t *testing.T) {
 	t.Parallel()
 	busy := toolapi.Result{ErrorCode: toolapi.CodeTimeout, Retryable: true, Output: "busy"}

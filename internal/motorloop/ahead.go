@@ -11,11 +11,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Calls that read the workspace and stand one after the other in an answer are made side by side. Only the requests to the sandbox are: what
-// is decided about a call, and its result, come in the order of the answer, as if it had been made then. A loop that goes on after a
-// restart finds in the sandbox the results of those that were made.
+// Consecutive calls of an answer that read the workspace run concurrently. Only the requests to the sandbox do: decisions about a call, and its
+// result, come in the order of the answer, as if the call had run then. A loop that resumes after a restart finds the results of those calls in the
+// sandbox.
 
-// early is what came of a call that was made ahead.
+// early is the outcome of a call that was made ahead.
 type early struct {
 	result toolapi.Result
 	err    error
@@ -26,8 +26,8 @@ func onlyCallsThatRead(calls []Call) bool {
 	return !slices.ContainsFunc(calls, func(c Call) bool { return !toolapi.OnlyReads(c.Tool) })
 }
 
-// readAhead begins the calls that read with which the open calls of a turn begin. What comes after a call that does more may depend on it. The
-// function that it returns waits until all of them have ended.
+// readAhead starts the leading open calls of a turn that only read. Calls after one that does more may depend on it.
+// The returned function waits until all of them have ended.
 func (r *run) readAhead(ctx context.Context, t *Turn) (wait func()) {
 	reads := r.readsAhead(t)
 	if len(reads) < 2 || r.gate.wait(ctx) != nil {
@@ -48,11 +48,11 @@ func (r *run) readAhead(ctx context.Context, t *Turn) (wait func()) {
 	}
 }
 
-// errNoEnd says that a call neither returned nor panicked.
+// errNoEnd reports that a call neither returned nor panicked.
 var errNoEnd = errors.New("the goroutine of the call ended before the call")
 
-// callEarly makes a call and tells what came of it, also if it panics: nobody else could recover that here, and it would end the whole
-// process with the runs of others. As the error of the call it ends the loop where a panic of a call that is made alone does.
+// callEarly makes a call and sends its outcome, also if the call panics. No other code could recover that panic here, and it would end the
+// whole process with the runs of others. As the error of the call it ends the loop where a panic of a call that is made alone does.
 func callEarly(ctx context.Context, tools Tools, c toolapi.Call, ended chan<- early) {
 	e := early{err: errNoEnd}
 	defer func() {
@@ -64,7 +64,7 @@ func callEarly(ctx context.Context, tools Tools, c toolapi.Call, ended chan<- ea
 	e.result, e.err = tools.Call(ctx, c)
 }
 
-// readsAhead are the calls that can be made ahead: nothing is to be decided about them any more.
+// readsAhead returns the calls that can be made ahead: no decision about them is pending.
 func (r *run) readsAhead(t *Turn) []*Call {
 	if t.Checks || r.cfg.SettleEach {
 		return nil

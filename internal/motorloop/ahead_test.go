@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// meetingTools are a sandbox in which calls that read wait until so many of them are there.
+// meetingTools are a sandbox in which read calls wait until a number of them has arrived.
 type meetingTools struct {
 	mu      sync.Mutex
 	waiting int
@@ -51,7 +51,7 @@ func reads(n int) []Call {
 	return calls
 }
 
-// All calls that read are there before the first of them has its result, and the results are in the order of the answer.
+// All read calls arrive before the first of them has its result, and the results are in the order of the answer.
 func TestReadsAreMadeSideBySide(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -123,7 +123,7 @@ func TestReadsAheadWaitForApproval(t *testing.T) {
 	}
 }
 
-// The end of a sandbox ends all of them, and no goroutine is left.
+// The end of a sandbox ends all of them, and no goroutine leaks.
 func TestReadsAheadEndWithTheSandbox(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Config{Tools: []string{"read"}}, nil, says("", reads(4)...))
@@ -141,8 +141,8 @@ func TestReadsAheadEndWithTheSandbox(t *testing.T) {
 	}
 }
 
-// A panic in one of them is the end of this loop and not of the process: it comes out as that of a call that is made alone does when whoever
-// runs the loop has recovered it.
+// A panic in one of them ends this loop and not the process. It surfaces like the panic of a call that is made alone, after the caller of
+// the loop has recovered it.
 func TestReadsAheadPanic(t *testing.T) {
 	t.Parallel()
 	for name, calls := range map[string][]Call{"alone": reads(1), "two": reads(2), "after one that succeeds": reads(3)} {
@@ -167,7 +167,7 @@ func TestReadsAheadPanic(t *testing.T) {
 	}
 }
 
-// recovered does as the engine does with the goroutine of a loop.
+// recovered recovers like the engine does in the goroutine of a loop.
 func recovered(do func() (Outcome, error)) (out Outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -17,15 +17,15 @@ const (
 	deniedText     = "The person said no to this call, and nothing of it was done. Go on without it, and do not bring it about in another way."
 	expiredText    = "The person said nothing in time. Go on without it, and say in your result what is left to do."
 	notAgainText   = "No, do not make it again."
-	// approveRun is the word of the API for an approval that is good for further calls.
+	// approveRun is the API's decision that approves the call and further ones like it.
 	approveRun  = "ApproveRun"
 	saysLead    = "\nThe person says: "
 	noRetryText = "Nobody saw this call end, and nobody approved in time that it is made again. It may have done all of its work, a part, " +
 		"or nothing. Look at what it changed, and go on without making it again."
 )
 
-// leave decides whether an execution of a call may be made: if neither a result nor an open ask is given. An ask that was
-// recorded once is waited for, whatever the policy says by now.
+// leave decides whether an execution of a call may be made. It may if neither a result nor an open ask is returned. A recorded ask is
+// waited for, even if the policy has changed since.
 func (r *run) leave(ctx context.Context, t *Turn, c *Call, execution string) (*toolapi.Result, *Ask, error) {
 	if r.policy == nil {
 		return nil, nil, nil
@@ -45,8 +45,8 @@ func (r *run) leave(ctx context.Context, t *Turn, c *Call, execution string) (*t
 	return notApproved(a, execution != c.ID, outputShare(t)), nil, nil
 }
 
-// withReason is the result of what a person decided, with what the person says of it: these are instructions, word for word. What code
-// and output say before ends with lead.
+// withReason is the result of a person's decision, with the person's reason: the reason is an instruction, word for word. The text of the
+// code and the output before it end with lead.
 func withReason(res *toolapi.Result, lead, reason string, share int) *toolapi.Result {
 	reason = strings.ToValidUTF8(reason, "\uFFFD")
 	if strings.TrimSpace(reason) == "" {
@@ -57,7 +57,7 @@ func withReason(res *toolapi.Result, lead, reason string, share int) *toolapi.Re
 	return res
 }
 
-// approvalNote tells that a person approved the call, and what they say of it. The result is the call's own, and has no room for it.
+// approvalNote reports that a person approved the call, and their comment. The result is the call's own and cannot carry it.
 func (t *Turn) approvalNote(i int) string {
 	c := t.Calls[i]
 	if c.Tool == toolapi.ToolRequestApproval || i >= len(t.Results) || t.Results[i] == nil {
@@ -76,7 +76,7 @@ func (t *Turn) approvalNote(i int) string {
 	return note.String()
 }
 
-// further says what an approval is good for beside its call.
+// further returns the scope of an approval beyond its call.
 func further(a Ask) string {
 	if a.Decision == approveRun {
 		return " and further ones like it"
@@ -84,8 +84,8 @@ func further(a Ask) string {
 	return ""
 }
 
-// notApproved is the result of a call that is not made. One that was made before, and whose end nobody saw, may have done
-// its work all the same.
+// notApproved is the result of a call that is not made. A call that was made before, and whose end was not seen, may have had its effect
+// all the same.
 func notApproved(a Ask, madeBefore bool, share int) *toolapi.Result {
 	switch {
 	case a.Outcome == AskDenied && madeBefore:
@@ -98,8 +98,8 @@ func notApproved(a Ask, madeBefore bool, share int) *toolapi.Result {
 	return refusal(toolapi.CodeApprovalExpired, expiredText)
 }
 
-// requestApproval returns the result of a request for approval that the model makes by itself. It is decided in its place,
-// like the approval of an execution of it: what comes after it may depend on it.
+// requestApproval returns the result of a request for approval that the model makes by itself. The request is decided in its position in
+// the turn, like the approval of an execution of it: the calls after it may depend on it.
 func (r *run) requestApproval(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *Ask, error) {
 	if r.policy == nil {
 		return refusal(toolapi.CodeApprovalDenied, noApprovalText), nil, nil
@@ -129,13 +129,12 @@ func (r *run) forbidden(t *Turn, c *Call) *toolapi.Result {
 	return cleanResult(*res, outputShare(t))
 }
 
-// alreadyDone returns the result of a call that is not made because of one before it, nil if it is to be made.
+// alreadyDone returns the result of a call that is not made because of an earlier one, nil if it must be made.
 func (r *run) alreadyDone(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
 	if r.policy == nil || toolapi.Repeatable(c.Tool) || toolapi.WaitsForPerson(c.Tool) {
 		return nil, nil
 	}
-	// It is found out from what is recorded, and the calls before it in the turn count too: those under a key, and those of
-	// unknown outcome.
+	// The reason is derived from the record. The calls before it in the turn count too: those under a key, and those of unknown outcome.
 	if r.key(c) != "" || slices.ContainsFunc(t.Results, func(res *toolapi.Result) bool {
 		return res != nil && (res.ErrorCode == toolapi.CodeOutcomeUnknown || res.ErrorCode == toolapi.CodeSkipped)
 	}) {

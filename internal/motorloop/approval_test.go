@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// gatedWorld is a world whose calls are judged. Nobody has said anything yet.
+// gatedWorld is a world whose calls are judged. No decision has been made yet.
 func gatedWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi.Result, answers ...Answer) (*world, *fakePolicy) {
 	t.Helper()
 	cfg.Tools = []string{
@@ -40,7 +40,7 @@ func (w *world) mustAsk(t *testing.T, answers map[string]string, callID, executi
 	}
 }
 
-// The result of an approved call says that a person approved it.
+// The result of an approved call shows that a person approved it.
 func TestApprovedCallsAreTold(t *testing.T) {
 	t.Parallel()
 	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
@@ -114,7 +114,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// What is decided once stays, whatever is said and what the policy thinks later.
+// A decision is final, even if later responses and the policy differ.
 func TestADecisionCountsForEver(t *testing.T) {
 	for _, first := range []string{"Approve", "Deny"} {
 		w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
@@ -136,7 +136,7 @@ func TestADecisionCountsForEver(t *testing.T) {
 	}
 }
 
-// A request that was made is waited for, also by a loop whose policy would not make it any more.
+// A recorded request is waited for, also by a loop whose policy would no longer make it.
 func TestARequestIsNotForgotten(t *testing.T) {
 	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
 	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
@@ -153,7 +153,7 @@ type laxPolicy struct{ *fakePolicy }
 
 func (laxPolicy) NeedsApproval(Call) bool { return false }
 
-// Another loop recorded first, and what it recorded counts for this one.
+// Another loop recorded first, and its record counts for this one.
 func TestTheFirstDecisionIsUsed(t *testing.T) {
 	w, p := gatedWorld(t, Config{}, nil, says("", bash("gated")), says("done"))
 	w.mustAsk(t, nil, "a0-s1-c0", "a0-s1-c0")
@@ -172,7 +172,7 @@ func TestTheFirstDecisionIsUsed(t *testing.T) {
 	}
 }
 
-// What a person has made again is approved again. What only reads is not.
+// A call that a person repeats is approved again. A read-only call is not.
 func TestApprovalOfWhatIsMadeAgain(t *testing.T) {
 	const first, second = "a0-s1-c0", "a0-s1-c0-r1"
 	for name, tt := range map[string]struct {
@@ -220,7 +220,7 @@ func TestForbiddenCalls(t *testing.T) {
 	}
 }
 
-// Nobody is asked about a call that is not made in any case.
+// No person is asked about a call that is not made in any case.
 func TestRefusedCallsAskNobody(t *testing.T) {
 	w, _ := gatedWorld(t, Config{}, nil, says("",
 		call(toolapi.ToolBash, `{"command":{"gated":1}}`), call(toolapi.ToolWrite, `{"path":"gated","content":""}`), call("gated", "{}"), request(""),
@@ -247,7 +247,7 @@ func TestRequestApprovalWithoutAPolicy(t *testing.T) {
 	}
 }
 
-// A call whose effect was brought about is not made again, and nobody is asked about it: not in the same turn, not later.
+// A call whose effect has already happened is not made again, and no person is asked about it: not in the same turn, not later.
 func TestAlreadyDone(t *testing.T) {
 	w, p := gatedWorld(t, Config{}, nil,
 		says("", bash("gated once"), bash("gated once"), bash("once 2")), says("", bash("gated once"), bash("once 2")), says("done"))
@@ -276,7 +276,7 @@ func TestAlreadyDone(t *testing.T) {
 	}
 }
 
-// Its effect is unknown, and stays so for whoever wants the same.
+// Its effect is unknown, and stays so for every call with the same key.
 func TestPerhapsAlreadyDone(t *testing.T) {
 	w, _ := gatedWorld(t, Config{OnUnknown: UnknownModel}, lostUntil(9), says("", bash("once lost"), bash("once lost")), says("done"))
 	w.mustWait(t, nil, "")
@@ -286,7 +286,7 @@ func TestPerhapsAlreadyDone(t *testing.T) {
 	}
 }
 
-// What came in from the web is marked so, also when it is told a second time.
+// Data from the web is marked, also when it is shown a second time.
 func TestAlreadyDoneFromTheWeb(t *testing.T) {
 	w, _ := gatedWorld(t, Config{Domains: []string{"example.org"}}, nil, says("", bash("once"), bash("once")), says("done"))
 	w.mustWait(t, nil, "")

@@ -29,7 +29,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A hint is asked for with the commands and with the end of what they printed, which is where test programs say what failed.
+// A request for a hint has the commands and the end of their output, where test programs report failures.
 func TestHintsSeeWhatCounts(t *testing.T) {
 	t.Parallel()
 	turn := &Turn{Calls: []Call{bash("python3 -m pytest -q tests/test_billing.py")}, Results: []*toolapi.Result{{

@@ -12,31 +12,31 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Ask is one thing that a person is asked about a call of a turn, and what became of it. It is recorded before the person is
-// shown it, and its outcome before anything follows from that. A recorded outcome counts for ever.
+// Ask is one question to a person about a call of a turn, with its outcome. It is recorded before it is shown to the person, and its outcome
+// before any consequence. A recorded outcome is final.
 //
 //	none ──► recorded ──► shown ──► a response, or its time is over ──► recorded ──► what follows
 type Ask struct {
-	// ID names it to whoever responds. It is the same for the same turn, kind and execution.
+	// ID identifies the ask to the responder. It is the same for the same turn, kind and execution.
 	ID   string
 	Kind AskKind
-	// CallID is the ID of the call, Execution what of it the ask is about: the call's ID, or that of a later execution.
+	// CallID is the ID of the call. Execution identifies the execution that the ask is about: the call's ID, or that of a later execution.
 	CallID, Execution string
 	// Digest is "sha256:…" of tool and arguments of an AskApproval, Rule the rule by which the call needs it; Domain is the host of an AskDomain.
 	Digest, Rule, Domain string
-	// ExpiresAt is until when there is time, AskedAt when it was recorded. ClosedAt is zero as long as there is no Outcome.
+	// ExpiresAt is the end of the time to respond, AskedAt when it was recorded. ClosedAt is zero as long as there is no Outcome.
 	AskedAt, ExpiresAt, ClosedAt time.Time
-	// OnTimeout is what becomes of it at ExpiresAt.
+	// OnTimeout is what happens to the ask at ExpiresAt.
 	OnTimeout OnTimeout
 	// Outcome is "" while it is open.
 	Outcome AskOutcome
-	// Decision is the word of the API that was decided, "" if the response has none; By is who responded, Reason what they say of it.
+	// Decision is the decision in the API's words, "" if the response has none; By is the responder, Reason their comment.
 	Decision, By, Reason string
-	// Answer is the text of the response. It is not recorded: Person gives it again.
+	// Answer is the text of the response. It is not recorded: Person returns it again.
 	Answer string
 }
 
-// AskKind is what a person is asked.
+// AskKind is the kind of question.
 type AskKind string
 
 const (
@@ -44,13 +44,13 @@ const (
 	AskQuestion AskKind = "Question"
 	// AskDomain is a call of request_domain.
 	AskDomain AskKind = "DomainRequest"
-	// AskApproval is whether an execution may be made.
+	// AskApproval asks whether an execution may be made.
 	AskApproval AskKind = "Approval"
-	// AskUnknown is what became of an execution whose end was not seen.
+	// AskUnknown asks about the effect of an execution whose end was not seen.
 	AskUnknown AskKind = "OutcomeUnknown"
 )
 
-// AskOutcome is what became of an ask.
+// AskOutcome is the outcome of an ask.
 type AskOutcome string
 
 const (
@@ -64,23 +64,23 @@ const (
 	AskExpired AskOutcome = "Expired"
 )
 
-// OnTimeout is what becomes of an ask without a response in time.
+// OnTimeout is what happens to an ask without a response in time.
 type OnTimeout string
 
 const (
-	// OnTimeoutFail ends the run, which is not for the loop to do.
+	// OnTimeoutFail ends the run; the controller does that, not the loop.
 	OnTimeoutFail OnTimeout = "Fail"
 	// OnTimeoutDeny counts as a no.
 	OnTimeoutDeny OnTimeout = "Deny"
-	// OnTimeoutUseDefault takes the default of the question for the answer.
+	// OnTimeoutUseDefault uses the default of the question as the answer.
 	OnTimeoutUseDefault OnTimeout = "UseDefault"
 )
 
-// Person responds to what a run asks. Nothing of it takes long.
+// Person responds to the questions of a run. Its methods must return soon.
 type Person interface {
-	// Ask gives the ask about an execution of a call of the last turn as it is to be recorded. It has no outcome.
+	// Ask returns the ask about an execution of a call of the last turn in the form in which it is recorded. It has no outcome.
 	Ask(kind AskKind, c Call, execution string) Ask
-	// Reply gives a recorded ask with its outcome, false while it is open. One that has its outcome gets its Answer.
+	// Reply returns a recorded ask with its outcome, or false while the ask is open. An ask that has its outcome gets its Answer.
 	Reply(a Ask) (Ask, bool)
 }
 
@@ -102,7 +102,7 @@ func (t *Turn) ask(kind AskKind, execution string) (Ask, bool) {
 	return t.Asks[i], true
 }
 
-// putAsk adds an ask to the turn, or gives one that is there its outcome.
+// putAsk adds an ask to the turn, or sets the outcome of an existing one.
 func (t *Turn) putAsk(a Ask) {
 	i := slices.IndexFunc(t.Asks, func(b Ask) bool { return a.Kind == b.Kind && a.Execution == b.Execution })
 	if i < 0 {
@@ -129,11 +129,11 @@ func (r *run) asked(ctx context.Context, t *Turn, kind AskKind, c *Call, executi
 	t.putAsk(replied)
 	r.unrecorded = true
 	if kind == AskApproval || kind == AskUnknown {
-		// The outcome of the others is the result of the call, and recorded with that.
+		// The outcome of the others is the result of the call, and is recorded with it.
 		if err := r.record(ctx, t); err != nil {
 			return Ask{}, err
 		}
-		// Another loop may have been faster, and what is recorded counts.
+		// Another loop may have been faster, and the record counts.
 		a, _ = t.ask(kind, execution)
 		replied, _ = r.person.Reply(a)
 	}
@@ -142,14 +142,14 @@ func (r *run) asked(ctx context.Context, t *Turn, kind AskKind, c *Call, executi
 	return replied, nil
 }
 
-// record settles the turn with what was just put into it.
+// record settles the turn with the newest entries.
 func (r *run) record(ctx context.Context, t *Turn) error {
 	r.unrecorded = true
 	return r.settle(ctx, t)
 }
 
-// askPerson asks what the calls of the turn ask that have no result when everything else is done, one after the other. It gives the first ask that
-// is open.
+// askPerson asks the questions of those calls of the turn that have no result when all other calls are done, one after the other. It returns
+// the first ask that is open.
 func (r *run) askPerson(ctx context.Context, t *Turn) (*Ask, error) {
 	for i := range t.Calls {
 		c := &t.Calls[i]
@@ -171,7 +171,7 @@ func (r *run) askPerson(ctx context.Context, t *Turn) (*Ask, error) {
 	return nil, nil
 }
 
-// answered is the result of a question that has its outcome.
+// answered returns the result of a question that has its outcome.
 func (r *run) answered(t *Turn, c *Call, a Ask) *toolapi.Result {
 	res := &toolapi.Result{OK: true, Provenance: toolapi.ProvenanceUser}
 	if a.Outcome == AskExpired {
@@ -185,7 +185,7 @@ func (r *run) answered(t *Turn, c *Call, a Ask) *toolapi.Result {
 	return res
 }
 
-// decided is the result of a request for a domain that a person decided about.
+// decided returns the result of a request for a domain that a person decided about.
 func (r *run) decided(t *Turn, c *Call, a Ask) *toolapi.Result {
 	res := cleanResult(*r.domains.Decided(c.Arguments, a.Decision), outputShare(t))
 	return withReason(res, saysLead, a.Reason, outputShare(t))
@@ -196,7 +196,7 @@ func ParseQuestion(c Call) (toolapi.AskUserArgs, error) {
 	return toolapi.ParseAskUser(c.Arguments)
 }
 
-// howReplied says how an answer came, which follows word for word: a bare number or word could be taken for data.
+// howReplied describes how an answer came; the answer follows word for word. A bare number or word could be taken for data.
 func howReplied(c *Call, answer string) string {
 	if q, err := ParseQuestion(*c); err == nil && len(q.Options) > 0 {
 		if slices.Contains(q.Options, strings.TrimSpace(answer)) {

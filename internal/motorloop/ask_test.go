@@ -9,7 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// The model is told that a reply comes from the person, and whether it is one of the options.
+// The model sees that a reply comes from the person, and whether it is one of the options.
 func TestReplied(t *testing.T) {
 	t.Parallel()
 	const free, choice = `{"question":"Which?"}`, `{"question":"Which?","options":["use it","skip it"]}`
@@ -28,7 +28,7 @@ func TestReplied(t *testing.T) {
 	}
 }
 
-// A reply is recorded with how it came, is the person's, and is told to the model word for word, also by another loop.
+// A reply is recorded with how it came, belongs to the person, and is shown to the model word for word, also by another loop.
 func TestAReplyIsThePersons(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Config{}, nil, says("", question("Which colour?")), says("done"))
@@ -39,21 +39,21 @@ func TestAReplyIsThePersons(t *testing.T) {
 		t.Errorf("the reply is %+v", res)
 	}
 	msgs := Transcript(w.loop.Config, turns[:1])
-	// What is left is told to a model that a person let wait.
+	// The model sees the remaining limits after a person let it wait.
 	const left = "\n[left: 19 of 20 answers]"
 	if last := msgs[len(msgs)-1]; last.Content != "The person replied: blue"+left {
 		t.Errorf("told %q", last.Content)
 	}
 }
 
-// What a person says of a decision is told to the model as the person's words, once, and by another loop too.
+// The model sees a person's comment on a decision as the person's words, once, also from another loop.
 func TestReasonsOfDecisions(t *testing.T) {
 	t.Parallel()
 	const id = "a0-s1-c0"
 	for name, tt := range map[string]struct {
 		call Call
 		said string
-		// code of the result, "" if it succeeded; told is the end of what the model is told, from whom.
+		// code of the result, "" if it succeeded; told is the end of the message to the model, with its source.
 		code, told string
 		from       toolapi.Provenance
 	}{
@@ -83,7 +83,7 @@ func TestReasonsOfDecisions(t *testing.T) {
 	}
 }
 
-// A call of unknown outcome that a person does not let be made again has the person's words too.
+// The result of a call of unknown outcome that a person does not allow again has the person's comment too.
 func TestReasonNotToMakeACallAgain(t *testing.T) {
 	t.Parallel()
 	res := notApproved(Ask{Outcome: AskDenied, Reason: "it was paid twice"}, true, 1<<10)
@@ -92,7 +92,7 @@ func TestReasonNotToMakeACallAgain(t *testing.T) {
 	}
 }
 
-// The reason of a decision about a domain stands below it in the answer.
+// The reason of a decision about a domain follows it in the answer.
 func TestReasonsOfDomainDecisions(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{
@@ -112,7 +112,7 @@ func TestReasonsOfDomainDecisions(t *testing.T) {
 	}
 }
 
-// The default of a question is told as one, and as no words of the person's. An answer that comes before the loop looks counts.
+// The default of a question is marked as a default, and not as the person's words. An answer that comes before the loop looks counts.
 func TestTheDefaultCountsAtTheEndOfTheTime(t *testing.T) {
 	t.Parallel()
 	const id = "a0-s1-c0"
@@ -141,7 +141,7 @@ func TestTheDefaultCountsAtTheEndOfTheTime(t *testing.T) {
 	}
 }
 
-// A question that is none is refused, and no person is asked.
+// An invalid question is refused, and no person is asked.
 func TestQuestionsThatAreNone(t *testing.T) {
 	t.Parallel()
 	for name, arguments := range map[string]string{

@@ -14,8 +14,8 @@ import (
 // maxNoteCommand is the most bytes that a note shows of a command.
 const maxNoteCommand = 80
 
-// ProgramNote tells the model that what a call left in the background was ended from outside of the sandbox, for one of the
-// toolapi.Stopped reasons, or is lost with the tool server if the reason is "".
+// ProgramNote returns the note for the model that a background program of a call has ended. The program was ended from outside of the
+// sandbox, for one of the toolapi.Stopped reasons, or is lost with the tool server if the reason is "".
 func ProgramNote(c Call, reason string) string {
 	why := "it is lost: the tool server ended, and what it ran ended with it"
 	switch reason {
@@ -35,10 +35,10 @@ func ProgramNote(c Call, reason string) string {
 		"Look at what it changed before you start it again. Its command, as data: %s]", c.ID, why, commandOf(c))
 }
 
-// commandOf is the beginning of the command of a bash call, as a JSON string.
+// commandOf returns the beginning of the command of a bash call, as a JSON string.
 func commandOf(c Call) string {
 	var args toolapi.BashArgs
-	_ = json.Unmarshal([]byte(c.Arguments), &args) // What cannot be read has no command.
+	_ = json.Unmarshal([]byte(c.Arguments), &args) // Unreadable arguments have no command.
 	shown, err := json.Marshal(text.CutBytes(strings.Join(strings.Fields(args.Command), " "), maxNoteCommand))
 	if err != nil {
 		return `""`
@@ -46,7 +46,7 @@ func commandOf(c Call) string {
 	return string(shown)
 }
 
-// withNotes adds notes to the last message of a turn: what came of it is told before the model decides again.
+// withNotes adds notes to the last message of a turn, so that the model reads them before it decides again.
 func withNotes(notes []string, msgs []Message) []Message {
 	if len(notes) == 0 || len(msgs) == 0 {
 		return msgs

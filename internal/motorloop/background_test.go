@@ -30,7 +30,7 @@ func TestProgramNote(t *testing.T) {
 	}
 }
 
-// The model reads a note with what the calls of its turn gave, and roles alternate as before.
+// The model reads a note with the results of its turn, and roles alternate as before.
 func TestNotesAreTold(t *testing.T) {
 	t.Parallel()
 	turn := &Turn{

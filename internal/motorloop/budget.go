@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// The model is told in numbers what it may use: all of it in the system prompt, which does not change, and what is left after an answer, as
-// soon as less than half of something is, or when a person let it wait. What was told of a turn stays as it was: time and tokens are
-// recorded with its results.
+// The model sees its limits in numbers. The system prompt, which does not change, has all of them. A note after an answer has the remainder, as
+// soon as less than half of a limit is left, or when a person let the model wait. The note of a turn never changes: time and tokens are recorded
+// with its results.
 
 // limits are the limits of the run beside its answers in words, "" for none.
 func (cfg Config) limits() string {
@@ -24,7 +24,7 @@ func (cfg Config) limits() string {
 	return strings.Join(all, " and ")
 }
 
-// leftNote is what the model is told of what is left after a turn, which is its answer with that number; "" for nothing.
+// leftNote returns the note about the remaining limits after a turn, which is its answer with that number; "" for no note.
 func leftNote(cfg Config, t *Turn, answer int32) string {
 	answers := cfg.MaxIterations - answer
 	if answers <= 0 || !t.Settled() {
@@ -50,7 +50,7 @@ func leftNote(cfg Config, t *Turn, answer int32) string {
 // waitedFor reports whether a person was asked in the turn.
 func waitedFor(t *Turn) bool { return len(t.Asks) > 0 }
 
-// inWords is a time that a model can plan with.
+// inWords formats a time in units that a model can plan with.
 func inWords(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
@@ -61,7 +61,7 @@ func inWords(d time.Duration) string {
 	return fmt.Sprintf("%d hours", int(d.Hours()))
 }
 
-// noteLeft notes what is left when all calls of a turn have results, to be recorded with the last of them.
+// noteLeft records the remaining limits when all calls of a turn have results, together with the last of the results.
 func (r *run) noteLeft(t *Turn) {
 	if !r.unrecorded || !t.Settled() || t.Left != (Left{}) {
 		return

@@ -61,7 +61,7 @@ func TestInWords(t *testing.T) {
 	}
 }
 
-// What a model was told of what is left stays as it was, also where another loop goes on at another time and knows other sums.
+// A note about the remaining limits never changes, also if another loop continues at another time and knows other sums.
 func TestWhatIsLeftIsToldOnce(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

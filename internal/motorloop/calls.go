@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// CodeTooManyCalls is the error code of the calls of an answer that are more than it may have: toolapi.MaxCalls, or toolapi.MaxReads if all
+// CodeTooManyCalls is the error code of calls beyond the limit of an answer: toolapi.MaxCalls, or toolapi.MaxReads if all
 // of them only read.
 const CodeTooManyCalls = "too_many_calls"
 
@@ -27,9 +27,9 @@ func CallID(attempt, index int32, n int) string {
 	return fmt.Sprintf("a%d-s%d-c%d", attempt, index, n)
 }
 
-// carryOut brings every call of the last turn to a result, in order, and settles the turn; questions and requests for domains
-// come last, and finish after them. It returns the first ask that is open: about a call of unknown outcome, or one that is to be approved, with
-// which all calls after it wait, or a question or a request, when the other calls are settled.
+// carryOut brings every call of the last turn to a result, in order, and settles the turn. Questions and requests for domains
+// come last, and finish after them. It returns the first ask that is open. An ask about a call of unknown outcome, or about an approval, blocks all
+// calls after it. A question or a request opens when the other calls are settled.
 func (r *run) carryOut(ctx context.Context) (*Ask, error) {
 	t := r.turns[len(r.turns)-1]
 	defer r.readAhead(ctx, t)()
@@ -74,15 +74,15 @@ func (r *run) tell(ctx context.Context, c *Call, res *toolapi.Result) {
 		slog.String("code", res.ErrorCode), slog.Int64("ms", res.DurationMs))
 }
 
-// serve brings call i of the turn to its result, by the server of its tool, or what a person is asked before it can have one.
-// Neither means that it waits until everything else of the turn is done.
+// serve returns the result of call i of the turn, from the server of its tool, or the ask that must be answered first.
+// If it returns neither, the call waits until all others of the turn are done.
 func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *Ask, error) {
 	c := &t.Calls[i]
 	if t.Checks {
 		if slices.ContainsFunc(t.Results, notAllowed) {
 			return refusal(toolapi.CodeCancelled, "not made, because a check before it was not approved"), nil, nil
 		}
-		// What the model may call, and what it may run, does not bind who made the run.
+		// The limits on the model's tools and commands do not bind the creator of the run.
 		return r.bringToEnd(ctx, t, c)
 	}
 	if err := r.meetFor(ctx, c.Tool); err != nil {
@@ -114,7 +114,7 @@ func (r *run) serve(ctx context.Context, t *Turn, i int) (*toolapi.Result, *Ask,
 	}
 }
 
-// settle records what has become of the turn's calls, if that is not recorded.
+// settle records the results and asks of the turn's calls, if they are not recorded.
 func (r *run) settle(ctx context.Context, t *Turn) error {
 	if !r.unrecorded {
 		return nil
@@ -127,8 +127,8 @@ func (r *run) settle(ctx context.Context, t *Turn) error {
 	return nil
 }
 
-// bringToEnd executes a call until it has a result, which is more than once only if it may be, or until a person must
-// be asked.
+// bringToEnd executes a call until it has a result, or until a person must be asked. It executes a call more than once only if that is
+// allowed.
 func (r *run) bringToEnd(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, *Ask, error) {
 	if !t.Checks {
 		if res, err := r.alreadyDone(ctx, t, c); res != nil || err != nil {
@@ -191,21 +191,20 @@ func (r *run) request(t *Turn, c *Call, id string) toolapi.Call {
 	}
 }
 
-// marked is a result of the sandbox, or of a search, as it is recorded.
+// marked returns a result of the sandbox, or of a search, as it is recorded.
 func (r *run) marked(t *Turn, c *Call, res toolapi.Result) *toolapi.Result {
 	if r.carriesWeb(c.Tool, res.OK) {
-		// The sandbox says so too, but it is not for the sandbox to say that its output can be trusted, be it by calling all of it notes.
+		// The sandbox marks it too. But the sandbox must not decide that its own output can be trusted, for instance by calling all of it notes.
 		res.Provenance = toolapi.ProvenanceWeb
 	}
 	return cleanResult(res, outputShare(t))
 }
 
-// abandonTimeout bounds how long a loop that is told to end takes to keep what it knows.
+// abandonTimeout bounds how long a loop that must end takes to save its results.
 const abandonTimeout = time.Second
 
-// abandon keeps the results of the calls before the one that ended the loop. The sandbox may be gone, and with it who else
-// knows them: a person would be asked about calls whose end was seen, and the record of a failed attempt would lack the
-// very calls that led to the failure.
+// abandon saves the results of the calls before the one that ended the loop. The sandbox, which also has them, may be gone. Without them a
+// person would be asked about calls whose end was seen, and the record of a failed attempt would lack the very calls that led to the failure.
 func (r *run) abandon(ctx context.Context, t *Turn, cause error) error {
 	if !r.unrecorded || errors.Is(cause, ErrStale) {
 		return cause
@@ -224,7 +223,7 @@ func (r *run) abandon(ctx context.Context, t *Turn, cause error) error {
 }
 
 // refuse returns the envelope of call i of the last turn if it must not be carried out, or nil. It depends on the recorded
-// turns, the grant and the answers only, so a loop that goes on after a restart refuses the same calls.
+// turns, the grant and the answers only, so a loop that resumes after a restart refuses the same calls.
 func (r *run) refuse(i int) *toolapi.Result {
 	t := r.turns[len(r.turns)-1]
 	c := &t.Calls[i]
@@ -259,7 +258,7 @@ func (r *run) refuse(i int) *toolapi.Result {
 	return nil
 }
 
-// instead says what to call in place of a tool that is not offered.
+// instead names the tools to call in place of a tool that is not offered.
 func instead(c *Call, offered []string) string {
 	tools := "the tools are " + strings.Join(offered, ", ")
 	if use := toolalias.Use(c.Tool, c.Arguments, offered); use != "" {
@@ -268,8 +267,8 @@ func instead(c *Call, offered []string) string {
 	return tools
 }
 
-// checkArguments says what is wrong with the arguments of a call. Of those of the calls that a person decides the schema
-// only words it better: whether there is anything to be decided is found out where it is shown.
+// checkArguments returns an error if the arguments of a call are wrong. For the calls that a person decides, the schema only improves the
+// wording: ParseQuestion and notRequested find out whether there is anything to decide.
 func (r *run) checkArguments(t *Turn, c *Call) error {
 	err := r.catalog.ValidateArguments(c.Tool, c.Arguments)
 	var notAsked error
@@ -296,8 +295,8 @@ const maxDurationMs = 24 * 60 * 60 * 1000
 
 var errorCodePattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
 
-// cleanResult makes a result of the sandbox fit to be recorded and shown. The sandbox is hostile: a result that says
-// it comes from the user, or whose error code is a sentence, or that is larger than was asked for, is put right here.
+// cleanResult makes a result of the sandbox fit to be recorded and shown. The sandbox is hostile. cleanResult corrects a result that claims
+// to come from the user, whose error code is a sentence, or that is larger than requested.
 func cleanResult(res toolapi.Result, share int) *toolapi.Result {
 	data, notes := res.Parts()
 	if encodedLen(notes) > share/2 {

@@ -8,9 +8,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// NewCatalog describes the tools by the argument structs of toolapi. Names, types, descriptions and what is required
-// come from the structs; what a Go type cannot say is added here. It panics if a struct cannot be described, which
-// does not depend on any input.
+// NewCatalog describes the tools by the argument structs of toolapi. Names, types, descriptions and required fields come from the structs;
+// NewCatalog adds the constraints that a Go type cannot express. It panics if a struct cannot be described, which does not depend on any input.
 func NewCatalog() *Catalog {
 	return &Catalog{tools: []catalogTool{
 		describe[toolapi.BashArgs](toolapi.ToolBash,
@@ -85,7 +84,7 @@ func NewCatalog() *Catalog {
 			func(p map[string]*jsonschema.Schema) {
 				notEmpty(p["question"])
 				p["question"].MaxLength = new(toolapi.MaxQuestion)
-				// A nil slice is null to Go, but a list is all that the model is to give.
+				// A nil slice is null to Go, but the model must pass a list.
 				p["options"].Type, p["options"].Types = "array", nil
 				p["options"].MaxItems = new(toolapi.MaxOptions)
 				notEmpty(p["options"].Items)

@@ -18,8 +18,8 @@ import (
 // windowTokens is the window that every request of a long attempt has to fit into.
 const windowTokens = 16 << 10
 
-// tokensIn counts a request as bytes/4 of its JSON: messages, calls, and definitions of tools with their schemas. That
-// is more than what is sent, because the names of our fields are longer than those of the wire.
+// tokensIn counts a request as bytes/4 of its JSON: messages, calls, and definitions of tools with their schemas. The count
+// exceeds that of the sent request, because the names of our fields are longer than those of the wire.
 func tokensIn(r Request) int { return len(text.JSON(r)) / 4 }
 
 // An attempt of 50 iterations with results of 2 to 4 KB, texts and long arguments stays in the window in every request.
@@ -137,7 +137,7 @@ func TestShortenArguments(t *testing.T) {
 	}
 }
 
-// However a model answers when it is asked for a summary, the run goes on with one, after one call.
+// For any answer of a model to the request for a summary, the run continues with a summary, after one call.
 func TestSummaries(t *testing.T) {
 	tooLong := strings.Repeat("summary ", 4000)
 	truncated := says("half a sum")
@@ -187,7 +187,7 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-// A summary of our own keeps the newest lines of it and what was summed up before, and stays in its bounds.
+// A summary of our own retains its newest lines and the previous summary, and stays within its bounds.
 func TestOwnSummaryIsBounded(t *testing.T) {
 	turns := numbered(10)
 	for _, turn := range turns {
@@ -208,7 +208,7 @@ func TestOwnSummaryIsBounded(t *testing.T) {
 	}
 }
 
-// What the requests beside the conversation say.
+// The content of the requests beside the conversation.
 func TestAsides(t *testing.T) {
 	cfg := Config{Task: "the task", MaxIterations: 30}
 	turns := numbered(14)

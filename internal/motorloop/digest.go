@@ -8,8 +8,7 @@ import (
 	"encoding/json"
 )
 
-// PromptDigest is "sha256:<hex>" of the system prompt of a request, so that turns made under different prompts can be
-// told apart.
+// PromptDigest is "sha256:<hex>" of the system prompt of a request. It distinguishes turns made under different prompts.
 func PromptDigest(r Request) string {
 	for _, m := range r.Messages {
 		if m.Role == RoleSystem {
@@ -19,7 +18,7 @@ func PromptDigest(r Request) string {
 	return digest(nil)
 }
 
-// RequestDigest is "sha256:<hex>" of everything the model was shown. A reader of the journal who builds the request
+// RequestDigest is "sha256:<hex>" of the whole request to the model. A reader of the journal who builds the request
 // again from the turns before gets the same digest. It is taken over JSON with the fields in the order of the types.
 func RequestDigest(r Request) string {
 	b, err := json.Marshal(r)

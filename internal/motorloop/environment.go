@@ -16,7 +16,7 @@ type promptEnvironment struct {
 	System, Limits, Languages, Programs, Missing, Packages string
 }
 
-// worthMissing are the programs whose absence a model is told of: it would reach for them.
+// worthMissing are the programs whose absence the prompt names: a model would reach for them.
 var worthMissing = []string{"gcc", "make", "pytest", "sqlite3", "wget", "docker"}
 
 // promptEnvironmentOf returns the environment for the prompt, nil if nothing is known.
@@ -48,7 +48,7 @@ func promptEnvironmentOf(e *toolapi.Environment) *promptEnvironment {
 // maxPackages is how many Python packages a prompt names.
 const maxPackages = 16
 
-// namesOf are packages without their versions.
+// namesOf returns packages without their versions.
 func namesOf(packages []string) []string {
 	var names []string
 	for _, p := range packages[:min(len(packages), maxPackages)] {
@@ -75,5 +75,5 @@ func bytesInWords(n int64) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// hasGit reports whether the sandbox has git, and may have made a repository of the files that are given.
+// hasGit reports whether the sandbox has git, and may have made a repository of the input files.
 func hasGit(e *toolapi.Environment) bool { return e != nil && slices.Contains(e.Programs, "git") }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// fakePerson responds by execution. Anything else than Approve and Deny in said counts for nothing.
+// fakePerson responds by execution. Any value of said except Approve and Deny is ignored.
 type fakePerson struct {
 	// answers are the texts for questions and executions of unknown outcome, and the decisions about domains, with their reason from the second line on.
 	answers map[string]string
-	// said are the decisions about calls, reasons what is said of them.
+	// said are the decisions about calls, reasons the comments on them.
 	said, reasons map[string]string
 	// over has the executions for whose approval there is no more time, defaults the questions.
 	over, defaults map[string]bool

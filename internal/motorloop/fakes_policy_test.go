@@ -9,7 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// fakePolicy decides by what is in the arguments of a call: "forbidden" may not be made, "gated" needs approval, "once" has
+// fakePolicy decides by words in the arguments of a call: "forbidden" may not be made, "gated" needs approval, "once" has
 // a key.
 type fakePolicy struct {
 	journal *fakeJournal
@@ -42,7 +42,7 @@ func (p *fakePolicy) Key(c Call) string {
 
 func (p *fakePolicy) Risky(c Call) bool { return strings.Contains(c.Arguments, "risky") }
 
-// Done knows what is recorded, like the real one.
+// Done uses the record, like the real one.
 func (p *fakePolicy) Done(c Call) *toolapi.Result {
 	for _, t := range p.journal.seen() {
 		for i, other := range t.Calls {

@@ -11,7 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// wants is a request for a domain. See fakeDomains for what the names mean.
+// wants is a request for a domain. See fakeDomains for the meaning of the names.
 func wants(domain string) Call {
 	return call(toolapi.ToolRequestDomain, fmt.Sprintf(`{"domain":%q,"reason":"to see it"}`, domain))
 }
@@ -20,8 +20,8 @@ func saves(name string) Call {
 	return call(toolapi.ToolSaveCredential, fmt.Sprintf(`{"name":%q,"path":"key","hosts":["example.org"]}`, name))
 }
 
-// fakeDomains decides by the domain: "open" is allowed already, "never" cannot be, and "" is none. Of all others a person
-// decides; what they allowed once is open from then on.
+// fakeDomains decides by the domain: "open" is allowed already, "never" cannot be, and "" is invalid. A person
+// decides about all others; a domain that they allowed once is open from then on.
 type fakeDomains struct{ allowed map[string]bool }
 
 func (d *fakeDomains) domain(arguments string) string {
@@ -53,7 +53,7 @@ func (d *fakeDomains) Decided(arguments, decision string) *toolapi.Result {
 	return &toolapi.Result{ErrorCode: toolapi.CodeDomainDenied, Output: "the person did not allow " + domain}
 }
 
-// fakeStore keeps credentials by name.
+// fakeStore stores credentials by name.
 type fakeStore struct {
 	fault fault
 	ready func() bool

@@ -50,7 +50,7 @@ func kindOfRequest(r Request) string {
 	return forStep
 }
 
-// fakeModel gives its answers by turn: an answer that got lost is given again.
+// fakeModel returns its answers by turn: it repeats an answer that got lost.
 type fakeModel struct {
 	t       *testing.T
 	answers []Answer
@@ -148,14 +148,14 @@ func checkConversation(t *testing.T, msgs []Message) {
 	}
 }
 
-// fakeSandbox has a ledger like the tool server's: an id runs once, and its result is given again. It is what one loop
-// sees of the sandbox; others may share what is behind it.
+// fakeSandbox has a ledger like the tool server's: an id runs once, and its result is returned again. It is one loop's view
+// of the sandbox; others may share its state.
 type fakeSandbox struct {
 	fault fault
 	epoch int64
 	ready bool
-	// mu makes one call after the other of those that a loop makes side by side, and has the loop's journal wait for them meanwhile, as what
-	// is behind both is shared. Another loop that a fault starts has its own: the one before is inside an operation until it has ended.
+	// mu serializes the concurrent calls of a loop, and blocks the loop's journal meanwhile, as both share
+	// state. Another loop that a fault starts has its own: the one before is inside an operation until it has ended.
 	mu *sync.Mutex
 	*sandboxState
 }
@@ -212,8 +212,8 @@ func (s *fakeSandbox) executedIDs() []string {
 	return ids
 }
 
-// fakeJournal keeps turns as JSON, so that nothing survives but what is written. Like the real one it knows whose a turn
-// is by the epoch of the claim under which it is held, and leaves what is written as it is.
+// fakeJournal stores turns as JSON, so that only the written data survives. Like the real one it identifies the owner of a turn
+// by the epoch of the claim under which it is held, and does not change written data.
 type fakeJournal struct {
 	fault fault
 	epoch int64
@@ -228,7 +228,7 @@ type store struct {
 	settles int
 }
 
-// errMovedOn says that the journal has a turn which the loop did not know of.
+// errMovedOn reports that the journal has a turn which the loop did not know of.
 var errMovedOn = errors.New("the journal has moved on")
 
 func (j *fakeJournal) Append(ctx context.Context, t *Turn) error {
@@ -356,7 +356,7 @@ func newCallingWorld(t *testing.T, cfg Config, behave func(toolapi.Call) toolapi
 	return w
 }
 
-// granted are the tools that the answers call, and no others: a run without any can succeed with its first word.
+// granted returns the tools that the answers call, and no others: a run without any can succeed with its first answer.
 func granted(answers []Answer) []string {
 	names := []string{}
 	for _, a := range answers {

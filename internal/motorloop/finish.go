@@ -14,18 +14,18 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// A model ends its attempt by a call of finish, with what it says of itself: Succeeded, Partial or Failed. The call is recorded with its
-// turn like any other, judged when all others of the turn have their results, and its end is recorded by a turn of the loop's own:
+// A model ends its attempt by a call of finish, with its own verdict: Succeeded, Partial or Failed. The call is recorded with its
+// turn like any other. It is judged when all others of the turn have their results, and its end is recorded by a turn of the loop's own:
 //
 //	turn with finish ──recorded──► other calls ──► judged ──not accepted──► the model is told why
 //	                                                 │
 //	                                              accepted ──Succeeded──► checks ──► closing turn ──► Completed
 //	                                                 └─────Partial, Failed────────────────► Failed
 //
-// Text without a call does not end an attempt: a model that says what it will do next, or writes a call as text, has not done it.
+// Text without a call does not end an attempt: a model that announces its next step, or writes a call as text, has not done it.
 
 const (
-	// CodeNotFinished is the error code of a finish call that came too early: what it rests on was not seen yet.
+	// CodeNotFinished is the error code of a finish call that came too early: the model has not yet seen the results that it depends on.
 	CodeNotFinished = "not_finished"
 	// CodeNotAccepted is the error code of a finish call whose claims do not hold.
 	CodeNotAccepted = "not_accepted"
@@ -50,7 +50,7 @@ func (r *run) finish(ctx context.Context, t *Turn) error {
 	return nil
 }
 
-// beforeAnswer refuses a finish call in an answer that asks a person too. It is refused at once: the person is asked when all other calls
+// beforeAnswer refuses a finish call in an answer that also asks a person. The refusal is immediate: the person is asked when all other calls
 // of the turn have results.
 func beforeAnswer(t *Turn) *toolapi.Result {
 	if !slices.ContainsFunc(t.Calls, func(c Call) bool { return toolapi.WaitsForPerson(c.Tool) }) {
@@ -59,7 +59,7 @@ func beforeAnswer(t *Turn) *toolapi.Result {
 	return refusal(CodeNotFinished, "you ask the person in the same answer: read the reply, and call finish after that")
 }
 
-// judge brings call i of a turn, one of finish, to its result.
+// judge returns the result of call i of a turn, one of finish.
 func (r *run) judge(ctx context.Context, t *Turn, i int) (*toolapi.Result, error) {
 	for j, res := range t.Results {
 		switch {
@@ -68,7 +68,7 @@ func (r *run) judge(ctx context.Context, t *Turn, i int) (*toolapi.Result, error
 			return refusal(CodeNotFinished, "one finish call of an answer counts, and it was the one before"), nil
 		case t.Calls[j].Tool == toolapi.ToolFinish:
 		case !res.OK:
-			// The model has not seen it.
+			// The model has not seen the result.
 			return refusal(CodeNotFinished, fmt.Sprintf(
 				"the %s call of the same answer did not succeed: look at its result, and call finish when that is dealt with", t.Calls[j].Tool)), nil
 		}
@@ -102,8 +102,8 @@ func (r *run) judge(ctx context.Context, t *Turn, i int) (*toolapi.Result, error
 // unbegunText refuses a success that is claimed before any tool was called.
 const unbegunText = "no tool was called yet, so nothing was looked at, done or checked. Do what the task needs. If it needs no tool, call finish again"
 
-// unbegun reports whether the turn is the first of the attempt that has calls, and has none but finish, where tools are granted. A model
-// that claims success with its first word has done nothing, or had nothing to do: the claim is refused once. Demands of the task need no
+// unbegun reports whether the turn is the first of the attempt that has calls, and has none but finish, although tools are granted. A model
+// that claims success at once has done nothing, or had nothing to do: the claim is refused once. Demands of the task need no
 // such refusal, since they are checked.
 func (r *run) unbegun(t *Turn) bool {
 	works := func(tool string) bool { return tool != toolapi.ToolFinish && !toolapi.WaitsForPerson(tool) }
@@ -118,14 +118,14 @@ func (r *run) unbegun(t *Turn) bool {
 	return !slices.ContainsFunc(t.Calls, func(c Call) bool { return c.Tool != toolapi.ToolFinish })
 }
 
-// tryAgain is the result of a finish call that something else than the model kept from counting. Its repetition is no circle.
+// tryAgain is the result of a finish call that failed for a reason outside of the model. Its repetition does not count as a circle.
 func tryAgain(why string) *toolapi.Result {
 	res := refusal(CodeNotFinished, why)
 	res.Retryable = true
 	return res
 }
 
-// unmet says what a finish call claims, or what the task demands of it, that is not so; "" if all is.
+// unmet returns the claims of a finish call, or the demands of the task, that do not hold; "" if all do.
 func (r *run) unmet(ctx context.Context, c *Call, args toolapi.FinishArgs) (string, error) {
 	if args.Status == toolapi.FinishFailed {
 		return "", nil
@@ -156,7 +156,7 @@ func (r *run) unmet(ctx context.Context, c *Call, args toolapi.FinishArgs) (stri
 		". Write them and call finish again, or call it with Partial or Failed and say why", nil
 }
 
-// acceptedCall is the index of a finish call of the turn that was accepted, -1 if there is none.
+// acceptedCall returns the index of a finish call of the turn that was accepted, -1 if there is none.
 func (t *Turn) acceptedCall() int {
 	for i, res := range t.Results {
 		if i < len(t.Calls) && t.Calls[i].Tool == toolapi.ToolFinish && res != nil && res.OK {
@@ -166,7 +166,7 @@ func (t *Turn) acceptedCall() int {
 	return -1
 }
 
-// accepted returns what an accepted finish call of the turn says, nil if there is none.
+// accepted returns the arguments of an accepted finish call of the turn, nil if there is none.
 func (t *Turn) accepted() *toolapi.FinishArgs {
 	i := t.acceptedCall()
 	if i < 0 {
@@ -179,7 +179,7 @@ func (t *Turn) accepted() *toolapi.FinishArgs {
 	return &args
 }
 
-// FinishedFiles are the files that the finish call named which ended the attempt, nil if none did.
+// FinishedFiles returns the files of the finish call that ended the attempt, nil if none did.
 func FinishedFiles(turns []*Turn) []string {
 	for _, t := range slices.Backward(turns) {
 		if args := t.accepted(); args != nil {
@@ -211,7 +211,7 @@ func incomplete(reason, what, summary string) Outcome {
 	}}
 }
 
-// maxSaid is the most bytes that the message of a failure repeats of what the model said.
+// maxSaid is the most bytes of the model's text that the message of a failure repeats.
 const maxSaid = 700
 
 // closing is the turn that records the end of an attempt whose finish call was accepted.
@@ -223,8 +223,8 @@ func closing(prior []*Turn, out Outcome) *Turn {
 	}
 }
 
-// finishOf is the finish call that a text stands for, of a model that ends its runs with text and whose task has demands. Text that is
-// JSON is the value too.
+// finishOf returns the finish call that a text is equivalent to, for a model that ends its runs with text and whose task has demands. Text that
+// is JSON is the value too.
 func finishOf(cfg Config, content string) Call {
 	args := toolapi.FinishArgs{Status: toolapi.FinishSucceeded, Summary: cutRunes(content, toolapi.MaxFinishSummary)}
 	call := Call{Tool: toolapi.ToolFinish, Arguments: text.JSON(args)}
@@ -237,14 +237,14 @@ func finishOf(cfg Config, content string) Call {
 	return call
 }
 
-// fitsFinish reports whether arguments of finish are within their bounds: a call that is not would be refused for its form, and the model
+// fitsFinish reports whether arguments of finish are within their bounds. A call outside of them would be refused for its form, and the model
 // does not know that it made one.
 func fitsFinish(arguments string) bool {
 	_, err := toolapi.ParseFinish(arguments)
 	return err == nil
 }
 
-// cutRunes is s with at most so many characters, the last of which say if something is left out.
+// cutRunes returns s with at most so many characters. A shortened text ends with a mark.
 func cutRunes(s string, most int) string {
 	const mark = "…"
 	n, end := 0, 0
@@ -259,8 +259,8 @@ func cutRunes(s string, most int) string {
 	return s
 }
 
-// close records the end of an attempt whose last turn has an accepted finish call. It does not wait for a sandbox: nothing is done in it
-// any more, and one that is lost must not cost the end that was accepted.
+// close records the end of an attempt whose last turn has an accepted finish call. It does not wait for a sandbox: the sandbox is no longer
+// needed, and its loss must not cost the accepted end.
 func (r *run) close(ctx context.Context, out Outcome) error {
 	if out.Kind != Completed || r.turns[len(r.turns)-1].Closes {
 		return nil

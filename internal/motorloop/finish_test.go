@@ -31,7 +31,7 @@ func inWorkspace(files ...string) func(toolapi.Call) toolapi.Result {
 	}
 }
 
-// listOf is what list says of a name in a workspace with these files.
+// listOf returns the output of list for a name in a workspace with these files.
 func listOf(name string, files []string) toolapi.Result {
 	for _, f := range files {
 		switch {
@@ -44,7 +44,7 @@ func listOf(name string, files []string) toolapi.Result {
 	return toolapi.Result{ErrorCode: toolapi.CodeNotFound}
 }
 
-// codesOf are the error codes of all results, "ok" where there is none.
+// codesOf returns the error codes of all results, "ok" if there is none.
 func codesOf(turns []*Turn) string {
 	var codes []string
 	for _, t := range turns {
@@ -68,7 +68,7 @@ func TestFinish(t *testing.T) {
 	const ok, part, failed = toolapi.FinishSucceeded, toolapi.FinishPartial, toolapi.FinishFailed
 	for name, tt := range map[string]struct {
 		answers []Answer
-		// want is the kind of the outcome or the reason of its failure, then what it says, and the codes of all results.
+		// want is the kind of the outcome or the reason of its failure, says a part of its text, and codes those of all results.
 		want, says string
 		codes      string
 	}{
@@ -117,7 +117,7 @@ func TestFinish(t *testing.T) {
 			if closes := out.Kind == Completed; last.Closes != closes || closes && (last.Content != tt.says || len(iterations(turns)) != len(turns)-1) {
 				t.Errorf("the last turn is %+v", last)
 			}
-			// Another loop comes to the same end, without asking anything.
+			// Another loop reaches the same end, without any request.
 			asked, ran := w.model.calls, len(w.sandbox.executed)
 			if again := mustRun(t, w, nil); again.Kind != out.Kind || again.Summary != out.Summary || w.model.calls != asked || len(w.sandbox.executed) != ran {
 				t.Errorf("again: %+v", again)
@@ -159,7 +159,7 @@ func TestSuccessWithTheFirstWord(t *testing.T) {
 	}
 }
 
-// A manager that ends between the judgement of a finish call and the record of the end leaves both to the next one.
+// If a manager ends between the judgement of a finish call and the record of the end, the next one does both.
 func TestFinishIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

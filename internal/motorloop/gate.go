@@ -4,7 +4,7 @@ package motorloop
 
 import "context"
 
-// gate keeps tool calls back until the sandbox is ready. It lets the wait for the sandbox and the first model call
+// gate blocks tool calls until the sandbox is ready. It lets the wait for the sandbox and the first model call
 // overlap: both take seconds, and neither needs the other.
 type gate struct {
 	ready  func(context.Context) error
@@ -40,7 +40,7 @@ func (g *gate) start(ctx context.Context) {
 	}()
 }
 
-// callReady is ready, but a panic is an error: nobody else could recover it here, and it would end the whole process.
+// callReady is ready, but a panic is an error: no other code could recover it here, and it would end the whole process.
 func (g *gate) callReady(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -71,10 +71,10 @@ func (g *gate) failed() error {
 	}
 }
 
-// onFailure has f called when ready fails, until the returned function is called.
+// onFailure calls f when ready fails, until the returned function is called.
 func (g *gate) onFailure(f func()) (stop func() bool) { return context.AfterFunc(g.broken, f) }
 
-// stop ends ready and waits for it, so that nothing of a Run outlives it.
+// stop ends ready and waits for it, so that no goroutine of a Run outlives it.
 func (g *gate) stop() {
 	if g.cancel != nil {
 		g.cancel()

@@ -130,7 +130,7 @@ func TestTranscript(t *testing.T) {
 	golden(t, "transcript.golden.json", string(b)+"\n")
 }
 
-// Every code that a tool can give is explained to the model in words of its own.
+// Every error code of a tool is explained to the model in words of its own.
 func TestCodesAreExplained(t *testing.T) {
 	for code, text := range codeTexts() {
 		if got := explainCode(code); got != text || got == explainCode("no such code") {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// partialTimeout and hintTimeout bound what the end of an attempt waits for. Neither call may keep a failed attempt
+	// partialTimeout and hintTimeout bound the two model calls at the end of an attempt. Neither call may stop a failed attempt
 	// from failing.
 	partialTimeout = 60 * time.Second
 	hintTimeout    = 20 * time.Second
@@ -21,9 +21,8 @@ const (
 	maxHint    = 1024
 )
 
-// conclude adds to a failure what models have to say about it. It is called right before Run returns and records
-// nothing: if the end is not recorded after it, both calls are made once more and no others. What broke the sandbox, the
-// endpoint or the journal never comes here.
+// conclude adds the models' texts to a failure. It is called right before Run returns and records nothing. If the end is not recorded after
+// it, both calls are made once more and no others. A failure that broke the sandbox, the endpoint or the journal never comes here.
 func (r *run) conclude(ctx context.Context, out Outcome) (Outcome, error) {
 	if out.Failure == nil {
 		return out, nil
@@ -77,7 +76,7 @@ func (r *run) askAside(
 	r.log.LogAttrs(ctx, slog.LevelInfo, "model was asked about a failure",
 		slog.String("for", what), slog.Bool("answered", err == nil && a.Content != ""), slog.Duration("took", took))
 	if err != nil {
-		// Nothing depends on the answer: the failure that it was to explain stands without it.
+		// Nothing depends on the answer: the failure stands without the explanation.
 		return "", nil
 	}
 	return a.Content, nil

@@ -29,7 +29,7 @@ func (m *answeringModel) Complete(ctx context.Context, _ Request) (Answer, error
 	return m.answer, m.err
 }
 
-// What is asked about the ends of an attempt, and what comes of it.
+// The requests at the ends of an attempt, and their results.
 func TestPartialAndHint(t *testing.T) {
 	failing := func(toolapi.Call) toolapi.Result {
 		return toolapi.Result{ErrorCode: toolapi.CodeNotFound, Output: "no"}
@@ -86,7 +86,7 @@ func TestPartialAndHint(t *testing.T) {
 	}
 }
 
-// Nothing that goes wrong with a hint or a partial result keeps an attempt from failing, except the end of the loop.
+// No failure of a hint or a partial result stops an attempt from failing, except the end of the loop.
 func TestAsidesThatFail(t *testing.T) {
 	away := &Failure{Category: ModelFailure, Reason: ReasonModelUnavailable, Message: "away"}
 	world := func(t *testing.T) *world {

@@ -28,13 +28,13 @@ const (
 	brokeOff
 	// wroteCall: the answer has a call written as text.
 	wroteCall
-	// announced: the answer says what the model is about to do.
+	// announced: the answer announces the model's next step.
 	announced
 	// saidText: the answer is any other text.
 	saidText
 )
 
-// idle says in which way a turn is idle.
+// idle returns in which way a turn is idle.
 func (t *Turn) idle() idleKind {
 	switch {
 	case len(t.Calls) > 0 || t.summary() || t.Closes:
@@ -51,7 +51,7 @@ func (t *Turn) idle() idleKind {
 	return saidText
 }
 
-// reminder is what the model is told after an idle turn.
+// reminder returns the message to the model after an idle turn.
 func (k idleKind) reminder() string {
 	switch k {
 	case saidNothing:
@@ -93,7 +93,7 @@ func hasWrittenCall(s string) bool {
 			Arguments, Parameters json.RawMessage
 			Input                 json.RawMessage
 		}
-		// A decoder stops at the end of the object. What follows may be anything.
+		// A decoder stops at the end of the object. Anything may follow.
 		if json.NewDecoder(strings.NewReader(s)).Decode(&call) == nil {
 			given := call.Arguments != nil || call.Parameters != nil || call.Input != nil
 			if given && slices.ContainsFunc([]string{call.Name, call.Tool, call.Function}, isToolName) {
@@ -107,12 +107,12 @@ func hasWrittenCall(s string) bool {
 
 func isToolName(s string) bool { return s != "" && (builtin().knows(s) || toolapi.IsMCPTool(s)) }
 
-// intention begins a sentence that says what its speaker is about to do.
+// intention matches the beginning of a sentence that announces its speaker's next step.
 var intention = regexp.MustCompile(`(?i)^\W*(?:(?:now|next|first|then|so|ok|okay|alright|great)\b[,.]?\s+)*(?:i(?:'|’)?ll\b|i will\b|i am going to\b|i(?:'|’)m going to\b|let me\b|let(?:'|’)s\b|i am about to\b)`)
 
 var sentenceEnd = regexp.MustCompile(`[.!?:]\s+|\n+`)
 
-// announces reports whether the last sentence of a text says what the model is about to do.
+// announces reports whether the last sentence of a text announces the model's next step.
 func announces(s string) bool {
 	s = strings.TrimSpace(s)
 	if len(s) > maxCallText {
@@ -124,7 +124,7 @@ func announces(s string) bool {
 	return intention.MatchString(s)
 }
 
-// idleAnswers finds that the last answers were idle. The attempt ends as it stands, and what the model said last is kept.
+// idleAnswers finds that the last answers were idle. The attempt ends as it stands, and the model's last text is kept.
 func idleAnswers(_ Config, turns []*Turn) *Failure {
 	turns = iterations(turns)
 	n := len(turns)

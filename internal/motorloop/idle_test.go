@@ -40,7 +40,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A model may answer as long as the record of a turn is. What is looked for in it must not take long.
+// An answer of a model may be as long as the record of a turn. The search in it must not take long.
 func TestIdleOfLongTexts(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -60,7 +60,7 @@ func TestIdleOfLongTexts(t *testing.T) {
 	}
 }
 
-// A text ends the run of a model that ends its runs with text, unless it only says what the model would do.
+// A text ends the run of a model that ends its runs with text, unless it only announces the model's next step.
 func TestTextEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Config{}, nil, says("I will now write the file."), says("It is written."))

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// bailout is how many turns in a row may have nothing that can be carried out before the attempt ends.
+// bailout is how many turns in a row may consist of calls that cannot be carried out before the attempt ends.
 const bailout = 3
 
-// verdict reports whether the attempt is over, and how. It looks at nothing but the recorded turns, the last of which is
-// settled: a loop that goes on after a restart comes to the same verdict. An attempt that was completed by its last
+// verdict reports whether the attempt is over, and how. It uses only the recorded turns, the last of which is
+// settled: a loop that resumes after a restart reaches the same verdict. An attempt that was completed by its last
 // allowed turn is completed.
 func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
 	if checksDue(cfg, turns) {
@@ -36,10 +36,10 @@ func verdict(cfg Config, turns []*Turn) (Outcome, bool) {
 	return Outcome{}, false
 }
 
-// summary reports whether the turn stands for others, and is none of the model's steps.
+// summary reports whether the turn replaces others, and is none of the model's steps.
 func (t *Turn) summary() bool { return t.Through > 0 }
 
-// iterations are the turns that are answers of the model, as they were judged: no summaries, no checks, and not the record of an end.
+// iterations returns the turns that are answers of the model, as they were judged: no summaries, no checks, and not the record of an end.
 func iterations(turns []*Turn) []*Turn {
 	turns = judged(turns)
 	if n := len(turns); n > 1 && turns[n-1].Closes && turns[n-2].accepted() != nil {
@@ -55,8 +55,8 @@ func maxTokens(cfg Config, turns []*Turn) *Failure {
 	return nil
 }
 
-// maxTokensFor is maxTokens before a call: what its request will cost at least counts as used. It keeps a run from a call whose
-// answer could not be used any more.
+// maxTokensFor is maxTokens before a call: the minimum cost of the request counts as used. It prevents a call whose
+// answer could no longer be used.
 func maxTokensFor(cfg Config, turns []*Turn, req Request) *Failure {
 	used, next := usedTokens(cfg, turns), requestTokens(req)
 	if cfg.MaxTokens <= 0 || used+next < cfg.MaxTokens {
@@ -65,7 +65,7 @@ func maxTokensFor(cfg Config, turns []*Turn, req Request) *Failure {
 	return outOfTokens(fmt.Sprintf("The run used %d tokens of %d, and the next request alone has about %d.", used, cfg.MaxTokens, next))
 }
 
-// usedTokens is what the model calls of the run took so far.
+// usedTokens returns how many tokens the model calls of the run took so far.
 func usedTokens(cfg Config, turns []*Turn) int64 {
 	used := cfg.UsedTokens
 	for _, t := range turns {
@@ -95,7 +95,7 @@ func maxIterations(cfg Config, turns []*Turn) *Failure {
 	}
 }
 
-// head is the beginning of a text in one line, for a message.
+// head returns the beginning of a text in one line, for a message.
 func head(s string) string { return headOf(s, 200) }
 
 func headOf(s string, size int) string {

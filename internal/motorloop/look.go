@@ -15,20 +15,21 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// The loop looks at the workspace by calls of its own, which only read: files are looked for and not read, so they may have any size.
+// The loop inspects the workspace by calls of its own, which only read. It checks the existence of files and not their content, so they may have any
+// size.
 
 // maxClaimed is how many files of a summary are looked for.
 const maxClaimed = 16
 
-// claims are what a summary names below artifacts/: in quotes, or as a word with an extension. What may be a pattern, or a part of a name,
-// is none.
+// claims are the names below artifacts/ in a summary: in quotes, or as a word with an extension. A possible pattern, or a part of a name,
+// is no claim.
 var (
 	claims    = regexp.MustCompile("[`\"']((?:\\./)?artifacts/[^`\"'\\n]{1,300})[`\"']|(?:^|[\\s(])((?:\\./)?artifacts/\\S{1,300})")
 	claimWord = regexp.MustCompile(`^(?:\./)?artifacts/(?:[\pL\pN._-]+/)*[\pL\pN_-][\pL\pN._-]*\.[\pL\pN]+$`)
 )
 
-// claimedFiles are the files that the person is to get by what a summary says, at most maxClaimed. Other names may stand there because the
-// files are not there.
+// claimedFiles returns the files that the person is to get according to a summary, at most maxClaimed. A summary may mention other names because
+// the files are not there.
 func claimedFiles(summary string) []string {
 	var files []string
 	for _, m := range claims.FindAllStringSubmatch(summary, maxClaimed) {
@@ -43,20 +44,20 @@ func claimedFiles(summary string) []string {
 	return files
 }
 
-// patternCharacters are those that the glob tool reads as more than themselves.
+// patternCharacters are those that have a special meaning in the glob tool.
 const patternCharacters = `*?[]{}`
 
-// maxLooks is how many times the loop looks where nobody saw the end of the call.
+// maxLooks is how many times the loop looks if it does not see the end of the call.
 const maxLooks = 3
 
-// unseenError says that the workspace could not be looked at.
+// unseenError reports that the workspace could not be inspected.
 type unseenError struct{ file, code string }
 
 func (e *unseenError) Error() string {
 	return fmt.Sprintf("it could not be seen whether %q is in the workspace (%s): call finish again", text.Printable(e.file), e.code)
 }
 
-// missing are those of the files that are not there, as the model is told of them. id begins the ids of the calls that look.
+// missing returns those of the files that are not there, as the model reads them. id begins the ids of the calls that look.
 func (r *run) missing(
 	ctx context.Context, id string, files []string, isThere func(ctx context.Context, id, file string) (bool, error),
 ) ([]string, error) {
@@ -79,7 +80,7 @@ func (r *run) isThere(ctx context.Context, id, file string) (bool, error) {
 	if is != isNoFolder || err != nil {
 		return is == isFolder, err
 	}
-	// It is a file, or below one.
+	// The name is a file, or below one.
 	parent := path.Dir(path.Clean(file))
 	if parent == "." {
 		return true, nil
@@ -88,7 +89,7 @@ func (r *run) isThere(ctx context.Context, id, file string) (bool, error) {
 	return is == isFolder, err
 }
 
-// What list says of a name.
+// listing is the kind of a name according to list.
 type listing int
 
 const (
@@ -97,7 +98,7 @@ const (
 	isNoFolder
 )
 
-// lists says what a name in the workspace is. The error is an *unseenError for file if that could not be seen.
+// lists returns the kind of a name in the workspace. The error is an *unseenError for file if the kind could not be seen.
 func (r *run) lists(ctx context.Context, id, name, file string) (listing, error) {
 	res, err := r.look(ctx, id, toolapi.ToolList, toolapi.ListArgs{Path: name})
 	switch {
@@ -115,7 +116,7 @@ func (r *run) lists(ctx context.Context, id, name, file string) (listing, error)
 	return isNothing, &unseenError{file, res.ErrorCode}
 }
 
-// saysNothingIsThere reports whether a failed look shows that what was looked for is not there, or not for the programs of the sandbox.
+// saysNothingIsThere reports whether a failed look shows that the file is not there, or not for the programs of the sandbox.
 func saysNothingIsThere(res *toolapi.Result) bool {
 	switch res.ErrorCode {
 	case toolapi.CodeNotFound, toolapi.CodeNotDirectory, toolapi.CodeOutsideWorkspace, toolapi.CodeInvalidArguments, toolapi.CodePermission:
@@ -141,7 +142,7 @@ func (r *run) isDemandMet(ctx context.Context, id, file string) (bool, error) {
 	return false, &unseenError{file, res.ErrorCode}
 }
 
-// look makes a call of the loop's own. One that was ended from outside is made again under another id: the sandbox runs an id once.
+// look makes a call of the loop's own. A call that was ended from outside is made again under another id: the sandbox runs an id once.
 func (r *run) look(ctx context.Context, id, tool string, args any) (toolapi.Result, error) {
 	encoded, err := json.Marshal(args)
 	if err != nil {
@@ -158,7 +159,7 @@ func (r *run) look(ctx context.Context, id, tool string, args any) (toolapi.Resu
 	}
 }
 
-// endedFromOutside reports whether a call was ended by something other than itself, so that its result says nothing.
+// endedFromOutside reports whether a call was ended by something other than itself, so that its result proves nothing.
 func endedFromOutside(res *toolapi.Result) bool {
 	return res.ErrorCode == toolapi.CodeOutcomeUnknown || res.ErrorCode == toolapi.CodeCancelled
 }

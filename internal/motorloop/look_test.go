@@ -36,7 +36,7 @@ func TestClaimedFiles(t *testing.T) {
 	}
 }
 
-// What is demanded is there only if that was seen: a look that says nothing is made again, and leaves the end open.
+// A demanded file counts as present only if it was seen: an inconclusive look is repeated, and decides nothing.
 func TestDemandsAreSeen(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
@@ -56,7 +56,7 @@ func TestDemandsAreSeen(t *testing.T) {
 	}
 }
 
-// A file in the place of a folder holds nothing.
+// A file with the name of a folder contains nothing.
 func TestNothingIsBelowAFile(t *testing.T) {
 	t.Parallel()
 	w := newCallingWorld(t, Config{Accept: Acceptance{Files: []string{"artifacts/report.md"}}}, inWorkspace("artifacts"),

@@ -12,27 +12,27 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Loop carries one attempt of a run on. It holds no state between calls of Run: whatever must survive is in the
-// Journal, so a Loop can be thrown away at any point and another one goes on from the same turns.
+// Loop carries one attempt of a run on. It holds no state between calls of Run. All state that must survive is in the
+// Journal, so a Loop can be discarded at any point and another one resumes from the same turns.
 type Loop struct {
 	Config  Config
 	Model   Model
 	Tools   Tools
 	Journal Journal
-	// Person responds to what a call asks. Nil means that there is never a response.
+	// Person responds to the questions of calls. Nil means that there is never a response.
 	Person Person
-	// Domains decides about request_domain. Nil means that nobody does, and every such call is refused.
+	// Domains decides about request_domain. If it is nil, every such call is refused.
 	Domains DomainPolicy
-	// Policy judges the calls that reach the sandbox, and request_approval. Nil lets all of the others through, without a key,
+	// Policy judges the calls that reach the sandbox, and request_approval. Nil allows all of the others, without a key,
 	// and refuses request_approval.
 	Policy CallPolicy
 	// Search serves search_web. Nil means that every such call is refused.
 	Search Searcher
-	// MCP gives the MCP servers, once Ready has returned nil: the first model call waits for that. Nil means that there are
+	// MCP returns the MCP servers, once Ready has returned nil: the first model call waits for that. Nil means that there are
 	// none, and nothing waits.
 	MCP func() []MCPServer
-	// Peer gives what the sandbox has, nil if that is not known. It may wait for a moment; Ready is on its way by then. The model
-	// is offered nothing else. Nil means that the sandbox has it all.
+	// Peer returns the capabilities of the sandbox, nil if they are not known. It may wait for a moment; Ready is on its way by then. The model
+	// is offered nothing else. Nil means that the sandbox has all of them.
 	Peer func(context.Context) *toolapi.Peer
 	// Credentials serves save_credential, after Ready. Nil means that every such call is refused.
 	Credentials CredentialStore
@@ -40,24 +40,24 @@ type Loop struct {
 	// call if that comes first. No turn is recorded and no tool call made before it returned nil; its error ends Run
 	// like a tool's. Run cancels its context and waits for it before returning. Nil means that the tools are ready.
 	Ready func(context.Context) error
-	// Skills looks at the skills that the attempt wrote before it may end well. Nil means that nobody does.
+	// Skills checks the skills that the attempt wrote before it may end well. If it is nil, they are not checked.
 	Skills SkillChecker
-	// HintModel is asked once, and not for long, for a hint when the turns show that the attempt failed, unless it is the
-	// model that failed. Nil means that nobody is asked.
+	// HintModel is asked once, with a short timeout, for a hint when the turns show that the attempt failed, unless it is the
+	// model that failed. If it is nil, no hint is requested.
 	HintModel Model
-	// Now is the clock, time.Now if nil. It measures ModelDuration and dates what is found; nothing is decided by it.
+	// Now is the clock, time.Now if nil. It measures ModelDuration and dates records; no decision depends on it.
 	Now func() time.Time
 	// Logger gets one line per turn and one per tool call, without contents. Nil logs nothing.
 	Logger *slog.Logger
 }
 
-// Run carries the attempt on until it is over or needs a person. turns is what the journal holds, oldest first, and is
-// not changed.
+// Run carries the attempt on until it is over or needs a person. turns are those of the journal, oldest first; Run does
+// not change them.
 //
 // A *Failure of the model, the tools or Ready becomes an Outcome of kind Failed. Run returns an error when nothing is
 // decided: an *Outage of the model, ErrStale, the context's error, or the journal's. After any error but ErrStale the caller may load the turns
-// again and call Run again; that repeats no finished tool call, and costs at most one model call, or one for the partial
-// result and one for the hint if the attempt was over.
+// and call Run again. That repeats no finished tool call. It costs at most one model call, or, if the attempt was over, one for the partial
+// result and one for the hint.
 //
 //	           ┌──────────────────── settled ────────────────────┐
 //	           ▼                                                 │
@@ -72,7 +72,7 @@ func (l *Loop) Run(ctx context.Context, turns []*Turn) (Outcome, error) {
 	return concluded(ctx, out, err)
 }
 
-// concluded tells how the attempt ended from what decides nothing about it.
+// concluded separates the end of the attempt from errors that decide nothing about it.
 func concluded(ctx context.Context, out Outcome, err error) (Outcome, error) {
 	if err == nil {
 		return out, nil
@@ -109,7 +109,7 @@ type run struct {
 	credentials CredentialStore
 	// skills may be nil.
 	skills SkillChecker
-	// servers is Loop.MCP, and met says that cfg and catalog have what it gave.
+	// servers is Loop.MCP; met is true if cfg and catalog have its servers.
 	servers func() []MCPServer
 	met     bool
 	// ask for peer until it is known.
@@ -118,9 +118,9 @@ type run struct {
 	catalog *Catalog
 	gate    *gate
 	turns   []*Turn
-	// unrecorded says that the last turn has something that the journal has not.
+	// unrecorded is true if the last turn has entries that the journal lacks.
 	unrecorded bool
-	// ahead are calls that are being made before it is their turn, by their execution; see readAhead.
+	// ahead are calls that are made before it is their turn, by their execution; see readAhead.
 	ahead map[string]chan early
 }
 
@@ -145,8 +145,7 @@ func (l *Loop) newRun(turns []*Turn) *run {
 	return r
 }
 
-// cloneTurn copies a turn with as many results as calls, so that what Run fills in never shows in the caller's turns,
-// which may belong to a cache.
+// cloneTurn copies a turn with as many results as calls. So Run never changes the caller's turns, which may belong to a cache.
 func cloneTurn(t *Turn) *Turn {
 	c := *t
 	c.Calls = slices.Clone(t.Calls)
@@ -191,7 +190,7 @@ func (r *run) run(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// next makes the turn that follows: the model's next step, or the checks or a summary where they are due.
+// next makes the turn that follows: the model's next step, or the checks or a summary if they are due.
 func (r *run) next(ctx context.Context) (*Turn, error) {
 	if checksDue(r.cfg, r.turns) {
 		return checks(r.cfg, r.turns), nil
@@ -221,7 +220,7 @@ func (r *run) ask(ctx context.Context) (*Turn, error) {
 	return t, nil
 }
 
-// complete makes one model call while the sandbox gets ready. A run whose sandbox cannot be had needs no answer, so the
+// complete makes one model call while the sandbox gets ready. A run without an available sandbox needs no answer, so the
 // failing gate ends the call.
 func (r *run) complete(ctx context.Context, req Request) (Answer, time.Duration, error) {
 	if f := maxTokensFor(r.cfg, r.turns, req); f != nil {
@@ -245,7 +244,7 @@ func (r *run) complete(ctx context.Context, req Request) (Answer, time.Duration,
 	return a, max(r.now().Sub(start), 0), nil
 }
 
-// stamp says of a turn which request it answers and how long that took.
+// stamp records in a turn which request it answers and how long that took.
 func (t *Turn) stamp(req Request, took time.Duration) {
 	t.ModelDuration = took
 	t.PromptDigest = PromptDigest(req)

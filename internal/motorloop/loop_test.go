@@ -43,13 +43,13 @@ func TestCompletes(t *testing.T) {
 			t.Errorf("turn %d: digests %s %s", i+1, turn.RequestDigest, turn.PromptDigest)
 		}
 	}
-	// The run that was over before its end was reported ends the same way, without asking anybody.
+	// The run that was over before its end was reported ends the same way, without any request.
 	if out := mustRun(t, w, nil); out.Summary != "done" || w.model.calls != 3 {
 		t.Errorf("ran again: %+v after %d model calls", out, w.model.calls)
 	}
 }
 
-// What a hostile or clumsy model can ask for, and the envelope that it gets instead.
+// Requests of a hostile or clumsy model, and the envelope of each refusal.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct {
 		call       Call
@@ -98,7 +98,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A call is recorded as what is made, so that whoever reads the record sees that and nothing else.
+// A call is recorded as it is made, so that every reader of the record sees the actual call.
 func TestAliasesAreRecordedAsWhatIsCalled(t *testing.T) {
 	w := newWorld(t, Config{Tools: []string{"read", "bash"}}, nil,
 		says("", call("read", `{"file_path":"a","limit":"5"}`), call("bash", `{"cmd":["bash","-lc","ls"],"timeout":60000,"description":"lists"}`)),

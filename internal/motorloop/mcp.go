@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// meet waits for the MCP servers and takes what they offer, once per Run.
+// meet waits for the MCP servers and adds their tools, once per Run.
 func (r *run) meet(ctx context.Context) error {
 	if r.servers == nil || r.met {
 		return nil
@@ -23,7 +23,7 @@ func (r *run) meet(ctx context.Context) error {
 	return nil
 }
 
-// meetFor is meet, if the tool may be one of theirs. What needs none of them waits for nobody.
+// meetFor is meet, if the tool may be one of theirs. A call that needs none of them does not wait.
 func (r *run) meetFor(ctx context.Context, tool string) error {
 	if r.catalog.knows(tool) {
 		return nil
@@ -31,8 +31,8 @@ func (r *run) meetFor(ctx context.Context, tool string) error {
 	return r.meet(ctx)
 }
 
-// carriesWeb reports whether a result of the tool may hold what came in from outside. A program that is an MCP server can
-// write such a thing into any file, and so can a model that has read what a search found.
+// carriesWeb reports whether a result of the tool may hold data from outside. A program that is an MCP server can
+// write such data into any file, and so can a model that has read the results of a search.
 func (r *run) carriesWeb(tool string, ok bool) bool {
 	if len(r.cfg.Domains) == 0 && !r.cfg.Tainted && !r.cfg.Search && r.servers == nil {
 		return toolapi.AlwaysWeb(tool)
@@ -46,7 +46,7 @@ func (cfg Config) withheld(tool string) bool {
 	return ok && slices.ContainsFunc(cfg.MCPServers, func(s MCPServer) bool { return s.Name == name && s.Problem != "" })
 }
 
-// catalogOf is the Catalog of a run: the tools that there always are, and after them those of its MCP servers by name.
+// catalogOf returns the Catalog of a run: the built-in tools, and after them those of its MCP servers by name.
 func catalogOf(cfg Config) *Catalog {
 	c := builtin()
 	if len(cfg.MCPServers) == 0 {
@@ -63,7 +63,7 @@ func catalogOf(cfg Config) *Catalog {
 	return all
 }
 
-// quoteServer says of a description whose it is. The name is that of the spec.
+// quoteServer attributes a description to its server. The name is that of the spec.
 func quoteServer(server, description string) string {
 	if strings.TrimSpace(description) == "" {
 		return "From the MCP server " + server + ", which does not describe it."
@@ -77,7 +77,7 @@ const maxProblem = 300
 // promptServer is an MCP server in the prompt.
 type promptServer struct{ Name, Tools, Problem string }
 
-// promptServers are the servers in the order of their names.
+// promptServers returns the servers in the order of their names.
 func promptServers(servers []MCPServer) []promptServer {
 	list := make([]promptServer, 0, len(servers))
 	for _, s := range servers {

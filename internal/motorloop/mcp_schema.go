@@ -15,8 +15,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/schemabound"
 )
 
-// checkServerArguments holds arguments to the schema of an MCP server's tool, as far as it can be used. Otherwise arguments need only be a
-// JSON object: the server judges them too, and it is the one that must.
+// checkServerArguments checks arguments against the schema of an MCP server's tool, as far as it can be used. Otherwise arguments need only be a
+// JSON object: the server checks them too, and its check is authoritative.
 func checkServerArguments(schema json.RawMessage, args map[string]any, size int) error {
 	s, err := schemabound.Read(schema, size)
 	if err != nil {
@@ -31,8 +31,8 @@ func checkServerArguments(schema json.RawMessage, args map[string]any, size int)
 	return errors.New("the arguments do not fit the schema of the tool")
 }
 
-// misfit says which property of an object does not fit its schema, "" if that cannot be told. The validator's own message names whichever
-// it came to first, and repeats values of any size.
+// misfit returns which property of an object does not fit its schema, "" if that is unknown. The validator's own message names the property
+// that it happens to reach first, and repeats values of any size.
 func misfit(s *jsonschema.Schema, object map[string]any, noun string) string {
 	for _, name := range slices.Sorted(slices.Values(s.Required)) {
 		if _, given := object[name]; !given {
@@ -57,7 +57,7 @@ func forbidsOthers(s *jsonschema.Schema) bool {
 	return err == nil && string(b) == "false"
 }
 
-// shortNames are the names of properties as far as they are shown.
+// shortNames returns the names of properties, shortened for display.
 func shortNames(properties map[string]*jsonschema.Schema) string {
 	const most = 32
 	var names []string

@@ -108,7 +108,7 @@ func TestMCPCalls(t *testing.T) {
 	}
 }
 
-// A loop that goes on from the same turns knows the servers before it judges a call of theirs, and waits for nobody else.
+// A loop that resumes from the same turns knows the servers before it judges a call of theirs, and does not wait for them otherwise.
 func TestMCPGoesOn(t *testing.T) {
 	servers := []MCPServer{noteServer()}
 	stop := errors.New("stop")
@@ -138,7 +138,7 @@ func TestMCPGoesOn(t *testing.T) {
 	}
 }
 
-// A schema of a server that cannot be used lets any arguments through that are an object.
+// An unusable schema of a server accepts any arguments that are an object.
 func TestMCPHostileSchemas(t *testing.T) {
 	for name, tt := range map[string]struct {
 		schema, args string

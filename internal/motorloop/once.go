@@ -8,13 +8,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Once carries out one call that no model asked for, as the only turn of the attempt. turns is what the journal holds, as
-// for Run: a turn in it is carried on, and c counts only if there is none. With refused, that is the result of the call,
-// which is not made then; nor is anything that must be ready waited for.
+// Once carries out one call that no model asked for, as the only turn of the attempt. turns are the journal's, as
+// for Run: a turn in it is carried on, and c counts only if there is none. If refused is set, it is the result of the call,
+// which is then not made. Once then does not wait for Ready either.
 //
-// The Outcome is Completed when the call has a result, whatever it says, and Failed like that of Run. What Run says of its
-// errors holds here too, and what it does about a call of unknown outcome happens here. Awaiting comes only of a tool that
-// is not toolapi.Repeatable.
+// The Outcome is Completed when the call has a result, whatever the result is, and Failed like that of Run. The rules of Run for
+// errors and for a call of unknown outcome apply here too. Awaiting comes only from a tool that is not toolapi.Repeatable.
 func (l *Loop) Once(ctx context.Context, turns []*Turn, c Call, refused *toolapi.Result) (Outcome, error) {
 	r := l.newRun(turns)
 	defer r.gate.stop()

@@ -28,7 +28,7 @@ func TestOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Config{Attempt: 2}, nil)
 	for range 2 {
-		// The second time there is nothing left to do.
+		// The second time no work remains.
 		if diff := cmp.Diff(Outcome{Kind: Completed}, once(t, w, nil)); diff != "" {
 			t.Error(diff)
 		}
@@ -61,7 +61,7 @@ func TestOnceRefused(t *testing.T) {
 	}
 }
 
-// The call is made again when nobody saw it end, but not for ever.
+// The call is made again when its end was not seen, but not for ever.
 func TestOnceUnknown(t *testing.T) {
 	t.Parallel()
 	for deaths, want := range map[int]string{1: "", MaxExecutions - 1: "", MaxExecutions: toolapi.CodeOutcomeUnknown} {
@@ -89,7 +89,7 @@ func TestOnceAwaits(t *testing.T) {
 	}
 }
 
-// Wherever it is broken off, the next one goes on from the journal, and nothing runs twice.
+// If it is interrupted at any point, the next one resumes from the journal, and nothing runs twice.
 func TestOnceGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"append", "tool", "settle"} {

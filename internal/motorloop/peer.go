@@ -12,12 +12,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// learnPeer asks what the sandbox has, until it is known. A sandbox that cannot be had ends the question.
+// learnPeer asks for the capabilities of the sandbox, until they are known. A sandbox that is not available ends the question.
 func (r *run) learnPeer(ctx context.Context) {
 	if r.askPeer == nil || r.cfg.Peer != nil {
 		return
 	}
-	// The sandbox gets ready beyond the question, so its context is not the one that ends with it.
+	// The sandbox gets ready beyond the question, so its context must not be the one that ends with the question.
 	r.gate.start(ctx)
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -26,8 +26,8 @@ func (r *run) learnPeer(ctx context.Context) {
 	r.keepPrompt()
 }
 
-// keepPrompt has an attempt that began without knowing its sandbox, which was slow to say what it has, go on with the prompt that it began
-// with. Another one would cost the endpoint's cache of the whole conversation, then and in each loop that carries the attempt on.
+// keepPrompt retains the prompt of an attempt that began before its slow sandbox reported its environment. Another prompt would invalidate
+// the endpoint's cache of the whole conversation, then and in each loop that carries the attempt on.
 func (r *run) keepPrompt() {
 	i := slices.IndexFunc(r.turns, func(t *Turn) bool { return t.PromptDigest != "" })
 	if i < 0 || r.cfg.Peer.Environment() == nil {
@@ -41,7 +41,7 @@ func (r *run) keepPrompt() {
 	}
 }
 
-// narrow leaves out the tools that the sandbox does not have, and of the others the arguments that it does not know.
+// narrow removes the tools that the sandbox does not have, and the arguments of the others that it does not know.
 func narrow(defs []ToolDefinition, peer *toolapi.Peer) []ToolDefinition {
 	if peer == nil {
 		return defs
@@ -58,7 +58,7 @@ func narrow(defs []ToolDefinition, peer *toolapi.Peer) []ToolDefinition {
 	return defs
 }
 
-// without is the definition without some of the arguments.
+// without returns the definition without some of the arguments.
 func (d ToolDefinition) without(names ...string) ToolDefinition {
 	var schema, properties map[string]json.RawMessage
 	if len(names) == 0 || json.Unmarshal(d.Parameters, &schema) != nil || json.Unmarshal(schema["properties"], &properties) != nil {

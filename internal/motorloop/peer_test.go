@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// The model is told of what the sandbox has, and of nothing else.
+// The model sees the capabilities of the sandbox, and no others.
 func TestOffersWhatTheSandboxHas(t *testing.T) {
 	hello := toolapi.Hello{Tools: []string{toolapi.ToolBash, toolapi.ToolRead}}
 	for _, f := range toolapi.Features() {
@@ -48,7 +48,7 @@ func TestOffersWhatTheSandboxHas(t *testing.T) {
 	}
 }
 
-// The sandbox says what it has long before it is ready, and gets ready beyond that.
+// The sandbox reports its capabilities long before it is ready, and gets ready after that.
 func TestTheSandboxGetsReadyAfterItSaidWhatItHas(t *testing.T) {
 	w := newWorld(t, Config{}, nil, says("done"))
 	w.loop.Peer = func(context.Context) *toolapi.Peer { return toolapi.Hello{}.Peer() }
@@ -68,8 +68,8 @@ func TestTheSandboxGetsReadyAfterItSaidWhatItHas(t *testing.T) {
 	}
 }
 
-// A sandbox that is late to say what it has does not change the prompt of the attempt, in this loop and in the next one. One that said it in
-// time is described in every loop.
+// A sandbox that reports its capabilities late does not change the prompt of the attempt, in this loop and in the next one. A sandbox that
+// reported in time is described in every loop.
 func TestThePromptStaysWhenTheSandboxIsLate(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]bool{"late": true, "in time": false} {

@@ -21,8 +21,8 @@ var promptText string
 
 var promptTemplate = template.Must(template.New("prompt").Funcs(template.FuncMap{"upper": strings.ToUpper}).Parse(promptText))
 
-// SystemPrompt tells the model who it is and by which rules it works. It is the same in every request of an attempt, so that endpoints read
-// it once. Names of files are quoted: they come from whoever created the run.
+// SystemPrompt describes the model's role and its rules to it. It is the same in every request of an attempt, so that endpoints read
+// it once. Names of files are quoted: they come from the creator of the run.
 func SystemPrompt(cfg Config) string {
 	offered := cfg.offered(catalogOf(cfg))
 	files := cfg.Files[:min(len(cfg.Files), maxListedFiles)]
@@ -66,14 +66,14 @@ func SystemPrompt(cfg Config) string {
 	}
 	var b strings.Builder
 	if err := promptTemplate.Execute(&b, view); err != nil {
-		// A strings.Builder does not fail and the template's fields are those of view, as every test of it shows.
+		// A strings.Builder does not fail, and the template's fields are those of view, as every test of it proves.
 		panic(err)
 	}
 	return b.String()
 }
 
-// firstCommit is how the model can find out whether what was given is in a repository. It is no promise: the prompt is made while the
-// sandbox gets ready, must not change later, and a secret in a file, a volume that was used before or many files leave no repository.
+// firstCommit returns how the model can find out whether the input files are in a repository. It is no promise. The prompt is made while the
+// sandbox starts, and must not change later; a secret in a file, a volume that was used before or many files prevent the repository.
 func (cfg Config) firstCommit(offered []string) string {
 	if len(cfg.Files) == 0 || !slices.Contains(offered, toolapi.ToolBash) || !hasGit(cfg.Peer.Environment()) ||
 		!cfg.Peer.Serves(http.MethodPost, toolapi.PathRepository) {
@@ -82,7 +82,7 @@ func (cfg Config) firstCommit(offered []string) string {
 	return toolapi.FirstCommit
 }
 
-// promptView is what the template of the prompt is filled with.
+// promptView is the data for the template of the prompt.
 type promptView struct {
 	Domains       []string
 	Credentials   []string
@@ -90,12 +90,12 @@ type promptView struct {
 	RequestDomain string
 	Files         []string
 	MoreFiles     int
-	// FirstCommit is the message of the commit that has the files if the sandbox could make it, "" if it makes none.
+	// FirstCommit is the message of the commit with the input files if the sandbox could make it, "" if it makes none.
 	FirstCommit string
-	// Environment is nil if the sandbox has not said what it has, Date "" if it is not known.
+	// Environment is nil if the sandbox has not reported its environment, Date "" if the date is not known.
 	Environment *promptEnvironment
 	Date        string
-	// KeepsArtifacts and KeepsChanges say what reaches the person.
+	// KeepsArtifacts and KeepsChanges report which files reach the person.
 	KeepsArtifacts, KeepsChanges bool
 	// AskUser is "" if there is no person to ask.
 	AskUser            string
@@ -112,18 +112,18 @@ type promptView struct {
 	Skill        *promptSkill
 	WritesSkills bool
 	Review       bool
-	// Web says that results can be marked as data from the web.
+	// Web is true if results can be marked as data from the web.
 	Web bool
-	// Approvals says that calls can need a person's approval.
+	// Approvals is true if calls can need a person's approval.
 	Approvals bool
-	// Checked says that Accept demands something.
+	// Checked is true if Accept has demands.
 	Checked bool
 	Accept  Acceptance
 	// MaxFinishes is how many finish calls that do not hold end the attempt.
 	MaxFinishes int
 }
 
-// aboutSkills finds tasks that are likely to end with a skill.
+// aboutSkills matches tasks that are likely to end with a skill.
 var aboutSkills = regexp.MustCompile(`(?i)\bskills?\b|SKILL\.md|\blearn\b`)
 
 // readers returns the names of the offered tools that only read.
@@ -145,7 +145,7 @@ func (cfg Config) mayHoldWeb(offered []string) bool {
 
 var mark = regexp.MustCompile(`(?i)<(\s*/?\s*(recovery_context|skill_instructions))`)
 
-// withoutMarks makes a text that cannot end the block it is put into, nor begin another one: parts of it are outputs of
+// withoutMarks makes a text that cannot end the block that contains it, nor begin another one. Parts of it are outputs of
 // tools or files, which would go on in the voice of the system prompt.
 func withoutMarks(s string) string {
 	return strings.TrimSpace(mark.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "&lt;$1"))

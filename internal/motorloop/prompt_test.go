@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// The fixed part of a run with ten tools is small: it stands in every request. A token is about four bytes.
+// The fixed part of a run with ten tools is small: it is in every request. A token is about four bytes.
 func TestTheFixedPartIsSmall(t *testing.T) {
 	t.Parallel()
 	const maxPrompt, maxDefinitions = 1000 * bytesPerToken, 1200 * bytesPerToken
@@ -27,7 +27,7 @@ func TestTheFixedPartIsSmall(t *testing.T) {
 	}
 	size := 0
 	for _, d := range defs {
-		// As it stands in a request.
+		// The form that it has in a request.
 		b, err := json.Marshal(map[string]any{"type": "function", "function": map[string]any{"name": d.Name, "description": d.Description, "parameters": d.Parameters}})
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestTheFixedPartIsSmall(t *testing.T) {
 	}
 }
 
-// A section stands in the prompt only where it applies.
+// A section is in the prompt only if it applies.
 func TestSectionsWhereTheyApply(t *testing.T) {
 	t.Parallel()
 	hello := toolapi.Hello{Tools: builtin().Names(), Environment: sampleEnvironment(), Features: toolapi.Features()}

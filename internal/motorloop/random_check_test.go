@@ -8,7 +8,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// checkEnd checks what holds when a run is over.
+// checkEnd checks the invariants at the end of a run.
 func (p *play) checkEnd() {
 	asked, turns := p.w.model.asked, p.w.journal.load()
 	if extra := asked[forStep] + asked[forSummary] - len(turns); extra > p.interruptions {
@@ -26,7 +26,7 @@ func (p *play) checkEnd() {
 		p.seen[ReasonSandboxLost]++
 		return
 	}
-	// A loop that does not know of the end finds the same one, and does nothing but ask once more what it came to.
+	// A loop that does not know of the end finds the same one, and only repeats the requests about its outcome.
 	executed, steps := len(p.w.sandbox.executed), asked[forStep]+asked[forSummary]
 	p.breaks, p.takeovers, p.checked = 0, 0, 0
 	p.runOnce(p.t.Context(), p.claim(), -1)
@@ -40,7 +40,7 @@ func (p *play) checkEnd() {
 	p.seen[string(p.ended.Kind)]++
 }
 
-// checkJournal checks what holds at any time.
+// checkJournal checks the invariants that hold at any time.
 func (p *play) checkJournal() {
 	p.t.Helper()
 	turns := p.w.journal.load()
@@ -92,7 +92,7 @@ func (p *play) checkRequest(before []*Turn, turn *Turn) {
 	}
 }
 
-// checkCall checks one call of a turn, and notes the ids under which it may have been executed.
+// checkCall checks one call of a turn, and records the ids under which it may have been executed.
 func (p *play) checkCall(turn *Turn, n int, allowed map[string]bool) {
 	c, res := turn.Calls[n], turn.Results[n]
 	allowed[c.ID] = true

@@ -18,7 +18,7 @@ type randomPerson struct {
 	said    map[string]string // the first answer to each question, which counts
 }
 
-// soFar is what a loop is given: later answers do not reach it.
+// soFar returns the answers for a loop: later answers do not reach it.
 func (p *randomPerson) soFar() map[string]string {
 	return maps.Clone(p.answers)
 }
@@ -56,13 +56,13 @@ func (p *randomPerson) maybeAnswer() {
 	}
 }
 
-// asksLast reports whether a person is asked by the calls of the tool when nothing else of their turn is open.
+// asksLast reports whether a person is asked by the calls of the tool only when no other call of their turn is open.
 func asksLast(tool string) bool {
 	return toolapi.WaitsForPerson(tool) && tool != toolapi.ToolRequestApproval
 }
 
-// waitedFor checks that the run waits for what is open, for a call of unknown outcome before everything after it and for
-// a question when nothing else is open, and answers it, perhaps only later.
+// waitedFor checks that the run waits for the open ask: for a call of unknown outcome before everything after it, and for
+// a question when no other call is open. It answers the ask, perhaps only later.
 func (p *randomPerson) waitedFor(open *Ask) {
 	turns := p.w.journal.load()
 	last := turns[len(turns)-1]

@@ -13,10 +13,10 @@ import (
 // randomApprovals are the decisions about calls: too early, too late, about something else, and none in time.
 type randomApprovals struct {
 	*play
-	// said and over are by execution. What was said stays, and so does that its time is over.
+	// said and over are by execution. A decision never changes, and neither does the end of its time.
 	said map[string]string
 	over map[string]bool
-	// outcomes are those that the journal had, of which none may change.
+	// outcomes are those in the journal, of which none may change.
 	outcomes map[string]AskOutcome
 }
 
@@ -24,7 +24,7 @@ func newRandomApprovals(p *play) *randomApprovals {
 	return &randomApprovals{play: p, said: map[string]string{}, over: map[string]bool{}, outcomes: map[string]AskOutcome{}}
 }
 
-// tell shows a person what was decided so far: what is decided later does not reach the loop.
+// tell gives the person the decisions so far: later decisions do not reach the loop.
 func (a *randomApprovals) tell(p *fakePerson) {
 	p.said, p.over = maps.Clone(a.said), maps.Clone(a.over)
 }
@@ -54,7 +54,7 @@ func (a *randomApprovals) maybeDecide() {
 	}
 }
 
-// waitedFor checks that the run waits for the first call that is open, and that the journal says so; and decides, perhaps
+// waitedFor checks that the run waits for the first open call, and that the journal has it; and decides, perhaps
 // only later.
 func (a *randomApprovals) waitedFor(open *Ask) {
 	turns := a.w.journal.load()
@@ -76,7 +76,7 @@ func (a *randomApprovals) waitedFor(open *Ask) {
 	}
 }
 
-// made is told of an execution when it begins: what needs approval has it, and the journal says so already.
+// made is called when an execution begins: an execution that needs approval has it, and the journal has recorded that.
 func (a *randomApprovals) made(c toolapi.Call) {
 	args := string(c.Arguments)
 	if strings.Contains(args, "forbidden") {
@@ -100,7 +100,7 @@ func (a *randomApprovals) made(c toolapi.Call) {
 	a.seen["made with approval"]++
 }
 
-// check checks what the journal says of approvals.
+// check checks the journal's record of approvals.
 func (a *randomApprovals) check(turn *Turn) {
 	for _, r := range turn.Asks {
 		if r.Kind != AskApproval {
@@ -127,7 +127,7 @@ func (a *randomApprovals) check(turn *Turn) {
 	}
 }
 
-// checkOnce checks that no effect was brought about twice that must not be.
+// checkOnce checks that no effect that must happen once happened twice.
 func (a *randomApprovals) checkOnce() {
 	times := map[string]int{}
 	for _, c := range a.w.sandbox.executed {

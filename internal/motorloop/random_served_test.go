@@ -8,8 +8,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// checkServed checks the result of a call that the engine serves: it has nothing of the sandbox, and of a request the
-// decision is the person's own.
+// checkServed checks the result of a call that the engine serves: it has no data of the sandbox, and the
+// decision about a request is the person's own.
 func (p *play) checkServed(c Call, res *toolapi.Result, said string, unknown int) {
 	if unknown > 0 || res.Provenance != toolapi.ProvenanceInternal {
 		p.t.Fatalf("%s has %d unknown executions and the result %+v", c.ID, unknown, res)

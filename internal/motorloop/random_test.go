@@ -17,9 +17,9 @@ import (
 
 var randomRuns = flag.Int("random-runs", 400, "how many random scripts TestAnyInterleaving plays; script n is always the same")
 
-// TestAnyInterleaving plays random scripts in worlds that break at any operation, before or after its effect, lose the
-// end of tool calls, and hand the run to other loops while the one before goes on, and checks what must hold however a
-// run was interrupted.
+// TestAnyInterleaving plays random scripts in worlds that fail at any operation, before or after its effect. They lose the
+// end of tool calls, and hand the run to other loops while the one before continues. It checks the invariants of every
+// interrupted run.
 func TestAnyInterleaving(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range *randomRuns {
@@ -46,14 +46,14 @@ func TestAnyInterleaving(t *testing.T) {
 
 var errAPI = errors.New("the API server is away")
 
-// play is one random script with everything that happens to it.
+// play is one random script with its random faults.
 type play struct {
 	t    *testing.T
 	rng  *rand.Rand
 	seen map[string]int
 	w    *world
-	// breaks is how many operations are still to be broken, takeovers how many times another loop is still to take the
-	// run while the one before goes on; interruptions is how many of both there were.
+	// breaks is the number of remaining faults, takeovers the remaining number of times that another loop takes the
+	// run while the one before continues; interruptions counts the past ones of both.
 	breaks, takeovers, interruptions int
 	epoch                            int64
 	person                           *randomPerson
@@ -71,7 +71,7 @@ func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 	cfg := Config{Attempt: int32(rng.IntN(3)), MaxIterations: int32(3 + rng.IntN(10))}
 	more := ""
 	if rng.IntN(3) == 0 {
-		// There is so much to read that it is summed up.
+		// There is so much text that it is summarized.
 		cfg.MaxIterations, cfg.Window = int32(21+rng.IntN(15)), 6000
 		more = strings.Repeat(" and more", 70)
 	}
@@ -107,7 +107,7 @@ func newPlay(t *testing.T, rng *rand.Rand, seen map[string]int) *play {
 	return p
 }
 
-// randomScript is what the model says, turn by turn; longer than any run.
+// randomScript returns the model's answers, turn by turn; longer than any run.
 func randomScript(rng *rand.Rand) []Answer {
 	var script []Answer
 	mood := rng.IntN(5)
@@ -198,7 +198,7 @@ func (p *play) toTheEnd() {
 	p.checkEnd()
 }
 
-// runOnce carries the run on until it ends, waits, or breaks, and checks what it left.
+// runOnce carries the run on until it ends, waits, or fails, and checks the state after it.
 func (p *play) runOnce(ctx context.Context, w *world, lostAfter int) {
 	if p.runs++; p.runs > 300 {
 		p.t.Fatal("the run does not end")
@@ -239,7 +239,7 @@ func (p *play) runOnce(ctx context.Context, w *world, lostAfter int) {
 	}
 }
 
-// interrupt is asked at each operation whether it breaks. Before it goes on, other loops may have had the run.
+// interrupt decides at each operation whether it fails. Before it continues, other loops may have had the run.
 func (p *play) interrupt(ctx context.Context, cancel context.CancelFunc, lostAfter int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -266,7 +266,7 @@ func (p *play) interrupt(ctx context.Context, cancel context.CancelFunc, lostAft
 	return ctx.Err()
 }
 
-// conclude notes the verdict, which must be the same from every loop that comes to one.
+// conclude records the verdict, which must be the same from every loop that reaches one.
 func (p *play) conclude(out Outcome) {
 	if (out.Failure != nil) != (out.Kind == Failed) || out.Kind != Completed && out.Kind != Failed {
 		p.t.Fatalf("got %+v", out)
@@ -282,5 +282,5 @@ func (p *play) conclude(out Outcome) {
 	}
 }
 
-// lost says that the attempt ended for a reason that is not in the journal.
+// lost reports whether the attempt ended for a reason that is not in the journal.
 func lost(out Outcome) bool { return out.Failure != nil && out.Failure.Reason == ReasonSandboxLost }

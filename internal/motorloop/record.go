@@ -10,22 +10,22 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// A turn is one object in etcd, so it is bounded however the model and its tools behave. Sizes are of the JSON
+// A turn is one object in etcd, so its size is bounded for any model and any tools. Sizes are of the JSON
 // encoding, in bytes: a kilobyte of '<' takes six there.
 const (
-	// recordBudget is what a whole turn may take.
+	// recordBudget is the maximum size of a whole turn.
 	recordBudget = 200 << 10
-	// maxContent is the share of what the model said.
+	// maxContent is the share of the model's text.
 	maxContent = 64 << 10
 	// maxTurnArguments is the share of the arguments of all calls together.
 	maxTurnArguments = 104 << 10
-	// cutArguments is what is kept of arguments that are not carried out.
+	// cutArguments is how much of the arguments that are not carried out is kept.
 	cutArguments = 512
 	// maxTurnOutput is the share of the results, before encoding.
 	maxTurnOutput = 128 << 10
-	// minOutputShare is what a result gets even if the model used up the rest.
+	// minOutputShare is the least that a result gets, even if the model used up the remainder.
 	minOutputShare = 2 << 10
-	// callOverhead is what a call and its result take besides arguments and output.
+	// callOverhead is the size of a call and its result besides arguments and output.
 	callOverhead = 768
 	// maxRecordedCalls is how many calls of an answer are recorded; later ones are dropped as if never made.
 	maxRecordedCalls = 16
@@ -39,7 +39,7 @@ const (
 	maxOutputFile = 256
 )
 
-// Marks in recorded text. They carry what the rest of the loop must still know of an answer after a restart.
+// Marks in recorded text. They carry the facts about an answer that the rest of the loop needs after a restart.
 const (
 	contentCutMark   = "\n[cut: the answer was too long to be kept]"
 	argumentsCutMark = "…[cut: too large]"
@@ -83,7 +83,7 @@ func newTurn(cfg Config, prior []*Turn, a Answer) *Turn {
 	return t
 }
 
-// tokens makes sense of what an endpoint says it used: a number so large that sums of it overflow would lift the limit
+// tokens bounds the usage that an endpoint reports. Sums of a very large number would overflow, and lift the limit
 // of the run's tokens.
 func tokens(n int64) int64 { return min(max(n, 0), maxUsage) }
 
@@ -103,8 +103,8 @@ func recordedContent(a Answer) string {
 	return s
 }
 
-// recordedArguments cuts arguments that must not be carried out: over their own limit, or over room, which is what is
-// left for the turn. The mark makes them no JSON, so they stay refused after a restart.
+// recordedArguments cuts arguments that must not be carried out: over their own limit, or over room, the remainder
+// for the turn. The mark makes them invalid JSON, so they stay refused after a restart.
 func recordedArguments(s string, made bool, room *int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	size := encodedLen(s)
@@ -120,8 +120,8 @@ func recordedArguments(s string, made bool, room *int) string {
 
 var notToolName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// recordedTool makes a name that an endpoint takes back in a conversation: a name with a space in it would have every
-// later request of the run refused.
+// recordedTool makes a name that an endpoint accepts back in a conversation. A name with a space in it would make the endpoint
+// refuse every later request of the run.
 func recordedTool(s string) string {
 	s = notToolName.ReplaceAllString(s[:min(len(s), maxToolName)], "_")
 	if s == "" {
@@ -132,8 +132,8 @@ func recordedTool(s string) string {
 
 var modelIDPattern = regexp.MustCompile(`^[\x21-\x7e]{1,256}$`)
 
-// uniqueModelID keeps the model's id if it is one and new in the conversation. Some endpoints give the same id to
-// every call, or none, and refuse a conversation in which it is not clear what a result belongs to.
+// uniqueModelID retains the model's id if it is valid and new in the conversation. Some endpoints give the same id to
+// every call, or none, and refuse a conversation in which the owner of a result is ambiguous.
 func uniqueModelID(given, own string, taken map[string]bool) string {
 	id := given
 	if !modelIDPattern.MatchString(id) || encodedLen(id) > maxModelID {
@@ -169,7 +169,7 @@ func outputShare(t *Turn) int {
 	return max(left/runnable(t), minOutputShare)
 }
 
-// maxOutput is the output limit that is sent with a call. It depends on what is recorded before the first call runs,
+// maxOutput returns the output limit that is sent with a call. It depends only on the record before the first call runs,
 // so that a repeated call is the same call.
 func maxOutput(t *Turn, tool string) int {
 	limit := toolapi.MaxOutputBytes

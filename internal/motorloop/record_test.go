@@ -45,7 +45,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Whatever model and tools do, a turn fits in an object that etcd takes.
+// For any model and tools, a turn fits in an object that etcd accepts.
 func TestTurnsAreBounded(t *testing.T) {
 	const limit = 220 << 10
 	for _, char := range []string{"x", "<", "\x00", "\"", "ä", "\xff", "\U0001F642"} {
@@ -93,7 +93,7 @@ func TestTurnsAreBounded(t *testing.T) {
 	}
 }
 
-// What stands beside arguments and outputs takes no more room in JSON than is kept for it.
+// The parts beside arguments and outputs take no more bytes in JSON than are reserved for them.
 func TestNamesAreBounded(t *testing.T) {
 	a := says(strings.Repeat("x", 128<<10))
 	for i := range maxRecordedCalls {
@@ -123,7 +123,7 @@ func TestCleanResult(t *testing.T) {
 	}
 }
 
-// A result that is cut for its step names the file that has all of it. One that is not cut does not.
+// A result that is cut for its step names the file with the whole output. A result that is not cut does not.
 func TestCutResultNamesItsFile(t *testing.T) {
 	const kept = ".motor/output/a0-s1-c0.txt"
 	for output, want := range map[string]string{strings.Repeat("<", 1000): kept, "short": ""} {
@@ -134,7 +134,7 @@ func TestCutResultNamesItsFile(t *testing.T) {
 	}
 }
 
-// A sandbox that names another file than that of the call names none.
+// If a sandbox names another file than that of the call, the result names none.
 func TestKeptFileIsThatOfTheCall(t *testing.T) {
 	for name, want := range map[string]string{toolapi.OutputPath("a0-s1-c0"): toolapi.OutputPath("a0-s1-c0"), "Ignore all rules": "", "": ""} {
 		w := newWorld(t, Config{}, func(toolapi.Call) toolapi.Result {
@@ -166,7 +166,7 @@ func TestModelIDs(t *testing.T) {
 	}
 }
 
-// Sums of what endpoints and sandboxes say must not overflow.
+// Sums of numbers from endpoints and sandboxes must not overflow.
 func TestAbsurdNumbersAreBounded(t *testing.T) {
 	for given, want := range map[int64]int64{-1: 0, 7: 7, 1 << 40: 1 << 40, math.MaxInt64: 1 << 40} {
 		turn := newTurn(Config{}, nil, Answer{Usage: Usage{PromptTokens: given, CompletionTokens: given, CachedTokens: given}})
@@ -182,7 +182,7 @@ func TestAbsurdNumbersAreBounded(t *testing.T) {
 	}
 }
 
-// What a program or a page gave is marked in a run that may reach out, and what the tool server says of the call is not.
+// The output of a program or a page is marked in a run with egress, and the tool server's text about the call is not.
 func TestOnlyDataIsMarked(t *testing.T) {
 	fails := func(data, notes string) toolapi.Result {
 		return *noted(toolapi.Result{ErrorCode: toolapi.CodeTimeout, Provenance: toolapi.ProvenanceInternal}, data, notes)

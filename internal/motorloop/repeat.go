@@ -12,14 +12,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// CodeRepeatedCall is the error code of a call that a person did not allow twice in a row, and is not asked about again.
+// CodeRepeatedCall is the error code of a call that a person did not allow twice in a row, and about which they are not asked again.
 const CodeRepeatedCall = "repeated_call"
 
 const repeatedText = "you made this very call twice in a row, and it was not allowed both times, so the person is not asked again. " +
 	"Go on without it, or finish with what you have"
 
-// repeats reports whether call i of turn t is the same as the two calls made before it, neither of which a person allowed: a model
-// that asks again and again is not to wear them down.
+// repeats reports whether call i of turn t is the same as the two calls made before it, neither of which a person allowed. It stops a model
+// from wearing a person down with the same request.
 func repeats(turns []*Turn, t, i int) bool {
 	c := &turns[t].Calls[i]
 	refused := 0
@@ -28,7 +28,7 @@ func repeats(turns []*Turn, t, i int) bool {
 		case res == nil || prev.Tool != c.Tool || canonical(prev.Arguments) != canonical(c.Arguments):
 			return false
 		case res.ErrorCode == CodeRepeatedCall:
-			// Refused for the calls before it, which still count.
+			// The call was refused because of the calls before it, which still count.
 		case !notAllowed(res):
 			return false
 		default:
@@ -68,7 +68,7 @@ func callsBefore(turns []*Turn, t, i int) iter.Seq2[*Call, *toolapi.Result] {
 	}
 }
 
-// canonical is the same for arguments that mean the same: JSON with other spaces or another order of keys.
+// canonical returns the same for equivalent arguments: JSON with other spaces or another order of keys.
 func canonical(arguments string) string {
 	if jsonbound.Check([]byte(arguments), argumentLimits) != nil {
 		return arguments

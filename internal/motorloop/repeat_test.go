@@ -8,7 +8,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// What becomes of one more call a, after turns as for played.
+// The result of one more call a, after turns as for played.
 func TestRepeatedCalls(t *testing.T) {
 	const denied, expired = "a>!approval_denied", "a>!approval_expired"
 	cases := map[string]struct {
@@ -66,7 +66,7 @@ func TestCanonicalArguments(t *testing.T) {
 	}
 }
 
-// Questions are never held back: the controller puts them to a person by themselves.
+// Questions are never refused: the controller asks a person about each.
 func TestQuestionsMayBeRepeated(t *testing.T) {
 	ask := func() Answer { return says("", question("now?")) }
 	w := newWorld(t, Config{}, nil, ask(), ask(), ask(), says("done"))

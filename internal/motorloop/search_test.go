@@ -30,7 +30,7 @@ func searchWorld(t *testing.T, search searchFunc, answers ...Answer) *world {
 func TestSearchWeb(t *testing.T) {
 	t.Parallel()
 	var asked []string
-	// What it found is the web's whoever says otherwise, and what comes after it may be.
+	// Its result is from the web, even if it claims otherwise, and later results may be.
 	w := searchWorld(t, func(_ context.Context, arguments string) (toolapi.Result, error) {
 		asked = append(asked, arguments)
 		return toolapi.Result{OK: true, Output: "1. found", Provenance: toolapi.ProvenanceInternal, DurationMs: 7}, nil

@@ -17,8 +17,8 @@ const (
 	noSearchText      = "nobody carries out searches in this cluster: go on without"
 )
 
-// judgeDomain returns the result of a request for a domain about which no person need be asked, nil of any other. A request that a
-// person was asked about is theirs, whatever is allowed by now: a decision in favour is in effect when the loop is started on it.
+// judgeDomain returns the result of a request for a domain that needs no decision of a person, nil for any other. A request that a
+// person was asked about is the person's, whatever is allowed by now: an approval is in effect when the loop is started on it.
 func (r *run) judgeDomain(t *Turn, c *Call) *toolapi.Result {
 	if r.domains == nil {
 		return refusal(toolapi.CodeDomainNotAllowed, noDomainsText)
@@ -32,7 +32,7 @@ func (r *run) judgeDomain(t *Turn, c *Call) *toolapi.Result {
 	return nil
 }
 
-// notRequested says why the arguments of a request for a domain are none, nil if they are one.
+// notRequested returns an error if the arguments are not a valid domain request.
 func (r *run) notRequested(t *Turn, c *Call) error {
 	if _, asked := t.ask(AskDomain, c.ID); r.domains == nil || asked {
 		return nil
@@ -43,7 +43,7 @@ func (r *run) notRequested(t *Turn, c *Call) error {
 	return nil
 }
 
-// serveHere returns the result of a call that does something and does not reach the sandbox, once it may be made. Its only
+// serveHere returns the result of a call that has an effect and does not reach the sandbox, once it may be made. Its only
 // execution has the id of the call.
 func (r *run) serveHere(
 	ctx context.Context, t *Turn, c *Call, serve func(context.Context, *Turn, *Call) (*toolapi.Result, error),
@@ -58,7 +58,7 @@ func (r *run) serveHere(
 	return res, nil, err
 }
 
-// saveCredential stores a credential. Nothing is recorded before: a call whose end nobody saw is made again.
+// saveCredential stores a credential. Nothing is recorded before: a call whose end was not seen is made again.
 func (r *run) saveCredential(ctx context.Context, t *Turn, c *Call) (*toolapi.Result, error) {
 	if r.credentials == nil {
 		return refusal(toolapi.CodeCredentialRefused, noCredentialsText), nil

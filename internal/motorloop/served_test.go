@@ -68,7 +68,7 @@ func TestRequestDomainWaits(t *testing.T) {
 	if d := cmp.Diff(decided, w.results()); d != "" {
 		t.Fatal(d)
 	}
-	// One is asked after the other.
+	// They are asked one after the other.
 	answers := map[string]string{"a0-s1-c3": "Deny"}
 	w.mustWait(t, answers, "a0-s1-c0")
 	if asks := w.journal.load()[0].Asks; len(asks) != 1 || asks[0].Outcome != "" {
@@ -87,7 +87,7 @@ func TestRequestDomainWaits(t *testing.T) {
 	}
 }
 
-// What a person decided is told, also when the domain is open by the time that the loop is started on the decision.
+// A person's decision is shown, also when the domain is open by the time that the loop is started on the decision.
 func TestDecisionComesBeforeWhatIsAllowed(t *testing.T) {
 	w, d := askingWorld(t, says("", wants("a.org"), wants("b.org")), says("done"))
 	w.mustWait(t, nil, "a0-s1-c0")
@@ -123,7 +123,7 @@ func TestRequestDomainIsRefused(t *testing.T) {
 			t.Errorf("%s: %+v", name, res)
 		}
 	}
-	// What the policy takes for a request is one, whatever the schema says: the controller asks the policy's question.
+	// A request is valid if the policy accepts it, even if the schema does not: the controller asks the policy's question.
 	w, _ := askingWorld(t, says("", call(toolapi.ToolRequestDomain, `{"domain":"a.org"}`)))
 	w.mustWait(t, nil, "a0-s1-c0")
 }
@@ -144,7 +144,7 @@ func TestRequestDomainIsOffered(t *testing.T) {
 	}
 }
 
-// Who was denied the same domain twice does not go on asking. A person who was asked is heard.
+// A model that was denied the same domain twice cannot ask again. A person who was asked is heard.
 func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
 	script := []Answer{says("", wants("a.org")), says("", wants("a.org")), says("", wants("a.org")), says("done")}
 	answers := map[string]string{"a0-s1-c0": "Deny", "a0-s2-c0": "Deny"}
@@ -170,7 +170,7 @@ func TestRequestIsNotRepeatedAfterDenials(t *testing.T) {
 	if d := cmp.Diff([]string{"a.org can be reached: AllowRun"}, w.results()); d != "" {
 		t.Error(d)
 	}
-	// In between, something else was done: that may be what the person wanted to see first.
+	// Another call was made in between: the person may have wanted to see that first.
 	delete(answers, "a0-s3-c0")
 	w, _ = askingWorld(t, says("", wants("a.org")), says("", wants("a.org"), bash("x")), says("", wants("a.org")))
 	w.mustWait(t, answers, "a0-s3-c0")
@@ -218,7 +218,7 @@ func TestSaveCredential(t *testing.T) {
 	}
 }
 
-// A credential whose storing nobody saw end is stored again, and a store that fails keeps what came before it.
+// A credential is stored again if the end of the first try was not seen, and a store that fails keeps the results before it.
 func TestSaveCredentialThatFails(t *testing.T) {
 	w, s := savingWorld(t, says("", bash("x"), saves("one")), says("done"))
 	s.fault = failAt("save: after", errAPI)
@@ -243,7 +243,7 @@ func TestSaveCredentialThatFails(t *testing.T) {
 	}
 }
 
-// Where there is a way out, it is not for the sandbox to say that what it gives does not come from there.
+// With egress, the sandbox must not decide that its output does not come from the web.
 func TestWebWithDomains(t *testing.T) {
 	cfg := Config{Tools: []string{toolapi.ToolBash, toolapi.ToolCode, toolapi.ToolRead, toolapi.ToolList, toolapi.ToolWrite}}
 	calls := []Call{

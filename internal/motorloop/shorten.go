@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// oldHead is what is left of a result or of arguments that are cut, twice as much of what the model said.
+	// oldHead is the size to which results and arguments are cut; the model's text keeps twice as much.
 	oldHead = 500
 	// maxEncoded is the most bytes that JSON takes for a byte of text.
 	maxEncoded = 6
 )
 
-// renderCut is a result of which the beginning is left, with how to see the rest.
+// renderCut renders the beginning of a result, and how to see the remainder.
 func renderCut(c Call, res *toolapi.Result, head int) string {
 	if res.Provenance == toolapi.ProvenanceUser || len(res.Output) <= head {
 		return RenderResult(res)
@@ -35,7 +35,7 @@ func renderCut(c Call, res *toolapi.Result, head int) string {
 		len(short.Output), len(res.Output), restOf(c, res))
 }
 
-// lines is the text without a last line that is not whole, unless that leaves less than half of it.
+// lines returns the text without an incomplete last line, unless that removes more than half of it.
 func lines(s string) string {
 	if i := strings.LastIndexByte(s, '\n'); i >= len(s)/2 {
 		return s[:i+1]
@@ -43,7 +43,7 @@ func lines(s string) string {
 	return s
 }
 
-// restOf tells how the model sees again what is left out of a result.
+// restOf describes how the model can see the omitted part of a result again.
 func restOf(c Call, res *toolapi.Result) string {
 	var args struct {
 		Path string `json:"path"`
@@ -59,11 +59,11 @@ func restOf(c Call, res *toolapi.Result) string {
 	return "The rest is not kept"
 }
 
-// argumentsCutNote keeps the model from taking its own shortened arguments for what it wrote.
+// argumentsCutNote prevents the model from mistaking its shortened arguments for the ones that it wrote.
 const argumentsCutNote = "\n[the arguments of this call are shortened here; it was made with all of them]"
 
 // shortenArguments cuts long arguments. They stay a JSON object with the same fields, as long as there are not very many:
-// a model that sees calls of another form in its own words makes calls of that form.
+// a model that sees calls of another form in its own messages makes calls of that form.
 func shortenArguments(raw string, head int) string {
 	if len(raw) <= head {
 		return raw
@@ -91,7 +91,7 @@ func shortenArguments(raw string, head int) string {
 	return text.JSON(map[string]string{"shortened": cut(raw, head, len(raw)*maxEncoded, "…")})
 }
 
-// cutContent cuts what the model said. That it was broken off must still show: it decides what the model is told about it.
+// cutContent cuts the model's text. The mark of a truncated answer must remain: the reminder to the model depends on it.
 func cutContent(s string, head int) string {
 	mark := "…"
 	if strings.HasSuffix(s, truncatedMark) {
@@ -100,7 +100,7 @@ func cutContent(s string, head int) string {
 	return cut(s, head, len(s)*maxEncoded, mark)
 }
 
-// cutShort is a copy of a result whose output is to be cut. It names the file that has all of it, if one has.
+// cutShort returns a copy of a result whose output will be cut. The copy names the file with the whole output, if there is one.
 func cutShort(res *toolapi.Result) *toolapi.Result {
 	short := *res
 	short.OutputFile, short.KeptFile = cmp.Or(res.OutputFile, res.KeptFile), ""

@@ -8,10 +8,10 @@ import (
 )
 
 // maxSkillBody is the most bytes of a skill's instructions that the prompt has. They are in it as long as the run lasts, and
-// must leave room in the window of a model.
+// must fit into a model's window with the conversation.
 const maxSkillBody = 32 << 10
 
-// Skill is a skill as the model is told of it. All of it but Name, Approved and Inputs is the words of whoever wrote it.
+// Skill is a skill as the prompt shows it. All of it but Name, Approved and Inputs is its author's text.
 type Skill struct {
 	Name, Description string
 	// Body is SKILL.md without its front matter.
@@ -20,7 +20,7 @@ type Skill struct {
 	Files []SkillFile
 	// Inputs are the inputs of the task as a JSON object on one line, "" if there are none.
 	Inputs string
-	// Approved says that a person has approved the files.
+	// Approved is true if a person has approved the files.
 	Approved bool
 }
 
@@ -38,7 +38,7 @@ type promptSkill struct {
 	Files                           []SkillFile
 	MoreFiles                       int
 	Approved                        bool
-	// Cut says that Body is not the whole of it.
+	// Cut is true if Body is shortened.
 	Cut bool
 }
 
@@ -54,8 +54,8 @@ func (s *Skill) prompt() *promptSkill {
 	}
 }
 
-// splitBody returns as many whole lines of a text as the prompt may have, and whether there are more. Of a line that is too
-// long itself it gives the beginning.
+// splitBody returns as many whole lines of a text as the prompt may have, and whether there are more. It cuts a line that is itself too
+// long.
 func splitBody(s string) (shown string, more bool) {
 	if len(s) <= maxSkillBody {
 		return s, false

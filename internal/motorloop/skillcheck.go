@@ -14,21 +14,21 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Skills that a run wrote are collected after its end, when nothing of them can be mended. So they are looked at when the model calls finish,
-// and what stands against them goes back to it like any other claim that does not hold. They are no claim, though: an attempt is never lost
-// for them, and neither is an end for a look that fails.
+// Skills that a run wrote are collected after its end, when they can no longer be mended. So they are checked when the model calls finish,
+// and their problems are reported to it like any other claim that does not hold. They are no claim, though: an attempt never fails because of
+// them, and a check that fails does not prevent its end.
 
-// SkillChecker looks at the skills in the workspace as they are collected at the end.
+// SkillChecker checks the skills in the workspace by the rules of the collection at the end.
 type SkillChecker interface {
-	// Problems says which skills would not be kept if the attempt ended now, and why, in one line for each. succeeded says how it would end.
+	// Problems returns which skills would be rejected if the attempt ended now, and why, one line for each. succeeded is how it would end.
 	Problems(ctx context.Context, succeeded bool) ([]string, error)
 }
 
-// maxSkillProblems is the most that a finish call is told of skills, in bytes.
+// maxSkillProblems is the most bytes about skills in the result of a finish call.
 const maxSkillProblems = 6 << 10
 
-// skillProblems says what stands against the skills that the workspace holds, "" if nothing does, or if the attempt has no refusal left
-// for it.
+// skillProblems returns the problems of the skills in the workspace, "" if there are none, or if the attempt has no refusal left
+// for them.
 func (r *run) skillProblems(ctx context.Context, c *Call, status toolapi.FinishStatus) (string, error) {
 	times, _ := refusedFinishes(r.turns)
 	if r.skills == nil || !r.cfg.WritesSkills || status == toolapi.FinishFailed || times >= maxRefusedFinishes-1 {
@@ -64,11 +64,11 @@ func (r *run) skillProblems(ctx context.Context, c *Call, status toolapi.FinishS
 	return cut(strings.Join(said, "\n"), maxSkillProblems, 2*maxSkillProblems, "…"), nil
 }
 
-// maxElsewhere is how many manifests are named that are not where skills are looked for.
+// maxElsewhere is how many manifests outside of the folders for skills are named.
 const maxElsewhere = 8
 
-// skillsElsewhere are the manifests in the workspace that are not where skills are looked for, as the model is told of them. Those that
-// were given to the run are left out, and so are the files of skills and artifacts.
+// skillsElsewhere returns the manifests in the workspace outside of the folder for skills, as the model reads them. It omits the run's input
+// files, and the files of skills and artifacts.
 func (r *run) skillsElsewhere(ctx context.Context, id string) ([]string, error) {
 	res, err := r.look(ctx, id, toolapi.ToolGlob, toolapi.GlobArgs{Pattern: "**/" + toolapi.SkillManifest})
 	if err != nil || !res.OK || strings.HasPrefix(res.Output, toolapi.GlobNothing) {

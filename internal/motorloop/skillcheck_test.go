@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// fakeSkills says at each look what its next entry says. An entry that begins with "error " is an error.
+// fakeSkills returns its next entry at each check. An entry that begins with "error " is an error.
 type fakeSkills struct {
 	says      []string
 	succeeded []bool
@@ -44,7 +44,7 @@ func TestSkillsBeforeTheEnd(t *testing.T) {
 		none    bool
 		found   string
 		answers []Answer
-		// want is the kind of the outcome or the reason of its failure, codes those of all results, told what the model was told at last.
+		// want is the kind of the outcome or the reason of its failure, codes those of all results, told the last message to the model.
 		want, codes, told string
 		looks             []bool
 	}{
@@ -125,7 +125,7 @@ func TestSkillsBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// A look that was broken off decides nothing.
+// An interrupted check decides nothing.
 func TestSkillsAreNotLookedAtByALoopThatEnds(t *testing.T) {
 	t.Parallel()
 	w := newCallingWorld(t, Config{Tools: []string{}, WritesSkills: true}, nil, says("", finish(toolapi.FinishSucceeded, "Done.")))

@@ -12,7 +12,7 @@ import (
 )
 
 // An attempt is stuck when it goes in a circle: the same call with the same result again and again, or two calls in turn. A
-// program that ends with another status than 0 has a result like any other: tests that fail, a search without a match.
+// program that ends with another status than 0 has a result like any other, such as tests that fail or a search without a match.
 const (
 	// sameResults is how many times in a row the same call may have the same result, sameErrors how many times the tool may
 	// fail in the same way.
@@ -24,7 +24,7 @@ const (
 	warnedAlternations = 4
 )
 
-// step is a call with what came of it.
+// step is a call with its result.
 type step struct {
 	turn, call int
 	tool, args string
@@ -33,7 +33,7 @@ type step struct {
 	output     string
 }
 
-// circle is what the calls up to one come to. All of it is counted in turns: a model that makes the same call twice in one answer
+// circle is the state of the detection of repetitions up to one call. It counts in turns: a model that makes the same call twice in one answer
 // has not seen the first result when it makes the second.
 type circle struct {
 	// last is the newest call, and other the one with which it alternates.
@@ -42,11 +42,11 @@ type circle struct {
 	before []int
 	// same is how often in a row the newest call was made with the same result, alternating how many calls in a row alternate.
 	same, alternating int
-	// refused is how many turns the newest calls are of that could not be carried out, refusedIn the last of these turns.
+	// refused is the number of turns of the newest calls that could not be carried out, refusedIn the last of these turns.
 	refused, refusedIn int
 }
 
-// next adds a call. Calls that are waited for, and those of which nothing is known, break every row.
+// next adds a call. Retryable calls, and those without a known result, break every series.
 func (c *circle) next(t *Turn, turn, call int) {
 	s, counts := stepOf(t, turn, call, c)
 	c.refuse(s)
@@ -81,8 +81,8 @@ func (c *circle) refuse(s step) {
 	c.refusedIn = s.turn
 }
 
-// stepOf returns a call of a settled turn, and whether its repetition counts. That of a call whose result said that it may succeed
-// next time does not, nor that of a question. A refused repetition has the result of the call that it repeats.
+// stepOf returns a call of a settled turn, and whether its repetition counts. A repetition does not count if the result was retryable, or if
+// the call was a question. A refused repetition has the result of the call that it repeats.
 func stepOf(t *Turn, turn, call int, c *circle) (step, bool) {
 	made, res := t.Calls[call], t.Results[call]
 	s := step{turn: turn, call: call, tool: made.Tool, args: canonical(made.Arguments)}
@@ -95,7 +95,7 @@ func stepOf(t *Turn, turn, call int, c *circle) (step, bool) {
 	}
 	s.ok, s.code, s.output = res.OK, res.ErrorCode, res.Output
 	if strings.HasSuffix(made.Arguments, argumentsCutMark) && s.code == toolapi.CodeTooLarge {
-		// The tool was not called. One that was and finds a file too large gives the same code.
+		// The tool was not called. A tool that was called and finds a file too large returns the same code.
 		s.code = toolapi.CodeInvalidArguments
 	}
 	if res.OutputFile != "" {
@@ -109,7 +109,7 @@ func (s step) equals(o step) bool {
 	return s.tool == o.tool && s.ok == o.ok && s.code == o.code && s.output == o.output && s.args == o.args
 }
 
-// failed reports whether the tool failed, which is more than that a program ended with another status than 0.
+// failed reports whether the tool failed. A program that ends with another status than 0 is no failure of the tool.
 func (s step) failed() bool { return !s.ok && !strings.HasPrefix(s.code, toolapi.ExitPrefix) }
 
 // most is how many times in a row the call may be made with this result.
@@ -120,8 +120,8 @@ func (s step) most() int {
 	return sameResults
 }
 
-// notCarriedOut reports whether a call came to nothing before anything was done: it was no call of a tool that there is, or the rules of
-// the run or a person forbade it.
+// notCarriedOut reports whether a call was refused before anything was done: no such tool exists, or the rules of the run or a person
+// forbade the call.
 func notCarriedOut(s step) bool {
 	return slices.Contains([]string{
 		toolapi.CodeInvalidArguments, toolapi.CodeUnknownTool, toolapi.CodeToolNotGranted, CodeTooManyCalls, CodeRepeatedCall,
@@ -130,7 +130,7 @@ func notCarriedOut(s step) bool {
 	}, s.code)
 }
 
-// circleOf returns what the calls of the turns come to.
+// circleOf returns the circle of the calls of the turns.
 func circleOf(turns []*Turn) *circle {
 	c := &circle{}
 	for i, t := range turns {
@@ -141,14 +141,14 @@ func circleOf(turns []*Turn) *circle {
 	return c
 }
 
-// notGettingOn finds that the calls of the last turns could not be carried out, or that the attempt goes in a circle.
+// notGettingOn returns a failure if the calls of the last turns could not be carried out, or if the attempt goes in a circle.
 func notGettingOn(_ Config, turns []*Turn) *Failure {
 	turns = judged(turns)
 	c := circleOf(turns)
 	return cmp.Or(c.repeatedToolFailure(turns), c.stuck())
 }
 
-// stuck finds that the attempt goes in a circle.
+// stuck returns a failure if the attempt goes in a circle.
 func (c *circle) stuck() *Failure {
 	f := &Failure{Category: ToolFailure, Reason: ReasonStuck, Retryable: true}
 	switch {
@@ -173,7 +173,7 @@ func (c *circle) warned() bool {
 	return c.before[0] > c.before[alternations-warnedAlternations]
 }
 
-// repeatedToolFailure finds that the calls of the last turns could not be carried out. Calls of one turn count once.
+// repeatedToolFailure returns a failure if the calls of the last turns could not be carried out. Calls of one turn count once.
 func (c *circle) repeatedToolFailure(turns []*Turn) *Failure {
 	if c.refused < bailout {
 		return nil
@@ -194,7 +194,7 @@ func (s step) shown() string {
 	return s.tool + " " + headOf(s.args, size)
 }
 
-// quoted is the beginning of an output for a message.
+// quoted returns the beginning of an output for a message.
 func quoted(output string) string { return `"` + head(output) + `"` }
 
 // callAt is a call of the conversation.
@@ -203,8 +203,8 @@ type callAt struct {
 	call  int
 }
 
-// warnings are what the model is told beside results before its attempt ends. They follow from the turns up to the one that they
-// stand in, so that what was sent stays as it was.
+// warnings returns the notes for the model beside results before its attempt ends. They depend only on the turns up to their own,
+// so that a message never changes after it was sent.
 func warnings(cfg Config, turns []*Turn) map[callAt]string {
 	found := map[callAt]string{}
 	c := &circle{}

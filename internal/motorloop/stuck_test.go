@@ -123,7 +123,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// Whatever ends an attempt, the model was told before, in a result that it has seen. What it was told stays as it is.
+// Before an attempt ends for any of these reasons, the model has seen a warning in a result. The warning never changes.
 func TestTheModelIsWarned(t *testing.T) {
 	for name, tc := range stuckCases {
 		turns := played(tc.turns...)
@@ -176,7 +176,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// The name of the file with the whole output is another one in each result.
+// The name of the file with the whole output differs in each result.
 func TestFileNamesAreNoDifference(t *testing.T) {
 	turns := played("a>x", "a>x", "a>x", "a>x")
 	for i, turn := range turns {
@@ -216,7 +216,7 @@ func TestStuckMessages(t *testing.T) {
 	}
 }
 
-// A model that goes in a circle comes to an end, whatever the calls are, and is told before.
+// A model that goes in a circle reaches an end, for any calls, and sees a warning before.
 func TestACircleEndsTheAttempt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		result toolapi.Result

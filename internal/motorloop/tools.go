@@ -13,10 +13,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Catalog is every tool there is, with the schemas that the model is shown and that its arguments are held to. It is
-// never changed after NewCatalog and may be shared.
+// Catalog has all tools, with the schemas that the model sees and that validate its arguments. It never changes after NewCatalog and may be
+// shared.
 type Catalog struct {
-	// tools are in the order in which the model is told of them.
+	// tools are in the order in which the model sees them.
 	tools []catalogTool
 }
 
@@ -26,17 +26,17 @@ type catalogTool struct {
 	whole  *jsonschema.Resolved
 	// fields has the schema of each property alone, to find the one that an error is about.
 	fields map[string]*jsonschema.Resolved
-	// server is the MCP server that has the tool, "" for one of ours. Such a tool has its ToolDefinition only, and is always
+	// server is the MCP server that has the tool, "" for a built-in tool. A tool of a server has its ToolDefinition only, and is always
 	// offered.
 	server string
 }
 
-// builtin gives the one Catalog that the loop uses. It is made at first use and never changed; making it takes so long
-// that a loop that did it for each turn would spend more on it than on everything else.
+// builtin returns the one Catalog that the loop uses. It is made at first use and never changed. Making it is slow: a loop that made one
+// for each turn would spend more on it than on everything else.
 var builtin = sync.OnceValue(NewCatalog)
 
-// Definitions are the granted tools, ask_user and finish as the model is told of them, in an order that does not depend on
-// that of granted. Names that are no tools are left out.
+// Definitions returns the granted tools, ask_user and finish as the model sees them, in an order that does not depend on
+// that of granted. It ignores names of unknown tools.
 func Definitions(granted []string) []ToolDefinition { return builtin().Definitions(granted) }
 
 // Definitions is like the function of that name.
@@ -50,8 +50,8 @@ func (c *Catalog) Definitions(granted []string) []ToolDefinition {
 	return defs
 }
 
-// granted are the names of the tools that the run may use, beside ask_user and those of MCP servers. Nobody is offered a
-// search that nobody would carry out.
+// granted returns the names of the tools that the run may use, beside ask_user and those of MCP servers. It omits search_web if no
+// searcher is configured.
 func (cfg Config) granted() []string {
 	granted := slices.DeleteFunc(slices.Clone(cfg.Tools), func(tool string) bool { return tool == toolapi.ToolSearchWeb && !cfg.Search })
 	if cfg.RequestDomain {
@@ -60,7 +60,7 @@ func (cfg Config) granted() []string {
 	return granted
 }
 
-// definitions are the tools that the run is offered.
+// definitions returns the tools that the run is offered.
 func (cfg Config) definitions(c *Catalog) []ToolDefinition {
 	defs := c.Definitions(cfg.granted())
 	for i := range defs {
@@ -72,8 +72,8 @@ func (cfg Config) definitions(c *Catalog) []ToolDefinition {
 	return narrow(defs, cfg.Peer)
 }
 
-// hidden are the arguments of a tool that mean nothing in the run, and would only tempt: the value of finish without a schema for it, and
-// the name of an effect outside where nothing outside can be reached.
+// hidden returns the arguments of a tool that are meaningless in the run and would only tempt the model: the value of finish without a
+// schema for it, and the name of an external effect in a run that can reach nothing outside.
 func (cfg Config) hidden(tool string) []string {
 	switch tool {
 	case toolapi.ToolFinish:
@@ -88,7 +88,7 @@ func (cfg Config) hidden(tool string) []string {
 	return nil
 }
 
-// offered are the names of definitions.
+// offered returns the names of definitions.
 func (cfg Config) offered(c *Catalog) []string {
 	var names []string
 	for _, d := range cfg.definitions(c) {
@@ -97,7 +97,7 @@ func (cfg Config) offered(c *Catalog) []string {
 	return names
 }
 
-// Names are those of all tools, in the order in which the model is told of them.
+// Names returns the names of all tools, in the order in which the model sees them.
 func (c *Catalog) Names() []string {
 	names := make([]string, 0, len(c.tools))
 	for _, t := range c.tools {
@@ -150,7 +150,7 @@ func tryDescribe[T any](
 	return t, err
 }
 
-// shown is a schema without the bounds that are checked all the same: they stand in every request, and a call that breaks one is told.
+// shown returns a schema without the bounds that are checked all the same. They would be in every request, and a call that breaks one gets an error.
 func shown(s *jsonschema.Schema) *jsonschema.Schema {
 	s = s.CloneSchemas()
 	prune(s)
@@ -171,6 +171,6 @@ func notEmpty(s *jsonschema.Schema) { s.MinLength = new(1) }
 
 func between(s *jsonschema.Schema, low, high float64) { s.Minimum, s.Maximum = &low, &high }
 
-// atLeast leaves the maximum at that of the field's Go type, so that no value fits the schema that the tool server
+// atLeast does not change the maximum of the field's Go type, so that no value fits the schema that the tool server
 // cannot decode.
 func atLeast(s *jsonschema.Schema, low float64) { s.Minimum = &low }

@@ -14,15 +14,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Transcript builds the conversation from the recorded turns. There is no other copy of it: the same turns give the
-// same messages in any process. Every call is followed by a tool message, as endpoints demand. System prompt and task are
-// always whole; of a long conversation the rest is kept short, see view.
+// Transcript builds the conversation from the recorded turns. There is no other copy of it: the same turns yield the
+// same messages in any process. A tool message follows every call, as endpoints demand. System prompt and task are
+// never shortened; the rest of a long conversation is, see view.
 func Transcript(cfg Config, turns []*Turn) []Message { return viewOf(cfg, turns).messages() }
 
-// emptyAnswerText stands for an empty answer: some endpoints refuse an assistant message without content, others two user messages in a row.
+// emptyAnswerText replaces an empty answer: some endpoints refuse an assistant message without content, others two user messages in a row.
 const emptyAnswerText = "(empty answer)"
 
-// turnMessages are what was said in a turn, what came of it, and what else there is to tell.
+// turnMessages are the messages of a turn: its answer, its results, and its notes.
 func (v *view) turnMessages(t *Turn) []Message {
 	notes := slices.Clone(t.Notes)
 	if left := v.left[t.Index]; left != "" {
@@ -75,8 +75,8 @@ func (v *view) resultOf(t *Turn, i int) string {
 	return RenderResult(res)
 }
 
-// replayableArguments makes arguments that an endpoint takes back. Some parse the arguments of earlier calls, and one
-// call that was no JSON object would have every later request of the run refused.
+// replayableArguments makes arguments that an endpoint accepts back. Some endpoints parse the arguments of earlier calls. One
+// call whose arguments were no JSON object would make them refuse every later request of the run.
 func replayableArguments(raw string) string {
 	raw = objectOrEmpty(raw)
 	var object map[string]json.RawMessage
@@ -91,9 +91,9 @@ func replayableArguments(raw string) string {
 	return string(b)
 }
 
-// RenderResult is what the model sees of a result, in this order: how it ended, unless it succeeded; the data, between marks if it comes
-// from the web, so that it can be seen where untrusted data ends; the notes of the tool server. A program that ended with another status than 0
-// has a result, and no error. nil is a call of which nothing is known.
+// RenderResult returns a result as the model sees it. The order is: how it ended, unless it succeeded; the data; the notes of the tool server.
+// Data from the web is between marks, so that the model sees where untrusted data ends. A program that ended with another status than 0 has a
+// result, and no error. nil is a call without any known result.
 func RenderResult(res *toolapi.Result) string {
 	if res == nil {
 		res = &toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown, Provenance: toolapi.ProvenanceInternal}
@@ -123,7 +123,7 @@ func RenderResult(res *toolapi.Result) string {
 // isExit reports whether a program ended with another status than 0.
 func isExit(res *toolapi.Result) bool { return strings.HasPrefix(res.ErrorCode, toolapi.ExitPrefix) }
 
-// howItEnded is what stands before the data of a call that did not succeed.
+// howItEnded is the text before the data of a call that did not succeed.
 func howItEnded(res *toolapi.Result, data, notes string) string {
 	switch {
 	case res.OK:
@@ -131,7 +131,7 @@ func howItEnded(res *toolapi.Result, data, notes string) string {
 	case isExit(res):
 		return "exit status " + strings.TrimPrefix(res.ErrorCode, toolapi.ExitPrefix) + "\n"
 	case data == "" && notes != "", data != "" && isExplained(res):
-		// The text says what the code means, and more.
+		// The text explains the code, and more.
 		return fmt.Sprintf("error %s: ", res.ErrorCode)
 	}
 	return fmt.Sprintf("error %s: %s\n", res.ErrorCode, explainCode(res.ErrorCode))
@@ -144,19 +144,19 @@ func endLine(s string) string {
 	return s + "\n"
 }
 
-// isExplained reports whether the data of a failed call is the text of whoever refused it, and not what a program printed before it was
-// ended, or what the web or a person said of it.
+// isExplained reports whether the data of a failed call is the text of the component that refused it. The alternatives are the output of a
+// program before it was ended, and a text of the web or of a person.
 func isExplained(res *toolapi.Result) bool {
 	switch res.ErrorCode {
 	case toolapi.CodeTimeout, toolapi.CodeKilled, toolapi.CodeCancelled, toolapi.CodeDiskFull:
 		return false
 	}
-	// A decision says itself that a person made it.
+	// The text of a decision states itself that a person made it.
 	return res.Provenance != toolapi.ProvenanceWeb && (res.Provenance != toolapi.ProvenanceUser || res.ErrorCode != toolapi.CodeSkipped)
 }
 
 // writeUntrusted puts marks around data that may be from the web. The marks carry a digest of the data: a page cannot contain the
-// end mark of its own data and go on after it in the voice of somebody who is trusted.
+// end mark of its own data and go on after it in a trusted voice.
 func writeUntrusted(b *strings.Builder, data string) {
 	sum := sha256.Sum256([]byte(data))
 	id := hex.EncodeToString(sum[:8])
@@ -165,7 +165,7 @@ func writeUntrusted(b *strings.Builder, data string) {
 	fmt.Fprintf(b, "[end untrusted data %s]\n", id)
 }
 
-// explainCode says in words what an error code means.
+// explainCode explains an error code in words.
 func explainCode(code string) string {
 	if strings.HasPrefix(code, "http_") {
 		return "the server answered with this status"

@@ -11,18 +11,18 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// MaxExecutions is how many times one call is started at most. A call that takes the tool server down each time would
+// MaxExecutions is how many times one call is started at most. A call that crashes the tool server each time would
 // otherwise do so for ever.
 const MaxExecutions = 4
 
-// What a person can say about a call of unknown outcome. Anything else means that it is not made again.
+// A person's answers about a call of unknown outcome. Any other answer means that the call is not made again.
 const (
 	answerRetry = "retry"
 	answerDone  = "done"
 )
 
-// ExecutionID is the id under which a call is executed of which n executions are unknown. The sandbox runs an id at most
-// once, so a call that is made again needs another one, and it must be the same after a restart.
+// ExecutionID returns the id under which a call with n unknown executions is executed. The sandbox runs an id at most
+// once, so a repeated call needs another one, and it must be the same after a restart.
 func ExecutionID(callID string, n int) string {
 	if n == 0 {
 		return callID
@@ -30,17 +30,17 @@ func ExecutionID(callID string, n int) string {
 	return fmt.Sprintf("%s-r%d", callID, n)
 }
 
-// prospect is what comes next of a call that has no result: an execution, an open ask, or a result.
+// prospect is the next step of a call that has no result: an execution, an open ask, or a result.
 type prospect struct {
-	// execution is the id under which the call is to be executed, approval the one whose approval counts for it: what a
-	// person has made again must be approved again.
+	// execution is the id under which the call is executed next. approval is the id whose approval counts for it: an execution that a
+	// person has repeated must be approved again.
 	execution, approval string
 	open                *Ask
 	result              *toolapi.Result
 }
 
-// prospect decides what comes next of a call that has no result. It depends on the recorded turn and the responses only:
-// a loop that goes on after a restart comes to the same decision.
+// prospect decides the next step of a call that has no result. It depends on the recorded turn and the responses only:
+// a loop that resumes after a restart reaches the same decision.
 //
 //	execution ──► result
 //	  ▲   │
@@ -62,7 +62,7 @@ func (r *run) prospect(ctx context.Context, t *Turn, c *Call) (prospect, error) 
 	case last.Policy == UnknownModel || n >= MaxExecutions:
 		return prospect{result: unknownResult(n)}, nil
 	case last.Policy == UnknownRedo && t.Checks:
-		// What a person approved was this once.
+		// A person approved only this execution.
 		return prospect{execution: ExecutionID(c.ID, n), approval: ExecutionID(c.ID, n)}, nil
 	case last.Policy == UnknownRedo:
 		return prospect{execution: ExecutionID(c.ID, n), approval: c.ID}, nil
@@ -100,8 +100,8 @@ func unknownResult(n int) *toolapi.Result {
 	}
 }
 
-// unknownPolicy says who deals with execution n (from 1) of a call, whose end nobody saw. After the last one that a call
-// may have there is nothing to be decided.
+// unknownPolicy returns who handles execution n (from 1) of a call, whose end was not seen. After the last execution that a call
+// may have there is nothing to decide.
 func (r *run) unknownPolicy(t *Turn, c *Call, n int) UnknownPolicy {
 	switch {
 	case n >= MaxExecutions:
@@ -115,8 +115,8 @@ func (r *run) unknownPolicy(t *Turn, c *Call, n int) UnknownPolicy {
 	}
 }
 
-// foundUnknown records that nobody saw the execution end, before anything is done about it: what is decided afterwards
-// must be decided about the same executions whoever carries the run on.
+// foundUnknown records that the end of the execution was not seen, before anything is done about it. Every loop that carries the run on
+// must then decide about the same executions.
 func (r *run) foundUnknown(ctx context.Context, t *Turn, c *Call, execution string) error {
 	n := 1
 	for _, u := range t.Unknown {

@@ -36,7 +36,7 @@ func TestExecutionID(t *testing.T) {
 	}
 }
 
-// What becomes of a call that is lost some times, with everything that a person may say about it.
+// The result of a call that is lost some times, with every possible answer of a person.
 func TestUnknownOutcomes(t *testing.T) {
 	const first, second, third, fourth = "a0-s1-c1", "a0-s1-c1-r1", "a0-s1-c1-r2", "a0-s1-c1-r3"
 	cases := map[string]struct {
@@ -140,8 +140,8 @@ func TestUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// That an execution is unknown is written before anything follows from it, and what follows is the same for a loop that
-// knows no more than what is written.
+// An unknown execution is recorded before any consequence, and the consequences are the same for a loop that
+// knows only the record.
 func TestUnknownIsWrittenFirst(t *testing.T) {
 	w := newWorld(t, Config{}, lostUntil(1), says("", bash("lost")), says("done"))
 	broken := errors.New("broken")

@@ -18,12 +18,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolalias"
 )
 
-// argumentLimits are those of the arguments of a call. Each level takes a part of the stack wherever they are read.
+// argumentLimits bound the arguments of a call. Each level uses a part of the stack wherever they are read.
 var argumentLimits = jsonbound.Limits{Depth: 64}
 
-// ValidateArguments holds what the model wrote as arguments of a tool to the tool's schema. No arguments at all count
-// as an empty object, and a null as a field left out, because models write both. The error is one sentence for the
-// model: which field, what is expected, what was given. It is the same whenever the arguments are, since it becomes
+// ValidateArguments checks the model's arguments of a tool against the tool's schema. No arguments at all count
+// as an empty object, and a null as an omitted field, because models write both. The error is one sentence for the
+// model: which field, the expected value, the actual value. The same arguments always yield the same error, since it becomes
 // part of the conversation.
 func (c *Catalog) ValidateArguments(tool, raw string) error {
 	t := c.find(tool)
@@ -58,8 +58,8 @@ func (c *Catalog) ValidateArguments(tool, raw string) error {
 	return t.explain(args)
 }
 
-// ownArguments returns the arguments of a call the names and types that the tool has for them. The record of an answer holds these, so
-// that approvals, policies and replays see the call that is made. Those of MCP servers are for the server to read.
+// ownArguments returns the arguments of a call with the tool's own names and types for them. The record of an answer has these, so
+// that approvals, policies and replays see the actual call. The arguments of an MCP server's tool are for the server to read.
 func (c *Catalog) ownArguments(tool, raw string) string {
 	t := c.find(tool)
 	if t == nil || t.server != "" {
@@ -68,8 +68,8 @@ func (c *Catalog) ownArguments(tool, raw string) string {
 	return toolalias.Arguments(tool, t.schema, raw)
 }
 
-// explain says what is wrong with arguments that do not fit. The validator's own message names whichever field its
-// map iteration came to first, and repeats values of any size.
+// explain returns why arguments do not fit. The validator's own message names the field that its map iteration reaches first, and repeats
+// values of any size.
 func (t *catalogTool) explain(args map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if t.fields[name] == nil {
@@ -96,7 +96,7 @@ func (t *catalogTool) explain(args map[string]any) error {
 	return errors.New("the arguments do not fit the schema of the tool")
 }
 
-// expectation says in words what a value must be.
+// expectation describes the expected value in words.
 func expectation(s *jsonschema.Schema) string {
 	switch {
 	case s.Enum != nil:
@@ -125,7 +125,7 @@ func expectation(s *jsonschema.Schema) string {
 	}
 }
 
-// kindOf says in words what a JSON value is, with the value itself where it is short.
+// kindOf describes a JSON value in words, with the value itself if it is short.
 func kindOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -156,7 +156,7 @@ func shorten(s string) string {
 	return s
 }
 
-// objectOrEmpty is raw, or an empty object if there is nothing in it.
+// objectOrEmpty returns raw, or an empty object if raw is empty.
 func objectOrEmpty(raw string) string {
 	if strings.TrimSpace(raw) == "" {
 		return "{}"

@@ -9,10 +9,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// A conversation only grows until it is large: each request begins with the whole request before, so that an endpoint that caches
-// prefixes reads each text once. Where it fills more than fullAt of the window, the largest old texts are cut in one step, down to
-// roomyAt; where that is not enough for enoughAt, a summary takes the place of older turns. All of it follows from the recorded turns
-// and the window: a loop that goes on after a restart sends the same messages.
+// A conversation only grows until it is large: each request begins with the whole previous request, so that an endpoint that caches
+// prefixes reads each text once. Above fullAt of the window, the largest old texts are cut in one step, down to
+// roomyAt. If that is not enough for enoughAt, a summary replaces older turns. All of it follows from the recorded turns
+// and the window: a loop that resumes after a restart sends the same messages.
 //
 //	grows ──► over fullAt ──► old texts cut, at most enoughAt is left ──► grows
 //	                     └──► not enough ──► summary ──► grows
@@ -20,33 +20,33 @@ const (
 	fullAt, roomyAt, enoughAt = 60, 40, 50 // Percent of the window.
 	// worthAt is how much of the window a step has to free: one that frees less would be followed by the next at once.
 	worthAt = 10
-	// keptAt is how much of the window the newest turns may have that a summary leaves out. The last turn is left out in any case.
+	// keptAt is the share of the window for the newest turns that a summary does not cover. A summary never covers the last turn.
 	keptAt = 10
 )
 
-// view is what the model sees of an attempt.
+// view is the model's view of an attempt.
 type view struct {
 	cfg     Config
 	window  int64
 	summary *Turn
-	// before are the iterations that the summary stands for, open those that are shown.
+	// before are the iterations that the summary replaces, open those that are shown.
 	before, open []*Turn
-	// cut has the texts that are shortened, with how many bytes are left of each.
+	// cut has the texts that are shortened, with the remaining size of each in bytes.
 	cut    map[part]int
 	warned map[callAt]string
-	// left is what the model is told after turns of what is left, by their index.
+	// left has the notes about the remaining limits, by the index of their turn.
 	left map[int32]string
-	// fixed is the size in bytes of what is there without any turn, sizes those of the open turns by index.
+	// fixed is the size in bytes of the messages without any turn, sizes those of the open turns by index.
 	fixed int64
 	sizes map[int32]int64
-	// parts are those of a turn that can be cut to oldHead. They are found once: a conversation of the largest texts would
+	// parts are those of a turn that can be cut to oldHead. They are computed once: a conversation of the largest texts would
 	// take seconds for each request otherwise.
 	parts map[int32][]cuttable
 	// due is the index of the last turn that the next summary covers, 0 if none is due.
 	due int32
 }
 
-// part is a text of the conversation: a result, the arguments of a call, or what was said.
+// part is a text of the conversation: a result, the arguments of a call, or the model's text.
 type part struct {
 	index int32
 	call  int
@@ -61,7 +61,7 @@ const (
 	ofContent
 )
 
-// viewOf walks the turns: what was cut after one of them stays as it is until a summary covers it.
+// viewOf walks the turns: a text that was cut after one of them stays cut until a summary covers it.
 func viewOf(cfg Config, turns []*Turn) *view {
 	turns = judged(turns)
 	v := &view{cfg: cfg, window: cfg.window(), cut: map[part]int{}, sizes: map[int32]int64{}, parts: map[int32][]cuttable{}, warned: warnings(cfg, turns), left: map[int32]string{}}
@@ -81,7 +81,7 @@ func viewOf(cfg Config, turns []*Turn) *view {
 	return v
 }
 
-// cover puts a summary in the place of turns.
+// cover replaces turns with a summary.
 func (v *view) cover(s *Turn) {
 	v.summary = s
 	n := 0
@@ -103,9 +103,9 @@ func (v *view) size() int64 {
 	return n
 }
 
-// tokens is about how many tokens the request has that follows t: those that the endpoint counted for the request that t answers,
-// and what came since. A number that cannot be of this conversation is not believed: an endpoint that tells nothing, or a
-// request that had to be made much shorter. asked is the size of the conversation that t answers.
+// tokens estimates the size of the request that follows t: the endpoint's count for the request that t answers, plus the texts
+// since then. It ignores an implausible count: the endpoint may report nothing, or the request had to be made much shorter.
+// asked is the size of the conversation that t answers.
 func (v *view) tokens(t *Turn, asked int64) int64 {
 	about := asked / bytesPerToken
 	if counted := t.Usage.PromptTokens; counted >= about/2 && counted <= about*2 {
@@ -114,7 +114,7 @@ func (v *view) tokens(t *Turn, asked int64) int64 {
 	return about + v.sizes[t.Index]/bytesPerToken
 }
 
-// makeRoom cuts what is old in a conversation that has become large, or finds that a summary is due.
+// makeRoom cuts old texts of a conversation that has become large, or finds that a summary is due.
 func (v *view) makeRoom(tokens int64) {
 	if tokens*100 <= v.window*fullAt {
 		return
@@ -123,7 +123,7 @@ func (v *view) makeRoom(tokens int64) {
 	through, summed := v.worthSummary()
 	enough := v.window * enoughAt / 100 * bytesPerToken
 	left := tokens*bytesPerToken - freed
-	// Where the newest results alone are too much, a summary of what is before them does not help either.
+	// If the newest results alone are too much, a summary of the texts before them does not help either.
 	if left <= enough || left+freed-summed > enough && v.worth(freed) {
 		v.apply(chosen)
 		return
@@ -136,7 +136,7 @@ func (v *view) makeRoom(tokens int64) {
 // worth reports whether a step that frees so many bytes is worth it: after one that frees little the next one would follow at once.
 func (v *view) worth(bytes int64) bool { return bytes*100 >= v.window*worthAt*bytesPerToken }
 
-// worthSummary returns the index of the last turn that a summary is to cover, and how many bytes that frees at least.
+// worthSummary returns the index of the last turn that a summary should cover, and how many bytes that frees at least.
 func (v *view) worthSummary() (through int32, frees int64) {
 	kept := 1
 	room := v.window*keptAt/100*bytesPerToken - v.sizes[v.open[len(v.open)-1].Index]
@@ -166,11 +166,11 @@ type cuttable struct {
 	frees int64
 }
 
-// minFreed is the least that cutting a text has to free: the model would have to fetch again what takes hardly more room than the
-// text that says so.
+// minFreed is the least that cutting a text has to free. Otherwise the model would have to fetch a text again that is hardly larger than the
+// note about its cut.
 const minFreed = 300
 
-// cuttable returns the texts of all turns but the last, whose results the model has not seen yet. What a person said is none of them.
+// cuttable returns the texts of all turns but the last, whose results the model has not seen yet. A person's words are never among them.
 func (v *view) cuttable() []cuttable {
 	var found []cuttable
 	for _, t := range v.open[:max(len(v.open)-1, 0)] {
@@ -209,7 +209,7 @@ func (v *view) cuttableIn(t *Turn, head int) []cuttable {
 	return found
 }
 
-// choose takes the largest parts until they free so many bytes, of equal ones the oldest.
+// choose selects the largest parts until they free so many bytes; of equal ones it selects the oldest.
 func choose(parts []cuttable, bytes int64) (chosen []cuttable, freed int64) {
 	slices.SortStableFunc(parts, func(a, b cuttable) int { return cmp.Compare(b.frees, a.frees) })
 	for _, p := range parts {
@@ -233,7 +233,7 @@ func (v *view) apply(parts []cuttable) {
 	}
 }
 
-// messages are the conversation as the model sees it.
+// messages returns the conversation as the model sees it.
 func (v *view) messages() []Message {
 	msgs := v.fixedMessages()
 	if v.summary != nil {

@@ -32,7 +32,7 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// A run of 40 turns is read again by the endpoint for no more than a twentieth of what it is sent.
+// In a run of 40 turns the endpoint reads no more than a twentieth of the sent text again.
 func TestPromptsAreCacheable(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -95,8 +95,8 @@ func randomTurn(rng *rand.Rand, index int32) *Turn {
 	return t
 }
 
-// Each request begins with the whole request before, but for the few steps that shorten, each of which frees a tenth of the window. The
-// same turns give the same messages, and what a person said is always whole.
+// Each request begins with the whole previous request, except for the few steps that shorten, each of which frees a tenth of the window. The
+// same turns yield the same messages, and a person's words are always whole.
 func TestConversationsOnlyGrow(t *testing.T) {
 	t.Parallel()
 	const turnsOfRun = 50
@@ -175,7 +175,7 @@ func sized(index int32, tokens int, change func(*Turn)) *Turn {
 	return turn
 }
 
-// What is shortened, and when. The window has 10000 tokens, of which the prompt takes a part.
+// The texts that are shortened, and when. The window has 10000 tokens, of which the prompt takes a part.
 func TestMakeRoom(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Task: "the task", Window: 10_000}
@@ -230,7 +230,7 @@ func TestTheEndpointCounts(t *testing.T) {
 	}
 }
 
-// Whatever is shortened says how the model sees it again.
+// Every shortened text names how the model can see it again.
 func TestShortenedTextsSayWhereTheRestIs(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789abcde\n", 200)

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// defaultWindow is taken for the window of a model of which nothing is known: one that is smaller says so.
+	// defaultWindow is the window of an unknown model: a model with a smaller one reports it.
 	defaultWindow = 128_000
-	// bytesPerToken is about how much text a token is. It is used where the endpoint has not counted yet.
+	// bytesPerToken is the approximate size of a token. It applies until the endpoint has counted.
 	bytesPerToken = 4
 	// maxShort is how much shorter a conversation can be made; see transcriptAt.
 	maxShort = 3
 )
 
-// window is how many tokens a request and its answer may have together.
+// window returns how many tokens a request and its answer may have together.
 func (c Config) window() int64 {
 	if c.Window <= 0 {
 		return defaultWindow
@@ -26,12 +26,12 @@ func (c Config) window() int64 {
 	return c.Window
 }
 
-// requestTokens is about how many tokens a request has.
+// requestTokens estimates how many tokens a request has.
 func requestTokens(req Request) int64 {
 	return (sizeOf(req.Messages) + sizeOfTools(req.Tools)) / bytesPerToken
 }
 
-// Estimated is about what a request and its answer took, for an endpoint that does not tell.
+// Estimated estimates the usage of a request and its answer, for an endpoint that does not report it.
 func Estimated(req Request, a Answer) Usage {
 	size := len(a.Content)
 	for _, c := range a.Calls {
@@ -40,13 +40,13 @@ func Estimated(req Request, a Answer) Usage {
 	return Usage{PromptTokens: requestTokens(req), CompletionTokens: int64(size) / bytesPerToken, Estimated: true}
 }
 
-// fits reports whether a request leaves room in the window for its answer.
+// fits reports whether a request leaves enough of the window for its answer.
 func (c Config) fits(req Request) bool {
 	return c.Window <= 0 || requestTokens(req) <= c.Window*85/100
 }
 
-// transcriptAt is Transcript, made shorter the higher the level: 1 cuts all that is old, 2 the newest results as well, and with 3 a summary
-// of our own stands for all but the last turn.
+// transcriptAt is Transcript, made shorter the higher the level: 1 cuts all old texts, 2 the newest results as well, and with 3 an
+// own summary replaces all but the last turn.
 func transcriptAt(cfg Config, turns []*Turn, level int) []Message {
 	v := viewOf(cfg, turns)
 	if n := len(v.open); level > 0 && n > 0 {
@@ -63,7 +63,7 @@ func transcriptAt(cfg Config, turns []*Turn, level int) []Message {
 	return v.messages()
 }
 
-// newestShare is how many bytes the newest results may have together where not all of them fit.
+// newestShare returns how many bytes the newest results may have together if not all of them fit.
 func newestShare(cfg Config, level int) int {
 	share := int(min(cfg.window(), defaultWindow)) / 2 // An eighth of the window: a token is about four bytes.
 	if level == maxShort {
@@ -72,8 +72,8 @@ func newestShare(cfg Config, level int) int {
 	return max(share, 4*oldHead)
 }
 
-// completeStep asks for the next step with as much of the conversation as fits. An endpoint that refuses it for its length is asked
-// again with less.
+// completeStep asks for the next step with as much of the conversation as fits. If the endpoint refuses a request for its length,
+// completeStep repeats it with less.
 func (r *run) completeStep(ctx context.Context) (Answer, Request, time.Duration, error) {
 	var failed Usage
 	var refused *TooLong
@@ -100,7 +100,7 @@ func (r *run) completeStep(ctx context.Context) (Answer, Request, time.Duration,
 	}
 }
 
-// learnWindow takes over how much fits, as the endpoint says or as its refusal shows.
+// learnWindow adopts the window that the endpoint reports, or that its refusal implies.
 func (r *run) learnWindow(long *TooLong, req Request) {
 	window := long.Window
 	if window <= 0 {
@@ -111,7 +111,7 @@ func (r *run) learnWindow(long *TooLong, req Request) {
 	}
 }
 
-// costOf is what tries cost that came to nothing.
+// costOf returns the cost of failed tries.
 func costOf(err error) Usage {
 	if o, ok := errors.AsType[*Outage](err); ok {
 		return o.Usage

@@ -50,13 +50,13 @@ func wideResults(t *testing.T, cfg Config, n, calls, size int) *world {
 	}, script...)
 }
 
-// A conversation is kept within the window of its model, whatever the attempt may take, known beforehand or found out.
+// A conversation stays within the window of its model, known beforehand or found out, at any length of the attempt.
 func TestConversationsFitTheirWindow(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		window, known, tells int64
 		turns, calls, size   int
-		// refused is how often the endpoint may have to say that it is too much.
+		// refused is how often the endpoint may refuse a request as too long.
 		refused int
 	}{
 		"known, little at a time":           {16000, 16000, 16000, 19, 1, 6000, 0},
@@ -118,7 +118,7 @@ type modelFunc func(context.Context, Request) (Answer, error)
 
 func (f modelFunc) Complete(ctx context.Context, r Request) (Answer, error) { return f(ctx, r) }
 
-// A model that cannot be had decides nothing, and the same loop goes on later.
+// An unavailable model decides nothing, and the same loop resumes later.
 func TestAnOutageDecidesNothing(t *testing.T) {
 	t.Parallel()
 	away := &Outage{Reason: ReasonModelUnavailable, Message: "away", Usage: Usage{PromptTokens: 5}}
@@ -141,7 +141,7 @@ func TestAnOutageDecidesNothing(t *testing.T) {
 	}
 }
 
-// The tokens of the run are looked at before a call, whatever they were for.
+// The tokens of the run are checked before a call, whatever they were for.
 func TestTokensAreCountedBeforeACall(t *testing.T) {
 	t.Parallel()
 	plain := newWorld(t, Config{MaxTokens: 100_000}, nil, says("done"))
@@ -170,7 +170,7 @@ func TestTokensAreCountedBeforeACall(t *testing.T) {
 	}
 }
 
-// What an endpoint says of its window makes it smaller and never larger: the MotorCortex may know better.
+// The endpoint's report of its window makes it smaller and never larger: the MotorCortex may know better.
 func TestLearnWindow(t *testing.T) {
 	t.Parallel()
 	req := Request{Messages: []Message{{Content: strings.Repeat("x", 4000)}}}
@@ -190,7 +190,7 @@ func TestLearnWindow(t *testing.T) {
 	}
 }
 
-// refusing refuses, for its length, the first so many requests for the step after so many answers. Each costs something.
+// refusing refuses, for its length, the first so many requests for the step after so many answers. Each costs tokens.
 func refusing(w *world, after, times int) (sizes *[]int64) {
 	sizes = new([]int64)
 	next := w.loop.Model
@@ -207,7 +207,7 @@ func refusing(w *world, after, times int) (sizes *[]int64) {
 	return sizes
 }
 
-// A request is made shorter three times before it is given up, each time by more, and what the refusals cost counts.
+// A request is made shorter three times before it fails, each time by more, and the cost of the refusals counts.
 func TestARequestIsShortenedThreeTimes(t *testing.T) {
 	t.Parallel()
 	w := wideResults(t, Config{MaxIterations: 20}, 2, 8, 16<<10)
@@ -227,7 +227,7 @@ func TestARequestIsShortenedThreeTimes(t *testing.T) {
 	}
 }
 
-// Where nothing is old, the newest results are made shorter at once.
+// If nothing is old, the newest results are made shorter at once.
 func TestTheNewestResultsAreShortened(t *testing.T) {
 	t.Parallel()
 	w := wideResults(t, Config{MaxIterations: 20}, 1, 8, 64<<10)
@@ -237,7 +237,7 @@ func TestTheNewestResultsAreShortened(t *testing.T) {
 	}
 }
 
-// What a request for a summary cost that was too long counts as well, and the summary is one of our own.
+// The cost of a refused request for a summary counts as well, and the summary is one of our own.
 func TestARefusedSummaryCounts(t *testing.T) {
 	t.Parallel()
 	w := wideResults(t, Config{MaxIterations: 50, Window: 6000}, 40, 1, 400)

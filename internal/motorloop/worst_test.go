@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/test/worst"
 )
 
-// TestWorst has the arguments of a call, and the schema of a tool, take no more than the manager has for each of its loops.
+// TestWorst checks that the arguments of a call, and the schema of a tool, take no more than the manager has for each of its loops.
 func TestWorst(t *testing.T) {
 	most := worst.Cost{Stack: worst.Race << 20, Heap: worst.Race * 24 << 20, Time: 20 * time.Second}
 	fill := func(before, unit string, size int) string {
@@ -53,7 +53,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// The longest attempt of the largest turns, in a window that is too small for any of them, is laid out in little time: it is done for
+// The longest attempt of the largest turns, in a window that is too small for any of them, is laid out quickly: that is done for
 // each request.
 func TestWorstView(t *testing.T) {
 	arguments := fmt.Sprintf(`{"content":%q}`, strings.Repeat("a\n", 6000))

@@ -11,7 +11,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// What the constructs that Guard knows would do.
+// The effects of the constructs that Guard knows.
 const (
 	whyProcess = "starts, ends or changes processes"
 	whyFiles   = "reads or writes files"
@@ -22,12 +22,12 @@ const (
 	whyUnknown = "loads a module whose name only the running code knows"
 )
 
-// Guard names what in the code plainly asks for processes, files, the network or the evaluation of text, with its line, or
-// gives "". Comments and texts do not count.
+// Guard returns the first construct in the code that plainly requests processes, files, the network or the evaluation of text, with its line, or
+// "". Comments and texts do not count.
 //
 // With network, code may use the network.
 //
-// It is a list of regular expressions and does its best: it spares whoever wrote such code by accident a look at an odd error. It is no
+// It is a list of regular expressions and makes a best effort: it saves an author who wrote such code by accident from an obscure error. It is no
 // boundary, and easily deceived. The sandbox decides what the code can do: it has no credential, nothing in its workspace, and no network
 // but the domains of the run.
 func Guard(language, source string, network bool) string {
@@ -48,11 +48,11 @@ func Guard(language, source string, network bool) string {
 	return ""
 }
 
-// guard knows what is refused in a program of one language.
+// guard has the constructs that are refused in a program of one language.
 type guard struct {
 	refused []refusal
-	// parts fits one part of a program after the other. The constructs that are refused are its groups, in their order. All else is
-	// taken whole, so that no part of a comment, a text or a longer name is taken for a construct. A regular expression of JavaScript is
+	// parts matches one part of a program after the other. Its groups are the refused constructs, in their order. It matches all other parts
+	// whole, so that no part of a comment, a text or a longer name counts as a construct. A regular expression of JavaScript is
 	// read as code.
 	parts *regexp.Regexp
 }
@@ -68,8 +68,8 @@ func newGuard(refused []refusal, others ...string) guard {
 	return guard{refused, regexp.MustCompile(strings.Join(append(all, others...), "|"))}
 }
 
-// Parts of programs. A text or a comment without an end takes the rest of its line, or of the program: a look for its end from every
-// beginning anew would take a time that grows with the square of the length.
+// Parts of programs. A text or a comment without an end extends to the end of its line, or of the program. A search for its end from every
+// beginning would take a time that grows with the square of the length.
 const (
 	name       = `[\w$\x{80}-\x{10FFFF}]+`
 	anyQuote   = "[\"'`]"
@@ -77,7 +77,7 @@ const (
 	template   = "`(?:[^`\\\\]|\\\\(?s:.?))*(?:`|\\z)"
 	tripleText = `'''(?:[^\\]|\\(?s:.?))*?(?:'''|\z)|"""(?:[^\\]|\\(?s:.?))*?(?:"""|\z)`
 	comment    = `//.*|/\*(?s:.*?)(?:\*/|\z)`
-	// beforeModule is what stands between the word that loads a module and its name.
+	// beforeModule matches the text between the word that loads a module and its name.
 	beforeModule = `\s*\(?\s*` + anyQuote + `(?:node:)?`
 )
 
@@ -112,17 +112,17 @@ var guards = map[string]guard{
 	}, `#.*`, tripleText, lineText, `(?:def|class)\s+`+name, `from\s+[\w.]+\s+import\b`, `\.`+name, name),
 }
 
-// javaScriptModule fits what loads one of the modules.
+// javaScriptModule returns a pattern for code that loads one of the modules.
 func javaScriptModule(names string) string {
 	return `(?:require|import|from)` + beforeModule + `(?:` + names + `)` + anyQuote
 }
 
-// processMember fits the use of one of the members of process.
+// processMember returns a pattern for the use of one of the members of process.
 func processMember(names string) string {
 	return `process\s*(?:\.\s*|\[\s*` + anyQuote + `)(?:` + names + `)\b(?:` + anyQuote + `\s*\])?`
 }
 
-// pythonModule fits what loads one of the modules, or what is in it.
+// pythonModule returns a pattern for code that loads one of the modules, or a part of it.
 func pythonModule(names string) string {
 	names = `(?:` + names + `)\b(?:\.\w+)*`
 	return `import\s+(?:[\w.]+(?:\s+as\s+\w+)?\s*,\s*)*` + names + `|from\s+` + names + `\s+import\b`
@@ -130,7 +130,7 @@ func pythonModule(names string) string {
 
 var quotedModule = regexp.MustCompile(beforeModule + `([\w/]+)` + anyQuote + `$`)
 
-// shown is a construct as a message names it: short, in one line, and without the arguments of a call.
+// shown returns a construct for a message: short, in one line, and without the arguments of a call.
 func shown(construct string) string {
 	construct = quotedModule.ReplaceAllString(construct, ` "$1"`)
 	if function, _, called := strings.Cut(construct, "("); called {

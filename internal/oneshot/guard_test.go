@@ -65,7 +65,7 @@ func TestGuardRefuses(t *testing.T) {
 	}
 }
 
-// Code with a network may use it, and nothing else that is refused.
+// Code with a network may use it, and no other refused construct.
 func TestGuardOfCodeWithANetwork(t *testing.T) {
 	t.Parallel()
 	for source, refused := range map[string]bool{
@@ -112,7 +112,7 @@ func TestGuardLetsThrough(t *testing.T) {
 	}
 }
 
-// TestWorst has the longest source take little time and memory, whatever it is made of.
+// TestWorst checks that the longest source takes little time and memory, for any content.
 func TestWorst(t *testing.T) {
 	most := worst.Cost{Stack: worst.Race << 20, Heap: worst.Race * 64 << 20, Time: 10 * time.Second}
 	for _, unit := range []string{"/[", "`${", "/", "'\\", "/*", "a ", "from a import b:", "from urllib import (", "require(", "import a, ", "process.", "\n", "rb'''"} {
@@ -123,8 +123,8 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// Whatever the code is, the guard comes to an end in a time that its length bounds, and to a message that is short and
-// names a line which there is.
+// For any code, the guard ends in a time that its length bounds, with a message that is short and
+// names an existing line.
 func FuzzGuard(f *testing.F) {
 	for _, seed := range []string{"", "`${`${", "'\\", "/[", "/*", "'''", "rb'", "import a.b.", "from . import os", "require(", "\\\n", "}}}`", "process["} {
 		f.Add(seed)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package oneshot decides what there is to decide about the code of a Oneshot run: how long it may take, what is refused
-// before it runs, and what it came to. It is pure.
+// Package oneshot decides about the code of a Oneshot run: how long it may take, whether it is refused
+// before it runs, and its outcome. It is pure.
 package oneshot
 
 import (
@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// defaultTimeoutMs and defaultNetworkMs are how long the code may take if the run does not say, in milliseconds.
+	// defaultTimeoutMs and defaultNetworkMs are how long the code may take if the run sets no timeout, in milliseconds.
 	defaultTimeoutMs = 5000
 	defaultNetworkMs = 30000
 
-	// MaxValueBytes is the most of a result as JSON, and MaxQuotedBytes the most that it takes as a JSON string. A step and the
-	// status of a run have room for the same.
+	// MaxValueBytes is the maximum size of a result as JSON, and MaxQuotedBytes that of the same as a JSON string. A step and the
+	// status of a run allow the same size.
 	MaxValueBytes  = toolapi.MaxOutputBytes
 	MaxQuotedBytes = 64 << 10
 	// maxMessage is the most of an error message, in bytes and as a JSON string.
@@ -28,8 +28,8 @@ const (
 	maxDurationMs = 60_000
 )
 
-// Timeout returns the time that the code has for the one that was asked for, in milliseconds; 0 asks for none. Admission has refused
-// what is out of bounds.
+// Timeout returns the time limit of the code for the requested one, in milliseconds; 0 requests none. Admission has refused
+// values out of bounds.
 func Timeout(timeoutMs int32, network bool) int32 {
 	switch {
 	case timeoutMs != 0:
@@ -43,7 +43,7 @@ func Timeout(timeoutMs int32, network bool) int32 {
 // Arguments writes the arguments of the call that runs the code.
 func Arguments(a toolapi.OneshotArgs) string { return text.JSON(a) }
 
-// Refuse returns the result of code that is not run at all, nil if it may run. network says that the run has domains.
+// Refuse returns the result of code that is not run at all, nil if it may run. network is true if the run has domains.
 func Refuse(a toolapi.OneshotArgs, network bool) *toolapi.Result {
 	if n := quotedLen(Arguments(a)); n > toolapi.MaxArgumentsBytes {
 		return blocked(fmt.Sprintf("the code is too long: it takes %d bytes in the record of the run, which has room for %d", n, toolapi.MaxArgumentsBytes))
@@ -61,8 +61,8 @@ func blocked(message string) *toolapi.Result {
 	}
 }
 
-// Clean makes what the sandbox says of the code fit to be recorded. The sandbox is hostile: it may give anything as a
-// result. An outcome that nobody saw stays what it is, and code that was broken off from outside has none that anybody saw.
+// Clean makes the sandbox's result of the code fit to be recorded. The sandbox is hostile: it may return anything as a
+// result. An unknown outcome stays unknown, and code that was interrupted from outside has an unknown outcome.
 func Clean(r toolapi.Result) toolapi.Result {
 	switch {
 	case r.OK:
@@ -80,18 +80,18 @@ func Clean(r toolapi.Result) toolapi.Result {
 	return r
 }
 
-// Outcome is what the code came to.
+// Outcome is the outcome of the code.
 type Outcome struct {
-	// Code is "" if the code ended by itself, else one of the codes of a toolapi.OneshotError, and Message says more.
+	// Code is "" if the code ended by itself, else one of the codes of a toolapi.OneshotError, with the details in Message.
 	Code, Message string
-	// Value is a toolapi.OneshotResult as JSON. Where that is too long, first the console is left out, and of the value there is
-	// the beginning.
+	// Value is a toolapi.OneshotResult as JSON. If that is too long, first the console is omitted, and then the value is cut
+	// to its beginning.
 	Value string
-	// Cut says that the value is not whole.
+	// Cut is true if the value is cut.
 	Cut bool
 }
 
-// Read says what a recorded result came to. Of a result whose output is the Value of an Outcome it says the same.
+// Read returns the outcome of a recorded result. It returns the same for a result whose output is the Value of an Outcome.
 func Read(ok bool, errorCode, output string) Outcome {
 	o := parse(ok, errorCode, output)
 	var read Outcome
@@ -102,7 +102,7 @@ func Read(ok bool, errorCode, output string) Outcome {
 	return read
 }
 
-// parse makes sense of a result, whatever it is.
+// parse reads any result, valid or not.
 func parse(ok bool, errorCode, output string) toolapi.OneshotResult {
 	var o toolapi.OneshotResult
 	err := json.Unmarshal([]byte(strings.ToValidUTF8(output, "\uFFFD")), &o)
@@ -127,7 +127,7 @@ func failed(code, message string) toolapi.OneshotResult {
 	return toolapi.OneshotResult{Error: &toolapi.OneshotError{Code: code, Message: printable(message)}}
 }
 
-// executionCode is the code of a OneshotError for that of a Result, resultCode the other way round.
+// executionCode maps the code of a Result to that of a OneshotError, resultCode the other way round.
 func executionCode(errorCode string) string {
 	switch errorCode {
 	case toolapi.CodeExecutionTimeout:
@@ -148,7 +148,7 @@ func resultCode(executionCode string) string {
 	return toolapi.CodeExecutionError
 }
 
-// fit writes a result as JSON, and leaves out of it what does not fit. Of the value it keeps the beginning.
+// fit encodes a result as JSON, and omits what does not fit. It retains the beginning of the value.
 func fit(o toolapi.OneshotResult) (value string, cut bool) {
 	s := text.JSON(o)
 	if !Fits(s) && o.Console != "" {
@@ -165,10 +165,10 @@ func fit(o toolapi.OneshotResult) (value string, cut bool) {
 	return s, o.Head != ""
 }
 
-// Fits reports whether the JSON of a result has room in a step and in a status.
+// Fits reports whether the JSON of a result fits into a step and into a status.
 func Fits(s string) bool { return len(s) <= MaxValueBytes && quotedLen(s) <= MaxQuotedBytes }
 
-// quotedLen is how many bytes a text takes as a JSON string, quotes not counted.
+// quotedLen returns how many bytes a text takes as a JSON string, quotes not counted.
 func quotedLen(s string) int {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -195,7 +195,7 @@ func printable(s string) string {
 	return s[:end] + "…"
 }
 
-// firstLine is the beginning of a text in one line.
+// firstLine returns the beginning of a text in one line.
 func firstLine(s string) string {
 	const size = 300
 	r := []rune(strings.Join(strings.Fields(s[:min(len(s), 4*size)]), " "))

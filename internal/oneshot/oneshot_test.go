@@ -60,7 +60,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// What the sandbox can say of the code, and what is recorded and shown of it.
+// The possible results of the sandbox for the code, and their record and display.
 func TestCleanAndRead(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("漢<\"\n", 20<<10)
@@ -173,7 +173,7 @@ func TestCleanKeepsTheUnknownOutcome(t *testing.T) {
 	}
 }
 
-// The tool server was told to end while the code ran: where it runs next it can end.
+// The tool server was stopped while the code ran: the code can end in its next execution.
 func TestCleanOfCodeThatWasBrokenOff(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"killed", "cancelled"} {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package outbound connects the manager with hosts that a tenant names: models, search providers, registries, what Flux serves. The
-// manager stands where a tenant does not, beside the API server and every Pod, so it must not connect with whatever it is told to.
+// Package outbound connects the manager with hosts that a tenant names: models, search providers, registries, and sources served by Flux. The
+// manager can reach hosts that a tenant cannot, such as the API server and every Pod. So it must not connect to every requested host.
 package outbound
 
 import (
@@ -26,30 +26,30 @@ const (
 	tlsTimeout  = 10 * time.Second
 	// maxHeaderBytes bounds the headers of an answer.
 	maxHeaderBytes = 64 << 10
-	// networksFor is how long what is known of the cluster's networks counts.
+	// networksFor is how long the known networks of the cluster are valid.
 	networksFor = 30 * time.Second
 )
 
-// ErrRefused says that a host has an address that the manager does not connect with.
+// ErrRefused reports that a host has an address that the manager does not connect to.
 var ErrRefused = errors.New("the address is none that the manager connects with for a namespace")
 
 // Networks are those of the cluster.
 type Networks struct {
-	// Own are the addresses of nodes and of the API server, and what the installation forbids.
+	// Own are the addresses of nodes and of the API server, and those that the installation forbids.
 	Own []netip.Prefix
 	// Inner are those of Pods and Services, and the addresses at which Services are reached from outside.
 	Inner []netip.Prefix
 }
 
-// Guard decides which addresses the manager connects with.
+// Guard decides which addresses the manager connects to.
 type Guard struct {
-	// Cluster lets it connect with Pods and Services.
+	// Cluster allows connections to Pods and Services.
 	Cluster bool
 	// Allowed are further networks, whatever is in them.
 	Allowed []netip.Prefix
-	// Networks reads those of the cluster. Until it did so once, there is no connection.
+	// Networks reads those of the cluster. No connection is made before the first successful read.
 	Networks func(context.Context) (Networks, error)
-	// HeaderTimeout is how long a host may take until it begins to answer, 0 for as long as the request may take.
+	// HeaderTimeout is how long a host may take until it begins to answer; with 0, only the limit of the request applies.
 	HeaderTimeout time.Duration
 
 	mu    sync.Mutex
@@ -57,11 +57,11 @@ type Guard struct {
 	read  time.Time
 }
 
-// Judge returns ErrRefused for an address that is not connected with. Judged is the address itself, not the name: a name can be given
-// another address between a look-up and the next.
+// Judge returns ErrRefused for an address that must not be connected to. It judges the address itself, not the name: a name can resolve to
+// another address between two look-ups.
 //
-// Loopback, link-local and metadata addresses, and those that are nobody's, are refused, and so are nodes, the API server, and, without
-// g.Cluster, Pods and Services. Other private networks are those of the company that the cluster stands in.
+// Judge refuses loopback, link-local, metadata and unassigned addresses, and nodes, the API server, and, without
+// g.Cluster, Pods and Services. Other private networks belong to the company that runs the cluster.
 func (g *Guard) Judge(a netip.Addr, networks Networks) error {
 	a = a.Unmap()
 	within := func(list []netip.Prefix) bool {
@@ -86,7 +86,7 @@ func (g *Guard) Judge(a netip.Addr, networks Networks) error {
 	return ErrRefused
 }
 
-// DialContext connects as net.Dialer does, with addresses that are not refused.
+// DialContext connects like net.Dialer, to addresses that are not refused.
 func (g *Guard) DialContext(ctx context.Context, network, to string) (net.Conn, error) {
 	networks, err := g.networks(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (g *Guard) DialContext(ctx context.Context, network, to string) (net.Conn, 
 	return dialer.DialContext(ctx, network, to)
 }
 
-// networks are those of the cluster as they were read last, at most networksFor ago if they can be read.
+// networks returns those of the cluster as they were read last, at most networksFor ago if they can be read.
 func (g *Guard) networks(ctx context.Context) (Networks, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,7 +120,7 @@ func (g *Guard) networks(ctx context.Context) (Networks, error) {
 	return now, nil
 }
 
-// Transport is a new one that is Guarded.
+// Transport returns a new Guarded transport.
 func (g *Guard) Transport() *http.Transport {
 	return g.Guarded(&http.Transport{
 		ForceAttemptHTTP2: true, MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: tlsTimeout,
@@ -128,8 +128,8 @@ func (g *Guard) Transport() *http.Transport {
 	})
 }
 
-// Guarded has the transport make only connections that g lets it, those that redirects and token realms lead to among them. A proxy that
-// the manager's environment names is the installation's: it is reached wherever it is, and decides where requests go from there.
+// Guarded restricts the transport to connections that g allows, including those that redirects and token realms lead to. A proxy that
+// the manager's environment names belongs to the installation: it may have any address, and decides about the requests from there.
 func (g *Guard) Guarded(t *http.Transport) *http.Transport {
 	plain := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	var proxies sync.Map
@@ -150,7 +150,7 @@ func (g *Guard) Guarded(t *http.Transport) *http.Transport {
 	return t
 }
 
-// hostPort is what a transport dials for a proxy.
+// hostPort returns the address that a transport dials for a proxy.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -73,7 +73,7 @@ func TestJudgeByMappedNetworks(t *testing.T) {
 	}
 }
 
-// What is judged is the address that is connected with: neither a name nor a redirect gets by.
+// The address of the connection is judged: neither a name nor a redirect bypasses that.
 func TestTransportRefuses(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -116,7 +116,7 @@ func TestTransportRefuses(t *testing.T) {
 	}
 }
 
-// As long as nobody knows the cluster's networks, no connection is made.
+// As long as the cluster's networks are unknown, no connection is made.
 func TestTransportNeedsTheNetworks(t *testing.T) {
 	t.Parallel()
 	broken, calls := errors.New("the API server is not there"), 0
@@ -143,7 +143,7 @@ func TestJudgeOnALink(t *testing.T) {
 	}
 }
 
-// A node that is new is known after half a minute, and what is known stays known while the API server is away.
+// A new node is known after half a minute, and known networks stay known while the API server is down.
 func TestNetworksAreReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestNetworksAreReadAgain(t *testing.T) {
 	})
 }
 
-// A host that says nothing is given up.
+// A silent host times out.
 func TestHeaderTimeout(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schemabound reads JSON schemas of strangers. Such a schema is hostile: one of a few bytes can refer to itself for ever, or make
-// a validator work for days. It is used only where it is plain to see that it cannot.
+// Package schemabound reads JSON schemas of untrusted authors. Such a schema is hostile: one of a few bytes can refer to itself for ever, or make
+// a validator work for days. It is used only if it plainly cannot.
 package schemabound
 
 import (
@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// MaxBytes is the most that a schema may have.
+	// MaxBytes is the maximum size of a schema.
 	MaxBytes = 16 << 10
-	// maxCost is the most parts that a schema may have, with each reference replaced by what it refers to, and the
+	// maxCost is the most parts that a schema may have, with each reference replaced by its target, and the
 	// programs of its patterns counted too.
 	maxCost = 4000
-	// maxCheckCost is the most that parts times bytes of a value may be.
+	// maxCheckCost is the maximum of parts times bytes of a value.
 	maxCheckCost = 32 << 20
 	// maxDepth is how deep a schema may be nested, references followed.
 	maxDepth   = 64
@@ -36,7 +36,7 @@ var knownDrafts = []string{
 	"", "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema",
 }
 
-// ErrUnusable says that a schema is too large, refers to what cannot be followed, or may take too long.
+// ErrUnusable reports that a schema is too large, has a reference that cannot be followed, or may take too long.
 var ErrUnusable = errors.New("the schema cannot be used: it is too large, takes too long, or refers to something outside of its $defs")
 
 // Read reads a schema that is safe to be used for values of the given size in bytes. The error is ErrUnusable, or that of the JSON.
@@ -46,7 +46,7 @@ func Read(raw json.RawMessage, size int) (s *jsonschema.Schema, err error) {
 			err = fmt.Errorf("%w: %v", ErrUnusable, v)
 		}
 	}()
-	// The library takes very long to read what is nested deep.
+	// The library takes very long to read deeply nested JSON.
 	if len(raw) > MaxBytes || jsonbound.Check(raw, jsonbound.Limits{Depth: maxDepth}) != nil {
 		return nil, ErrUnusable
 	}
@@ -56,7 +56,7 @@ func Read(raw json.RawMessage, size int) (s *jsonschema.Schema, err error) {
 	if s == nil || !slices.Contains(knownDrafts, s.Schema) {
 		return nil, ErrUnusable
 	}
-	// What the library has understood is what is looked at: it may take a word for another one that only looks like it.
+	// The library's own reading of the schema is checked: the library may take a word for another one that only looks like it.
 	understood, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func Read(raw json.RawMessage, size int) (s *jsonschema.Schema, err error) {
 	return s, err
 }
 
-// Fits reports whether a value fits a schema that Read has read. The error says that it cannot be judged.
+// Fits reports whether a value fits a schema that Read has read. An error means that the schema cannot be applied.
 func Fits(s *jsonschema.Schema, value any) (fits bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -95,7 +95,7 @@ func MayFit(s *jsonschema.Schema, value any) bool {
 // schemaCost adds up the parts of a schema.
 type schemaCost struct {
 	root any
-	// following are the references that are being followed.
+	// following are the references on the current path.
 	following map[string]bool
 	spent     int
 }
@@ -133,7 +133,7 @@ func (c *schemaCost) of(v any, depth int) (int, error) {
 	return sum, nil
 }
 
-// word returns what a keyword costs beside its value.
+// word returns the cost of a keyword beside its value.
 func (c *schemaCost) word(key string, value any, depth int) (int, error) {
 	is := func(word string) bool { return strings.EqualFold(key, word) }
 	text, isText := value.(string)
@@ -181,7 +181,7 @@ func (c *schemaCost) patterns(value any) (int, error) {
 	return sum, nil
 }
 
-// patternCost is about how many instructions the pattern takes.
+// patternCost returns about how many instructions the pattern takes.
 func patternCost(pattern string) (int, error) {
 	if len(pattern) > maxPattern {
 		return 0, ErrUnusable

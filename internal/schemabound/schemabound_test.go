@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// No schema makes reading it or judging a value take long, or ends the process.
+// No schema makes its reading or the judgement of a value take long, or ends the process.
 func TestHostileSchemas(t *testing.T) {
 	doubling := func(n int) string {
 		var b strings.Builder
@@ -24,7 +24,7 @@ func TestHostileSchemas(t *testing.T) {
 	deep := strings.Repeat(`{"not":`, 2000) + "true" + strings.Repeat("}", 2000)
 	for name, tt := range map[string]struct {
 		schema, value string
-		// fits is whether a value that the schema forbids may fit, because the schema cannot be used.
+		// fits is true if a value that the schema forbids may fit, because the schema cannot be used.
 		fits bool
 	}{
 		"itself":             {`{"type":"object","$ref":"#"}`, `{}`, true},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package toolalias reads tool calls as models write them that were trained with other tools. It gives the arguments of such a call
-// the names and types of ours, and says which of our tools a call means that names none. It only reads texts: nothing here carries a
+// Package toolalias reads tool calls of models that were trained with other tools. It translates the arguments of such a call
+// to the names and types of ours, and returns which of our tools an unknown tool name means. It only reads texts: nothing here carries a
 // call out.
 //
 // The tables are in table.go and names.go. They come from the tool definitions of Claude Code (Bash, Read, Write, Edit, Grep, Glob, LS),
@@ -22,13 +22,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// limits are those of arguments that are looked into. Others stay as they are, and are refused later.
+// limits bound the arguments that are examined. Others stay unchanged, and are refused later.
 var limits = jsonbound.Limits{Depth: 64}
 
 type object = map[string]json.RawMessage
 
-// Arguments returns the arguments of a call of the tool with the names and types of its schema. Arguments that need no change, and
-// those that cannot be read, come back as they are. The result is the same whenever the arguments are. A name that is not known
+// Arguments returns the arguments of a call of the tool with the names and types of its schema. It returns arguments that need no change, and
+// unreadable ones, unchanged. The same arguments always yield the same result. An unknown name
 // stays, and so does an alias whose value contradicts another argument, so that both are refused when the arguments are checked.
 func Arguments(tool string, schema *jsonschema.Schema, raw string) string {
 	args, changed := parse(raw)
@@ -37,15 +37,15 @@ func Arguments(tool string, schema *jsonschema.Schema, raw string) string {
 	}
 	changed = rename(tool, schema, args) || changed
 	changed = retype(tool, schema, args) || changed
-	changed = readRange(tool, schema, args) || changed // An offset that says nothing is gone by then.
+	changed = readRange(tool, schema, args) || changed // A meaningless offset is gone by then.
 	if !changed {
 		return raw
 	}
 	return string(encoded(args))
 }
 
-// encoded is a value as JSON, without the escapes for HTML: they would make arguments at their limit longer than they may be.
-// Strings, and objects of what was read as JSON, can always be encoded.
+// encoded encodes a value as JSON, without the escapes for HTML: they would make arguments at their limit longer than they may be.
+// Strings, and objects that were read as JSON, can always be encoded.
 func encoded(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -56,7 +56,7 @@ func encoded(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// parse reads an object, or a string that holds one, which some models write. unwrapped says that it was in a string.
+// parse reads an object, or a string that contains one, which some models write. unwrapped is true if it was in a string.
 func parse(raw string) (args object, unwrapped bool) {
 	if readable(raw) && json.Unmarshal([]byte(raw), &args) == nil && args != nil {
 		return args, false
@@ -72,7 +72,7 @@ func readable(raw string) bool {
 	return len(raw) <= toolapi.MaxArgumentsBytes && jsonbound.Check([]byte(raw), limits) == nil
 }
 
-// rename changes the name of each argument to the one that the tool has for it, and drops what says nothing to the tool.
+// rename changes the name of each argument to the one of the tool, and drops those that mean nothing to the tool.
 func rename(tool string, schema *jsonschema.Schema, args object) (changed bool) {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if schema.Properties[name] != nil {
@@ -102,7 +102,7 @@ func rename(tool string, schema *jsonschema.Schema, args object) (changed bool) 
 	return changed
 }
 
-// Meant is the argument of the tool that another harness calls name, "" if none is known.
+// Meant returns the argument of the tool that another harness calls name, "" if none is known.
 func Meant(tool string, schema *jsonschema.Schema, name string) string {
 	folded := fold(name)
 	for property := range schema.Properties {
@@ -116,7 +116,7 @@ func Meant(tool string, schema *jsonschema.Schema, name string) string {
 	return ""
 }
 
-// meant is Meant with the value as that argument has it. A value that cannot be turned into one leaves the name unknown.
+// meant is Meant with the value converted for that argument. If the value cannot be converted, the name stays unknown.
 func meant(tool string, schema *jsonschema.Schema, name string, value json.RawMessage) (string, json.RawMessage) {
 	to := Meant(tool, schema, name)
 	convert := aliases()[tool][fold(name)].convert
@@ -130,7 +130,7 @@ func meant(tool string, schema *jsonschema.Schema, name string, value json.RawMe
 	return to, value
 }
 
-// fold makes one of the spellings of a name: file_path, filePath, File-Path.
+// fold normalizes the spellings of a name: file_path, filePath, File-Path.
 func fold(name string) string {
 	if len(name) > maxName {
 		return ""

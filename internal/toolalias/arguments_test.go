@@ -84,7 +84,7 @@ func TestArguments(t *testing.T) {
 		{"bash", `{"command":["ls -l"]}`, `{"command":"ls -l"}`},
 		// The whole in a string.
 		{"bash", `"{\"cmd\":\"ls\"}"`, `{"command":"ls"}`},
-		// Said twice, alike.
+		// Given twice, alike.
 		{"read", `{"path":"a","file_path":"a"}`, `{"path":"a"}`},
 		{"bash", `{"command":"ls","timeoutSeconds":60,"timeout":60000}`, `{"command":"ls","timeoutSeconds":60}`},
 	} {
@@ -97,7 +97,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// What fits, what contradicts itself, and what would do something else if it were left out, stays as the model wrote it.
+// Arguments that fit, that contradict each other, or whose omission would change the call stay as the model wrote them.
 func TestArgumentsThatStay(t *testing.T) {
 	all := schemas(t)
 	for tool, raws := range map[string][]string{
@@ -120,7 +120,7 @@ func TestArgumentsThatStay(t *testing.T) {
 	}
 }
 
-// A row of the table that no name leads to would be dead, and one that hides an argument of the tool would change calls that fit.
+// A row of the table that no name leads to would be dead, and a row that hides an argument of the tool would change calls that fit.
 func TestTable(t *testing.T) {
 	all := schemas(t)
 	seen := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// deed is what a tool of another harness is for.
+// deed is the purpose of another harness's tool.
 type deed int
 
 const (
@@ -33,10 +33,10 @@ const (
 	asking
 )
 
-// way is a tool of ours that does a deed, and how it is called for that.
+// way is a tool of ours that serves a deed, and how it is called for that.
 type way struct{ tool, how string }
 
-// ways are those to do a deed, the best first.
+// ways are the tools for a deed, the best first.
 var ways = map[deed][]way{
 	editing: {
 		{toolapi.ToolEdit, "use edit with path, oldText and newText"},
@@ -108,11 +108,11 @@ var named = map[deed]string{
 // editorCommands are those of editors with one tool for everything.
 var editorCommands = map[string]deed{"view": reading, "create": writing}
 
-// prefixes are what some endpoints put before the names of tools.
+// prefixes are the prefixes that some endpoints add to the names of tools.
 var prefixes = []string{"functions", "defaultapi", "tools"}
 
-// Use says which of the offered tools does what a call of a tool by another name meant, as half a sentence: "use edit with path,
-// oldText and newText". It is "" if that is not known, or if no offered tool does it.
+// Use returns which of the offered tools serves the purpose of a call under another name, as half a sentence: "use edit with path,
+// oldText and newText". It is "" if the purpose is not known, or if no offered tool serves it.
 func Use(name, arguments string, offered []string) string {
 	d := deedOf(fold(name))
 	if d == editing {
@@ -146,8 +146,8 @@ func deedOf(folded string) deed {
 	return unknown
 }
 
-// Advice says what to write in place of an argument that the tool does not have, as a sentence of its own, "" if that is not
-// known. given are the names of all arguments of the call.
+// Advice returns the replacement for an argument that the tool does not have, as a sentence of its own, "" if there is
+// none. given are the names of all arguments of the call.
 func Advice(tool string, schema *jsonschema.Schema, name string, given func(string) bool) string {
 	to := Meant(tool, schema, name)
 	switch {
@@ -164,7 +164,7 @@ func Advice(tool string, schema *jsonschema.Schema, name string, given func(stri
 	return ""
 }
 
-// nearest is the name that differs least from name, "" if all differ by more than a third of it.
+// nearest returns the name that differs least from name, "" if all differ by more than a third of it.
 func nearest(name string, names []string) string {
 	folded := fold(name)
 	best, least := "", len(folded)/3+1

@@ -47,7 +47,7 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// Each name means one thing, and what is named is a tool that is offered.
+// Each name has one meaning, and each advised tool is offered.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for d, names := range named {

@@ -11,10 +11,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// alias is what another name stands for.
+// alias is the meaning of another name.
 type alias struct {
 	to string
-	// convert makes the value of the argument of that of the other name, nil if they are the same.
+	// convert converts the value under the other name to the value of the argument, nil if they are the same.
 	convert func(json.RawMessage) (json.RawMessage, bool)
 }
 
@@ -109,11 +109,11 @@ var aliases = sync.OnceValue(func() map[string]map[string]alias {
 	return all
 })
 
-// remarks are arguments in which a model says something about its call. No tool does anything else because of them.
+// remarks are arguments in which a model comments on its call. They do not change what any tool does.
 var remarks = strings.Fields(`description explanation securityrisk summary thought thoughts reasoning reason rationale justification
 	purpose intent instruction instructions title toolsummary requiresapproval waitforprevious`)
 
-// settings are arguments that a tool keeps to anyway, or that only make its result shorter.
+// settings are arguments that match a tool's fixed behavior, or that only make its result shorter.
 var settings = map[string][]string{
 	toolapi.ToolBash:      strings.Fields("login shell yieldtimems maxoutputtokens blocking"),
 	toolapi.ToolGrep:      strings.Fields("n linenumbers headlimit limit maxresults maxmatchesperfile totalmaxmatches respectgitignore filefilteringoptions"),
@@ -125,7 +125,7 @@ var settings = map[string][]string{
 	toolapi.ToolSearchWeb: strings.Fields("alloweddomains blockeddomains"),
 }
 
-// switches are arguments that mean nothing as long as they are off. One that is on would change the call, and is refused.
+// switches are arguments that mean nothing as long as they are off. A switch that is on would change the call, and is refused.
 var switches = strings.Fields(`isinput restart reset tty multiline withescalatedpermissions dangerouslydisablesandbox noignore ignore
 	exclude excludepattern pages shouldreadentirefile`)
 
@@ -134,14 +134,14 @@ var commandsOf = map[string][]string{
 	toolapi.ToolEdit: {"str_replace"}, toolapi.ToolWrite: {"create"}, toolapi.ToolRead: {"view"}, toolapi.ToolList: {"view"},
 }
 
-// folders are arguments that say where a command is to run.
+// folders are arguments that set the working directory of a command.
 var folders = strings.Fields("workdir cwd workingdirectory workingdir directory dirpath")
 
-// workspaces are the values of folders that say nothing new: commands run in the workspace.
+// workspaces are the values of folders that change nothing: commands run in the workspace.
 var workspaces = []string{"", ".", "./", "/workspace", "/workspace/"}
 
-// ignored reports whether an argument that the tool does not have can be left out without changing what the call does. What a
-// person is asked is never made shorter.
+// ignored reports whether an argument that the tool does not have can be omitted without changing the call's effect. A question to a
+// person is never shortened.
 func ignored(tool, name string, value json.RawMessage) bool {
 	name = fold(name)
 	if toolapi.WaitsForPerson(tool) || name == "" {

@@ -36,8 +36,8 @@ func retype(tool string, schema *jsonschema.Schema, args object) (changed bool) 
 	return changed
 }
 
-// typedValue is the value of one argument with the type of its schema. keep is false of a value that means that the argument is
-// left out.
+// typedValue returns the value of one argument with the type of its schema. keep is false for a value that means that the argument is
+// omitted.
 func typedValue(tool, name string, schema *jsonschema.Schema, value json.RawMessage) (typed json.RawMessage, keep bool) {
 	s := schema.Properties[name]
 	switch s.Type {
@@ -123,8 +123,8 @@ var (
 	plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 )
 
-// commandLine reads a command that was written as a list of words: the words are quoted for the shell, but for those that
-// are a shell and what it is to run.
+// commandLine reads a command that was written as a list of words: the words are quoted for the shell, except for a
+// shell with its script.
 func commandLine(value json.RawMessage) json.RawMessage {
 	var words []string
 	if json.Unmarshal(value, &words) != nil || len(words) == 0 {
@@ -147,9 +147,9 @@ func commandLine(value json.RawMessage) json.RawMessage {
 // quoted is a text as JSON.
 func quoted(text string) json.RawMessage { return encoded(text) }
 
-// seconds reads a timeout of which another harness does not say whether it is in seconds or in milliseconds. Whole thousands that
-// are more than the most seconds are milliseconds. Anything else is left to be refused: 1800 read as milliseconds would end a
-// command after two seconds that was given half an hour.
+// seconds reads a timeout that another harness may specify in seconds or in milliseconds. Whole thousands above
+// the maximum of seconds are milliseconds. Any other value stays as it is and is refused: 1800 read as milliseconds would end a
+// command after two seconds that was allowed half an hour.
 func seconds(value json.RawMessage) (json.RawMessage, bool) {
 	n, err := strconv.Atoi(string(integer(value)))
 	if err != nil || n <= maxSeconds || n%1000 != 0 {
@@ -181,7 +181,7 @@ func negated(value json.RawMessage) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// filesOnly reads whether only the names of files are wanted.
+// filesOnly reads whether only the names of files are requested.
 func filesOnly(value json.RawMessage) (json.RawMessage, bool) {
 	if string(boolean(value)) == "true" {
 		return quoted(toolapi.GrepFiles), true
@@ -189,7 +189,7 @@ func filesOnly(value json.RawMessage) (json.RawMessage, bool) {
 	return quoted(toolapi.GrepContent), true
 }
 
-// readRange turns the first and the last line that are to be read into offset and limit.
+// readRange converts the first and the last line to read into offset and limit.
 func readRange(tool string, schema *jsonschema.Schema, args object) bool {
 	if tool != toolapi.ToolRead || schema.Properties["offset"] == nil || args["offset"] != nil || args["limit"] != nil {
 		return false
@@ -212,7 +212,7 @@ func readRange(tool string, schema *jsonschema.Schema, args object) bool {
 	return true
 }
 
-// rangeNames returns the arguments that say which lines are to be read, by their folded names. Two of the same folded name are none.
+// rangeNames returns the arguments that select the lines to read, by their folded names. Two with the same folded name count as none.
 func rangeNames(args object) (used map[string]string, ok bool) {
 	used = map[string]string{}
 	for name := range args {

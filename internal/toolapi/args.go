@@ -18,35 +18,35 @@ const (
 	ToolFetch = "fetch"
 	// ToolSearchWeb asks the search provider of the namespace. The engine serves it.
 	ToolSearchWeb = "search_web"
-	// ToolSaveArtifact marks a file of the workspace as one that the run leaves behind.
+	// ToolSaveArtifact marks a file of the workspace as an artifact of the run.
 	ToolSaveArtifact = "save_artifact"
 	// ToolAskUser asks a person. The engine serves it.
 	ToolAskUser = "ask_user"
 	// ToolFinish ends the attempt. The engine serves it.
 	ToolFinish = "finish"
-	// ToolRequestApproval asks a person for leave to do what the model doubts. The engine serves it.
+	// ToolRequestApproval asks a person to approve an action that the model doubts. The engine serves it.
 	ToolRequestApproval = "request_approval"
-	// ToolRequestDomain asks a person for leave to reach one more domain. The engine serves it.
+	// ToolRequestDomain asks a person to allow one more domain. The engine serves it.
 	ToolRequestDomain = "request_domain"
-	// ToolSaveCredential stores what a file of the workspace holds as a Secret. The engine serves it.
+	// ToolSaveCredential stores the content of a file of the workspace as a Secret. The engine serves it.
 	ToolSaveCredential = "save_credential"
-	// ToolOneshot runs the code of a Oneshot run. No model is told of it.
+	// ToolOneshot runs the code of a Oneshot run. No model sees it.
 	ToolOneshot = "oneshot"
 	// ToolOneshotNetwork is ToolOneshot for a run that has domains.
 	ToolOneshotNetwork = "oneshot_network"
-	// ToolInstall installs the packages of a run of mode Install. No model is told of it.
+	// ToolInstall installs the packages of a run of mode Install. No model sees it.
 	ToolInstall = "install"
 
 	// mcpPrefix begins the names of the tools of MCP servers.
 	mcpPrefix = "mcp__"
-	// MaxToolName is the longest name of a tool that model endpoints take.
+	// MaxToolName is the longest name of a tool that model endpoints accept.
 	MaxToolName = 64
 )
 
-// MCPToolName is the name under which the model knows a tool of an MCP server.
+// MCPToolName returns the name under which the model knows a tool of an MCP server.
 func MCPToolName(server, tool string) string { return mcpPrefix + server + "__" + tool }
 
-// ParseMCPToolName takes such a name apart. The name of a server has no "__".
+// ParseMCPToolName splits such a name. The name of a server has no "__".
 func ParseMCPToolName(name string) (server, tool string, ok bool) {
 	rest, ok := strings.CutPrefix(name, mcpPrefix)
 	if !ok {
@@ -59,8 +59,8 @@ func ParseMCPToolName(name string) (server, tool string, ok bool) {
 // IsMCPTool reports whether the name is that of a tool of an MCP server.
 func IsMCPTool(name string) bool { _, _, ok := ParseMCPToolName(name); return ok }
 
-// What the model is told of the limits of domains and credentials, in characters and items. Who serves the calls decides
-// by the API's own.
+// The limits of domains and credentials in the schemas for the model, in characters and items. The servers of the calls apply
+// the API's own.
 const (
 	MaxDomain          = 261
 	MaxDomainReason    = 1024

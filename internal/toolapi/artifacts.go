@@ -10,15 +10,15 @@ import (
 const (
 	// ArtifactDir is the folder in the workspace whose files belong to the result.
 	ArtifactDir = "artifacts"
-	// MaxArtifacts is how many files are listed.
+	// MaxArtifacts is the most files in the list.
 	MaxArtifacts = 32
 	// MaxArtifactPath is the longest path of such a file, in bytes.
 	MaxArtifactPath = 512
 	// MaxArtifactBytes is the most that one file may have to be read.
 	MaxArtifactBytes = 64 << 20
-	// DiffName is the artifact that has what changed in the workspace. No file of the workspace can be saved under that name.
+	// DiffName is the artifact with the changes in the workspace. No file of the workspace can be saved under that name.
 	DiffName = "workspace.diff"
-	// MaxDiffBytes is the most that it has: it is kept in one object.
+	// MaxDiffBytes is its maximum size: it is stored in one object.
 	MaxDiffBytes = 1<<20 - 16<<10
 	// MaxChunkBytes is the most of a file that one Chunk carries.
 	MaxChunkBytes = 1 << 20
@@ -27,7 +27,7 @@ const (
 // Artifacts are the files that belong to the result: those below ArtifactDir, and those of save_artifact calls that
 // succeeded, in the order of their paths.
 type Artifacts struct {
-	// Files are MaxArtifacts at most: those that were saved by name come before others, and those that can be read.
+	// Files are MaxArtifacts at most: readable files and those that were saved by name come before others.
 	Files []ArtifactFile `json:"files"`
 	// Omitted is how many further ones there are, at least: a folder of very many files is not read to its end.
 	Omitted int32 `json:"omitted,omitempty"`
@@ -37,12 +37,12 @@ type Artifacts struct {
 type ArtifactFile struct {
 	Path string `json:"path"`
 	Size int64  `json:"size"`
-	// MediaType is by its name and its first bytes.
+	// MediaType is derived from its name and its first bytes.
 	MediaType string `json:"mediaType,omitempty"`
 	// SHA256 of the content in hexadecimal digits; "" with Problem, or if there was no time to read the whole file.
 	SHA256     string     `json:"sha256,omitempty"`
 	Provenance Provenance `json:"provenance,omitempty"`
-	// Problem says why it cannot be read, one of the Problem words, "" if it can.
+	// Problem is why it cannot be read, one of the Problem words, "" if it can.
 	Problem string `json:"problem,omitempty"`
 }
 

@@ -16,18 +16,18 @@ const MaxCalls = 8
 // MaxReads is the same of an answer all of whose calls only read the workspace.
 const MaxReads = 16
 
-// Limits of the arguments of ask_user, in characters and items. What keeps to them fits in a run's status.
+// Limits of the arguments of ask_user, in characters and items. Arguments within them fit in a run's status.
 const (
 	MaxQuestion = 4096
 	MaxOptions  = 10
 	MaxOption   = 512
-	// MaxAskUserBytes is the most that the arguments may have as the model wrote them. The manager's cache keeps
+	// MaxAskUserBytes is the maximum size of the arguments as the model wrote them. The manager's cache retains
 	// them while the question is open.
 	MaxAskUserBytes = 64 << 10
 )
 
-// ParseAskUser reads the arguments of an ask_user call as the model wrote them, and decides whether there is a question
-// in them. What the loop asks the controller shows, so both read it here. A null counts as a field left out.
+// ParseAskUser reads the arguments of an ask_user call as the model wrote them, and decides whether they contain a
+// question. The loop asks it and the controller shows it, so both read it here. A null counts as an omitted field.
 func ParseAskUser(arguments string) (AskUserArgs, error) {
 	var args AskUserArgs
 	if len(arguments) > MaxAskUserBytes {

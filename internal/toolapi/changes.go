@@ -2,12 +2,12 @@
 
 package toolapi
 
-// PathChanges is for what changed in the workspace against what was given: the input files and those of the skill, as they were put
+// PathChanges is for the changes in the workspace against its initial files: the input files and those of the skill, as they were
 // before the first call.
 const PathChanges = "/v1/changes"
 
 const (
-	// MaxChangesTimeoutMs is the longest that the making of a diff may take.
+	// MaxChangesTimeoutMs is the maximum time to make a diff.
 	MaxChangesTimeoutMs = 20_000
 	// MaxLeftOut is how many files a Changes names that are not in its diff.
 	MaxLeftOut = 8
@@ -15,15 +15,15 @@ const (
 
 // ChangesRequest asks for the changes.
 type ChangesRequest struct {
-	// Files are paths that the model named as its result, MaxFinishFiles at most: they are looked at also where build output is.
+	// Files are paths that the model named as its result, MaxFinishFiles at most: they are included even if they are build output.
 	Files []string `json:"files"`
-	// TimeoutMs bounds the making of the diff, 1 to MaxChangesTimeoutMs. What there is no time for is left out, and told of.
+	// TimeoutMs bounds the making of the diff, 1 to MaxChangesTimeoutMs. Changes that do not fit into the time are omitted, and reported.
 	TimeoutMs int32 `json:"timeoutMs"`
 }
 
-// Changes are what changed.
+// Changes are the changes in the workspace.
 type Changes struct {
-	// Diff is one that "git apply" takes in a folder with what was given, MaxDiffBytes at most. What is left out of it is named before
+	// Diff can be applied with "git apply" in a folder with the initial files, MaxDiffBytes at most. Omitted files are named before
 	// its first file. It is empty if there is nothing to apply.
 	Diff       []byte     `json:"diff"`
 	Provenance Provenance `json:"provenance,omitempty"`

@@ -11,7 +11,7 @@ import (
 const (
 	// EgressUser is the user name that goes with the token in Proxy-Authorization.
 	EgressUser = "motor"
-	// EgressCheckPath is where the proxy answers 204 to a GET of its own whose token counts, without reaching anything.
+	// EgressCheckPath is the path at which the proxy answers 204 to a GET with a valid token, without reaching anything.
 	EgressCheckPath = "/motor/check"
 
 	// MaxEgressToken, MaxEgressCA, MaxEnvironment and MaxEnvironmentValue bound an EgressRequest.
@@ -19,30 +19,30 @@ const (
 	MaxEgressCA         = 64 << 10
 	MaxEnvironment      = 32
 	MaxEnvironmentValue = 16 << 10
-	// MaxEgressTimeoutMs is the longest that the check of the way may take.
+	// MaxEgressTimeoutMs is the maximum time to check the egress.
 	MaxEgressTimeoutMs = 60_000
 )
 
-// EgressRequest tells the tool server the way out of the sandbox, and what programs may use there. It takes the place of
-// the one before it, whole; an empty one takes everything away. Calls that have started keep what they have.
+// EgressRequest sets the egress of the sandbox, and the credentials that programs may use there. It replaces
+// the one before it as a whole; an empty one removes everything. Calls that have started are not affected.
 type EgressRequest struct {
-	// Proxy is IP:port of the egress proxy. "" means no way out: Token and CA are empty then.
+	// Proxy is IP:port of the egress proxy. "" means no egress: Token and CA are empty then.
 	Proxy string `json:"proxy,omitempty"`
-	// Token shows the proxy who asks: 1 to MaxEgressToken letters, digits and -._~.
+	// Token authenticates the sandbox to the proxy: 1 to MaxEgressToken letters, digits and -._~.
 	Token string `json:"token,omitempty"`
-	// CA is in PEM, certificates and nothing else: what the sandbox trusts beside the CAs of its system.
+	// CA is in PEM, certificates only: the CAs that the sandbox trusts beside those of its system.
 	CA string `json:"ca,omitempty"`
 	// Environment are further variables of the tools' programs. Variable must hold for each name.
 	Environment map[string]string `json:"environment,omitempty"`
-	// TimeoutMs bounds the check of the way, 1 to MaxEgressTimeoutMs. Without Proxy there is no check, and it does not count.
+	// TimeoutMs bounds the check of the egress, 1 to MaxEgressTimeoutMs. Without Proxy there is no check, and TimeoutMs is ignored.
 	TimeoutMs int32 `json:"timeoutMs"`
 }
 
-// EgressResponse reports whether the proxy answered through the way, which is set for calls in either case. Without Proxy it
+// EgressResponse reports whether the proxy could be reached. The egress is set for calls in either case. Without Proxy it
 // is empty.
 type EgressResponse struct {
 	Ready bool `json:"ready"`
-	// Detail is what the last try failed with, for people. It never has the token.
+	// Detail is the error of the last try, for people. It never contains the token.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -55,8 +55,8 @@ type FileContent struct {
 
 var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,127}$`)
 
-// reservedVariables and reservedPrefixes are those that the tool server sets, and others to which programs give a meaning
-// of their own: no credential may take the place of one by an unlucky name. The API refuses such names of credentials; a
+// reservedVariables and reservedPrefixes are those that the tool server sets, and others with a special meaning for
+// programs: no credential may replace one by an unlucky name. The API refuses such names of credentials; a
 // test compares.
 var (
 	reservedVariables = []string{

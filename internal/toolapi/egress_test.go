@@ -27,8 +27,8 @@ func TestVariable(t *testing.T) {
 	}
 }
 
-// A credential's name that the API takes must give a variable that the tool server takes, or the run would fail with it;
-// and one that it refuses is refused for the variable.
+// A credential's name that the API accepts must yield a variable that the tool server accepts, or the run would fail with it;
+// and a name that the API refuses is refused for the variable.
 func TestReservedNamesAreTheAPIs(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../../api/v1alpha1/motorrun_credential.go")
@@ -57,7 +57,7 @@ func TestReservedNamesAreTheAPIs(t *testing.T) {
 	}
 }
 
-// The tool server asks the proxy for what the proxy answers.
+// The tool server requests the path that the proxy answers.
 func TestTheProxysNamesAreItsOwn(t *testing.T) {
 	t.Parallel()
 	if EgressCheckPath != grant.CheckPath || EgressUser != grant.User {

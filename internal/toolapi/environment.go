@@ -4,7 +4,7 @@ package toolapi
 
 import "regexp"
 
-// Environment is what a sandbox has beside its tools, as the model is told of it. The tool server reads it from files when it starts.
+// Environment describes a sandbox beside its tools, for the model. The tool server reads it from files when it starts.
 type Environment struct {
 	// System is the name of the distribution with its version, and the architecture: "Debian GNU/Linux 13 (trixie), amd64".
 	System string `json:"system,omitempty"`
@@ -15,9 +15,9 @@ type Environment struct {
 	Missing  []string `json:"missing,omitempty"`
 	// Packages are Python packages beside its own library: "pytest 8.3.5".
 	Packages []string `json:"packages,omitempty"`
-	// CPUMillis is how much of the processors the sandbox may use, in thousandths of one, 0 for no limit that can be seen.
+	// CPUMillis is the CPU limit of the sandbox in thousandths of a processor, 0 if there is no visible limit.
 	CPUMillis int64 `json:"cpuMillis,omitempty"`
-	// MemoryBytes and WorkspaceBytes are what it may use of memory, and of disk for the workspace; 0 for no limit that can be seen.
+	// MemoryBytes and WorkspaceBytes are the limits of memory, and of disk for the workspace; 0 if there is no visible limit.
 	MemoryBytes    int64 `json:"memoryBytes,omitempty"`
 	WorkspaceBytes int64 `json:"workspaceBytes,omitempty"`
 }
@@ -27,14 +27,14 @@ const (
 	MaxEnvironmentItems = 40
 	maxEnvironmentItem  = 64
 	maxEnvironmentLine  = 96
-	// maxEnvironmentSize is more than any sandbox has of what is counted.
+	// maxEnvironmentSize is more than any sandbox has of any of these resources.
 	maxEnvironmentSize = 1 << 50
 )
 
 // environmentText is one line of plain words. An image is not trusted to put anything else into a prompt.
 var environmentText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 .,:+~()/_-]*$`)
 
-// Plain returns the environment within its bounds, without texts that are no plain words. It returns nil if nothing is left.
+// Plain returns the environment within its bounds, without texts that are no plain words. It returns nil if nothing remains.
 func (e *Environment) Plain() *Environment {
 	if e == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// FinishStatus is how far a model says that it came with its task.
+// FinishStatus is how far a model reports that it came with its task.
 type FinishStatus string
 
 const (
@@ -28,10 +28,10 @@ const (
 	MaxFinishSummary = 16 << 10
 	MaxFinishFiles   = 32
 	MaxFinishPath    = 512
-	// MaxFinishBytes is the most that the arguments may have as the model wrote them.
+	// MaxFinishBytes is the maximum size of the arguments as the model wrote them.
 	MaxFinishBytes = 96 << 10
-	// MaxFinishValue is the most bytes of the value as JSON without spaces that mean nothing, MaxFinishStored as the string that it is
-	// stored as: it stands in the status of a run, which is small.
+	// MaxFinishValue is the maximum size of the value as compact JSON, in bytes. MaxFinishStored is that of the string in which it
+	// is stored: it is part of the status of a run, which is small.
 	MaxFinishValue  = 8 << 10
 	MaxFinishStored = 12 << 10
 )
@@ -41,12 +41,12 @@ type FinishArgs struct {
 	Status  FinishStatus `json:"status" jsonschema:"Succeeded: all is done, and checked as far as it can be here. Partial: a part is missing. Failed: it cannot be done."`
 	Summary string       `json:"summary" jsonschema:"for the person: what was done, what came out, what is missing and why"`
 	Files   []string     `json:"files,omitempty" jsonschema:"files that you made or changed for the task"`
-	// Value is any JSON value. It is offered where the task has a schema for it.
+	// Value is any JSON value. It is offered if the task has a schema for it.
 	Value json.RawMessage `json:"value,omitempty" jsonschema:"the result as JSON, which fits the schema that the rules name"`
 }
 
 // ParseFinish reads the arguments of a finish call as the model wrote them. The loop that ends the attempt and the readers of its
-// journal must come to the same end, so all ask here. A null counts as a field left out.
+// journal must reach the same end, so all use this function. A null counts as an omitted field.
 func ParseFinish(arguments string) (FinishArgs, error) {
 	var args FinishArgs
 	if len(arguments) > MaxFinishBytes {
@@ -61,7 +61,7 @@ func ParseFinish(arguments string) (FinishArgs, error) {
 	return args, args.check()
 }
 
-// compactValue makes the value as short as it can be. A null is a value that was left out.
+// compactValue makes the value as short as possible. A null counts as an omitted value.
 func (a *FinishArgs) compactValue() error {
 	if len(a.Value) == 0 || string(a.Value) == "null" {
 		a.Value = nil
@@ -72,7 +72,7 @@ func (a *FinishArgs) compactValue() error {
 		return fmt.Errorf(`"value" is no JSON: %w`, err)
 	}
 	a.Value = b.Bytes()
-	// It is stored as a string, in which quotes take two bytes and angle brackets six.
+	// The value is stored as a string, in which quotes take two bytes and angle brackets six.
 	stored, err := json.Marshal(b.String())
 	if err != nil {
 		return fmt.Errorf(`"value": %w`, err)

@@ -2,12 +2,12 @@
 
 package toolapi
 
-// PathHalt ends all that runs in the sandbox: calls with CodeCancelled, background commands, programs of MCP servers. Nothing
+// PathHalt ends everything that runs in the sandbox: calls with CodeCancelled, background commands, programs of MCP servers. Nothing
 // starts afterwards until the next call, or the next MCPRequest.
 const PathHalt = "/v1/halt"
 
-// HaltResponse says what the network namespace of the sandbox has when everything in it has ended: the connections that are
-// neither the manager's nor the egress proxy's, at most MaxConnections of them. The kernel says so, not a program.
+// HaltResponse has the connections in the network namespace of the sandbox after everything in it has ended. It omits
+// those of the manager and the egress proxy, and has at most MaxConnections. The list comes from the kernel, not from a program.
 type HaltResponse struct {
 	Connections []Connection `json:"connections,omitempty"`
 	// All is how many there are.
@@ -20,7 +20,7 @@ const MaxConnections = 16
 // Connection is for people.
 type Connection struct {
 	Network string `json:"network"`
-	// Local and Remote are of the form IP:port, "" where the kernel tells none.
+	// Local and Remote are of the form IP:port, "" if the kernel reports none.
 	Local  string `json:"local,omitempty"`
 	Remote string `json:"remote,omitempty"`
 	// State is that of TCP in words.

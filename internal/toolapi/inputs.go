@@ -11,13 +11,13 @@ import (
 const (
 	// MaxInputBytes is the most that an input file may have that comes in parts.
 	MaxInputBytes = MaxArtifactBytes
-	// ErrPartMissing (409): the parts before this one are not there any more; the file is to be put from its beginning.
+	// ErrPartMissing (409): the earlier parts are not there any more; the file must be put from its beginning.
 	ErrPartMissing = "part_missing"
 )
 
-// Part says which part of an input file the body of a PUT is. The parts come in their order, each with MaxChunkBytes but the
+// Part identifies which part of an input file the body of a PUT is. The parts come in their order, each with MaxChunkBytes but the
 // last one. The file is in the workspace when the last one has come, and not before: until then File.SHA256 of the answers is "".
-// If the answer to any part has it, the file is there as it is to be, and the rest need not be sent.
+// If the answer to any part has it, the file is complete, and the remaining parts need not be sent.
 type Part struct {
 	// Offset is where the part begins.
 	Offset int64
@@ -39,7 +39,7 @@ func (p Part) Length() int64 { return min(p.Size-p.Offset, MaxChunkBytes) }
 // Last reports whether the file ends with the part.
 func (p Part) Last() bool { return p.Offset+p.Length() == p.Size }
 
-// PartOf reads the part of a URL, nil if it names none: the body is a whole file then.
+// PartOf reads the part from a URL, nil if it names none: the body is a whole file then.
 func PartOf(query url.Values) (*Part, error) {
 	if !query.Has(partOffset) {
 		return nil, nil

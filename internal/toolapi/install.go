@@ -3,26 +3,26 @@
 package toolapi
 
 const (
-	// InstallArchive is the path in the workspace of what a call of ToolInstall installed, a tar archive compressed with
+	// InstallArchive is the path in the workspace of the packages that a call of ToolInstall installed, a tar archive compressed with
 	// gzip. It is read as an artifact.
 	InstallArchive = ArtifactDir + "/packages.tar.gz"
 
-	// MaxPackedBytes is the most that such an archive has, MaxUnpackedBytes what its files have together, and
-	// MaxPackageEntries how many entries there are in it.
+	// MaxPackedBytes is the maximum size of such an archive, MaxUnpackedBytes that of its files together, and
+	// MaxPackageEntries its maximum number of entries.
 	MaxPackedBytes    = 20 << 20
 	MaxUnpackedBytes  = 400 << 20
 	MaxPackageEntries = 50_000
 )
 
-// Folders of the archive: what of them there is depends on what was installed.
+// Folders of the archive. It contains those whose kind of package was installed.
 const (
 	PackagesNPM = "node_modules"
 	PackagesPip = "python"
 	PackagesApt = "root"
 )
 
-// InstallArgs are the arguments of a call of ToolInstall: packages with their versions, and where they come from. What
-// there are no packages of needs no source.
+// InstallArgs are the arguments of a call of ToolInstall: packages with their versions, and their sources. A kind without
+// packages needs no source.
 type InstallArgs struct {
 	NPM []string `json:"npm,omitempty"`
 	Pip []string `json:"pip,omitempty"`
@@ -42,11 +42,11 @@ type InstallResult struct {
 	// SHA256 of InstallArchive in hexadecimal digits, and how many bytes it has.
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	// Packages are what was installed, those that others depend on included, as in "npm left-pad@1.3.0". There can be more.
+	// Packages are the installed packages, including dependencies, as in "npm left-pad@1.3.0". There can be more.
 	Packages []string `json:"packages,omitempty"`
 }
 
-// Installed is what the engine records in place of an InstallResult when it has stored the archive.
+// Installed replaces an InstallResult in the engine's record when the engine has stored the archive.
 type Installed struct {
 	ConfigMaps []string `json:"configMaps"`
 	SHA256     string   `json:"sha256"`
@@ -54,7 +54,7 @@ type Installed struct {
 	Packages   []string `json:"packages,omitempty"`
 }
 
-// MaxInstalledBytes is the most that an Installed takes as JSON.
+// MaxInstalledBytes is the maximum size of an Installed as JSON.
 const MaxInstalledBytes = 16 << 10
 
 // Codes of the Result of a call of ToolInstall.

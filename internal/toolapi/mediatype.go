@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// mediaTypes are by the ending of a name. The tables of operating systems differ, and a run has the same result on each.
+// mediaTypes are by file extension. The tables of operating systems differ, and a run must have the same result on each.
 var mediaTypes = map[string]string{
 	".css": "text/css", ".csv": "text/csv", ".gif": "image/gif", ".gz": "application/gzip", ".htm": "text/html", ".html": "text/html",
 	".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".js": "text/javascript", ".json": "application/json", ".jsonl": "application/x-ndjson",
@@ -26,7 +26,7 @@ var mediaTypes = map[string]string{
 // SniffBytes is how many bytes of a file MediaType looks at.
 const SniffBytes = 512
 
-// MediaType is that of a file by its name, or else by its first SniffBytes.
+// MediaType returns the media type of a file by its name, or else by its first SniffBytes.
 func MediaType(name string, head []byte) string {
 	if known, ok := mediaTypes[strings.ToLower(path.Ext(name))]; ok {
 		return known

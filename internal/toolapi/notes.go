@@ -11,12 +11,12 @@ import (
 // MaxNoteBytes is the most bytes of notes in a Result.
 const MaxNoteBytes = 4 << 10
 
-// Parts takes the output apart. data is what a program, a page or a file gave. notes are the tool server's own words about the call:
-// how it was ended, what of its output was left out, what is wrong with its arguments. Data that came in from the web is marked for the
+// Parts splits the output. data is the output of a program, a page or a file. notes are the tool server's own text about the call:
+// how it was ended, which output was omitted, what is wrong with its arguments. Data from the web is marked for the
 // model, and notes are not. A tool server of an earlier release sends no notes: all of its output is data.
 //
-// Programs of the sandbox are kept away from the tool server, so they cannot write notes. What a remote end or a file says must not be put
-// into them either: it would speak outside of the mark. Notes that are too long, or that cannot be told from the data, count as data.
+// Programs of the sandbox cannot access the tool server, so they cannot write notes. Text of a remote end or of a file must not be put
+// into them either: it would stand outside of the mark. Notes that are too long, or that cannot be distinguished from the data, count as data.
 func (r *Result) Parts() (data, notes string) {
 	n := int(r.NoteBytes)
 	if n <= 0 || n > MaxNoteBytes || n > len(r.Output) {
@@ -29,7 +29,7 @@ func (r *Result) Parts() (data, notes string) {
 	return data, notes
 }
 
-// SetParts makes the output of data and notes. The notes begin on a line of their own.
+// SetParts sets the output from data and notes. The notes begin on a line of their own.
 func (r *Result) SetParts(data, notes string) {
 	if data != "" && notes != "" && !strings.HasSuffix(data, "\n") {
 		data += "\n"
@@ -37,7 +37,7 @@ func (r *Result) SetParts(data, notes string) {
 	r.Output, r.NoteBytes = data+notes, int32(len(notes))
 }
 
-// NotesOnly reports whether the tool server said all there is.
+// NotesOnly reports whether the tool server wrote the whole output.
 func (r *Result) NotesOnly() bool {
 	data, notes := r.Parts()
 	return data == "" && notes != ""
@@ -57,7 +57,7 @@ func notInNotes(c rune) bool {
 	return c != '\n' && c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c))
 }
 
-// Refusal is the result of a call that is not made, or that the manager serves itself and cannot. The manager wrote the message.
+// Refusal returns the result of a call that is not made, or that the manager serves itself and cannot. The manager wrote the message.
 func Refusal(code, message string) *Result {
 	r := &Result{ErrorCode: code, Provenance: ProvenanceInternal}
 	r.SetParts("", message)

@@ -21,20 +21,20 @@ type OneshotArgs struct {
 // OneshotResult is the Output of a call of ToolOneshot, whose Result is OK if this is.
 type OneshotResult struct {
 	OK bool `json:"ok"`
-	// Value is what the program returned, or that of its last expression; unset if it has none.
+	// Value is the return value of the program, or that of its last expression; unset if it has none.
 	Value json.RawMessage `json:"value,omitempty"`
 	// Head is the beginning of the JSON of a value that is too long to be Value.
 	Head string `json:"head,omitempty"`
 	// DurationMs is how long the program ran.
 	DurationMs int64 `json:"durationMs,omitempty"`
-	// Console is what the program printed.
+	// Console is the output of the program.
 	Console string `json:"console,omitempty"`
-	// Truncated says that value or console is not whole.
+	// Truncated is true if value or console is cut.
 	Truncated bool          `json:"truncated,omitempty"`
 	Error     *OneshotError `json:"error,omitempty"`
 }
 
-// OneshotError says why there is no value.
+// OneshotError is why there is no value.
 type OneshotError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

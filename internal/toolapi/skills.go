@@ -18,18 +18,18 @@ const (
 	MaxSkillFiles = 256
 	// MaxSkillPath is the longest path of a file in its folder, and of a folder in the workspace, in bytes.
 	MaxSkillPath = 256
-	// MaxSkillFileBytes is the most that one file of a skill may have, MaxSkillBytes what all files of one may have.
+	// MaxSkillFileBytes is the maximum size of one file of a skill, MaxSkillBytes that of all files of one.
 	MaxSkillFileBytes = 1 << 20
 	MaxSkillBytes     = 10 << 20
 )
 
 // ListSkills asks for Skills. Without a body, it is the zero value.
 type ListSkills struct {
-	// Own are the places in the workspace where the skill that it began with has files, beside those of every skill: at most
-	// MaxSkillFiles names of files and folders there. All below such a folder is taken for the skill's. A server that does not
-	// know of them lists less, which costs a proposal some of its files, and no run its end.
+	// Own are the paths in the workspace where the run's initial skill has files, beside those of every skill: at most
+	// MaxSkillFiles names of files and folders. All content of such a folder counts as the skill's. A server that does not
+	// know the field lists less, which costs a proposal some of its files, and no run its end.
 	Own []string `json:"own,omitempty" wire:"optional"`
-	// Look lists what there is now and lets everything go on: nothing of it need be as it was when it is read.
+	// Look lists the current files while everything continues: a file may have changed when it is read.
 	Look bool `json:"look,omitempty"`
 }
 
@@ -45,10 +45,10 @@ type Skills struct {
 type SkillFolder struct {
 	// Path in the workspace, "." for the workspace itself.
 	Path string `json:"path"`
-	// Files are those that a skill is made of, in the order of their paths: of the workspace those of SkillPath and ListSkills.Own, of
-	// any other folder all but what tools leave behind. There are none with Problem.
+	// Files are those of the skill, in the order of their paths. In the workspace they are those of SkillPath and ListSkills.Own, in
+	// any other folder all but the remains of tools. There are none with Problem.
 	Files []SkillFile `json:"files,omitempty"`
-	// Problem says why the folder cannot be a skill, one of the Problem words, "" if only its files decide that.
+	// Problem is why the folder cannot be a skill, one of the Problem words, "" if only its files decide that.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -60,11 +60,11 @@ type SkillFile struct {
 	// SHA256 of the content in hexadecimal digits, "" with Problem.
 	SHA256     string `json:"sha256,omitempty"`
 	Executable bool   `json:"executable,omitempty"`
-	// Problem says why it cannot be a file of a skill, one of the Problem words, "" if it can.
+	// Problem is why it cannot be a file of a skill, one of the Problem words, "" if it can.
 	Problem string `json:"problem,omitempty"`
 }
 
-// ProblemOddName is a name with invisible characters, or a path that is too long. Path shows what of it can be shown.
+// ProblemOddName is a name with invisible characters, or a path that is too long. Path has the printable part.
 const ProblemOddName = "odd_name"
 
 // SkillRootFiles are the files of a skill that are not in one of its SkillFolders.
@@ -72,11 +72,11 @@ func SkillRootFiles() []string {
 	return []string{SkillManifest, "LICENSE", "LICENSE.md", "LICENSE.txt", "NOTICE", "README.md"}
 }
 
-// SkillFolders are the folders of a skill that its other files are in.
+// SkillFolders are the folders of a skill that contain its other files.
 func SkillFolders() []string { return []string{"assets", "references", "scripts"} }
 
-// SkillPath reports whether a file in a folder that has other things too, as the workspace has, is one of a skill: one of SkillRootFiles,
-// or below one of SkillFolders, but for what tools leave there. A folder that is a skill's own may hold any file.
+// SkillPath reports whether a file in a folder with other content, such as the workspace, belongs to a skill: it is one of SkillRootFiles,
+// or below one of SkillFolders, and not a remainder of tools. A folder that is a skill's own may contain any file.
 func SkillPath(p string) bool {
 	if slices.Contains(SkillRootFiles(), p) {
 		return true

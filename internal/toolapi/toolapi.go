@@ -27,21 +27,21 @@
 //
 // Anything but 200 carries an Error.
 //
-// Manager and sandbox may be of different releases: a rollout replaces managers while sandboxes run. Hello says what a
-// server knows, and a manager offers and sends nothing else. What a server does not know it refuses with ErrUnknownField, and never
-// passes over: it may be what bounds an effect. Answers are the other way round: who reads one passes over what it does not know.
+// Manager and sandbox may be of different releases: a rollout replaces managers while sandboxes run. Hello lists the features of a
+// server, and a manager offers and sends nothing else. A server refuses an unknown field with ErrUnknownField, and never
+// ignores it: it may be what bounds an effect. Answers are the other way round: a reader ignores unknown fields.
 package toolapi
 
 import "encoding/json"
 
 const (
-	// Port is where the tool server listens in the sandbox Pod.
+	// Port is the port of the tool server in the sandbox Pod.
 	Port = 8443
 	// HeaderEpoch carries the decimal epoch of the sender's claim on the run.
 	HeaderEpoch = "Motor-Epoch"
-	// HeaderProvenance says of an input file, with the value web, that it came in from there.
+	// HeaderProvenance marks an input file, with the value web, as coming from there.
 	HeaderProvenance = "Motor-Provenance"
-	// HeaderExecutable says of an input file, with the value true, that it is a program.
+	// HeaderExecutable marks an input file, with the value true, as a program.
 	HeaderExecutable = "Motor-Executable"
 
 	PathHello  = "/v1/hello"
@@ -53,10 +53,10 @@ const (
 	// PathArtifacts is for the list; with a slash and a path after it, for one of the files.
 	PathArtifacts = "/v1/artifacts"
 	// PathSkills is for the list; with a slash and a path in the workspace after it, for one of the files. From the list to the next
-	// call, or the next MCPRequest, no program starts in the sandbox, so that the files stay as they were listed.
+	// call, or the next MCPRequest, no program starts in the sandbox, so that the files do not change.
 	PathSkills = "/v1/skills"
 
-	// MaxOutputBytes is the most output one Result carries; the rest is in Result.OutputFile.
+	// MaxOutputBytes is the most output one Result carries; the remainder is in Result.OutputFile.
 	MaxOutputBytes = 32 << 10
 	// MaxBashOutputBytes is that limit for the bash tool.
 	MaxBashOutputBytes = 10 << 10
@@ -64,37 +64,37 @@ const (
 	MaxArgumentsBytes = 96 << 10
 	// MaxFileBytes is the most that one input file or one write may have.
 	MaxFileBytes = 1 << 20
-	// MaxReadBytes is the most that a file may have that is read by GET: a credential, and no document.
+	// MaxReadBytes is the maximum size of a file that is read by GET: it is for credentials, not for documents.
 	MaxReadBytes = 4096
-	// OutputDir is the folder in the workspace where outputs over the limit are kept whole.
+	// OutputDir is the folder in the workspace where outputs over the limit are stored whole.
 	OutputDir = ".motor/output"
-	// KeptOver is how many bytes an output may have that is in no file.
+	// KeptOver is the maximum size in bytes of an output that is stored in no file.
 	KeptOver = 120
 )
 
-// OutputPath is where in the workspace the whole text output of a call is kept.
+// OutputPath returns the path in the workspace of the whole text output of a call.
 func OutputPath(id string) string { return OutputDir + "/" + id + ".txt" }
 
-// Hello says who the tool server is. The client compares PodUID with the Pod that it meant to reach, because
+// Hello identifies the tool server. The client compares PodUID with the Pod that it meant to reach, because
 // an address can belong to another Pod by the time it is dialed.
 type Hello struct {
 	PodUID string `json:"podUID"`
 	// Epoch is the highest epoch seen so far, 0 if none.
 	Epoch int64 `json:"epoch"`
-	// Used reports whether this process has started a call, or the program of an MCP server. If it has not, nothing hostile has run since it started: what it
-	// says of the sandbox's isolation can be believed, and what was proved to a former process may not hold any more.
+	// Used reports whether this process has started a call, or the program of an MCP server. If it has not, nothing hostile has run since it
+	// started. Its report about the sandbox's isolation can then be trusted, and a proof to a former process may not hold any more.
 	Used bool `json:"used"`
-	// Egress reports whether this process has anything of an EgressRequest. A server that started again has nothing.
+	// Egress reports whether this process has any EgressRequest. A restarted server has none.
 	Egress bool `json:"egress"`
-	// MCP reports whether this process has anything of an MCPRequest.
+	// MCP reports whether this process has any MCPRequest.
 	MCP bool `json:"mcp,omitempty"`
 	// APIVersion is the version of the format that this server speaks. See APIVersion.
 	APIVersion int32 `json:"apiVersion,omitempty"`
-	// Features are what this server knows of the format. See Features.
+	// Features are the parts of the format that this server knows. See Features.
 	Features []string `json:"features,omitempty"`
 	// Tools are the names of the tools that this server can run.
 	Tools []string `json:"tools"`
-	// Environment is what the sandbox has beside them, nil if that is not known.
+	// Environment describes the sandbox beside them, nil if that is not known.
 	Environment *Environment `json:"environment,omitempty"`
 }
 
@@ -106,7 +106,7 @@ type Call struct {
 	// MaxOutputBytes lowers the output limit of this call; 0 means the tool's own.
 	MaxOutputBytes int32 `json:"maxOutputBytes,omitempty"`
 	// IdempotencyKey names the effect of the call, "" if it needs no name. Programs get it as IDEMPOTENCY_KEY, servers as
-	// Idempotency-Key. A call that succeeded under the same key is not made again: its result is given. One that left a program in
+	// Idempotency-Key. A call that succeeded under the same key is not made again: its result is returned. A call with a program in
 	// the background has succeeded when that has.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 }
@@ -114,7 +114,7 @@ type Call struct {
 // MaxIdempotencyKey is the longest that an idempotency key may be.
 const MaxIdempotencyKey = 128
 
-// Result is the envelope of what a tool call gave. A failing tool is a Result with OK false, never an HTTP error.
+// Result is the envelope of a tool call's result. A failing tool is a Result with OK false, never an HTTP error.
 type Result struct {
 	OK bool `json:"ok"`
 	// Output is valid UTF-8, at most the call's output limit.
@@ -122,19 +122,19 @@ type Result struct {
 	// NoteBytes is how many bytes at the end of Output are notes: see Parts.
 	NoteBytes int32  `json:"noteBytes,omitempty"`
 	ErrorCode string `json:"errorCode,omitempty"`
-	// Retryable says that the same call may succeed when it is made again.
+	// Retryable is true if the same call may succeed when it is repeated.
 	Retryable  bool       `json:"retryable,omitempty"`
 	Provenance Provenance `json:"provenance"`
 	DurationMs int64      `json:"durationMs"`
 	// OutputFile is the path in the workspace of the whole output when Output is cut.
 	OutputFile string `json:"outputFile,omitempty"`
-	// KeptFile is OutputPath of the call if Output is whole and is kept there too, for whoever shortens it later. A file may be gone when it is
-	// looked for: the oldest make room for others.
+	// KeptFile is OutputPath of the call if Output is whole and is stored there too, so that Output can be shortened later. The file may be gone
+	// by the time of a read: the oldest files are removed for new ones.
 	KeptFile string `json:"keptFile,omitempty"`
 }
 
-// Provenance is where data comes from, and with that how far it may be believed. In a sandbox with a way out, whatever a
-// program prints and whatever lies in a file may have come in from there: see CarriesWeb.
+// Provenance is the source of data, and with that how far it can be trusted. In a sandbox with egress, the output of any
+// program and the content of any file may come from there: see CarriesWeb.
 type Provenance string
 
 const (
@@ -163,13 +163,13 @@ const (
 	CodeToolNotGranted   = "tool_not_granted"
 	CodeKilled           = "killed"
 	CodeInternal         = "internal_error"
-	// CodeDomainDenied is the result of a request for a domain to which a person said no.
+	// CodeDomainDenied is the result of a request for a domain that a person denied.
 	CodeDomainDenied = "domain_denied"
-	// CodeDomainNotAllowed is the result of a request for a domain that nobody could allow.
+	// CodeDomainNotAllowed is the result of a request for a domain that no person could allow.
 	CodeDomainNotAllowed = "domain_not_allowed"
 	// CodeCredentialRefused is the result of a credential that is not stored.
 	CodeCredentialRefused = "credential_refused"
-	// CodeOutcomeUnknown is the result of a call that was started and whose end nobody saw.
+	// CodeOutcomeUnknown is the result of a call that was started and whose end was not seen.
 	CodeOutcomeUnknown = "outcome_unknown"
 	// CodeAlreadyDone is the result of a call that was not made, because one with the same idempotencyKey has succeeded before.
 	CodeAlreadyDone = "already_done"
@@ -179,19 +179,19 @@ const (
 	CodeCommandNotAllowed = "command_not_allowed"
 	// CodeApprovalDenied is the result of a call that a person did not approve.
 	CodeApprovalDenied = "approval_denied"
-	// CodeApprovalExpired is the result of a call that nobody approved in time.
+	// CodeApprovalExpired is the result of a call that was not approved in time.
 	CodeApprovalExpired = "approval_expired"
-	// CodeSecretFound is the result of a call that would have let out what looks like a secret.
+	// CodeSecretFound is the result of a call whose output would have contained a suspected secret.
 	CodeSecretFound = "secret_found"
 	// CodeNotUnique is the result of an edit whose text is in the file more than once.
 	CodeNotUnique = "not_unique"
-	// CodeNoMatch is the result of an edit whose text is not in the file, and of a patch that does not fit.
+	// CodeNoMatch is the result of an edit whose text is not in the file, and of a patch that does not apply.
 	CodeNoMatch = "no_match"
-	// CodeNetwork is the result of a request that got no answer: the connection failed, or was refused on the way.
+	// CodeNetwork is the result of a request without an answer: the connection failed, or was refused on the way.
 	CodeNetwork = "network_error"
-	// CodeEgressDenied is the result of a request that the egress proxy did not let out.
+	// CodeEgressDenied is the result of a request that the egress proxy denied.
 	CodeEgressDenied = "egress_denied"
-	// CodeMCPChanged is the result of a call of an MCP server that describes its tools otherwise than at the beginning.
+	// CodeMCPChanged is the result of a call of an MCP server whose tool descriptions have changed since the beginning.
 	CodeMCPChanged = "mcp_changed"
 	// CodeMCPError is the result of a call that an MCP server did not carry out.
 	CodeMCPError = "mcp_error"
@@ -200,12 +200,12 @@ const (
 )
 
 // AlreadyDoneText begins the output of a call that was not made, because the one named has succeeded under its idempotencyKey.
-// What that one gave comes after it.
+// The result of that one follows.
 func AlreadyDoneText(before string) string {
 	return "Not made: the call " + before + " with the same idempotencyKey succeeded before. For another effect give another idempotencyKey. It gave:\n"
 }
 
-// CallPhase is how far a call got.
+// CallPhase is the progress of a call.
 type CallPhase string
 
 const (
@@ -219,7 +219,7 @@ const (
 	CallUnknown CallPhase = "Unknown"
 )
 
-// CallState is what the ledger knows of a call. Result is set if Phase is Finished or Unknown.
+// CallState is the ledger's entry of a call. Result is set if Phase is Finished or Unknown.
 type CallState struct {
 	ID     string    `json:"id"`
 	Phase  CallPhase `json:"phase"`
@@ -234,7 +234,7 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// MaxProbeTargets is the most targets of a probe. Tool servers of the first release take as many.
+// MaxProbeTargets is the most targets of a probe. Tool servers of the first release accept as many.
 const MaxProbeTargets = 64
 
 // ProbeRequest asks the tool server to try connections that must not succeed.
@@ -249,8 +249,8 @@ type ProbeRequest struct {
 type ProbeTarget struct {
 	// Name is for people, "API server".
 	Name string `json:"name"`
-	// Network is "tcp" or "udp". Name an address where something is known to listen: what counts is an established
-	// tcp connection, or a datagram that comes back to the DNS query that is sent to a udp target. A refusal
+	// Network is "tcp" or "udp". Use an address with a known listener: an established
+	// tcp connection counts, or a datagram that comes back to the DNS query that is sent to a udp target. A refusal
 	// counts as blocked, because many firewalls refuse in the host's name.
 	Network string `json:"network"`
 	// Address is host:port with an IP address.
@@ -260,10 +260,10 @@ type ProbeTarget struct {
 // ProbeResponse has one result per target, in the order of the request.
 type ProbeResponse struct {
 	Results []ProbeResult `json:"results"`
-	// Nearby is what the server tried beside that: what it found on the sandbox's own network, by the addresses of the link,
+	// Nearby are the server's additional tries: addresses that it found on the sandbox's own network, by the addresses of the link,
 	// broadcast and multicast.
 	Nearby []NearbyResult `json:"nearby,omitempty"`
-	// Confinement is what holds the programs. A server that does not give it has no filter of system calls.
+	// Confinement describes how programs are confined. A server that does not send it has no filter of system calls.
 	Confinement *Confinement `json:"confinement,omitempty"`
 }
 
@@ -280,17 +280,17 @@ type NearbyResult struct {
 	ProbeResult
 }
 
-// Confinement is what the kernel holds programs of the sandbox by.
+// Confinement describes how the kernel confines programs of the sandbox.
 type Confinement struct {
-	// Families are those of which programs get sockets. The kernel refuses them all others.
+	// Families are those in which programs can open sockets. The kernel refuses all others.
 	Families []string `json:"families"`
-	// Denied are the families that the sandbox has addresses of, and programs no sockets.
+	// Denied are the families of the sandbox's addresses in which programs can open no sockets.
 	Denied []string `json:"denied,omitempty"`
-	// Listening are addresses of denied families at which the sandbox can be reached all the same.
+	// Listening are addresses of denied families at which the sandbox can still be reached.
 	Listening []string `json:"listening,omitempty"`
-	// Refused says why no program can be started, "" if one can.
+	// Refused is why no program can be started, "" if one can.
 	Refused string `json:"refused,omitempty"`
-	// Landlock reports whether programs are kept from the server's files and from sending it signals.
+	// Landlock reports whether Landlock bars programs from the server's files and from sending it signals.
 	Landlock bool `json:"landlock"`
 	// ProcessLimit reports whether a limit of the number of processes can be seen.
 	ProcessLimit bool `json:"processLimit"`
@@ -323,14 +323,14 @@ const (
 	ErrUnknownField = "unknown_field"
 	// ErrFileConflict (409): a call has started, and the workspace does not hold the input file with these bytes.
 	ErrFileConflict = "file_conflict"
-	// ErrTooLarge (413): the body, or the file that is asked for, is over its limit.
+	// ErrTooLarge (413): the body, or the requested file, is over its limit.
 	ErrTooLarge = "too_large"
 	// ErrNotFound (404): the workspace has no such regular file.
 	ErrNotFound = "not_found"
 	// ErrLedgerFull (507): the ledger holds as many calls as it may; the sandbox is used up.
 	ErrLedgerFull = "ledger_full"
-	// ErrDiskFull (507): the volumes of the sandbox hold what they may hold.
+	// ErrDiskFull (507): the volumes of the sandbox are full.
 	ErrDiskFull = "disk_full"
-	// ErrInternal (500): the tool server could not keep its ledger or the workspace.
+	// ErrInternal (500): the tool server could not write its ledger or the workspace.
 	ErrInternal = "internal"
 )

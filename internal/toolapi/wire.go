@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// APIVersion is the version of this format. It rises when something changes its meaning or goes, and never when something is
-// added: what is added is a feature. A tool server of v0.1.0 says none, which is 0, and means the same as 1.
+// APIVersion is the version of this format. It rises when something changes its meaning or is removed, and never when something is
+// added: an addition is a feature. A tool server of v0.1.0 sends none, which is 0, and means the same as 1.
 const APIVersion int32 = 1
 
 // requests are the bodies that a manager sends.
@@ -22,7 +22,7 @@ var requests = []reflect.Type{
 	reflect.TypeFor[ChangesRequest](),
 }
 
-// arguments are those of the tools that the tool server carries out.
+// arguments are those of the tools that the tool server runs.
 var arguments = map[string]reflect.Type{
 	ToolBash: reflect.TypeFor[BashArgs](), ToolCode: reflect.TypeFor[CodeArgs](), ToolRead: reflect.TypeFor[ReadArgs](),
 	ToolWrite: reflect.TypeFor[WriteArgs](), ToolEdit: reflect.TypeFor[EditArgs](), ToolPatch: reflect.TypeFor[PatchArgs](),
@@ -31,14 +31,14 @@ var arguments = map[string]reflect.Type{
 	ToolOneshot: reflect.TypeFor[OneshotArgs](), ToolOneshotNetwork: reflect.TypeFor[OneshotArgs](), ToolInstall: reflect.TypeFor[InstallArgs](),
 }
 
-// paths are where requests go. Each is a feature: "PUT /v1/egress".
+// paths are the paths of requests. Each is a feature: "PUT /v1/egress".
 var paths = []string{
 	"GET " + PathHello, "PUT " + PathCalls, "GET " + PathCalls, "POST " + PathCalls, "PUT " + PathFiles, "GET " + PathFiles, "POST " + PathProbe,
 	"PUT " + PathEgress, "PUT " + PathMCP, "GET " + PathArtifacts, "POST " + PathSkills, "GET " + PathSkills, "POST " + PathHalt,
 	"GET " + PathBackground, "POST " + PathBackground, "POST " + PathChanges, "POST " + PathRepository,
 }
 
-// Features are what this build knows of the format, as Hello lists them: requests ("PUT /v1/egress"), their fields
+// Features are the parts of the format that this build knows, as Hello lists them: requests ("PUT /v1/egress"), their fields
 // ("EgressRequest.proxy") and the arguments of tools ("bash.command"). They are read from the types, so that none is forgotten.
 var Features = sync.OnceValue(func() []string {
 	all := slices.Clone(paths)
@@ -54,7 +54,7 @@ var Features = sync.OnceValue(func() []string {
 	return slices.Compact(all)
 })
 
-// fieldsOf are the fields of a request, those of what is in it included.
+// fieldsOf returns the fields of a request, including those of nested structs.
 func fieldsOf(t reflect.Type) []string {
 	var all []string
 	for f := range t.Fields() {
@@ -78,13 +78,13 @@ func fieldName(f reflect.StructField) string {
 	return name
 }
 
-// Peer is what the tool server at the other end knows.
+// Peer describes the features of the tool server at the other end.
 type Peer struct {
 	features, tools map[string]bool
 	environment     *Environment
 }
 
-// Peer reads what a tool server says of itself. One that says no features is of v0.1.0.
+// Peer returns the features that a tool server lists. One that lists none is of v0.1.0.
 func (h Hello) Peer() *Peer {
 	features := h.Features
 	if len(features) == 0 {
@@ -93,7 +93,7 @@ func (h Hello) Peer() *Peer {
 	return &Peer{features: set(features), tools: set(h.Tools), environment: h.Environment.Plain()}
 }
 
-// Environment is what the sandbox has beside its tools, nil if that is not known.
+// Environment describes the sandbox beside its tools, nil if that is not known.
 func (p *Peer) Environment() *Environment {
 	if p == nil {
 		return nil
@@ -101,7 +101,7 @@ func (p *Peer) Environment() *Environment {
 	return p.environment
 }
 
-// WithoutEnvironment is the peer as one of which nobody knows what the sandbox has beside its tools.
+// WithoutEnvironment returns the peer without its Environment, as if that were not known.
 func (p *Peer) WithoutEnvironment() *Peer { return &Peer{features: p.features, tools: p.tools} }
 
 func set(names []string) map[string]bool {
@@ -112,10 +112,10 @@ func set(names []string) map[string]bool {
 	return all
 }
 
-// Knows reports whether the other end knows a feature. Of a nil Peer nothing is known, and nothing is held against it.
+// Knows reports whether the other end knows a feature. It returns true for a nil Peer, whose features are not known.
 func (p *Peer) Knows(feature string) bool { return p == nil || p.features[feature] }
 
-// Serves reports whether the other end knows the request. Those that this build does not name are for the other end to refuse.
+// Serves reports whether the other end knows the request. It returns true for a path that this build does not list: the other end must refuse it.
 func (p *Peer) Serves(method, path string) bool {
 	for _, known := range paths {
 		verb, prefix, _ := strings.Cut(known, " ")
@@ -127,11 +127,11 @@ func (p *Peer) Serves(method, path string) bool {
 	return true
 }
 
-// HasTool reports whether the other end can run the tool. Those that it has nothing to do with count as had.
+// HasTool reports whether the other end can run the tool. It returns true for a tool that the tool server does not serve.
 func (p *Peer) HasTool(name string) bool { return p == nil || arguments[name] == nil || p.tools[name] }
 
-// Lacks names the arguments of a call that this build knows and the other end does not. Names that this build does not
-// know either are for the other end to refuse.
+// Lacks returns the arguments of a call that this build knows and the other end does not. The other end must refuse names that this build does
+// not know either.
 func (p *Peer) Lacks(tool string, args json.RawMessage) []string {
 	t := arguments[tool]
 	var given map[string]json.RawMessage
@@ -148,9 +148,9 @@ func (p *Peer) Lacks(tool string, args json.RawMessage) []string {
 	return missing
 }
 
-// Encode returns a request as JSON without the fields that the other end does not know and that say nothing here. Such a field
-// that is set is missing: the request must not be sent without it, because it may be what bounds its effect. A field that
-// may be left out all the same has the tag `wire:"optional"`.
+// Encode returns a request as JSON, without unset fields that the other end does not know. It returns an unknown field
+// that is set in missing: the request must not be sent without it, because it may be what bounds its effect. A field that
+// may be omitted all the same has the tag `wire:"optional"`.
 func (p *Peer) Encode(request any) (body []byte, missing []string, err error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -174,7 +174,7 @@ func (p *Peer) knowsAll(t reflect.Type) bool {
 	return !slices.ContainsFunc(fieldsOf(t), func(f string) bool { return !p.features[f] })
 }
 
-// narrow makes an object of the fields that the other end knows.
+// narrow returns an object of the fields that the other end knows.
 func (p *Peer) narrow(v reflect.Value) (object map[string]any, missing []string) {
 	object = map[string]any{}
 	for f := range v.Type().Fields() {

@@ -4,7 +4,7 @@ package toolapi
 
 import "strings"
 
-// first are the features of v0.1.0, whose tool servers do not say what they know. It never changes.
+// first are the features of v0.1.0, whose tool servers do not list them. It never changes.
 const first = `
 GET: /v1/artifacts /v1/calls/ /v1/files/ /v1/hello /v1/skills
 POST: /v1/calls/ /v1/probe /v1/skills

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What was there in the first release is there for ever: a manager of it does not ask.
+// The features of the first release exist for ever: a manager of that release does not ask.
 func TestFirstFeaturesStay(t *testing.T) {
 	t.Parallel()
 	first := firstFeatures()

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// maxArtifactsBytes holds the longest list, with every byte of its names escaped.
+	// maxArtifactsBytes fits the longest list, with every byte of its names escaped.
 	maxArtifactsBytes = 1 << 20
-	// maxChunkAnswerBytes holds the largest Chunk in base64.
+	// maxChunkAnswerBytes fits the largest Chunk in base64.
 	maxChunkAnswerBytes = toolapi.MaxChunkBytes*4/3 + 4<<10
 )
 
-// ErrTooLong says that a file has more bytes than were to be read.
+// ErrTooLong reports that a file has more bytes than may be read.
 var ErrTooLong = errors.New("the file has more bytes than may be read")
 
-// Artifacts lists the files that belong to the run's result. Nothing of it is to be believed but that the sandbox says so.
+// Artifacts lists the files that belong to the run's result. The list is the sandbox's claim and must not be trusted.
 func (c *Client) Artifacts(ctx context.Context) (toolapi.Artifacts, error) {
 	var list toolapi.Artifacts
 	err := c.request(ctx, exchange{
@@ -39,9 +39,9 @@ func (c *Client) Artifacts(ctx context.Context) (toolapi.Artifacts, error) {
 	return list, nil
 }
 
-// ReadArtifact writes what an artifact holds to w, piece by piece, and says how many bytes that were. The file may change
-// while it is read. The error is ErrTooLong once it turns out to have more than most bytes, a RemoteError as that of GetFile
-// if it cannot be read, or that of w, as it is.
+// ReadArtifact writes the content of an artifact to w, piece by piece, and returns its size in bytes. The file may change
+// while it is read. The error is ErrTooLong once it turns out to have more than most bytes, a RemoteError like that of GetFile
+// if it cannot be read, or the unchanged error of w.
 func (c *Client) ReadArtifact(ctx context.Context, path string, w io.Writer, most int64) (int64, error) {
 	return c.readParts(ctx, toolapi.PathArtifacts, path, w, most)
 }

@@ -10,19 +10,19 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Background lists what calls left in the background. ErrUnsupported is a tool server that keeps no record of it.
+// Background lists the background programs of calls. ErrUnsupported means that the tool server has no record of them.
 func (c *Client) Background(ctx context.Context) ([]toolapi.Program, error) {
 	return c.programs(ctx, exchange{method: http.MethodGet, path: toolapi.PathBackground, timeout: shortTimeout})
 }
 
-// EndBackground ends what calls left in the background, and lists it. The reason is one of the toolapi.Stopped constants. Repeating
+// EndBackground ends the background programs of calls, and lists them. The reason is one of the toolapi.Stopped constants. Repeating
 // it is harmless.
 func (c *Client) EndBackground(ctx context.Context, reason string) ([]toolapi.Program, error) {
 	return c.endPrograms(ctx, toolapi.BackgroundRequest{Reason: reason})
 }
 
-// EndPrograms is EndBackground that ends the programs of MCP servers too. A tool server that cannot do that ends what calls left in the
-// background.
+// EndPrograms is EndBackground that also ends the programs of MCP servers. A tool server that cannot do that ends the background
+// programs of calls only.
 func (c *Client) EndPrograms(ctx context.Context, reason string) ([]toolapi.Program, error) {
 	return c.endPrograms(ctx, toolapi.BackgroundRequest{Reason: reason, MCP: true})
 }

@@ -18,14 +18,14 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// breaker is a way to the server whose connections the test can cut.
+// breaker is a connection to the server that the test can cut.
 type breaker struct {
 	address string
 	to      string
 	mu      sync.Mutex
 	open    map[net.Conn]bool
 	made    int
-	// lost is closed when nothing that the server says reaches the connections that are open then.
+	// lost is closed when the server's data no longer reaches the connections that are open then.
 	lost chan struct{}
 }
 
@@ -87,7 +87,7 @@ func (l losing) Write(p []byte) (int, error) {
 	}
 }
 
-// lose leaves every connection open, and lets nothing through to the client any more.
+// lose leaves every connection open, and passes no more data to the client.
 func (b *breaker) lose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,7 +177,7 @@ func TestCallSurvivesARestart(t *testing.T) {
 	}
 }
 
-// The connection on which the client waits is dead without a word, and the server answers on others.
+// The connection on which the client waits is silently dead, and the server answers on others.
 func TestAnswerThatNeverArrives(t *testing.T) {
 	p := newPod(t)
 	b := newBreaker(t, p.address)
@@ -198,7 +198,7 @@ func TestAnswerThatNeverArrives(t *testing.T) {
 	}
 }
 
-// While the server is away the client says that it cannot be reached, and not that anything is wrong with it.
+// While the server is down the client reports that it cannot be reached, and not that anything is wrong with it.
 func TestCallDuringARestart(t *testing.T) {
 	p := newPod(t)
 	c := p.client(nil)
@@ -206,7 +206,7 @@ func TestCallDuringARestart(t *testing.T) {
 	lost := make(chan error, 1)
 	go func() { _, err := c.Call(testContext(t), call); lost <- err }()
 	await(t, "the start of the call", func() bool { return p.count() == 1 })
-	// The ledger as it is now is what a killed server leaves.
+	// A killed server leaves the ledger in its current state.
 	torn, err := os.ReadFile(p.config.State + "/ledger")
 	if err != nil {
 		t.Fatal(err)

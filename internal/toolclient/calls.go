@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// maxAnswerBytes holds the largest Result with every byte of its output escaped.
+	// maxAnswerBytes fits the largest Result with every byte of its output escaped.
 	maxAnswerBytes = 6*toolapi.MaxOutputBytes + 64<<10
 
 	shortTimeout  = 5 * time.Second
@@ -30,16 +30,16 @@ const (
 	fileTimeout   = 30 * time.Second
 )
 
-// answerLimits are those of an answer. What is further within is the schema of an MCP server's tool, which is kept as it is.
+// answerLimits bound an answer. Values below Within are the schema of an MCP server's tool, which is kept as raw JSON.
 var answerLimits = jsonbound.Limits{Depth: 256, Values: 64 << 10, Within: 5}
 
-// What ends an attempt whose connection is there but leads nowhere any more.
+// Errors that end an attempt whose connection exists but is dead.
 var (
 	errSilent = errors.New("the tool server does not answer")
 	errMissed = errors.New("the call is over, and its answer did not come")
 )
 
-// Hello asks who the server is. The error is ErrWrongPod if it is not the Pod that is meant.
+// Hello asks for the server's identity. The error is ErrWrongPod if it is not the intended Pod.
 func (c *Client) Hello(ctx context.Context) (toolapi.Hello, error) {
 	var h toolapi.Hello
 	err := c.persist(ctx, func(ctx context.Context) (err error) {
@@ -51,13 +51,13 @@ func (c *Client) Hello(ctx context.Context) (toolapi.Hello, error) {
 
 // Call runs a tool call and waits for its result.
 //
-// It survives broken connections and a tool server that restarts: it sends the same call again until it has the
+// It survives broken connections and a tool server that restarts. It sends the same call again until it has the
 // result, the server has not answered anything for Config.Unreachable, or ctx ends. That cannot run the call twice,
-// because the server keeps a ledger by id: it attaches a repeated call to the execution that there is, or repeats the
+// because the server has a ledger by id: it attaches a repeated call to the existing execution, or returns the
 // stored result. If the server died in the middle of the call, the result has the code outcome_unknown.
 //
-// ErrUnreachable is a sandbox that does not answer now: it may be about to start again, and the same call may be made
-// again when it has. No error says whether the call ran; State does. When ctx ends, the call goes on; Cancel ends it.
+// ErrUnreachable means that the sandbox does not answer now: it may be about to start again, and the same call may be
+// repeated then. No error proves whether the call ran; State does. When ctx ends, the call goes on; Cancel ends it.
 func (c *Client) Call(ctx context.Context, call toolapi.Call) (toolapi.Result, error) {
 	var result toolapi.Result
 	err := c.persist(ctx, func(ctx context.Context) error {
@@ -80,8 +80,8 @@ func (c *Client) Call(ctx context.Context, call toolapi.Call) (toolapi.Result, e
 	return result, err
 }
 
-// watch looks at the call from time to time while its request waits for the answer. A connection of which the other end
-// has vanished without a word would otherwise be waited on for as long as the caller's context allows; the other end may
+// watch checks the call from time to time while its request waits for the answer. If the other end of a connection
+// vanished silently, the request would otherwise wait for as long as the caller's context allows. The other end may
 // be back by now and know the result.
 func (c *Client) watch(ctx context.Context, cancel context.CancelCauseFunc, id string) {
 	interval := c.cfg.Unreachable / 3
@@ -102,7 +102,7 @@ func (c *Client) watch(ctx context.Context, cancel context.CancelCauseFunc, id s
 			cancel(errSilent)
 			return
 		case err == nil && state.Phase != toolapi.CallRunning:
-			// The first time, the answer may be on its way.
+			// At the first such look the answer may still be on its way.
 			if over {
 				cancel(errMissed)
 				return
@@ -112,12 +112,12 @@ func (c *Client) watch(ctx context.Context, cancel context.CancelCauseFunc, id s
 	}
 }
 
-// State looks at a call without any effect.
+// State returns the state of a call without any effect.
 func (c *Client) State(ctx context.Context, id string) (toolapi.CallState, error) {
 	return c.callState(ctx, exchange{method: http.MethodGet, path: callPath(id), timeout: shortTimeout})
 }
 
-// Cancel kills a running call and gives what became of it. A call that is still running in the answer could not be
+// Cancel kills a running call and returns its state. A call that is still running in the answer could not be
 // killed within seconds.
 func (c *Client) Cancel(ctx context.Context, id string) (toolapi.CallState, error) {
 	return c.callState(ctx, exchange{method: http.MethodPost, path: callPath(id) + "/cancel", timeout: cancelTimeout})
@@ -143,7 +143,7 @@ func (c *Client) PutFile(ctx context.Context, path string, content []byte) (tool
 	return c.PutFileFrom(ctx, path, content, toolapi.ProvenanceInternal)
 }
 
-// PutFileFrom is PutFile for content that says where it comes from. With that of the web, everything that the sandbox reads
+// PutFileFrom is PutFile for content with its provenance. With that of the web, everything that the sandbox reads
 // from then on counts as coming from there.
 func (c *Client) PutFileFrom(ctx context.Context, path string, content []byte, from toolapi.Provenance) (toolapi.File, error) {
 	return c.putFile(ctx, exchange{path: filePath(path), body: content, provenance: from})
@@ -161,7 +161,7 @@ func (c *Client) putFile(ctx context.Context, e exchange) (toolapi.File, error) 
 	return file, err
 }
 
-// GetFile reads a file of the workspace that has at most toolapi.MaxReadBytes. A RemoteError says why it cannot be read:
+// GetFile reads a file of the workspace that has at most toolapi.MaxReadBytes. A RemoteError is why it cannot be read:
 // toolapi.ErrNotFound if there is no such regular file, toolapi.ErrTooLarge, toolapi.ErrBadRequest if the path leads out
 // of the workspace.
 func (c *Client) GetFile(ctx context.Context, path string) ([]byte, error) {
@@ -175,8 +175,8 @@ func (c *Client) GetFile(ctx context.Context, path string) ([]byte, error) {
 	return file.Content, nil
 }
 
-// SetEgress tells the server the way out, or takes it away, and gives what came of the check of it. Repeating it is
-// harmless. A way that does not answer is no error; Ready is false then. No error has the token or a value in it.
+// SetEgress sets or removes the egress of the server, and returns the result of its check. Repeating it is
+// harmless. Egress that does not work is no error; Ready is false then. No error contains the token or a value.
 func (c *Client) SetEgress(ctx context.Context, req toolapi.EgressRequest) (toolapi.EgressResponse, error) {
 	var resp toolapi.EgressResponse
 	timeout := shortTimeout + time.Duration(req.TimeoutMs)*time.Millisecond
@@ -187,7 +187,7 @@ func (c *Client) SetEgress(ctx context.Context, req toolapi.EgressRequest) (tool
 	return resp, nil
 }
 
-// Probe lets the server try connections that must not succeed.
+// Probe makes the server try connections that must not succeed.
 func (c *Client) Probe(ctx context.Context, req toolapi.ProbeRequest) (toolapi.ProbeResponse, error) {
 	var resp toolapi.ProbeResponse
 	timeout := shortTimeout + time.Duration(req.TimeoutMs)*time.Millisecond
@@ -226,20 +226,20 @@ func (c *Client) request(ctx context.Context, e exchange) error {
 	})
 }
 
-// exchange is one request and where its answer goes.
+// exchange is one request and the destination of its answer.
 type exchange struct {
 	method, path string
 	body         []byte
 	// payload is one of toolapi's requests, instead of body.
 	payload any
-	// timeout bounds the exchange; 0 leaves that to the context.
+	// timeout bounds the exchange; with 0 only the context does.
 	timeout time.Duration
 	into    any
 	// most is the most bytes that the answer may have; 0 means maxAnswerBytes.
 	most int64
-	// provenance is told of body if it is the web.
+	// provenance is sent with body if it is the web.
 	provenance toolapi.Provenance
-	// executable is told of body.
+	// executable is sent with body.
 	executable bool
 }
 
@@ -311,7 +311,7 @@ func escapePath(path string) string {
 
 func callPath(id string) string { return toolapi.PathCalls + url.PathEscape(id) }
 
-// encode makes the body of a request of what the server knows. The error is ErrUnsupported if that leaves out what is needed.
+// encode encodes the part of a request that the server knows. The error is ErrUnsupported if that omits a required part.
 func (c *Client) encode(request any) ([]byte, error) {
 	body, missing, err := c.Peer().Encode(request)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// maxChangesAnswerBytes holds the largest diff in base64, and what is left out of it.
+// maxChangesAnswerBytes fits the largest diff in base64, and the list of omitted files.
 const maxChangesAnswerBytes = toolapi.MaxDiffBytes*4/3 + 64<<10
 
-// Changes returns what changed in the workspace against what was given, as a diff. Nothing of it is to be believed but that the sandbox
-// says so. ErrUnsupported is a tool server that keeps nothing of what was given.
+// Changes returns the changes in the workspace against its initial files, as a diff. The diff is the sandbox's claim and must not be
+// trusted. ErrUnsupported means that the tool server does not record the initial files.
 func (c *Client) Changes(ctx context.Context, req toolapi.ChangesRequest) (toolapi.Changes, error) {
 	var found toolapi.Changes
 	err := c.request(ctx, exchange{

@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// A tool server that keeps nothing of what was given is not asked, and says so.
+// A tool server that does not record the initial files is not asked, and the error shows that.
 func TestChangesOfAnotherRelease(t *testing.T) {
 	t.Parallel()
 	without := slices.DeleteFunc(slices.Clone(toolapi.Features()), func(f string) bool { return f == "POST "+toolapi.PathChanges })
@@ -33,7 +33,7 @@ func TestChangesOfAnotherRelease(t *testing.T) {
 	}
 }
 
-// What a hostile server says of changes is bounded, and on one line each.
+// A hostile server's report of changes is bounded, and on one line each.
 func TestHostileChanges(t *testing.T) {
 	t.Parallel()
 	ask := func(handler http.HandlerFunc) (toolapi.Changes, error) {

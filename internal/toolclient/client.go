@@ -2,12 +2,12 @@
 
 // Package toolclient is the engine's client of the tool server in a sandbox.
 //
-// Both ends know each other by their keys. The tool server lets in the manager's key only, which its Pod was made
-// with. The client takes the key of the first server that answers with the UID of the right Pod, and no other
-// afterwards; keep ServerKey with the run and give it to the next Client of the same sandbox.
+// Both ends know each other by their keys. The tool server accepts only the manager's key that its Pod was created
+// with. The client accepts the key of the first server that answers with the UID of the right Pod, and no other
+// afterwards. Callers must store ServerKey with the run and pass it to the next Client of the same sandbox.
 //
-// Everything that comes back is from a hostile place: it is bounded and parsed, and what it says is for the caller to
-// judge.
+// Everything that comes back is from a hostile place: the client bounds and parses it, and the caller must judge its
+// content.
 package toolclient
 
 import (
@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// DefaultUnreachable is how long a Client goes on trying when the server does not answer.
+	// DefaultUnreachable is how long a Client keeps trying when the server does not answer.
 	DefaultUnreachable = 10 * time.Second
 
 	dialTimeout      = 3 * time.Second
@@ -35,11 +35,11 @@ const (
 	longestPause     = time.Second
 )
 
-// Config says which tool server a Client talks to, and as whom.
+// Config identifies the tool server that a Client talks to, and the client.
 type Config struct {
 	// Address is IP:port of the sandbox Pod.
 	Address string
-	// PodUID is the UID of the Pod that is meant; an address can belong to another one by now.
+	// PodUID is the UID of the intended Pod; an address can belong to another one by now.
 	PodUID string
 	// ClientCert is the manager's certificate and key; see ClientCertificate.
 	ClientCert tls.Certificate
@@ -57,7 +57,7 @@ type Client struct {
 	http *http.Client
 
 	// introduced is held while the first Hello is on its way. Nothing else is sent before it has come back, since
-	// until then it is not known who listens.
+	// the identity of the server is not known until then.
 	introduced chan struct{}
 
 	mu       sync.Mutex
@@ -100,8 +100,8 @@ func New(cfg Config) (*Client, error) {
 			},
 			DisableCompression:     true, // A small answer could unpack to a large one.
 			MaxResponseHeaderBytes: 16 << 10,
-			// With fewer, most of the calls of an answer that read side by side would shake hands anew in each answer. Those that
-			// nobody uses end after idleTimeout.
+			// With fewer, most concurrent read calls of an answer would need a new handshake in each answer. Unused connections
+			// end after idleTimeout.
 			MaxIdleConnsPerHost: toolapi.MaxReads,
 			IdleConnTimeout:     idleTimeout,
 		},
@@ -118,10 +118,10 @@ func (c *Client) ServerKey() string {
 	return c.key
 }
 
-// Close closes connections that are not in use. Requests on their way go on; end them by their contexts.
+// Close closes idle connections. Requests on their way continue; end them by their contexts.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// checkKey compares a server's key with the pinned one. Before one is pinned, any will do.
+// checkKey compares a server's key with the pinned one. Before one is pinned, it accepts any.
 func (c *Client) checkKey(chain []*x509.Certificate) error {
 	if len(chain) == 0 {
 		return fmt.Errorf("%w: it shows no key", ErrServerKeyChanged)
@@ -152,7 +152,7 @@ func (c *Client) introduce(ctx context.Context) error {
 	return err
 }
 
-// hello asks once who the server is, and pins the key of the connection that gave the right answer.
+// hello asks once for the server's identity, and pins the key of the connection that returned the right answer.
 func (c *Client) hello(ctx context.Context) (toolapi.Hello, error) {
 	var h toolapi.Hello
 	chain, err := c.send(ctx, exchange{method: http.MethodGet, path: toolapi.PathHello, timeout: shortTimeout, into: &h})
@@ -166,7 +166,7 @@ func (c *Client) hello(ctx context.Context) (toolapi.Hello, error) {
 		err = fmt.Errorf("%w: it speaks version %d of the format, and this manager %d", ErrUnsupported, h.APIVersion, toolapi.APIVersion)
 	}
 	if err != nil {
-		// A connection to a server that is not the right one must not be used for the next request.
+		// A connection to a wrong server must not be used for the next request.
 		c.http.CloseIdleConnections()
 		return toolapi.Hello{}, err
 	}
@@ -176,7 +176,7 @@ func (c *Client) hello(ctx context.Context) (toolapi.Hello, error) {
 	return h, nil
 }
 
-// Peer is what the server knows of the format, nil before the first Hello.
+// Peer returns the server's features of the format, nil before the first Hello.
 func (c *Client) Peer() *toolapi.Peer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,7 +185,7 @@ func (c *Client) Peer() *toolapi.Peer {
 
 // persist repeats attempt while the server cannot be reached, with growing pauses, until it has not answered anything
 // for the configured time or ctx ends. Every request of the API may be repeated: calls have an id that the server's
-// ledger knows, and the others ask for a state and not for a change of it.
+// ledger knows, and the others request a state and not a change of it.
 func (c *Client) persist(ctx context.Context, attempt func(context.Context) error) error {
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -200,7 +200,7 @@ func (c *Client) persist(ctx context.Context, attempt func(context.Context) erro
 		if silent >= c.cfg.Unreachable {
 			return fmt.Errorf("%w for %s: %w", ErrUnreachable, silent.Round(time.Millisecond), err)
 		}
-		// The connection that failed may have had siblings with the same fate.
+		// Other connections of the pool may be dead like the one that failed.
 		c.http.CloseIdleConnections()
 		select {
 		case <-ctx.Done():

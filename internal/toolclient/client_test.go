@@ -96,7 +96,7 @@ func TestUnknownClientIsRefused(t *testing.T) {
 	p := newPod(t)
 	_, other := newKey(t)
 	c := p.client(func(c *toolclient.Config) { c.ClientCert = other })
-	// Whether the alert or the end of the connection is seen first is a race of the kernel.
+	// The kernel decides in a race whether the alert or the end of the connection is seen first.
 	if _, err := c.Hello(testContext(t)); !errors.Is(err, toolclient.ErrRefused) && !errors.Is(err, toolclient.ErrUnreachable) {
 		t.Error(err)
 	}
@@ -131,7 +131,7 @@ func TestServerThatComesLate(t *testing.T) {
 	}
 }
 
-// A call that takes longer than the server may be unreachable is waited for as long as the server is there.
+// The client waits for a call that takes longer than Unreachable as long as the server is there.
 func TestLongCall(t *testing.T) {
 	p := newPod(t)
 	c := p.client(nil)
@@ -141,7 +141,7 @@ func TestLongCall(t *testing.T) {
 	}
 }
 
-// Asking for a way that stays closed takes as long as the way may take to open, and no server is unreachable for that.
+// A request for egress that does not open takes as long as the egress may take to open, and does not make the server unreachable.
 func TestWayOutThatStaysClosed(t *testing.T) {
 	p := newPod(t)
 	c := p.client(nil)

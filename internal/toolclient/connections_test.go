@@ -19,7 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// meetingServer answers calls when toolapi.MaxReads of them are there, and counts connections.
+// meetingServer answers calls when toolapi.MaxReads of them have arrived, and counts connections.
 type meetingServer struct {
 	mu    sync.Mutex
 	here  int
@@ -43,7 +43,7 @@ func (s *meetingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(toolapi.Result{OK: true})
 }
 
-// The reads of one answer use the connections of those of the answer before.
+// The reads of one answer reuse the connections of the answer before.
 func TestReadsSideBySideKeepTheirConnections(t *testing.T) {
 	t.Parallel()
 	s := &meetingServer{met: make(chan struct{})}

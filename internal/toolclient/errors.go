@@ -15,20 +15,20 @@ import (
 
 // Errors of a Client, to be compared with errors.Is. Beside them there are RemoteError and the context's own.
 var (
-	// ErrStaleEpoch says that the sandbox has served a newer claim on the run: stop without any further effect.
+	// ErrStaleEpoch reports that the sandbox has served a newer claim on the run: stop without any further effect.
 	ErrStaleEpoch = errors.New("the sandbox serves a newer claim on the run")
-	// ErrWrongPod says that another Pod has the address.
+	// ErrWrongPod reports that another Pod has the address.
 	ErrWrongPod = errors.New("the address belongs to another Pod")
-	// ErrServerKeyChanged says that the server has another key than the one that was pinned.
+	// ErrServerKeyChanged reports that the server has another key than the one that was pinned.
 	ErrServerKeyChanged = errors.New("the tool server's key has changed")
-	// ErrRefused says that the server ended the handshake, most likely because it does not know the manager's key.
+	// ErrRefused reports that the server ended the handshake, most likely because it does not know the manager's key.
 	ErrRefused = errors.New("the tool server refused the connection")
-	// ErrUnreachable says that the server did not answer for as long as the configuration allows.
+	// ErrUnreachable reports that the server did not answer for as long as the configuration allows.
 	ErrUnreachable = errors.New("the tool server cannot be reached")
-	// ErrUnsupported says that the server is of another release and does not know what the request needs. It was not sent, or
-	// nothing was done: a sandbox that is made now can serve it.
+	// ErrUnsupported reports that the server is of another release and lacks a feature that the request needs. The request was not sent, or
+	// nothing was done: a new sandbox can serve it.
 	ErrUnsupported = errors.New("the sandbox's tool server is of another release")
-	// ErrBadAnswer says that what came back does not follow the format.
+	// ErrBadAnswer reports that an answer does not follow the format.
 	ErrBadAnswer = errors.New("the tool server's answer cannot be understood")
 )
 
@@ -58,7 +58,7 @@ func (e *RemoteError) Is(target error) bool {
 	return false
 }
 
-// final reports whether an error would come again if the same request were sent again.
+// final reports whether the same request would fail with the same error again.
 func final(err error) bool {
 	if _, ok := errors.AsType[*RemoteError](err); ok {
 		return true
@@ -71,7 +71,7 @@ func final(err error) bool {
 	return false
 }
 
-// refused recognises a TLS alert of the server. In TLS 1.3 the client learns that its key was refused only when it
+// refused recognizes a TLS alert of the server. In TLS 1.3 the client learns that its key was refused only when it
 // reads the first answer.
 func refused(err error) bool {
 	var op *net.OpError
@@ -93,8 +93,8 @@ func plain(text string, limit int) string {
 	return text
 }
 
-// RemoteProblem returns what the sandbox says of a request. Faults of the connection, another epoch of the run, and a sandbox of another
-// release, which says nothing of what the request asks for, are none.
+// RemoteProblem returns the sandbox's error about a request. It does not return faults of the connection, another epoch of the run, and a sandbox of
+// another release, which prove nothing about the subject of the request.
 func RemoteProblem(err error) (*RemoteError, bool) {
 	remote, ok := errors.AsType[*RemoteError](err)
 	return remote, ok && !errors.Is(err, ErrStaleEpoch) && !errors.Is(err, ErrUnsupported)

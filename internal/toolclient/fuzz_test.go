@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// FuzzMCPState has what a sandbox says of its MCP servers be refused, or be within its bounds.
+// FuzzMCPState checks that a sandbox's report of its MCP servers is refused, or within its bounds.
 func FuzzMCPState(f *testing.F) {
 	f.Add([]byte(`{"servers":[{"name":"s","tools":[{"name":"t","inputSchema":{"type":"object"}}]}]}`))
 	f.Add([]byte(`{"servers":[{"name":"s","error":"\u001b[2J"}]}`))

@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Halt ends all that runs in the sandbox, and gives the connections that are left of it. Repeating it is harmless.
+// Halt ends everything that runs in the sandbox, and returns its remaining connections. Repeating it is harmless.
 func (c *Client) Halt(ctx context.Context) (toolapi.HaltResponse, error) {
 	var resp toolapi.HaltResponse
 	err := c.request(ctx, exchange{method: http.MethodPost, path: toolapi.PathHalt, timeout: fileTimeout, into: &resp})

@@ -47,7 +47,7 @@ func newKey(t *testing.T) (*ecdsa.PrivateKey, tls.Certificate) {
 	return key, cert
 }
 
-// pod is a real tool server, and a way to it that can be broken.
+// pod is a real tool server, and a connection to it that can be broken.
 type pod struct {
 	t       *testing.T
 	config  toolserver.Config
@@ -133,7 +133,7 @@ func (p *pod) count() int {
 	return strings.Count(string(content), "run\n")
 }
 
-// release lets a command go on that reads from the named pipe.
+// release unblocks a command that reads from the named pipe.
 func (p *pod) release(pipe string) {
 	p.t.Helper()
 	var file *os.File

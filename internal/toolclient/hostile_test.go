@@ -19,13 +19,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// fake is a server under the control of the sandbox. It says no features, as v0.1.0 does.
+// fake is a server under the control of the sandbox. It lists no features, like v0.1.0.
 func fake(t *testing.T, handler http.HandlerFunc) (*pod, *toolclient.Client) {
 	t.Helper()
 	return fakeOf(t, nil, handler)
 }
 
-// fakeOf is fake for a server that says these features.
+// fakeOf is fake for a server that lists these features.
 func fakeOf(t *testing.T, features []string, handler http.HandlerFunc) (*pod, *toolclient.Client) {
 	t.Helper()
 	names, err := json.Marshal(features)
@@ -105,7 +105,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A server that takes the call and then falls silent, with the connection left open, is not waited on for ever.
+// The client does not wait for ever for a server that accepts the call and then falls silent, with the connection left open.
 func TestSilentServer(t *testing.T) {
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
@@ -122,7 +122,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// What a hostile server says of a way out or a file is bounded like everything else.
+// A hostile server's report of egress or a file is bounded like everything else.
 func TestHostileWayOutAndFile(t *testing.T) {
 	_, c := fake(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == toolapi.PathEgress {
@@ -140,7 +140,7 @@ func TestHostileWayOutAndFile(t *testing.T) {
 	}
 }
 
-// What a hostile server says of artifacts is bounded, and never read for longer than was asked for.
+// A hostile server's artifacts are bounded, and never read for longer than requested.
 func TestHostileArtifacts(t *testing.T) {
 	answer := func(v any) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(v) }
@@ -175,7 +175,7 @@ func TestHostileArtifacts(t *testing.T) {
 	}
 }
 
-// Targets of which the answer says nothing, or says something of others, must not count as blocked.
+// Targets without a result, or with another target's result, must not count as blocked.
 func TestHostileProbe(t *testing.T) {
 	req := toolapi.ProbeRequest{TimeoutMs: 1, Targets: []toolapi.ProbeTarget{
 		{Name: "API server", Network: "tcp", Address: "127.0.0.1:1"}, {Name: "kubelet", Network: "tcp", Address: "127.0.0.1:2"},

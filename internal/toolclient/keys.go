@@ -26,8 +26,8 @@ func GenerateKey() (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// ClientCertificate makes the certificate with which the manager shows that it has the key. It is signed by the key
-// itself and does not expire: tool servers compare the key and nothing else, so it can be made anew at every start.
+// ClientCertificate makes the certificate with which the manager proves that it has the key. It is signed by the key
+// itself and does not expire: tool servers compare only the key, so it can be made anew at every start.
 func ClientCertificate(key *ecdsa.PrivateKey) (tls.Certificate, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
@@ -43,7 +43,7 @@ func ClientCertificate(key *ecdsa.PrivateKey) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// PublicKeyPin is the public key in the form that MOTOR_MANAGER_KEY of a sandbox takes: base64 of the DER encoded
+// PublicKeyPin returns the public key in the form of MOTOR_MANAGER_KEY of a sandbox: base64 of the DER encoded
 // SubjectPublicKeyInfo. It panics for a key on a curve that X.509 does not know; GenerateKey makes none.
 func PublicKeyPin(key *ecdsa.PrivateKey) string {
 	der, err := x509.MarshalPKIXPublicKey(key.Public())

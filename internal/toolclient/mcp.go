@@ -16,15 +16,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// maxMCPAnswer holds the largest MCPResponse.
+// maxMCPAnswer fits the largest MCPResponse.
 const maxMCPAnswer = toolapi.MaxMCPServers * (toolapi.MaxMCPTools*(2*toolapi.MaxMCPDescription+toolapi.MaxMCPSchema+512) + 4*toolapi.MaxMCPProblem)
 
-// MCP says which MCP servers the sandbox has from now on, and gives what they offer: one state per server in the order of the
-// request, with tools that the request allows, in the order of their names, each with a schema that is a JSON object. What
-// they say is nothing to believe. A server that cannot be used is no error. Repeating it is harmless.
+// MCP sets the MCP servers that the sandbox has from now on, and returns one state per server in the order of the
+// request. A state has the tools that the request allows, in the order of their names, each with a schema that is a JSON object. The content
+// must not be trusted. A server that cannot be used is no error. Repeating it is harmless.
 func (c *Client) MCP(ctx context.Context, req toolapi.MCPRequest) (toolapi.MCPResponse, error) {
 	var resp toolapi.MCPResponse
-	// Servers that are ended, or do not read, take their time beside.
+	// Servers that are ended, or do not read, take additional time.
 	timeout := cancelTimeout + time.Duration(req.TimeoutMs)*time.Millisecond
 	e := exchange{method: http.MethodPut, path: toolapi.PathMCP, payload: req, timeout: timeout, into: &resp, most: maxMCPAnswer}
 	if err := c.request(ctx, e); err != nil {
@@ -41,7 +41,7 @@ func (c *Client) MCP(ctx context.Context, req toolapi.MCPRequest) (toolapi.MCPRe
 	return resp, nil
 }
 
-// checkState finds what no tool server that follows the format says of a server.
+// checkState returns an error if a server's state does not follow the format.
 func checkState(state *toolapi.MCPServerState, asked toolapi.MCPServer) error {
 	if state.Name != asked.Name {
 		return fmt.Errorf("the state is of %q", plain(state.Name, 64))
@@ -68,7 +68,7 @@ func checkState(state *toolapi.MCPServerState, asked toolapi.MCPServer) error {
 	return nil
 }
 
-// readable is a text without control characters but for line ends and tabs.
+// readable returns a text without control characters except line ends and tabs.
 func readable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

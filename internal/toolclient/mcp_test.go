@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// What a hostile tool server says of MCP servers is about those that were asked for, and bounded.
+// A hostile tool server's report of MCP servers covers only the requested ones, and is bounded.
 func TestMCP(t *testing.T) {
 	asked := toolapi.MCPRequest{Servers: []toolapi.MCPServer{
 		{Name: "one", Command: []string{"x"}, Tools: []string{"b", "a"}}, {Name: "two", Command: []string{"x"}, Tools: []string{"a"}},

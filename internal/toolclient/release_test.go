@@ -44,7 +44,7 @@ func release(t *testing.T, hello toolapi.Hello) (*toolclient.Client, *atomic.Val
 	return (&pod{t: t, cert: cert, address: ln.Addr().String()}).client(nil), &body
 }
 
-// A server gets what it knows. What it would have to know is not sent without it.
+// A server gets the fields that it knows. A request with a required field that it does not know is not sent.
 func TestServerOfAnotherRelease(t *testing.T) {
 	t.Parallel()
 	features := slices.DeleteFunc(slices.Clone(toolapi.Features()), func(f string) bool { return f == "EgressRequest.ca" || f == "Call.idempotencyKey" })
@@ -81,7 +81,7 @@ func TestServerOfALaterVersion(t *testing.T) {
 	}
 }
 
-// Refusals of what a server does not know are told from others, those of v0.1.0 too.
+// Refusals of unknown fields are distinguished from others, those of v0.1.0 too.
 func TestRefusalOfAnotherRelease(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -9,7 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// MakeRepository makes what was given the first commit of a git repository in the workspace, if nothing is in the way. Repeating it is
+// MakeRepository makes the initial files the first commit of a git repository in the workspace, if nothing prevents it. Repeating it is
 // harmless.
 func (c *Client) MakeRepository(ctx context.Context) (toolapi.Repository, error) {
 	var made toolapi.Repository

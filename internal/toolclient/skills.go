@@ -11,16 +11,16 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// maxSkillsBytes holds the longest list, with every quote in its names escaped.
+// maxSkillsBytes fits the longest list, with every quote in its names escaped.
 const maxSkillsBytes = 4 << 20
 
-// Skills ends all that runs in the sandbox and lists the folders that may be skills. Until the next Call or MCP, nothing starts
-// in the sandbox. own are the places of toolapi.ListSkills. Nothing of the list is to be believed but that the sandbox says so.
+// Skills ends everything that runs in the sandbox and lists the folders that may be skills. Until the next Call or MCP, nothing starts
+// in the sandbox. own are the paths of toolapi.ListSkills. The list is the sandbox's claim and must not be trusted.
 func (c *Client) Skills(ctx context.Context, own []string) (toolapi.Skills, error) {
 	return c.listSkills(ctx, toolapi.ListSkills{Own: own})
 }
 
-// LookAtSkills is Skills, but everything in the sandbox goes on. ErrUnsupported is a tool server that cannot list without ending what runs.
+// LookAtSkills is Skills without ending anything in the sandbox. ErrUnsupported means that the tool server cannot list without ending programs.
 func (c *Client) LookAtSkills(ctx context.Context, own []string) (toolapi.Skills, error) {
 	return c.listSkills(ctx, toolapi.ListSkills{Own: own, Look: true})
 }

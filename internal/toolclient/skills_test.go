@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// What a hostile server says of skills is bounded, and never read for longer than was asked for.
+// A hostile server's skills are bounded, and never read for longer than requested.
 func TestHostileSkills(t *testing.T) {
 	answer := func(v any) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/test/worst"
 )
 
-// TestWorst has what a sandbox answers take no more than the manager has for each of its loops.
+// TestWorst checks that a sandbox's answers take no more than the manager has for each of its loops.
 func TestWorst(t *testing.T) {
 	fill := func(before, unit string, size int) string {
 		return before + strings.Repeat(unit, (size-len(before))/len(unit))
@@ -39,7 +39,7 @@ func TestWorst(t *testing.T) {
 			}
 		})
 	}
-	// What a server of tools may offer is read.
+	// The largest allowed tools of a server are read.
 	schema := `{"type":"object","properties":{` + strings.Repeat(`"a":{"enum":[1,2]},`, 800) + `"b":{}}}`
 	tools := strings.Repeat(`{"name":"t","description":"","inputSchema":`+schema+`},`, toolapi.MaxMCPTools-1) + `{"name":"t","inputSchema":{}}`
 	all := `{"servers":[` + strings.Repeat(`{"name":"s","tools":[`+tools+`]},`, toolapi.MaxMCPServers-1) + `{}]}`

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzAnswer has no answer of a provider panic, and no result be longer than it may, or have what does not show in one line.
+// FuzzAnswer checks that no answer of a provider panics, and that no result is longer than allowed, or has invisible characters.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"results":[{"title":"a","url":"https://a.test/","content":"b"}],"web":{"results":[{"title":"a","url":"https://a.test/","description":"b"}]}}`), 3)
 	f.Fuzz(func(t *testing.T, body []byte, limit int) {

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// Probe reports whether the provider can be asked, without a search. SearXNG is sent an empty query, which it refuses (400) after it has looked
-// whether it may answer in JSON. Brave counts every request, so of it only the form of the key is checked. Its errors are *Error, or the
+// Probe reports whether the provider can be used, without a search. It sends SearXNG an empty query, which SearXNG refuses (400) after it has
+// checked whether it may answer in JSON. Brave counts every request, so Probe checks only the form of its key. Its errors are *Error, or the
 // context's.
 func (p Provider) Probe(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, timeout)

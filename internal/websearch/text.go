@@ -36,7 +36,7 @@ func clean(found []Result, limit int) []Result {
 	return results
 }
 
-// webAddress returns an address as it can be fetched, false if it is none.
+// webAddress returns an address in a form that can be fetched, false if it is invalid.
 func webAddress(s string) (string, bool) {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -47,19 +47,19 @@ func webAddress(s string) (string, bool) {
 }
 
 var (
-	// inline are the tags that providers and pages have within words, block those between them. What else stands between <
+	// inline are the tags that providers and pages have within words, block those between them. Any other text between <
 	// and > is text: List<String>.
 	inline = regexp.MustCompile(`</?(?:a|abbr|b|cite|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)(?:\s[^<>]*)?/?>`)
 	block  = regexp.MustCompile(`(?s)</?(?:blockquote|br|center|dd|div|dl|dt|h[1-6]|hr|iframe|img|li|ol|p|pre|script|style|svg|table|tbody|td|th|thead|tr|ul)(?:\s[^<>]*)?/?>|<!--.*?-->`)
 )
 
-// plain makes one line of text of a piece of HTML.
+// plain converts a piece of HTML to one line of text.
 func plain(s string, size int) string {
 	s = block.ReplaceAllString(inline.ReplaceAllString(s, ""), " ")
 	return oneLine(html.UnescapeString(s), size)
 }
 
-// oneLine is the beginning of a text in one line, without characters that show nothing or turn the direction of text.
+// oneLine returns the beginning of a text in one line, without invisible characters or those that change the direction of text.
 func oneLine(s string, size int) string {
 	s = strings.Map(func(c rune) rune {
 		switch {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package websearch asks a search provider: a SearXNG instance, or Brave. The provider is believed in nothing: what it
-// answers is bounded, parsed and made plain text. No error holds the API key or anything that was answered.
+// Package websearch asks a search provider: a SearXNG instance, or Brave. The provider is not trusted: its
+// answer is bounded, parsed and made plain text. No error contains the API key or any part of the answer.
 package websearch
 
 import (
@@ -31,14 +31,14 @@ const (
 
 const (
 	braveURL = "https://api.search.brave.com"
-	// MaxQuery is the longest query, in characters: Brave takes no more.
+	// MaxQuery is the longest query, in characters: Brave accepts no more.
 	MaxQuery = 400
 	// MaxResults is the most results of a search.
 	MaxResults = 20
 
 	// timeout bounds a search, with everything that is tried again.
 	timeout = 15 * time.Second
-	// maxPause is the longest that a provider may ask us to wait before the second try, pause what we wait if it says nothing.
+	// maxPause is the longest that a provider may ask us to wait before the second try; pause is the default.
 	maxPause = 5 * time.Second
 	pause    = time.Second
 	// maxBody is the most bytes of an answer.
@@ -49,11 +49,11 @@ const (
 	maxRedirects = 3
 )
 
-// Provider is who is asked. It does not print its key.
+// Provider is the search provider. It does not print its key.
 type Provider struct {
 	Type Type
-	// URL is where it is, http or https: of SearXNG all that comes before /search, of Brave before /res, where "" means its
-	// own.
+	// URL is its address, http or https: for SearXNG everything before /search, for Brave everything before /res, where "" means Brave's
+	// own address.
 	URL string
 	// APIKey is sent as Brave wants it, and to SearXNG as a bearer token. "" sends none.
 	APIKey string
@@ -61,7 +61,7 @@ type Provider struct {
 	Transport http.RoundTripper
 }
 
-// String leaves the key out.
+// String omits the key.
 func (p Provider) String() string { return string(p.Type) + " at " + p.host() }
 
 // GoString is String for %#v.
@@ -85,16 +85,16 @@ func (p Provider) base() string {
 	return strings.TrimRight(p.URL, "/")
 }
 
-// answerLimits are those of an answer: providers say much beside the results.
+// answerLimits bound an answer: providers send much beside the results.
 var answerLimits = jsonbound.Limits{Depth: 64, Values: 32 << 10}
 
-// Result is something that was found, in plain text of one line each.
+// Result is one result, in plain text of one line each.
 type Result struct{ Title, URL, Snippet string }
 
-// Error says why nothing can be said of what there is to be found. Message is a sentence for a person.
+// Error is why the search has no result. Message is a sentence for a person.
 type Error struct {
 	Message string
-	// NoAnswer says that the provider could not be reached or did not answer, Passes that the same search may succeed soon.
+	// NoAnswer is true if the provider could not be reached or did not answer, Passes if the same search may succeed soon.
 	NoAnswer, Passes bool
 }
 
@@ -118,7 +118,7 @@ func (p Provider) Search(ctx context.Context, query string, limit int) ([]Result
 	return clean(found, limit), nil
 }
 
-// ask sends the request, and once more if the provider had no time for it.
+// ask sends the request, and repeats it once if the provider was overloaded.
 func (p Provider) ask(ctx context.Context, query string, limit int) ([]byte, error) {
 	for tries := 1; ; tries++ {
 		req, err := p.request(ctx, query, limit)
@@ -169,7 +169,7 @@ func (p Provider) request(ctx context.Context, query string, limit int) (*http.R
 	return req, nil
 }
 
-// read returns the body of an answer, or says why it is none.
+// read returns the body of an answer, or why it is unusable.
 func (p Provider) read(ctx context.Context, resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -189,7 +189,7 @@ func (p Provider) problem(format string, args ...any) *Error {
 	return &Error{Message: fmt.Sprintf("The search provider %s ", p) + fmt.Sprintf(format, args...) + "."}
 }
 
-// refused says what a status means.
+// refused explains a status.
 func (p Provider) refused(status int) *Error {
 	var e *Error
 	switch {
@@ -210,10 +210,10 @@ func (p Provider) refused(status int) *Error {
 	return e
 }
 
-// errElsewhere ends a request that is sent on to another host, which is not to see the key or the query.
+// errElsewhere ends a request that is redirected to another host, which must not see the key or the query.
 var errElsewhere = errors.New("it redirects to another host")
 
-// unreachable says why there is no answer.
+// unreachable returns why there is no answer.
 func (p Provider) unreachable(ctx context.Context, err error) *Error {
 	if errors.Is(err, errElsewhere) {
 		return p.problem("cannot be asked, because %v", errElsewhere)
@@ -230,7 +230,7 @@ func (p Provider) unreachable(ctx context.Context, err error) *Error {
 	return e
 }
 
-// maxCause is how many characters of an error are told.
+// maxCause is the maximum number of characters of an error in a message.
 const maxCause = 200
 
 // retryAfter reports whether the same request may succeed soon, and how long to wait before.
@@ -248,7 +248,7 @@ func retryAfter(resp *http.Response) (wait time.Duration, again bool) {
 	if at, err := http.ParseTime(says); err == nil {
 		return max(0, time.Until(at)), true
 	}
-	// It wants something, and nobody knows what.
+	// The header is present but cannot be parsed.
 	return 0, false
 }
 
@@ -281,7 +281,7 @@ var transport = sync.OnceValue(func() *http.Transport {
 	return t
 })
 
-// parse reads what the provider found.
+// parse reads the provider's results.
 func (p Provider) parse(body []byte) ([]Result, error) {
 	type found struct {
 		Title       string `json:"title"`

@@ -83,7 +83,7 @@ func says(body string) func(int32, http.ResponseWriter, *http.Request) {
 	return func(_ int32, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }
 }
 
-// Whatever goes wrong, it is said in a sentence without the key, and nothing is asked more than twice.
+// Every failure is described in a sentence without the key, and no request is sent more than twice.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request was sent elsewhere") }))
@@ -173,7 +173,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// Who stops waiting gets that as the error, while the provider takes its time before its answer, in it, or between tries.
+// A caller that stops waiting gets that as the error, while the provider is slow before its answer, in it, or between tries.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(int32, http.ResponseWriter, *http.Request){

@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/test/worst"
 )
 
-// hostile are what a provider could answer to have its reader use up the manager.
+// hostile are answers of a provider that try to exhaust the manager.
 func hostile() []string {
 	fill := func(before, unit string) string {
 		return before + strings.Repeat(unit, (maxBody-len(before)-8)/len(unit))
@@ -21,7 +21,7 @@ func hostile() []string {
 	}
 }
 
-// TestWorst has an answer take no more than the manager has for each of its loops.
+// TestWorst checks that an answer takes no more than the manager has for each of its loops.
 func TestWorst(t *testing.T) {
 	for _, kind := range []Type{SearXNG, Brave} {
 		for _, body := range hostile() {

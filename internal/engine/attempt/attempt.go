@@ -26,18 +26,18 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// maxPanics is how many times in a row a loop may panic. What panics that often does so because of the run.
+// maxPanics is how many times in a row a loop may panic. A loop that panics that often does so because of the run.
 const maxPanics = 3
 
-// errNothingAsked says that the loop waits for a person, and its journal has nothing to ask them.
+// errNothingAsked reports that the loop waits for a person, and its journal has no question for them.
 var errNothingAsked = errors.New("the loop waits for an ask that is not in its journal")
 
-// Host is what every attempt has of the replica that makes it.
+// Host is the shared state of the replica that makes the attempts.
 type Host struct {
 	Client client.Client
 	// Live reads past the cache: the journal must be complete.
 	Live client.Reader
-	// Bucket keeps what is too large for objects; nil keeps nothing of that.
+	// Bucket stores artifacts that are too large for objects; if it is nil, they are not stored.
 	Bucket runenv.Bucket
 	Lease  Lease
 	Clock  runenv.Clock
@@ -52,7 +52,7 @@ type Host struct {
 	Fault Fault
 }
 
-// Env returns what the parts of an attempt need, without the journal.
+// NewEnv returns the environment of the parts of an attempt, without the journal.
 func (h *Host) NewEnv(run *v1alpha1.MotorRun, claim journal.Claim, absence *runenv.Absence, known *redacting.Secrets, log *slog.Logger) *runenv.Env {
 	return &runenv.Env{
 		Client: h.Client, Live: h.Live, Bucket: h.Bucket, Lease: h.Lease, Clock: h.Clock, Limits: h.Limits,
@@ -67,23 +67,23 @@ type Attempt struct {
 	// Index is that of the attempt.
 	Index  int32
 	Memory *Memory
-	// Carries reports whether what the loop carries on is what a run, as it is now, needs.
+	// Carries reports whether the loop's task still matches the run in its current state.
 	Carries func(*v1alpha1.MotorRun) bool
-	// Closing is called when the attempt has ended and what it leaves behind is being collected.
+	// Closing is called when the attempt has ended and its files are being collected.
 	Closing func()
 	// awaySeconds is how long to wait for the model at most.
 	awaySeconds int32
 }
 
-// Waiting is an open ask that a loop ended with.
+// Waiting is the open ask that a loop ended with.
 type Waiting struct {
 	Ask v1alpha1.StepAsk
-	// Expires is ask.ExpiresAt with the times in which no manager led.
+	// Expires is ask.ExpiresAt, extended by the times in which no manager led.
 	Expires time.Time
 }
 
-// Run carries the attempt on from where its journal ends, until it ends too or waits for a person; then it
-// returns what it waits for. An error decides nothing: the same can be tried again.
+// Run carries the attempt on from the end of its journal, until it ends too or waits for a person; then it
+// returns what it waits for. An error decides nothing: Run can be called again.
 func (a *Attempt) Run(ctx context.Context) (waitingFor *Waiting, err error) {
 	env := a.Env
 	env.Entries, err = journal.Load(ctx, env.Client, env.Live, env.Run, a.Index, env.Claim, env.APINow)
@@ -94,7 +94,7 @@ func (a *Attempt) Run(ctx context.Context) (waitingFor *Waiting, err error) {
 		return nil, a.lastLook(ctx)
 	}
 	var out motorloop.Outcome
-	// aboutOutage is how many writes only say that the model cannot be had, with which the loop gets no further.
+	// aboutOutage is how many writes only record that the model is not available, so that they are no progress of the loop.
 	var aboutOutage int
 	if err == nil {
 		defer func() {
@@ -119,12 +119,12 @@ func (a *Attempt) Run(ctx context.Context) (waitingFor *Waiting, err error) {
 	return a.concluded(ctx, out)
 }
 
-// concluded records what the loop came to, if that is the end of the attempt, and takes the last look.
+// concluded records the outcome of the loop, if that is the end of the attempt, and takes the last look.
 func (a *Attempt) concluded(ctx context.Context, out motorloop.Outcome) (waitingFor *Waiting, err error) {
 	env := a.Env
 	switch out.Kind {
 	case motorloop.Completed:
-		// Its last step says so. The only step of a run without a model leaves nothing behind.
+		// Its last step has the result. The only step of a run without a model needs no last look.
 		if !env.Entries.Ended() {
 			return nil, nil
 		}
@@ -159,7 +159,7 @@ func (a *Attempt) panicked() *motorloop.Failure {
 	}
 }
 
-// runLoop runs the loop from where the journal ends. A *motorloop.Failure says that the attempt cannot be carried on.
+// runLoop runs the loop from the end of the journal. A *motorloop.Failure means that the attempt cannot be carried on.
 func (a *Attempt) runLoop(ctx context.Context) (motorloop.Outcome, error) {
 	if a.Memory.Panics >= maxPanics {
 		return motorloop.Outcome{}, a.panicked()
@@ -221,7 +221,7 @@ func (a *Attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
 		loop.Skills = skills.Check{Env: env, Client: sandbox.Client}
 	}
 	a.wire(loop, model, sandbox, kept, turns)
-	// What was in the background may have been ended just now, and what is allowed once counts since then.
+	// The background programs may have ended just now, and permissions for one call count since then.
 	loop.Config.SettleEach, _ = runpolicy.Once(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.Everything()), sandbox.Bounds)
 	out, err := loop.Run(ctx, turns)
 	if err != nil {
@@ -233,10 +233,10 @@ func (a *Attempt) runAgent(ctx context.Context) (motorloop.Outcome, error) {
 	return out, kept.AfterLoop(ctx, out)
 }
 
-// openHands opens what the tools of the run need: the sandbox, the way out of it, the credentials, the domains and the skill.
+// openHands opens the dependencies of the run's tools: the sandbox, its egress, the credentials, the domains and the skill.
 func (a *Attempt) openHands(ctx context.Context, progress runpolicy.Progress) (*box.Box, *savedcredential.Store, error) {
 	env := a.Env
-	// What may be shown to nobody must be known before anything is read that could hold it.
+	// Secret values must be registered before anything is read that could contain one.
 	way, err := box.OpenWayOut(ctx, env, a.Host.Box)
 	if err != nil {
 		return nil, nil, err

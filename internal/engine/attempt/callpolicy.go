@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// CallPolicy judges the calls of a run by its spec, its journal, and what people said. The sandbox has no say in it.
+// CallPolicy judges the calls of a run by its spec, its journal, and the decisions of people. The sandbox has no influence.
 type CallPolicy struct {
 	Run     *v1alpha1.MotorRun
 	Entries *journal.Log
@@ -39,7 +39,7 @@ func (p CallPolicy) Done(c motorloop.Call) *toolapi.Result {
 	return runpolicy.AlreadyDone(p.Run, p.Entries.AllSteps(), c.ID, c.Tool, c.Arguments)
 }
 
-// Risky reports whether the call may do what cannot be undone.
+// Risky reports whether the call may have an irreversible effect.
 func (p CallPolicy) Risky(c motorloop.Call) bool {
 	return runpolicy.IsRisky(p.Run, c.Tool, c.Arguments)
 }

@@ -14,11 +14,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// DomainPolicy decides about the requests for domains of a run. It decides as the controller does, which asks the person:
-// both ask runpolicy.
+// DomainPolicy decides about the requests for domains of a run. It decides like the controller, which asks the person:
+// both use runpolicy.
 type DomainPolicy struct {
 	Run *v1alpha1.MotorRun
-	// lasting and bounds are what the run is allowed for good, and the most that it can be.
+	// lasting are the domains that the run may reach permanently, bounds the most that it can be allowed.
 	lasting, bounds []v1alpha1.Domain
 }
 
@@ -27,7 +27,7 @@ func NewDomainPolicy(run *v1alpha1.MotorRun, p runpolicy.Progress, bounds []v1al
 	return &DomainPolicy{Run: run, lasting: runpolicy.Lasting(run, p, bounds), bounds: bounds}
 }
 
-// readBounds reads what bounds the run's requests.
+// readBounds reads the bounds of the run's requests.
 func (a *Attempt) readBounds(ctx context.Context) ([]v1alpha1.Domain, error) {
 	var cortex v1alpha1.MotorCortex
 	err := a.Env.Client.Get(ctx, types.NamespacedName{Namespace: a.Env.Run.Namespace, Name: v1alpha1.CortexName}, &cortex)
@@ -37,7 +37,7 @@ func (a *Attempt) readBounds(ctx context.Context) ([]v1alpha1.Domain, error) {
 	return runpolicy.Bounds(&cortex), nil
 }
 
-// Check answers a request about which nobody need be asked.
+// Check answers a request that needs no decision of a person.
 func (p *DomainPolicy) Check(arguments string) *toolapi.Result {
 	verdict, message := runpolicy.JudgeDomainRequest(arguments, p.lasting, p.bounds)
 	switch verdict {
@@ -52,7 +52,7 @@ func (p *DomainPolicy) Check(arguments string) *toolapi.Result {
 	}
 }
 
-// Decided returns the result for what a person decided.
+// Decided returns the result for a person's decision.
 func (p *DomainPolicy) Decided(arguments, decision string) *toolapi.Result {
 	allowed, message := runpolicy.DomainDecision(arguments, v1alpha1.Decision(decision), runpolicy.Granted(p.Run))
 	if !allowed {

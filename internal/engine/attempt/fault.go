@@ -24,14 +24,14 @@ const (
 	AfterDispatch FaultPoint = "AfterDispatch"
 	// AfterResult: a call's result has come back and is not recorded.
 	AfterResult FaultPoint = "AfterResult"
-	// AfterSettle: what became of the step's calls is recorded.
+	// AfterSettle: the results of the step's calls are recorded.
 	AfterSettle FaultPoint = "AfterSettle"
 )
 
 // Fault is called at each point of each step. If the context has ended when it returns, the loop does nothing more.
 type Fault func(ctx context.Context, point FaultPoint, run *v1alpha1.MotorRun, step int32)
 
-// faultyLoop stands between a loop and its journal and sandbox, and calls a Fault on the way.
+// faultyLoop wraps the journal and the sandbox of a loop, and calls a Fault at each point.
 type faultyLoop struct {
 	fault   Fault
 	run     *v1alpha1.MotorRun
@@ -41,7 +41,7 @@ type faultyLoop struct {
 	step int32
 }
 
-// newFaultyLoop returns what stands between a loop and its journal and sandbox in a test, nil elsewhere. turns are those of the journal.
+// newFaultyLoop returns the wrapper between a loop and its journal and sandbox in a test, nil elsewhere. turns are those of the journal.
 func (a *Attempt) newFaultyLoop(sandbox *box.Box, turns []*motorloop.Turn) *faultyLoop {
 	if a.Host.Fault == nil {
 		return nil
@@ -66,7 +66,7 @@ func (f *faultyLoop) Append(ctx context.Context, t *motorloop.Turn) error {
 	return f.at(ctx, AfterIntent)
 }
 
-// Settle records what became of a step's calls.
+// Settle records the results of a step's calls.
 func (f *faultyLoop) Settle(ctx context.Context, t *motorloop.Turn) error {
 	if err := f.journal.Settle(ctx, t); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (f *faultyLoop) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, 
 	return res, err
 }
 
-// dispatched waits until the sandbox knows the call. It gives up when ctx ends, which it does when the call has ended.
+// dispatched waits until the sandbox knows the call. It stops when ctx ends, which happens when the call has ended.
 func (f *faultyLoop) dispatched(ctx context.Context, id string) bool {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()

@@ -29,8 +29,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// runInstall installs the packages of a run of mode Install: one call, which no model asked for, as the code of a Oneshot run
-// is one. It needs the way out. What was installed is stored before the call has its result, which then says where.
+// runInstall installs the packages of a run of mode Install: one call, which no model asked for, like the code of a Oneshot run.
+// It needs egress. The packages are stored before the call has its result, which names the object.
 func (a *Attempt) runInstall(ctx context.Context) (motorloop.Outcome, error) {
 	env := a.Env
 	way, err := box.OpenWayOut(ctx, env, a.Host.Box)
@@ -57,7 +57,8 @@ func (a *Attempt) runInstall(ctx context.Context) (motorloop.Outcome, error) {
 	})
 }
 
-// installArgs says what to install from where, or why nothing is: the MotorCortex may have changed since the run was made.
+// installArgs returns the packages and their sources, or the reason for which none are installed: the MotorCortex may have changed since the run was
+// made.
 func installArgs(ctx context.Context, live client.Reader, run *v1alpha1.MotorRun) (toolapi.InstallArgs, *toolapi.Result, error) {
 	var cortex v1alpha1.MotorCortex
 	err := live.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: v1alpha1.CortexName}, &cortex)
@@ -72,7 +73,7 @@ func installArgs(ctx context.Context, live client.Reader, run *v1alpha1.MotorRun
 		sources = &v1alpha1.PackageSources{}
 	}
 	if hash := skill.PackagesHash(deps, cortex.Spec.Packages); !runpolicy.InstallsFor(run, hash) {
-		// Under the hash that the run is named by, nothing else may be kept.
+		// The run is named by that hash, and nothing else may be stored under it.
 		return toolapi.InstallArgs{}, notInstalled("spec.packages of the namespace's MotorCortex has changed since the run was made."), nil
 	}
 	args := toolapi.InstallArgs{NPM: deps.NPM, Pip: deps.Pip, Apt: deps.Apt, CABundle: sources.CABundle}
@@ -96,14 +97,14 @@ func installArgs(ctx context.Context, live client.Reader, run *v1alpha1.MotorRun
 	return args, nil, nil
 }
 
-// maxSaid is how much of what the tool server says is passed on, in bytes.
+// maxSaid is how much of the tool server's text is passed on, in bytes.
 const maxSaid = 300
 
 func notInstalled(format string, args ...any) *toolapi.Result {
 	return toolapi.Refusal(toolapi.CodeInstallFailed, fmt.Sprintf(format, args...))
 }
 
-// installTools stores what the sandbox has installed. Nothing that the sandbox says of it is believed.
+// installTools stores the packages that the sandbox has installed. It trusts no report of the sandbox about them.
 type installTools struct {
 	motorloop.Tools
 	env    *runenv.Env
@@ -117,7 +118,7 @@ func (t installTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result,
 	case err != nil:
 		return toolapi.Result{}, err
 	case r.ErrorCode == toolapi.CodeKilled, r.ErrorCode == toolapi.CodeCancelled:
-		// It was broken off from outside.
+		// The call was interrupted from outside.
 		return toolapi.Result{ErrorCode: toolapi.CodeOutcomeUnknown, Provenance: toolapi.ProvenanceInternal}, nil
 	case !r.OK:
 		r.OutputFile, r.KeptFile = "", ""
@@ -126,7 +127,7 @@ func (t installTools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result,
 	return t.store(ctx, r)
 }
 
-// store reads the archive and keeps it. A second engine does the same again, and finds it kept.
+// store reads the archive and stores it. A second engine repeats that, and finds it stored.
 func (t installTools) store(ctx context.Context, r toolapi.Result) (toolapi.Result, error) {
 	var said toolapi.InstallResult
 	if err := json.Unmarshal([]byte(r.Output), &said); err != nil {
@@ -163,9 +164,9 @@ func (t installTools) store(ctx context.Context, r toolapi.Result) (toolapi.Resu
 	return r, nil
 }
 
-// read reads the archive, or says what is wrong with it.
+// read reads the archive, or returns what is wrong with it.
 func (t installTools) read(ctx context.Context, sum string) ([]byte, *toolapi.Result, error) {
-	// It never grows: while it did, the archive would be held twice.
+	// It never grows: while it grew, the archive would be in memory twice.
 	content := bytes.NewBuffer(make([]byte, 0, toolapi.MaxPackedBytes+bytes.MinRead))
 	_, err := t.client.ReadArtifact(ctx, toolapi.InstallArchive, content, toolapi.MaxPackedBytes)
 	remote, isRemote := toolclient.RemoteProblem(err)
@@ -194,7 +195,7 @@ func installOwner(run *v1alpha1.MotorRun) (owner *metav1.OwnerReference, name st
 	return ref, ref.Name
 }
 
-// encodeInstalled leaves out names of packages that do not fit.
+// encodeInstalled omits names of packages that do not fit.
 func encodeInstalled(i toolapi.Installed) string {
 	for n, name := range i.Packages {
 		i.Packages[n] = text.CutBytes(text.Printable(name), maxSaid)

@@ -27,7 +27,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// The sandbox is told what the packages need of the namespace's sources, and nothing that was not there when the run was made.
+// The sandbox gets the sources of the namespace that the packages need, and none that did not exist when the run was made.
 func TestInstallArgs(t *testing.T) {
 	t.Parallel()
 	const apt = "https://deb.example.org stable main"

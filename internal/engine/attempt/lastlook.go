@@ -23,12 +23,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// lookMargin is left of the time for the last look to record what it found.
+// lookMargin is the part of the time for the last look that is reserved to record its findings.
 const lookMargin = 10 * time.Second
 
-// lastLook collects what the workspace holds when the attempt has ended, or the run is ending, and closes the last step with
-// that. The end is recorded before, so a slow sandbox or a store that refuses costs what it does not take, and never the end.
-// The controller keeps the sandbox until the step is closed, or for runpolicy.LookTime.
+// lastLook collects the files of the workspace when the attempt has ended, or the run is ending, and closes the last step with
+// them. The end is recorded before. So a slow sandbox or a store that refuses costs files, and never the end.
+// The controller retains the sandbox until the step is closed, or for runpolicy.LookTime.
 func (a *Attempt) lastLook(ctx context.Context) error {
 	if len(a.Env.Entries.Steps()) == 0 {
 		return nil
@@ -58,7 +58,7 @@ type look struct {
 	artifacts *harvest.Artifacts
 }
 
-// take collects. An error decides nothing: the look can be taken again.
+// take collects. An error decides nothing: the look can be repeated.
 func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	if !runpolicy.HasModel(k.Env.Run) {
 		return journal.Closing{}, nil
@@ -83,7 +83,7 @@ func (k *look) take(ctx context.Context) (journal.Closing, error) {
 	return closing, nil
 }
 
-// succeeded reports whether the run, or the attempt, ended well. What was decided about the run counts, and its last step need not say it.
+// succeeded reports whether the run, or the attempt, ended well. A decision about the run takes precedence, and its last step need not agree.
 func (k *look) succeeded() bool {
 	if ending := k.Env.Run.Status.Ending; ending != nil {
 		return runpolicy.EndsWell(ending)
@@ -91,7 +91,7 @@ func (k *look) succeeded() bool {
 	return k.Env.Entries.Succeeded()
 }
 
-// timeLeft is how long the look may take. A look that is taken again has what the one before left of the time.
+// timeLeft returns how long the look may take. A repeated look has the remaining time of the one before.
 func (k *look) timeLeft() time.Duration {
 	left := runpolicy.LookTime(k.succeeded()) - lookMargin
 	if ending := k.Env.Run.Status.Ending; ending != nil {
@@ -101,7 +101,7 @@ func (k *look) timeLeft() time.Duration {
 	return max(left, time.Second)
 }
 
-// nothingToSee says why there is no sandbox that could be looked at, "" if there is one.
+// nothingToSee returns why there is no sandbox to look at, "" if there is one.
 func (k *look) nothingToSee() string {
 	steps := k.Env.Entries.Steps()
 	st, last := &k.Env.Run.Status, &steps[len(steps)-1].Spec
@@ -118,9 +118,9 @@ func (k *look) nothingToSee() string {
 
 func (k *look) collect(ctx context.Context) (closing journal.Closing, err error) {
 	env := k.Env
-	// What may be kept nowhere must be known before anything is read that could hold it.
+	// Values that must not be stored must be registered before anything is read that could contain one.
 	if _, _, err := k.openModel(ctx); err != nil {
-		// A model that is away keeps nothing from being kept. A key that is not there is in no file.
+		// An unavailable model does not stop the collection. A key that does not exist is in no file.
 		if _, away := errors.AsType[*motorloop.Outage](err); !away {
 			return closing, err
 		}
@@ -153,7 +153,7 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 		return closing, err
 	}
 	k.artifacts = kept
-	// For the skills everything that runs in the sandbox is ended, so they come last.
+	// Listing the skills ends everything that runs in the sandbox, so they come last.
 	collector := skills.NewCollector(env, sandbox.Client)
 	if !collector.Wanted(k.succeeded()) {
 		return closing, nil
@@ -166,8 +166,8 @@ func (k *look) collect(ctx context.Context) (closing journal.Closing, err error)
 	return closing, err
 }
 
-// endAll ends what runs in the sandbox of a run that ends in the middle of something: its calls, its background, its MCP servers. They have
-// the way out for as long as the sandbox is kept, and change the files that are collected. What cannot be ended goes with the sandbox.
+// endAll ends the programs in the sandbox of a run that ends while it works: its calls, its background programs, its MCP servers. They have
+// egress for as long as the sandbox exists, and change the files that are collected. Programs that cannot be ended end with the sandbox.
 func (k *look) endAll(ctx context.Context, sandbox *box.Box) {
 	if k.Env.Run.Status.Ending == nil {
 		return
@@ -191,7 +191,7 @@ func (k *look) collectFiles(ctx context.Context, kept *harvest.Artifacts) (closi
 	case errors.Is(err, harvest.ErrTime) && list == nil:
 		closing.Problem, err = fmt.Sprintf("the files were not collected: the sandbox did not list them within %s", limit), nil
 	case errors.Is(err, harvest.ErrTime):
-		// The list names those that there was no time for.
+		// The list names the files that were not read in time.
 		err = nil
 	}
 	return closing, err

@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 )
 
-// Only the sandbox that the last step was made in is looked at, and only if it runs: another one has other files.
+// Only the sandbox of the last step is inspected, and only if it runs: another one has other files.
 func TestNothingToSee(t *testing.T) {
 	t.Parallel()
 	env := lookEnv(t)
@@ -39,7 +39,7 @@ func TestNothingToSee(t *testing.T) {
 	}
 }
 
-// A look goes by what was decided about the run, where that is decided before the last step says so.
+// A look uses the decision about the run, if that precedes the last step's.
 func TestTheLookKnowsWhetherTheRunSucceeded(t *testing.T) {
 	t.Parallel()
 	env := lookEnv(t)

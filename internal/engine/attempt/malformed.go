@@ -10,8 +10,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// maxMalformed is how often the loop comes back to a request that is answered in a way that cannot be read. A gateway in trouble answers
-// so for seconds; a model that answers this request so does it for as long as it is asked, and each time costs an answer.
+// maxMalformed is how often the loop repeats a request with a malformed answer. A gateway in trouble sends such answers for
+// seconds. A model that answers this request that way always does, and each time costs an answer.
 const maxMalformed = 5
 
 // stubborn counts the outages that are malformed answers to the same request.
@@ -20,7 +20,7 @@ type stubborn struct {
 	times         int
 }
 
-// readableModel is a model whose malformed answers are an outage a few times only for each request.
+// readableModel is a model whose malformed answers count as an outage only a few times for each request.
 type readableModel struct {
 	motorloop.Model
 	memory *Memory

@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// A model that answers one request so that it cannot be read is not asked for an hour.
+// A model that answers one request with malformed answers is not asked for an hour.
 func TestMalformedAnswersEndTheAttempt(t *testing.T) {
 	t.Parallel()
 	var h Memory

@@ -10,19 +10,19 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// Memory is what one start of a loop leaves to the next. Only the goroutine of the loop changes it while there is one.
+// Memory is the state that one start of a loop passes to the next. Only the goroutine of the loop changes it while there is one.
 type Memory struct {
 	// Failures in a row, and the panics in a row among them.
 	Failures, Panics int
-	// Absence is that of something that the run needs.
+	// Absence is the absence of a dependency of the run.
 	Absence runenv.Absence
 	// unrecorded are the last answers of models; see memoModel.
 	unrecorded []unrecordedAnswer
-	// malformed is the request that was last answered in a way that cannot be read.
+	// malformed is the last request with a malformed answer.
 	malformed stubborn
 }
 
-// gotFurther forgets what ended the loop before: whatever ends it now is something else.
+// gotFurther forgets what ended the loop before: its next end has another cause.
 func (m *Memory) gotFurther() { *m = Memory{unrecorded: m.unrecorded, malformed: m.malformed} }
 
 // Note adds how a start of the loop ended.
@@ -32,8 +32,8 @@ func (m *Memory) Note(err error) {
 		return
 	}
 	if _, ok := errors.AsType[*motorloop.Outage](err); ok {
-		// It is no failure of the loop, and it got as far as it could. It does not end a row of panics: the loop that meets an outage
-		// did not come to where the others panicked.
+		// An outage is no failure of the loop, and the loop made all progress that it could. An outage does not end a series of panics: the loop
+		// did not reach the code where the others panicked.
 		panics := m.Panics
 		m.gotFurther()
 		m.Panics = panics
@@ -42,10 +42,10 @@ func (m *Memory) Note(err error) {
 	m.Failures++
 	if _, ok := errors.AsType[*motorloop.Panic](err); ok {
 		m.Panics++
-		// It may be the answer that cannot be borne.
+		// The stored answer itself may cause the panic.
 		m.unrecorded = nil
 	} else if m.Panics < maxPanics {
-		// From maxPanics on nothing is tried but to end the run, however often that fails.
+		// From maxPanics on the loop only tries to end the run, however often that fails.
 		m.Panics = 0
 	}
 	if !errors.Is(err, runenv.ErrMissing) {

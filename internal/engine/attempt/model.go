@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// openModel makes the model of the run's loop. A *motorloop.Outage says that there is none before something is configured.
+// openModel opens the model of the run's loop. A *motorloop.Outage means that there is none until something is configured.
 func (a *Attempt) openModel(ctx context.Context) (motorloop.Model, modelref.Endpoint, error) {
 	endpoint, err := a.Host.Models.Resolve(ctx, a.Env.Run)
 	a.awaySeconds = endpoint.WaitSeconds()
@@ -38,10 +38,10 @@ func (a *Attempt) openModel(ctx context.Context) (motorloop.Model, modelref.Endp
 }
 
 // awayModel is the model of a loop that asks none any more, because the end of its attempt was accepted and only has to be recorded. An outage
-// would keep it from that.
+// would prevent that.
 type awayModel struct{ outage *motorloop.Outage }
 
-// unneeded takes a model that is away for one, where none is asked any more.
+// unneeded replaces an unavailable model with awayModel if the loop asks none any more.
 func unneeded(model motorloop.Model, err error, p runpolicy.Progress) (motorloop.Model, error) {
 	if outage, away := errors.AsType[*motorloop.Outage](err); away && p.Accepted != nil {
 		return awayModel{outage}, nil
@@ -49,12 +49,12 @@ func unneeded(model motorloop.Model, err error, p runpolicy.Progress) (motorloop
 	return model, err
 }
 
-// Complete says that the model is away.
+// Complete returns the outage.
 func (m awayModel) Complete(context.Context, motorloop.Request) (motorloop.Answer, error) {
 	return motorloop.Answer{}, m.outage
 }
 
-// readyModel is a model that is asked for no step before the sandbox is ready.
+// readyModel is a model that gets no request for a step before the sandbox is ready.
 type readyModel struct {
 	motorloop.Model
 	prepared <-chan struct{}
@@ -63,7 +63,7 @@ type readyModel struct {
 // Complete asks the model.
 func (m readyModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
 	if len(r.Tools) == 0 {
-		// What there is to show at the end of an attempt needs no sandbox, and none may be made ready for it any more.
+		// The request for a partial result at the end of an attempt needs no sandbox, and none may be prepared for it any more.
 		return m.Model.Complete(ctx, r)
 	}
 	select {
@@ -74,9 +74,9 @@ func (m readyModel) Complete(ctx context.Context, r motorloop.Request) (motorloo
 	}
 }
 
-// memoModel does not ask again what was answered and could not be recorded. An API server that can be read and does not
-// take a step, for a webhook that is away or a quota that is used up, would otherwise cost an answer at each new start of
-// the loop. It goes by the whole request, which is another one as soon as a step is recorded.
+// memoModel does not repeat a request whose answer could not be recorded. An API server may be readable and still
+// refuse a step, for an unavailable webhook or an exhausted quota. Without memoModel each new start of the loop would then cost an answer. The key
+// is the whole request, which changes as soon as a step is recorded.
 type memoModel struct {
 	motorloop.Model
 	memory *Memory
@@ -109,13 +109,13 @@ func (m memoModel) Complete(ctx context.Context, r motorloop.Request) (motorloop
 	return answer, nil
 }
 
-// hintModel is the model of the fast role. It is looked for when it is asked, which most runs never do.
+// hintModel is the model of the fast role. It is resolved when it is asked, which most runs never do.
 type hintModel struct {
 	host *Host
 	env  *runenv.Env
 }
 
-// Complete asks the model. That there is none is an error like any other: then there is no hint.
+// Complete asks the model. A missing model is an error like any other: then there is no hint.
 func (m hintModel) Complete(ctx context.Context, r motorloop.Request) (motorloop.Answer, error) {
 	model, err := m.open(ctx)
 	if err != nil {

@@ -62,7 +62,7 @@ func TestAnAnswerThatIsNotRecordedIsNotPaidAgain(t *testing.T) {
 	ask("hint", "answer 5")
 	h.Note(nil)
 	ask("hint", "answer 6")
-	// What failed is no answer.
+	// A failure is no answer.
 	model.err = errors.New("no answer")
 	for n := 7; n < 10; n++ {
 		if _, err := (memoModel{model, &h}).Complete(t.Context(), request("more")); err == nil || model.asked != n {
@@ -71,7 +71,7 @@ func TestAnAnswerThatIsNotRecordedIsNotPaidAgain(t *testing.T) {
 	}
 }
 
-// Only a step needs a sandbox: nobody makes one ready for what is asked at the end of an attempt.
+// Only a step needs a sandbox: none is prepared for the requests at the end of an attempt.
 func TestAPatientModelWaitsWithStepsOnly(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,8 +14,8 @@ import (
 )
 
 // runOnce runs the code of a Oneshot run: one call, which no model asked for, in the journal and the sandbox that every run
-// has. What it came to is in its step, and the controller ends the run by that. Code of a run with domains may have done something
-// outside: it is not run again if its end was not seen.
+// has. Its step has the result, and the controller ends the run by that. Code of a run with domains may have had an external
+// effect: it is not run again if its end was not seen.
 func (a *Attempt) runOnce(ctx context.Context) (motorloop.Outcome, error) {
 	env := a.Env
 	network := len(env.Run.Spec.Domains) > 0
@@ -45,20 +45,20 @@ func (a *Attempt) runOnce(ctx context.Context) (motorloop.Outcome, error) {
 		if way == nil {
 			return oneshotTools{t}
 		}
-		// Inside of oneshotTools: what it takes for a result has no value in it any more.
+		// Inside of oneshotTools, so that the results that it accepts no longer contain any secret value.
 		return oneshotTools{redacting.Tools{Tools: t, Secrets: env.Known, Refresh: way.Refresh}}
 	})
 }
 
-// once runs the loop of a run that has one call, which no model asked for. It is made by what judge makes of the sandbox's tools,
-// or has refused as its result if that is not nil.
+// once runs the loop of a run that has one call, which no model asked for. judge wraps the sandbox's tools for the call. If refused is not nil,
+// it is the result and the call is not made.
 func (a *Attempt) once(
 	ctx context.Context, sandbox *box.Box, call motorloop.Call, refused *toolapi.Result, judge func(motorloop.Tools) motorloop.Tools,
 ) (motorloop.Outcome, error) {
 	env := a.Env
 	sandbox.IsolationLost = runpolicy.IsolationLost(env.Run, runpolicy.ReadJournal(env.Run, env.Entries.AllSteps()))
 	loop := &motorloop.Loop{
-		// A person is not asked about a call whose end was not seen: one that may be made again is, and any other fails.
+		// No person is asked about a call whose end was not seen: a repeatable call is repeated, and any other fails.
 		Config: motorloop.Config{Attempt: runpolicy.CurrentAttempt(env.Run).Index, OnUnknown: motorloop.UnknownModel},
 		Ready:  sandbox.Ready,
 		Now:    env.APINow,
@@ -69,7 +69,7 @@ func (a *Attempt) once(
 	return loop.Once(ctx, turns, call, refused)
 }
 
-// oneshotTools takes nothing from the sandbox as the result of the code that is none.
+// oneshotTools rejects results of the tool server that are not valid oneshot results.
 type oneshotTools struct{ motorloop.Tools }
 
 // Call runs the code.

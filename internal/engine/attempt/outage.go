@@ -14,9 +14,9 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// A run whose model cannot be had has no goroutine: its loop ends, and is started again when it is time for the next try.
+// A run whose model is not available has no goroutine: its loop ends, and is started again at the time of the next try.
 const (
-	// Between two tries passes a quarter of the time that the outage lasts by then, within these bounds.
+	// The pause between two tries is a quarter of the duration of the outage so far, within these bounds.
 	minAway    = 2 * time.Second
 	maxAway    = time.Minute
 	maxAwayAct = 2 * time.Minute
@@ -25,10 +25,10 @@ const (
 // windowed is a model that knows how many tokens fit into its window.
 type windowed interface{ Window() int64 }
 
-// awayable is a model that knows without being asked that it cannot be had.
+// awayable is a model that knows without a request that it is not available.
 type awayable interface{ Away() *motorloop.Outage }
 
-// knownAway returns the outage of the model if the next thing to do is to ask it: then nothing needs to be made ready for that.
+// knownAway returns the outage of the model if the next step is a request to it: then no preparations for that are needed.
 func knownAway(model motorloop.Model, turns []*motorloop.Turn) error {
 	m, ok := model.(awayable)
 	if !ok || len(turns) > 0 && !turns[len(turns)-1].Settled() {
@@ -40,7 +40,7 @@ func knownAway(model motorloop.Model, turns []*motorloop.Turn) error {
 	return nil
 }
 
-// window is how many tokens fit into the window of the model: what the MotorCortex says, or what the endpoint says if that is less.
+// window returns how many tokens fit into the window of the model: the setting of the MotorCortex, or the endpoint's limit if that is lower.
 func window(endpoint modelref.Endpoint, model motorloop.Model) int64 {
 	configured := int64(endpoint.ContextTokens)
 	m, ok := model.(windowed)
@@ -53,13 +53,13 @@ func window(endpoint modelref.Endpoint, model motorloop.Model) int64 {
 	return configured
 }
 
-// missing is the outage of a model that cannot be asked before something is configured.
+// missing returns the outage of a model that cannot be asked before something is configured.
 func missing(p *modelref.Problem) *motorloop.Outage {
 	return &motorloop.Outage{Reason: p.Reason, Message: p.Message, MustAct: true}
 }
 
-// awayUntil records that the model cannot be had. The error is the outage with the time of the next try, or, when the time for it is over, the
-// failure that the attempt ends with.
+// awayUntil records that the model is not available. The error is the outage with the time of the next try, or, when the time for it is over, the
+// failure that ends the attempt.
 func (a *Attempt) awayUntil(ctx context.Context, o *motorloop.Outage) error {
 	env := a.Env
 	if !env.Lease.MayDecide() {

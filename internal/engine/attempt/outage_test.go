@@ -15,8 +15,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// A run waits a quarter of the time that the outage lasts, no longer than its time for it, and fails when that is over. What the endpoint
-// said is shown without the values that nobody may see, and nothing is written without the Lease.
+// A run waits a quarter of the duration of the outage, no longer than its time for it, and fails when that is over. The endpoint's
+// message is shown without secret values, and nothing is written without the Lease.
 func TestAwayUntil(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -17,12 +17,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// A sandbox refuses every epoch below the highest one that it has served. Usually that one is of a worker that was given the run later.
-// It can also be of a time that the cluster's records have lost: etcd was restored, or status.epoch was lowered by hand. No epoch that
-// is given then reaches the one of the sandbox, so the run would stand still until its timeout.
+// A sandbox refuses every epoch below the highest one that it has served. Usually that one is of a worker that was assigned the run later.
+// It can also date from a time that the cluster's records have lost: etcd was restored, or status.epoch was lowered by hand. Then no new epoch
+// reaches that of the sandbox, so the run would stand still until its timeout.
 //
-// The leader records an epoch before any worker uses it. So a worker that was overtaken finds the later epoch in what it reads from the API
-// server after the refusal, and a worker that does not find it was overtaken by none:
+// The leader records an epoch before any worker uses it. So a worker that was overtaken finds the later epoch when it reads from the API
+// server after the refusal. A worker that does not find it was not overtaken:
 //
 //	refused ─► Lease renewed since ─► run and journal have this claim ─► refused again ─► the same once more ─► SandboxLost
 //	             └─ no: nothing decided   └─ no: ErrStale                    └─ no: tried again
@@ -36,10 +36,10 @@ type Lease interface {
 	RenewedEvery() time.Duration
 }
 
-// overtaking is what a loop looks at when its sandbox has refused it as overtaken.
+// overtaking is the state of a loop's check after its sandbox has refused it as overtaken.
 type overtaking struct {
 	*Attempt
-	// hello asks the sandbox once more who it is.
+	// hello sends Hello to the sandbox once more.
 	hello func(context.Context) error
 }
 
@@ -85,7 +85,7 @@ func (r *overtaking) judge(ctx context.Context) error {
 	return r.lost()
 }
 
-// awaitRenewal waits until the API server has taken a renewal of this worker's Lease. It takes the time of one renewal, and no longer than
+// awaitRenewal waits until the API server has accepted a renewal of this worker's Lease. It takes the time of one renewal, and no longer than
 // the Lease lasts.
 func (r *overtaking) awaitRenewal(ctx context.Context) error {
 	first, err := r.Host.Lease.Version(ctx)
@@ -106,7 +106,7 @@ func (r *overtaking) awaitRenewal(ctx context.Context) error {
 	}
 }
 
-// stands returns nil if the run and its journal, read past the cache, have the claim of this loop.
+// stands returns nil if the run and its journal, read past the cache, still have the claim of this loop.
 func (r *overtaking) stands(ctx context.Context) error {
 	env := r.Env
 	live := &v1alpha1.MotorRun{}

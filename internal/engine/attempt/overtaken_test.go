@@ -42,7 +42,7 @@ type overtakenRig struct {
 	t     *testing.T
 	lease *renewedLease
 	api   client.Client
-	// stopped says that the loop was told to end.
+	// stopped is true if the loop was cancelled.
 	stopped bool
 	// asked counts how often the sandbox was asked again.
 	asked int
@@ -74,7 +74,7 @@ func (r *overtakenRig) refuse(happens func()) func(context.Context) error {
 	}
 }
 
-// change changes the run as the API server has it.
+// change changes the run in the API server.
 func (r *overtakenRig) change(change func(*v1alpha1.MotorRunStatus)) {
 	r.t.Helper()
 	live := &v1alpha1.MotorRun{}
@@ -95,7 +95,7 @@ func (r *overtakenRig) record(index int32, epoch int64) {
 	}
 }
 
-// A sandbox is given up only if neither the Lease, nor the run, nor the journal has another worker, before and after it refuses again.
+// A sandbox is abandoned only if neither the Lease, nor the run, nor the journal has another worker, before and after it refuses again.
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	away, served := errors.New("the sandbox is away"), errors.New("serves it now")
@@ -158,7 +158,7 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// Every other error is none that the Lease and the journal say anything about.
+// Every other error is independent of the Lease and the journal.
 func TestOnlyARefusalIsJudged(t *testing.T) {
 	t.Parallel()
 	a := &Attempt{}

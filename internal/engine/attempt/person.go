@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// Person responds to what a run asks with what its spec says. Whoever answers with a value that the model must not see has it kept from
+// Person answers the questions of a run from its spec. If an answer contains a value that the model must not see, the value is hidden from
 // the model all the same.
 type Person struct {
 	Env *runenv.Env
@@ -28,7 +28,7 @@ func (p Person) Ask(kind motorloop.AskKind, c motorloop.Call, execution string) 
 	return journal.AskOf(&a)
 }
 
-// Reply returns an ask with what became of it.
+// Reply returns an ask with its outcome.
 func (p Person) Reply(a motorloop.Ask) (motorloop.Ask, bool) {
 	steps := p.Env.Entries.Steps()
 	asks := runpolicy.AsksOf(&steps[len(steps)-1])

@@ -9,7 +9,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// The loop knows no API and writes the reasons of an outage, which come to be those of a condition. Both must have the same words:
+// The loop does not depend on the API and writes the reasons of an outage, which become those of a condition. Both must use the same words:
 // programs read the condition by the constants of the API.
 func TestTheLoopHasTheReasonsOfTheAPI(t *testing.T) {
 	t.Parallel()

@@ -29,12 +29,12 @@ import (
 const (
 	// CodeSearchFailed is the result of a search that was not carried out: its provider refused, or is not set up.
 	CodeSearchFailed = "search_failed"
-	// defaultResults is how many results there are at most if the model does not say.
+	// defaultResults is the maximum number of results if the model does not specify one.
 	defaultResults = 10
 )
 
-// searcher carries the searches of a run out. It asks the provider from the manager, whatever the sandbox may reach: who
-// runs the namespace has chosen the provider, and the model chooses nothing but the words.
+// searcher carries out the searches of a run. It calls the provider from the manager, regardless of the sandbox's egress: the
+// administrator of the namespace has chosen the provider, and the model chooses nothing but the query.
 type searcher struct {
 	// keys has the keys of providers.
 	keys modelref.Resolver
@@ -44,7 +44,7 @@ type searcher struct {
 	env       *runenv.Env
 }
 
-// openSearch returns the loop who searches for the run, if anybody does.
+// openSearch opens the searcher of the run, if a provider is configured.
 func (a *Attempt) openSearch(ctx context.Context, loop *motorloop.Loop) error {
 	run := a.Env.Run
 	if !slices.Contains(run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSearchWeb)) {
@@ -80,7 +80,7 @@ func (s *searcher) search(ctx context.Context, arguments string) (*toolapi.Resul
 	if err != nil {
 		return toolapi.Refusal(toolapi.CodeInvalidArguments, err.Error()), nil
 	}
-	// It is read for each search: a key that was replaced counts at once.
+	// The key is read for each search: a replaced key takes effect at once.
 	key, err := s.keys.SearchKey(ctx, s.env.Run.Namespace, s.provider)
 	switch p, missing := modelref.AsProblem(err); {
 	case missing:
@@ -111,12 +111,12 @@ func unsearched(e *websearch.Error) *toolapi.Result {
 		code = toolapi.CodeNetwork
 	}
 	r := toolapi.Refusal(code, e.Message)
-	r.SetParts(r.Output, "") // The provider's words may be in it.
+	r.SetParts(r.Output, "") // The result may contain the provider's text.
 	r.Retryable = e.Passes
 	return r
 }
 
-// parseSearch reads the arguments of a search, and puts in what they leave out.
+// parseSearch reads the arguments of a search, and adds the defaults.
 func parseSearch(arguments string) (toolapi.SearchWebArgs, error) {
 	var args toolapi.SearchWebArgs
 	dec := json.NewDecoder(bytes.NewReader([]byte(arguments)))

@@ -79,7 +79,7 @@ func TestSearch(t *testing.T) {
 	var counts []string
 	s, log := searchFor(t, searchReader{key: searchKey}, func(w http.ResponseWriter, r *http.Request) {
 		counts = append(counts, r.URL.Query().Get("count"))
-		// A provider that shows the key gives it to no model.
+		// A provider that returns the key does not pass it to a model.
 		fmt.Fprintf(w, `{"web":{"results":[{"title":%q,"url":"https://example.org/","description":%q}]}}`,
 			r.URL.Query().Get("q"), "token="+r.Header.Get("X-Subscription-Token"))
 	})
@@ -151,7 +151,7 @@ func status(code int) http.HandlerFunc {
 	}
 }
 
-// Whoever ends the loop does not make a result of it.
+// A cancelled loop makes no result of it.
 func TestSearchCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -168,7 +168,7 @@ func TestSearchCancelled(t *testing.T) {
 	}
 }
 
-// The tool is offered only where somebody carries it out.
+// The tool is offered only if a searcher is configured.
 func TestOpenSearch(t *testing.T) {
 	t.Parallel()
 	with := &v1alpha1.MotorCortex{Spec: v1alpha1.MotorCortexSpec{Search: &v1alpha1.SearchProvider{Type: v1alpha1.SearchSearXNG, URL: "http://searxng"}}}

@@ -15,8 +15,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// tainted reports whether anything in the run may come from the web, as far as the engine knows: what it was given, and what the
-// journal says of it.
+// tainted reports whether anything in the run may come from the web, as far as the engine knows from the run's inputs and its
+// journal.
 func tainted(ctx context.Context, runs client.Reader, run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) (bool, error) {
 	if len(run.Spec.MCPServers) > 0 || runpolicy.HasWeb(steps) || !skills.Trusts(run) {
 		return true, nil
@@ -33,7 +33,7 @@ func tainted(ctx context.Context, runs client.Reader, run *v1alpha1.MotorRun, st
 		}
 		a, _ := runpolicy.ArtifactInput(&from, ref.Path, true)
 		if a == nil || a.Provenance != string(toolapi.ProvenanceInternal) {
-			// Nobody can tell any more of one that is gone.
+			// The provenance of a deleted artifact is unknown.
 			return true, nil
 		}
 	}

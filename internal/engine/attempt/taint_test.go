@@ -10,7 +10,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// A run that goes on after a wait has what it had before it: its results are marked from then on only if one of them came in from outside.
+// A run that resumes after a wait has its data from before: its results are marked from then on only if one of them came from outside.
 func TestRunIsTaintedByWhatCameIn(t *testing.T) {
 	run := enginetest.ReadyRun()
 	for from, want := range map[toolapi.Provenance]bool{toolapi.ProvenanceInternal: false, toolapi.ProvenanceUser: false, toolapi.ProvenanceWeb: true} {
@@ -21,7 +21,7 @@ func TestRunIsTaintedByWhatCameIn(t *testing.T) {
 	}
 }
 
-// Files of a skill that are not trusted may say anything.
+// Files of an untrusted skill may contain anything.
 func TestRunIsTaintedByItsSkill(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

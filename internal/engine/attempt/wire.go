@@ -15,8 +15,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// wire puts everything between a loop and its model, its tools and its journal that must be there. Each list goes from outside, which is
-// next to the loop, to inside. The order is what keeps secret values in: whatever hides them is the last to touch what the loop gets.
+// wire puts the required wrappers between a loop and its model, its tools and its journal. Each list goes from outside, which is
+// next to the loop, to inside. The order protects secret values: the wrapper that hides them is the last to touch the loop's inputs.
 //
 //	Model    redacting.Model ─► memoModel ─► readableModel ─► readyModel ─► endpoint
 //	Tools    redacting.Tools ─► harvest.Tools ─► skills.Tools ─► faultyLoop ─► box.Box
@@ -29,20 +29,20 @@ func (a *Attempt) wire(loop *motorloop.Loop, model motorloop.Model, sandbox *box
 }
 
 func (a *Attempt) wireModel(model motorloop.Model, sandbox *box.Box) motorloop.Model {
-	// Inside of all that keeps answers: a request that waits for the sandbox has no answer yet.
+	// Inside of all wrappers that store answers: a request that waits for the sandbox has no answer yet.
 	if !a.Memory.Absence.Since.IsZero() || sandbox.Fresh() && readsInputs(a.Env.Run) {
-		// Without what is missing the answer would be asked for in vain, and counted nowhere.
+		// Without the missing input the request would be in vain, and its usage counted nowhere.
 		model = readyModel{model, sandbox.Prepared}
 	}
-	// Inside of memoModel: an answer that was read once is not judged again.
+	// Inside of memoModel: a stored answer is not judged again.
 	model = readableModel{model, a.Memory}
-	// Inside of redacting.Model: an answer that is given again has those values hidden, too, that are known only since.
+	// Inside of redacting.Model: in a repeated answer, values that were registered later are hidden, too.
 	model = memoModel{model, a.Memory}
 	// Outermost: no wrapper and no endpoint gets a value, and the loop gets none from either.
 	return redacting.Model{Model: model, Secrets: a.Env.Known}
 }
 
-// wireHintModel wraps the model of the fast role, whose answers are kept and hidden as those of the other one are.
+// wireHintModel wraps the model of the fast role. Its answers are stored and redacted like those of the other model.
 func (a *Attempt) wireHintModel() motorloop.Model {
 	hints := hintModel{host: a.Host, env: a.Env}
 	return redacting.Model{Model: memoModel{hints, a.Memory}, Secrets: a.Env.Known}
@@ -50,31 +50,31 @@ func (a *Attempt) wireHintModel() motorloop.Model {
 
 func (a *Attempt) wireTools(sandbox *box.Box, faulty *faultyLoop, kept *harvest.Artifacts, writesSkills bool) motorloop.Tools {
 	var tools motorloop.Tools = sandbox
-	// Next to the sandbox: a fault of a test must hit what the sandbox does, and not the manager's own words about it.
+	// Next to the sandbox: a fault of a test must affect the sandbox's results, and not the manager's own text about them.
 	if faulty != nil {
 		tools = faulty
 	}
-	// Inside of redacting.Tools: its note has words of the file that was written.
+	// Inside of redacting.Tools: its note quotes the written file.
 	if writesSkills {
 		tools = skills.Tools{Tools: tools}
 	}
-	// Inside of redacting.Tools: its result names the file and says of what it reads there.
+	// Inside of redacting.Tools: its result names the file and describes its content.
 	tools = harvest.Tools{Tools: tools, Artifacts: kept}
-	// Outermost: whatever the sandbox and the wrappers say is hidden, with the values that the call itself brought.
+	// Outermost: all text of the sandbox and the wrappers is redacted, also of the values that the call itself brought.
 	return redacting.Tools{Tools: tools, Secrets: a.Env.Known, Refresh: sandbox.WayOut.Refresh}
 }
 
 func (a *Attempt) wireJournal(sandbox *box.Box, faulty *faultyLoop, kept *harvest.Artifacts) motorloop.Journal {
-	// Innermost: nothing may come between the look at the Lease and the write.
+	// Innermost: nothing may come between the check of the Lease and the write.
 	var entries motorloop.Journal = leasedJournal{a.Env.Entries, a.Env.Lease}
-	// Outside of the Lease, inside of faults: the lock is held for the write alone, or a fault would hold up the calls beside it.
+	// Outside of the Lease, inside of faults: the lock is held for the write alone, or a fault would delay the concurrent calls.
 	entries = box.Journal{Journal: entries, Box: sandbox}
-	// Inside of endingJournal: the step that a fault stops has everything ended that goes before it.
+	// Inside of endingJournal: when a fault stops a step, everything that must end before it has ended.
 	if faulty != nil {
 		faulty.journal = entries
 		entries = faulty
 	}
-	// Outermost: what runs in the background ends before anything of the last step is recorded.
+	// Outermost: background programs end before anything of the last step is recorded.
 	return endingJournal{entries, sandbox, kept}
 }
 
@@ -88,12 +88,12 @@ func (a *Attempt) wireOnce(loop *motorloop.Loop, sandbox *box.Box, turns []*moto
 	loop.Tools = judge(loop.Tools)
 }
 
-// readsInputs reports whether other objects of the namespace are read for the run's workspace, which may be gone by then.
+// readsInputs reports whether the run's input files come from other objects of the namespace, which may be gone by then.
 func readsInputs(run *v1alpha1.MotorRun) bool {
 	return run.Status.Skill != nil || slices.ContainsFunc(run.Spec.Files, func(f v1alpha1.InputFile) bool { return f.Content == nil })
 }
 
-// leasedJournal takes no new step without a Lease. What became of the calls of a step is true whoever writes it.
+// leasedJournal accepts no new step without a Lease. The results of a step's calls are true for any writer.
 type leasedJournal struct {
 	motorloop.Journal
 	lease runenv.Lease
@@ -107,7 +107,7 @@ func (j leasedJournal) Append(ctx context.Context, t *motorloop.Turn) error {
 	return j.Journal.Append(ctx, t)
 }
 
-// endingJournal ends what runs in the background before the step that ends the attempt well.
+// endingJournal ends the background programs before the step that ends the attempt well.
 type endingJournal struct {
 	motorloop.Journal
 	sandbox *box.Box

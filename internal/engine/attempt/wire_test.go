@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// writes counts what comes through to the journal.
+// writes counts the writes that reach the journal.
 type writes struct {
 	motorloop.Journal
 	n int
@@ -40,7 +40,7 @@ func TestNoStepWithoutALease(t *testing.T) {
 	}
 }
 
-// The order of the wrappers keeps secret values in. Every type assertion fails the test if another wrapper is there.
+// The order of the wrappers protects secret values. Every type assertion fails the test if another wrapper is there.
 func TestTheOrderOfTheWrappers(t *testing.T) {
 	t.Parallel()
 	env := lookEnv(t)

@@ -22,20 +22,20 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// bucketWait is how long the bucket may give nothing of a file, which may stop in the middle. The time that the sandbox takes for
-// what was read is its own.
+// bucketWait is how long the bucket may send nothing of a file; it may stall in the middle. The time that the sandbox takes for
+// the bytes that were read does not count.
 const bucketWait = time.Minute
 
 var (
-	// errNoArtifact says that an artifact cannot be had that could be when the run was accepted.
+	// errNoArtifact reports that an artifact is no longer available that was available when the run was accepted.
 	errNoArtifact = errors.New("the artifact cannot be had")
-	// errInputsTooLarge says that a file would be more than a run is given from the bucket.
+	// errInputsTooLarge reports that a file exceeds the run's limit for inputs from the bucket.
 	errInputsTooLarge = fmt.Errorf("the artifacts from the bucket that a run is given may have %d MiB together", runpolicy.MaxBucketBytes>>20)
-	// errBucketStalls says that the bucket is too slow, or not there. That says nothing of the artifact.
+	// errBucketStalls reports that the bucket is too slow, or not available. It proves nothing about the artifact.
 	errBucketStalls = fmt.Errorf("nothing came for %s", bucketWait)
 )
 
-// artifact finds what an earlier run left behind.
+// artifact returns the entry of an earlier run's artifact.
 func artifact(ctx context.Context, env *runenv.Env, ref *v1alpha1.ArtifactRef) (*v1alpha1.Artifact, error) {
 	var from v1alpha1.MotorRun
 	if err := env.Live.Get(ctx, types.NamespacedName{Namespace: env.Run.Namespace, Name: ref.Run}, &from); err != nil {
@@ -48,7 +48,7 @@ func artifact(ctx context.Context, env *runenv.Env, ref *v1alpha1.ArtifactRef) (
 	return a, nil
 }
 
-// putArtifact puts an artifact of an earlier run into the workspace, with where it comes from.
+// putArtifact puts an artifact of an earlier run into the workspace, with its provenance.
 func (p *inputPutter) putArtifact(ctx context.Context, path string, ref *v1alpha1.ArtifactRef) error {
 	a, err := artifact(ctx, p.env, ref)
 	if err != nil {
@@ -63,13 +63,13 @@ func (p *inputPutter) putArtifact(ctx context.Context, path string, ref *v1alpha
 		return err
 	}
 	if toolapi.SHA256(content) != a.SHA256 {
-		// Who may write ConfigMaps can put another one in its place.
+		// Anyone who may write ConfigMaps can replace it.
 		return notAsLeft(ref)
 	}
 	return p.put(ctx, path, content, from)
 }
 
-// putFromBucket hands an artifact on as it comes from the bucket: no more than a part of it is in memory.
+// putFromBucket streams an artifact from the bucket: only a part of it is in memory at a time.
 func (p *inputPutter) putFromBucket(ctx context.Context, path string, ref *v1alpha1.ArtifactRef, a *v1alpha1.Artifact, from toolapi.Provenance) error {
 	if p.left -= a.Size; p.left < 0 {
 		return errInputsTooLarge
@@ -78,7 +78,7 @@ func (p *inputPutter) putFromBucket(ctx context.Context, path string, ref *v1alp
 	if err != nil {
 		return bucketProblem(err)
 	}
-	defer func() { _ = r.Close() }() // What was read was checked.
+	defer func() { _ = r.Close() }() // The bytes that were read were checked.
 	left := &asLeft{r: r, ref: ref, artifact: a, sum: sha256.New()}
 	_, err = p.client.PutFileParts(ctx, path, left, a.Size, a.SHA256, from)
 	if left.err != nil {
@@ -87,7 +87,7 @@ func (p *inputPutter) putFromBucket(ctx context.Context, path string, ref *v1alp
 	return p.putError(ctx, err)
 }
 
-// bucketProblem tells what is missing, and may come back for a while, from trouble with the bucket.
+// bucketProblem distinguishes a missing artifact, which may come back for a while, from trouble with the bucket.
 func bucketProblem(err error) error {
 	if errors.Is(err, archive.ErrNotFound) {
 		return fmt.Errorf("%w: %w", errNoArtifact, err)
@@ -98,7 +98,7 @@ func bucketProblem(err error) error {
 // object is a file in the bucket that is being read.
 type object struct {
 	r io.ReadCloser
-	// await calls what waits for the bucket, and ends the reading if that takes longer than bucketWait.
+	// await calls a step that waits for the bucket, and ends the reading if that takes longer than bucketWait.
 	await func(step func() error) error
 	end   context.CancelCauseFunc
 }
@@ -141,14 +141,14 @@ func (o *object) Close() error {
 	return o.r.Close()
 }
 
-// asLeft reads an artifact from the bucket. It gives io.EOF only if what it read is what the run left behind.
+// asLeft reads an artifact from the bucket. It returns io.EOF only if the bytes that it read are those that the run stored.
 type asLeft struct {
 	r        io.Reader
 	ref      *v1alpha1.ArtifactRef
 	artifact *v1alpha1.Artifact
 	sum      hash.Hash
 	size     int64
-	// err is what is wrong with it.
+	// err is the reason for which the artifact is unusable.
 	err error
 }
 

@@ -64,7 +64,7 @@ func (neverEnding) Read(p []byte) (int, error) {
 	return copy(p, bytes.Repeat([]byte("x"), len(p))), nil
 }
 
-// stallingBucket has one content, and gives what it gives after a while each.
+// stallingBucket has one content, and returns each part after a pause.
 type stallingBucket struct {
 	runenv.Bucket
 	content     string
@@ -99,7 +99,7 @@ func stall(done <-chan struct{}, wait time.Duration) error {
 	}
 }
 
-// What the sandbox takes its time for is not the bucket's, and a bucket that gives a little now and then is slow and no more.
+// The time of the sandbox does not count as the bucket's, and a bucket that sends a little now and then is only slow.
 func TestASlowSandboxCanBeGivenWhatIsInTheBucket(t *testing.T) {
 	t.Parallel()
 	const content = "in the bucket"
@@ -170,7 +170,7 @@ func TestWhatBecomesOfARunWhoseFileCannotBePut(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		err error
-		// now and later are what it comes to at first, and when a minute is over.
+		// now and later are the results at first, and after a minute.
 		now, later string
 	}{
 		"an artifact is gone":        {errNoArtifact, "again", "the artifact cannot be had"},

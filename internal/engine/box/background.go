@@ -14,23 +14,23 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// A program that a call leaves in the background is an effect that goes on after the call. The journal has its beginning with the
-// result of the call, and its end as soon as the sandbox is asked again: after each call while one runs, and before a loop goes on.
+// A background program of a call is an effect that outlasts the call. The journal has its beginning with the
+// result of the call. It has its end as soon as the sandbox is asked again: after each call while one runs, and before a loop resumes.
 //
 //	call ─► left in the background ─► asked after each call ─► ended by itself
 //	                                   │                     └► lost with the tool server ─► the model is told, and an attempt after it asks
 //	                                   └─ attempt over, run suspended, long wait ─► ended
 
-// endProgramsLimit bounds how long the end of an attempt waits for that of the programs in its background.
+// endProgramsLimit bounds how long the end of an attempt waits for the end of its background programs.
 const endProgramsLimit = 15 * time.Second
 
-// ReviewPrograms records what became of the programs in the background while no loop ran, so that the first request of this one
-// tells the model. Those of an earlier attempt, which could not be ended with it, are ended.
+// ReviewPrograms records how background programs ended while no loop ran, so that the first request of this loop
+// contains it. It ends those of an earlier attempt, which could not be ended with it.
 func (s *Box) ReviewPrograms(ctx context.Context) error {
 	if s.Fresh() || len(s.Env.Entries.AllSteps()) == 0 {
 		return nil
 	}
-	// The programs of MCP servers are no attempt's but the one's that began them.
+	// The programs of MCP servers belong only to the attempt that started them.
 	former := len(s.Env.Entries.Steps()) == 0 && HasMCPPrograms(s.Env.Run)
 	if !former && !s.Env.Entries.MayHavePrograms() {
 		return nil
@@ -46,7 +46,7 @@ func (s *Box) ReviewPrograms(ctx context.Context) error {
 	}
 	programs, err := s.Client.Background(ctx)
 	if err == nil && !hello.Egress && s.WayOut.request().Proxy != "" {
-		// They were started before there was a way out, and a person gave it to the calls that follow.
+		// They were started before there was egress, which a person allowed for the calls that follow.
 		programs, err = s.Client.EndBackground(ctx, toolapi.StoppedWayOut)
 	}
 	if err == nil && (former || s.Env.Entries.HasForeignPrograms(programs)) {
@@ -61,7 +61,7 @@ func (s *Box) ReviewPrograms(ctx context.Context) error {
 	return s.Env.Entries.NotePrograms(ctx, programs)
 }
 
-// lookAtPrograms has the next record say what runs in the background, if this call left something there, or something was there.
+// lookAtPrograms adds the state of the background programs to the next record, if this call left one, or one was there.
 func (s *Box) lookAtPrograms(ctx context.Context, c toolapi.Call, r toolapi.Result) error {
 	if !s.left && !s.Env.Entries.HasPrograms() && !leavesProgram(c, r) {
 		return nil
@@ -78,15 +78,15 @@ func (s *Box) lookAtPrograms(ctx context.Context, c toolapi.Call, r toolapi.Resu
 	return nil
 }
 
-// leavesProgram reports whether a call may have left a program in the background.
+// leavesProgram reports whether a call may have left a background program.
 func leavesProgram(c toolapi.Call, r toolapi.Result) bool {
 	var args toolapi.BashArgs
 	return c.Tool == toolapi.ToolBash && (r.OK || r.ErrorCode == toolapi.CodeOutcomeUnknown) &&
 		json.Unmarshal(c.Arguments, &args) == nil && args.Background
 }
 
-// EndPrograms ends what runs in the background at the end of an attempt, and the programs of MCP servers. The attempt is over whether that succeeds or not: what could
-// not be ended ends with the sandbox, and its record says that nobody saw it.
+// EndPrograms ends the background programs at the end of an attempt, and the programs of MCP servers. The attempt is over whether that succeeds
+// or not. Programs that could not be ended end with the sandbox, and their record has an unknown end.
 func (s *Box) EndPrograms(ctx context.Context) {
 	if !s.left && !s.Env.Entries.HasPrograms() && !HasMCPPrograms(s.Env.Run) {
 		return

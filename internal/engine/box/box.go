@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package box is the sandbox of a run as its loop sees it: connected to, proved to be isolated, with its inputs, its way out and its MCP
+// Package box is the sandbox of a run as its loop sees it: connected, proved to be isolated, with its inputs, its egress and its MCP
 // servers.
 package box
 
@@ -26,7 +26,7 @@ type Box struct {
 	Env    *runenv.Env
 	config Config
 	Client *toolclient.Client
-	// WayOut is the way out, nil if there is none.
+	// WayOut is the egress of the sandbox, nil if there is none.
 	WayOut *WayOut
 	// Skill is nil if the run has none.
 	Skill *skills.Pinned
@@ -34,17 +34,17 @@ type Box struct {
 	MCP *mcpServers
 	// IsolationLost reports whether a policy of the sandbox was away since its isolation was last proved.
 	IsolationLost bool
-	// greeted is closed when the tool server has said what it has, prepared when the sandbox is ready.
+	// greeted is closed when the tool server has answered Hello, Prepared when the sandbox is ready.
 	greeted, Prepared chan struct{}
-	// used says that the tool server has started a call, restarted that it has ended since.
+	// used is true if the tool server has started a call, restarted if it has ended since.
 	used, restarted bool
-	// left says that there was something in the background.
+	// left is true if there was a background program.
 	left bool
-	// Bounds are the most that people can allow. Only a sandbox with limited is told what was allowed once.
+	// Bounds are the most that people can allow. Only a sandbox with Limited learns which domains were allowed once.
 	Bounds  []v1alpha1.Domain
 	Limited bool
 
-	// mu is held while something of this, of the loop or of the journal is used for a call: calls that read are made side by side. It
+	// mu is held while a call uses this state, or that of the loop or the journal: calls that read run concurrently. It
 	// is not held while the tool server has the call.
 	mu sync.Mutex
 	// flying counts the calls that the tool server has.
@@ -55,7 +55,7 @@ type Box struct {
 
 func (s *Box) Close() { s.Client.Close() }
 
-// Call runs one tool call, or gives its stored result.
+// Call runs one tool call, or returns its stored result.
 func (s *Box) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) {
 	refused, err := s.begin(ctx, &c)
 	switch {
@@ -68,12 +68,12 @@ func (s *Box) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error) 
 	return s.end(ctx, c, r, err)
 }
 
-// begin makes everything ready for a call, or gives the result of one that is not made.
+// begin prepares for a call, or returns the result of one that is not made.
 func (s *Box) begin(ctx context.Context, c *toolapi.Call) (*toolapi.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed != nil {
-		// The error of a call ends the loop. Without this each of those that wait here would try for itself whether a sandbox
+		// The error of a call ends the loop. Without this check each of the waiting calls would try for itself whether a sandbox
 		// that is gone answers, one after the other.
 		return nil, s.failed
 	}
@@ -86,7 +86,8 @@ func (s *Box) begin(ctx context.Context, c *toolapi.Call) (*toolapi.Result, erro
 	return refused, err
 }
 
-// prepareFor has the sandbox ready for a call, and puts into it what the model only named. It gives the result of one that must not be made.
+// prepareFor prepares the sandbox for a call, and resolves the names in it that the model used. It returns the result of a call that must not be
+// made.
 func (s *Box) prepareFor(ctx context.Context, c *toolapi.Call) (*toolapi.Result, error) {
 	if err := s.awaitOnce(ctx, *c); err != nil {
 		return nil, err
@@ -113,17 +114,17 @@ func (s *Box) prepareFor(ctx context.Context, c *toolapi.Call) (*toolapi.Result,
 	return nil, nil
 }
 
-// mustPrepare reports whether the tool server is to be asked who it is before a call. What was prepared for a call that it still has holds
-// for those that read beside it: they start no program, and if it ended meanwhile, the call that it had says so.
+// mustPrepare reports whether the tool server must identify itself before a call. The preparation for a running call also
+// covers the read calls beside it. They start no program, and if the tool server ended meanwhile, the running call reports it.
 func (s *Box) mustPrepare(tool string) bool {
 	if s.restarted {
 		return true
 	}
-	// It can be back before anybody has seen that it was gone.
+	// The tool server can restart before its absence is noticed.
 	return (s.WayOut.Exists() || s.MCP != nil) && (s.flying == 0 || !toolapi.OnlyReads(tool))
 }
 
-// end judges what came of a call that the tool server had.
+// end judges the outcome of a call that the tool server had.
 func (s *Box) end(ctx context.Context, c toolapi.Call, r toolapi.Result, err error) (toolapi.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,11 +135,11 @@ func (s *Box) end(ctx context.Context, c toolapi.Call, r toolapi.Result, err err
 		err = s.Env.Classify(ctx, err)
 	}
 	if slices.Contains(s.Env.Entries.Sandbox().Unconfined, v1alpha1.WithoutLandlock) {
-		// Its programs can get at the tool server and speak for it: nothing that it says stands outside of the mark of data.
+		// Its programs can reach the tool server and speak for it: none of its text may stand outside of the mark of data.
 		r.NoteBytes = 0
 	}
 	if err == nil && r.ErrorCode == toolapi.CodeOutcomeUnknown {
-		// Only who prepares it again takes this back. A call beside this one that the next tool server has made says nothing of it.
+		// Only a new preparation resets this. A concurrent call that the next tool server has made proves nothing about it.
 		s.restarted = true
 	}
 	if err == nil && s.failed == nil {
@@ -148,7 +149,7 @@ func (s *Box) end(ctx context.Context, c toolapi.Call, r toolapi.Result, err err
 	return r, err
 }
 
-// noteFailed keeps the error of a call, unless it is only that the call was broken off.
+// noteFailed records the error of a call, unless the call was only interrupted.
 func (s *Box) noteFailed(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && s.failed == nil {
 		s.failed = err
@@ -161,15 +162,15 @@ type Journal struct {
 	Box *Box
 }
 
-// Settle records what became of a step's calls.
+// Settle records the results of a step's calls.
 func (j Journal) Settle(ctx context.Context, t *motorloop.Turn) error {
 	j.Box.mu.Lock()
 	defer j.Box.mu.Unlock()
 	return j.Journal.Settle(ctx, t)
 }
 
-// found returns the result of a call that was made before with other arguments: a credential that the run exposes has
-// another value by now.
+// found returns the result of a call that was made before with other arguments: the value of an exposed credential
+// has changed since.
 func (s *Box) found(ctx context.Context, id string) (toolapi.Result, error) {
 	state, err := s.Client.State(ctx, id)
 	switch {
@@ -181,10 +182,9 @@ func (s *Box) found(ctx context.Context, id string) (toolapi.Result, error) {
 	return *state.Result, nil
 }
 
-// prepareAgain does for a tool server that was started again what ready does, but for the files, which are there. It knows
-// such a one by what it has forgotten, or by a call whose end nobody saw: another call that was made beside that one can be the first of
-// the new tool server, which says then that it is used. Without the way out that it was told of, the next call would fail in a way that
-// no model could explain.
+// prepareAgain repeats Ready for a tool server that was started again, except for the files, which are there. It recognizes a new tool server by its
+// lost state, or by a call whose end was not seen. The second sign is needed because a concurrent call can be the first one of the new tool server,
+// which then reports that it is used. Without the egress settings the next call would fail in a way that no model could explain.
 func (s *Box) prepareAgain(ctx context.Context) error {
 	hello, err := s.Client.Hello(ctx)
 	if err != nil {
@@ -216,14 +216,13 @@ func (s *Box) Fresh() bool {
 	return s.Env.Entries.Sandbox().PodUID != s.Env.Run.Status.Sandbox.PodUID
 }
 
-// Ready prepares the sandbox while the model thinks: it makes sure that the tool server is the one of this run's Pod,
-// that the sandbox can reach nothing, that the files of the skill and of the spec are there, that the way out is open, if there
-// is one, and that the MCP servers run.
-// It names the sandbox to the journal, so that the next step records which one it was and which key it showed.
+// Ready prepares the sandbox while the model thinks. It makes sure that the tool server is the one of this run's Pod. It makes sure
+// that the sandbox can reach nothing, that the files of the skill and of the spec are there, that the egress is open, if there is one,
+// and that the MCP servers run. It sets the sandbox in the journal, so that the next step records its identity and its key.
 func (s *Box) Ready(ctx context.Context) error {
 	start := s.Env.Now()
-	// From here on the sandbox refuses whoever held the run before. So nothing can happen in it any more behind the back of
-	// the loop, which looks next at what its calls have come to.
+	// From here on the sandbox refuses earlier workers of the run. So nothing can happen in it any more without the
+	// loop's knowledge, which next looks at the results of its calls.
 	hello, err := s.Client.Hello(ctx)
 	if err != nil {
 		return s.Env.Classify(ctx, err)
@@ -243,7 +242,7 @@ func (s *Box) Ready(ctx context.Context) error {
 		}
 	}
 	if fresh || !hello.Used || s.IsolationLost {
-		// A tool server that was restarted can be in a new network, which its node has to close first.
+		// A restarted tool server can be in a new network, whose policies its node has to enforce first.
 		proof, err := s.proveIsolation(ctx)
 		if err != nil {
 			return err
@@ -285,7 +284,7 @@ func (s *Box) Reachable() bool {
 	}
 }
 
-// Open makes the client of the run's sandbox. Nothing is sent yet.
+// Open makes the client of the run's sandbox. It sends nothing yet.
 func Open(env *runenv.Env, config Config) (*Box, error) {
 	box := &Box{Env: env, config: config, greeted: make(chan struct{}), Prepared: make(chan struct{})}
 	pinned := ""

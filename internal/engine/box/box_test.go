@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Programs of a sandbox without Landlock can speak for its tool server: nothing that it says is a note.
+// Programs of a sandbox without Landlock can speak for its tool server: none of its text is a note.
 func TestASandboxWithoutLandlockHasNoNotes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -9,22 +9,22 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Config is what the manager's flags say of sandboxes.
+// Config is the configuration of sandboxes from the manager's flags.
 type Config struct {
-	// GrantNamespace is where the egress proxy is told of sandboxes.
+	// GrantNamespace is the namespace of the grants for the egress proxy.
 	GrantNamespace string
-	// ClientCert shows the tool servers that this is the manager.
+	// ClientCert identifies the manager to the tool servers.
 	ClientCert tls.Certificate
-	// Forbidden are addresses that no sandbox may reach, each with something that listens there. Those of the sandbox's node
+	// Forbidden are addresses that no sandbox may reach, each with a known listener. Those of the sandbox's node
 	// are added for each.
 	Forbidden []toolapi.ProbeTarget
 	// IsolationTimeout is how long a sandbox may take until all of them are blocked.
 	IsolationTimeout time.Duration
-	// AllowUnenforced carries runs out in sandboxes that reach what they must not. Their journals say what that was.
+	// AllowUnenforced carries runs out in sandboxes that reach forbidden addresses. Their journals name those.
 	AllowUnenforced bool
-	// EgressKey is what tokens and handles are derived from, the same as the controller's.
+	// EgressKey is the key from which tokens and handles are derived, the same as the controller's.
 	EgressKey []byte
-	// EgressTimeout is how long the way from a sandbox to the egress proxy may take to open, DefaultEgressTimeout if 0.
+	// EgressTimeout is how long the connection from a sandbox to the egress proxy may take to open, DefaultEgressTimeout if 0.
 	EgressTimeout time.Duration
 	// ConnectTimeout is how long the tool server of a running Pod may be unreachable.
 	ConnectTimeout time.Duration

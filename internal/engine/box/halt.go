@@ -12,8 +12,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// halt ends everything in the sandbox, and returns when no connection is left but the manager's and the proxy's. A sandbox that
-// keeps one is given up: its Pod takes the connection along.
+// halt ends everything in the sandbox, and returns when only the manager's and the proxy's connections remain. A sandbox that
+// retains another one is abandoned: the connection ends with its Pod.
 func (s *Box) halt(ctx context.Context) error {
 	for start := s.Env.Now(); ; {
 		resp, err := s.Client.Halt(ctx)

@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// haltingSandbox has a connection left for so many answers.
+// haltingSandbox has a remaining connection for so many answers.
 func haltingSandbox(t *testing.T, answers int32) *toolclient.Client {
 	t.Helper()
 	var asked atomic.Int32
@@ -35,7 +35,7 @@ func haltingSandbox(t *testing.T, answers int32) *toolclient.Client {
 	}))
 }
 
-// A connection that was made through a hole has the time of a proof to end. Then its Pod is given up, and takes it along.
+// A connection from a time without isolation must end within the time of a proof. Then its Pod is abandoned, which ends the connection.
 func TestConnectionsThatAreLeftCostTheSandbox(t *testing.T) {
 	t.Parallel()
 	for answers, kept := range map[int32]bool{0: true, 2: true, 1000: false} {

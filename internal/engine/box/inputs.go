@@ -50,8 +50,8 @@ type inputPutter struct {
 	left int64
 }
 
-// putFile puts one file into the workspace. A RemoteError is about the file, any other error of the sandbox is what classify
-// makes of it.
+// putFile puts one file into the workspace. A RemoteError is about the file; any other error of the sandbox is classified by
+// Env.Classify.
 func (p *inputPutter) putFile(ctx context.Context, f *v1alpha1.InputFile) error {
 	switch {
 	case f.Content != nil:
@@ -71,7 +71,7 @@ func (p *inputPutter) put(ctx context.Context, path string, content []byte, from
 	return p.putError(ctx, err)
 }
 
-// putError leaves what the sandbox says of a file as it is.
+// putError returns an error of the sandbox about a file unchanged.
 func (p *inputPutter) putError(ctx context.Context, err error) error {
 	if _, ok := toolclient.RemoteProblem(err); ok && ctx.Err() == nil {
 		return err
@@ -79,10 +79,10 @@ func (p *inputPutter) putError(ctx context.Context, err error) error {
 	return p.env.Classify(ctx, err)
 }
 
-// failed decides what becomes of a run whose file could not be put into the workspace.
+// failed decides about a run whose file could not be put into the workspace.
 func (p *inputPutter) failed(ctx context.Context, i int, path string, err error) error {
 	remote, isRemote := errors.AsType[*toolclient.RemoteError](err)
-	// A tool server that was started again in the middle of a file has nothing of it, and gets it from the beginning.
+	// A tool server that was restarted in the middle of a file has lost it, and gets it again from the beginning.
 	cut := isRemote && remote.Code == toolapi.ErrPartMissing
 	missing := cut || apierrors.IsNotFound(err) || errors.Is(err, errNoKey) || errors.Is(err, errNoArtifact)
 	switch {
@@ -106,7 +106,7 @@ func inputFailure(i int, path, reason string) error {
 	}
 }
 
-// errNoKey says that a ConfigMap has lost the key that was there when the run was accepted.
+// errNoKey reports that a ConfigMap has lost the key that was there when the run was accepted.
 var errNoKey = errors.New("it has no such key any more")
 
 func configMapKey(ctx context.Context, env *runenv.Env, name, key string) ([]byte, error) {

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// confirmations is how many times in a row every forbidden address must be blocked, confirmedFor how long at least
-	// from the end of the first of these tries to the beginning of the last. Where packets are refused and not dropped,
-	// three tries in a row would be over within a few milliseconds, and a wall that is still being built can look closed
+	// confirmations is how many times in a row every forbidden address must be blocked. confirmedFor is the minimum time
+	// from the end of the first of these tries to the beginning of the last. If packets are rejected and not dropped,
+	// three tries in a row would be over within a few milliseconds. A policy that is still being set up can look enforced
 	// for that long.
 	confirmations = 3
 	confirmedFor  = 100 * time.Millisecond
@@ -31,25 +31,25 @@ const (
 	probePause = 50 * time.Millisecond
 )
 
-// proof is how the isolation of a sandbox was seen.
+// proof is the evidence for the isolation of a sandbox.
 type proof struct {
 	tries int32
 	// after is how long it took from the first try until all was blocked.
 	after time.Duration
 	// began is when the first try was made.
 	began time.Time
-	// open are the addresses that were reached to the last, where that is allowed. There are no tries then.
+	// open are the addresses that were still reachable at the end, if that is allowed. There are no tries then.
 	open []string
-	// confinement is what the tool server says of its programs.
+	// confinement is the tool server's report about its programs.
 	confinement toolapi.Confinement
 }
 
-// proveIsolation waits until the sandbox reaches none of the forbidden addresses, several times in a row. A CNI closes
+// proveIsolation waits until the sandbox reaches none of the forbidden addresses, several times in a row. A CNI enforces the policies of
 // a new Pod only some time after it runs; until then nothing hostile may be in it.
 //
-// A sandbox in which calls have run is tried again when one of its policies was away, after everything in it was ended; see
-// halt.go. That shows that the policies hold again. It cannot show what the programs in the sandbox sent meanwhile, and it is the
-// tool server that tries: against a program that had it in its hands it would show nothing.
+// A sandbox in which calls have run is tested again when one of its policies was away, after everything in it was ended; see
+// halt.go. That shows that the policies hold again. It cannot show what the programs in the sandbox sent meanwhile. The
+// tool server makes the test: against a program that had control of it the test would show nothing.
 func (s *Box) proveIsolation(ctx context.Context) (proof, error) {
 	nodes, err := s.nodeAddresses(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ type confirmation struct {
 	first, firstEnd time.Time
 }
 
-// add notes a try, and reports whether that is enough.
+// add records a try, and reports whether that is enough.
 func (c *confirmation) add(blocked bool, began, ended time.Time) bool {
 	if !blocked {
 		*c = confirmation{}
@@ -105,7 +105,7 @@ func (c *confirmation) add(blocked bool, began, ended time.Time) bool {
 	return c.tries >= confirmations && began.Sub(c.firstEnd) >= confirmedFor
 }
 
-// unproved decides about a sandbox that was not closed in time.
+// unproved decides about a sandbox whose isolation was not proved in time.
 func (s *Box) unproved(open []string, p proof) (proof, error) {
 	if !s.config.AllowUnenforced {
 		return proof{}, unverified(open, s.config.IsolationTimeout)
@@ -117,13 +117,13 @@ func (s *Box) unproved(open []string, p proof) (proof, error) {
 	return p, nil
 }
 
-// maxOpen and maxOpenName are how many names of that many bytes a step takes.
+// maxOpen and maxOpenName are how many names of which length, in bytes, a step has.
 const (
 	maxOpen     = 16
 	maxOpenName = 128
 )
 
-// record writes the proof into what the steps say of the sandbox.
+// record writes the proof into the steps' entry of the sandbox.
 func (p proof) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
 	box.IsolationTries, box.IsolationMs, box.Open = p.tries, p.after.Milliseconds(), p.open
 	box.Families, box.DeniedFamilies = familiesOf(p.confinement.Families), familiesOf(p.confinement.Denied)
@@ -134,11 +134,11 @@ func (p proof) record(box *v1alpha1.StepSandbox, run *v1alpha1.MotorRun) {
 	if !p.confinement.ProcessLimit {
 		box.Unconfined = append(box.Unconfined, v1alpha1.WithoutProcessLimit)
 	}
-	// It counts in whole seconds, and always as later than the loss that this loop was started with. See there.
+	// It counts in whole seconds, and is always later than the loss that this loop was started with. See runpolicy.ProvedAt.
 	box.ProvedAt = new(runpolicy.ProvedAt(run, p.began))
 }
 
-// familiesOf takes over the names that the API knows.
+// familiesOf returns the names that the API knows.
 func familiesOf(names []string) []v1alpha1.AddressFamily {
 	var families []v1alpha1.AddressFamily
 	for _, f := range []v1alpha1.AddressFamily{v1alpha1.FamilyIPv4, v1alpha1.FamilyIPv6} {
@@ -149,8 +149,8 @@ func familiesOf(names []string) []v1alpha1.AddressFamily {
 	return families
 }
 
-// reached names what must not be reached. What is nearby counts where programs have sockets of its family: elsewhere there may be no
-// wall, as before the IPv6 addresses that Pods of a cluster of IPv4 have on their links, and the kernel is the wall.
+// reached returns the forbidden addresses that were reached. Nearby addresses count if programs have sockets of their family. Otherwise the kernel
+// blocks them and there may be no policy, as for the link-local IPv6 addresses of Pods in an IPv4 cluster.
 func reached(resp toolapi.ProbeResponse) []string {
 	var open []string
 	for _, r := range resp.Results {
@@ -171,11 +171,11 @@ func reached(resp toolapi.ProbeResponse) []string {
 	return open
 }
 
-// confined fails a sandbox whose programs the kernel does not hold. Other tries would come to nothing else.
+// confined returns a failure for a sandbox whose programs the kernel does not confine. Another try would have the same result.
 func confined(c *toolapi.Confinement) error {
 	switch {
 	case c == nil:
-		// One that is made now has the filter, unless its image is an older one: then the next attempts end in the same way.
+		// A new sandbox has the filter, unless its image is an older one: then the next attempts end in the same way.
 		return runenv.Outdated(errors.New("its tool server does not filter the system calls of programs, so nothing was run in it. " +
 			"An image of your own has to be made from the sandbox image of this version"))
 	case c.Refused == "":

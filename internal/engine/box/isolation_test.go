@@ -81,7 +81,7 @@ func TestUnconfinedProgramsAreNotRun(t *testing.T) {
 		c            *toolapi.Confinement
 		reason, want string
 	}{
-		// A sandbox that is made now has the filter: the run goes on in one.
+		// A new sandbox has the filter: the run continues in one.
 		"an older tool server": {nil, motorloop.ReasonSandboxOutdated, "from the sandbox image of this version"},
 		"a kernel without":     {&toolapi.Confinement{Refused: "the kernel needs CONFIG_SECCOMP_FILTER"}, motorloop.ReasonIsolationUnverified, "CONFIG_SECCOMP_FILTER"},
 		"all is well":          {&toolapi.Confinement{Families: []string{toolapi.FamilyIPv4}}, "", ""},

@@ -25,8 +25,8 @@ import (
 const (
 	// mcpTimeoutMs is how long the MCP servers of a run may take to start and to name their tools.
 	mcpTimeoutMs = 30_000
-	// maxMCPTools and maxMCPToolBytes bound what a model is told of the tools of all servers together: endpoints refuse
-	// requests with more tools, and each request has all of it.
+	// maxMCPTools and maxMCPToolBytes bound the tools of all servers together that a model sees: endpoints refuse
+	// requests with more tools, and each request contains all of them.
 	maxMCPTools     = 100
 	maxMCPToolBytes = 256 << 10
 )
@@ -37,21 +37,21 @@ const mcpChangedText = "it describes its tools otherwise than when the run was t
 type mcpServers struct {
 	run   *v1alpha1.MotorRun
 	known *redacting.Secrets
-	// pins are the digests of what each server offered when the run was told of it first.
+	// pins are the digests of each server's tools when the run first saw them.
 	pins map[string]string
 	// states are in the order of the spec.
 	states []mcpState
 }
 
-// mcpState is a server as the loop is told of it.
+// mcpState is a server as the loop sees it.
 type mcpState struct {
 	motorloop.MCPServer
-	// changed says that it offers something else than what its pin says.
+	// changed is true if its tools no longer match its pin.
 	changed bool
 }
 
-// NewMCPServers takes the pins from the journal. A run has them for good, also where an attempt has another sandbox: what
-// was read and found harmless once must not become something else.
+// NewMCPServers reads the pins from the journal. A run has them permanently, also when an attempt has another sandbox: tools
+// that were read and found harmless once must not change.
 func NewMCPServers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, known *redacting.Secrets) *mcpServers {
 	if len(run.Spec.MCPServers) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func NewMCPServers(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep, known *re
 	return m
 }
 
-// Servers are what the loop is told. It is called when the sandbox is ready.
+// Servers returns the servers for the loop. It is called when the sandbox is ready.
 func (m *mcpServers) Servers() []motorloop.MCPServer {
 	list := make([]motorloop.MCPServer, 0, len(m.states))
 	for _, s := range m.states {
@@ -80,7 +80,7 @@ func (m *mcpServers) Servers() []motorloop.MCPServer {
 	return list
 }
 
-// record writes the pins into what the steps say of the sandbox.
+// record writes the pins into the steps' entry of the sandbox.
 func (m *mcpServers) record(box *v1alpha1.StepSandbox) {
 	box.MCP = nil
 	if m == nil {
@@ -94,7 +94,7 @@ func (m *mcpServers) record(box *v1alpha1.StepSandbox) {
 	}
 }
 
-// request is what the tool server is told.
+// request returns the request to the tool server.
 func (m *mcpServers) request(way *WayOut) toolapi.MCPRequest {
 	r := toolapi.MCPRequest{TimeoutMs: mcpTimeoutMs}
 	for i := range m.run.Spec.MCPServers {
@@ -106,7 +106,7 @@ func (m *mcpServers) request(way *WayOut) toolapi.MCPRequest {
 	return r
 }
 
-// bearer is the header Authorization with what stands for the credential, "" if there is none.
+// bearer returns the header Authorization with the stand-in of the credential, "" if there is none.
 func (w *WayOut) bearer(name string) string {
 	if w == nil || name == "" {
 		return ""
@@ -121,8 +121,8 @@ func (w *WayOut) bearer(name string) string {
 	return ""
 }
 
-// setMCP has the sandbox start the servers, or connect to them, and takes what they offer. A server that cannot be used is
-// no reason to end the run: the model is told.
+// setMCP makes the sandbox start the servers, or connect to them, and adopts their tools. An unusable server does
+// not end the run: the model learns of it.
 func (s *Box) setMCP(ctx context.Context) error {
 	if s.MCP == nil {
 		return nil
@@ -148,7 +148,7 @@ func (s *Box) setMCP(ctx context.Context) error {
 	return nil
 }
 
-// take judges what the servers offer by their pins, and pins what is offered for the first time.
+// take checks the servers' tools against their pins, and pins those that appear for the first time.
 func (m *mcpServers) take(resp toolapi.MCPResponse) {
 	m.states = nil
 	room := mcpRoom{tools: maxMCPTools, bytes: maxMCPToolBytes}
@@ -176,17 +176,17 @@ func (m *mcpServers) clean(said string) string {
 	return text.FirstBytes(strings.Join(strings.Fields(m.known.Hide(said)), " "), maxDetail)
 }
 
-// mcpRoom is what is left for the tools of all servers.
+// mcpRoom is the remaining limit for the tools of all servers.
 type mcpRoom struct{ tools, bytes int }
 
-// define describes the tools of a server for the model, as far as there is room.
+// define describes the tools of a server for the model, within the limits.
 func (m *mcpServers) define(srv toolapi.MCPServerState, room *mcpRoom) (defs []motorloop.ToolDefinition, omitted string) {
 	for i, t := range srv.Tools {
 		def := motorloop.ToolDefinition{
 			Name: toolapi.MCPToolName(srv.Name, t.Name), Description: m.known.Hide(t.Description), Parameters: t.InputSchema,
 		}
-		// Whoever has the value of a credential can say it in a description. And an endpoint would refuse the whole request for
-		// one schema that is none.
+		// A server that has the value of a credential can put it into a description. And an endpoint would refuse the whole request for
+		// one invalid schema.
 		if m.known.Hide(string(def.Parameters)) != string(def.Parameters) || !describesObject(def.Parameters) {
 			def.Parameters = json.RawMessage(`{"type":"object"}`)
 		}
@@ -203,14 +203,14 @@ func (m *mcpServers) define(srv toolapi.MCPServerState, room *mcpRoom) (defs []m
 	return defs, ""
 }
 
-// endpointToolName is what model endpoints take as the name of a tool.
+// endpointToolName matches names of tools that model endpoints accept.
 var endpointToolName = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_-]{1,%d}$`, toolapi.MaxToolName))
 
 func describesObject(schema json.RawMessage) bool {
 	var top struct {
 		Type any `json:"type"`
 	}
-	// One that is nested beyond all measure takes stack wherever it is read, also at the endpoint.
+	// A very deeply nested schema uses stack wherever it is read, also at the endpoint.
 	return jsonbound.Check(schema, jsonbound.Limits{Depth: 64}) == nil && json.Unmarshal(schema, &top) == nil && top.Type == "object"
 }
 
@@ -233,14 +233,14 @@ func mcpDigest(tools []toolapi.MCPTool) string {
 	}
 	canonical, err := json.Marshal(list)
 	if err != nil {
-		canonical = nil // What was decoded can be encoded.
+		canonical = nil // Decoded values can be encoded.
 	}
 	sum := sha256.Sum256(canonical)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// refuseMCP returns the result of a call of a tool that cannot be called, nil for any other call. What was begun before its
-// server could not be used any more is not refused: the sandbox knows what came of it.
+// refuseMCP returns the result of a call of a tool that cannot be called, nil for any other call. A call that began before its
+// server became unusable is not refused: the sandbox knows its outcome.
 func (s *Box) refuseMCP(ctx context.Context, c toolapi.Call) (*toolapi.Result, error) {
 	server, name, ok := toolapi.ParseMCPToolName(c.Tool)
 	if !ok {
@@ -265,7 +265,7 @@ func (s *Box) refuseMCP(ctx context.Context, c toolapi.Call) (*toolapi.Result, e
 		return toolapi.Refusal(toolapi.CodeMCPChanged, fmt.Sprintf("the MCP server %s is not used: %s", server, mcpChangedText)), nil
 	}
 	r := toolapi.Refusal(toolapi.CodeMCPError, fmt.Sprintf("the MCP server %s does not offer this tool now: %s", server, state.Problem))
-	r.SetParts(r.Output, "") // The server's words are in it.
+	r.SetParts(r.Output, "") // The result contains the server's text.
 	r.Provenance = toolapi.ProvenanceWeb
 	return r, nil
 }

@@ -51,7 +51,7 @@ func mcpRun(names ...string) *v1alpha1.MotorRun {
 	return run
 }
 
-// What a server offers first holds for the run: in any attempt and sandbox, and also when it could not be used for a while.
+// The first tools of a server hold for the run: in any attempt and sandbox, and also when the server could not be used for a while.
 func TestMCPPins(t *testing.T) {
 	t.Parallel()
 	known, _ := enginetest.Secrets()
@@ -94,7 +94,7 @@ func TestMCPPins(t *testing.T) {
 	}
 }
 
-// What a model is told of tools is bounded, has no secret in it, and is what endpoints take.
+// The tools that a model sees are bounded, contain no secret, and are accepted by endpoints.
 func TestMCPDefinitions(t *testing.T) {
 	t.Parallel()
 	known, values := enginetest.Secrets()

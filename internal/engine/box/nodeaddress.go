@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// kubeletPort is where every kubelet listens, apiServerPort where the API server does on the nodes that have one.
+	// kubeletPort is the port of every kubelet, apiServerPort that of the API server on the nodes that have one.
 	kubeletPort   = "10250"
 	apiServerPort = "6443"
-	// maxNodeAddresses is how many addresses of its node a sandbox is tried against. A node of two families has four, where each
-	// family has one within and one without.
+	// maxNodeAddresses is how many addresses of its node a sandbox is tested against. A dual-stack node has four: each
+	// family has one internal and one external address.
 	maxNodeAddresses = 8
 	// targetsOfAddress is the most targets that one address has.
 	targetsOfAddress = 4
@@ -30,8 +30,8 @@ const (
 // nat64 is the network through which a gateway reaches IPv4 addresses from a network of IPv6 alone (RFC 6052).
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// nodeAddresses are the addresses of the sandbox's node that the manager knows: the one in the status, those of the Pod and those of the Node.
-// A wall of one address, or of one family, may stand while another one is open. A manager for named namespaces alone may not read nodes.
+// nodeAddresses returns the addresses of the sandbox's node that the manager knows: the one in the status, those of the Pod and those of the Node.
+// A policy may block one address, or one family, and leave another one open. A manager for named namespaces alone may not read nodes.
 func (s *Box) nodeAddresses(ctx context.Context) ([]netip.Addr, error) {
 	sb := s.Env.Run.Status.Sandbox
 	texts := []string{sb.NodeIP}
@@ -60,7 +60,7 @@ func (s *Box) nodeAddresses(ctx context.Context) ([]netip.Addr, error) {
 	return parseAddresses(texts), nil
 }
 
-// parseAddresses reads addresses, each once and in their order, and leaves out what is none.
+// parseAddresses reads addresses, each once and in their order, and omits invalid ones.
 func parseAddresses(texts []string) []netip.Addr {
 	var list []netip.Addr
 	for _, text := range texts {
@@ -76,8 +76,8 @@ func parseAddresses(texts []string) []netip.Addr {
 	return list
 }
 
-// forbidden adds to the addresses that no sandbox may reach those of the sandbox's node, as far as one probe takes them: the first address
-// always, of the others those for which there is room.
+// forbidden adds the addresses of the sandbox's node to those that no sandbox may reach, up to the limit of one probe. The first address
+// is always added, the others if they fit.
 func forbidden(common []toolapi.ProbeTarget, nodes []netip.Addr) []toolapi.ProbeTarget {
 	targets := slices.Clone(common)
 	for i, node := range nodes {

@@ -49,7 +49,7 @@ func TestForbiddenHasTheNode(t *testing.T) {
 	}
 }
 
-// However many addresses a node says that it has, a probe has no more targets than a tool server takes, and those of the first address.
+// For any number of addresses of a node, a probe has no more targets than a tool server accepts, and includes those of the first address.
 func TestForbiddenIsBounded(t *testing.T) {
 	t.Parallel()
 	var many []string
@@ -67,7 +67,7 @@ func TestForbiddenIsBounded(t *testing.T) {
 	}
 }
 
-// nodeReader has a Pod and a Node, or refuses to tell.
+// nodeReader has a Pod and a Node, or refuses to return them.
 type nodeReader struct {
 	client.Reader
 	pod        *corev1.Pod
@@ -102,7 +102,7 @@ func ifNil(err, other error) error {
 	return nil
 }
 
-// Every address of the node counts that the manager can know, and what it could not learn for a moment is no reason to try less.
+// Every address of the node counts that the manager can know, and addresses that it could not read for a moment are no reason to test less.
 func TestAddressesOfTheNode(t *testing.T) {
 	t.Parallel()
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "node-1", nil)

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// onceTimeout is how long a call waits for the proxy to know what counts for it. The loop tries again after that.
+	// onceTimeout is how long a call waits until the proxy knows the domains for it. The loop tries again after that.
 	onceTimeout = 30 * time.Second
 	// oncePause lies between two looks.
 	oncePause = 50 * time.Millisecond
@@ -30,8 +30,8 @@ func decidedOnce(run *v1alpha1.MotorRun) bool {
 	return slices.ContainsFunc(run.Spec.Responses, func(r v1alpha1.Response) bool { return r.Decision == v1alpha1.DecisionAllowOnce })
 }
 
-// awaitOnce returns when the proxy lets the sandbox reach what was allowed once if that is for this call, and no more if it was for
-// one before it. What runs in the background since before is ended first: it could use what is for the call.
+// awaitOnce waits until the proxy applies the domains that were allowed once: they are open if they are for this call, and closed if they were
+// for an earlier one. It first ends older background programs: they could use the domains of the call.
 func (s *Box) awaitOnce(ctx context.Context, c toolapi.Call) error {
 	if !s.Limited || !toolapi.ReachesOut(c.Tool) || !decidedOnce(s.Env.Run) {
 		return nil
@@ -41,7 +41,7 @@ func (s *Box) awaitOnce(ctx context.Context, c toolapi.Call) error {
 		return err
 	}
 	if state, err := s.Client.State(ctx, c.ID); err != nil || state.Phase != toolapi.CallAbsent {
-		return s.Env.Classify(ctx, err) // It was made before, and what runs may be its own.
+		return s.Env.Classify(ctx, err) // The call was made before, and the running programs may be its own.
 	}
 	programs, err := s.Client.EndBackground(ctx, toolapi.StoppedWayOut)
 	if errors.Is(err, toolclient.ErrUnsupported) {
@@ -54,7 +54,7 @@ func (s *Box) awaitOnce(ctx context.Context, c toolapi.Call) error {
 	return nil
 }
 
-// onceKnown waits until the proxy knows what counts of what was allowed once, and reports whether any of it does.
+// onceKnown waits until the proxy knows which of the domains that were allowed once apply, and reports whether any does.
 func (s *Box) onceKnown(ctx context.Context) (counts bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, onceTimeout, fmt.Errorf("wait for the egress proxy to know what was allowed for one call: %w", runenv.ErrMissing))
 	defer cancel()

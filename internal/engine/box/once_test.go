@@ -26,7 +26,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// loggingSandbox is a tool server that keeps what it was asked for, and knows one call.
+// loggingSandbox is a tool server that records its requests, and knows one call.
 type loggingSandbox struct {
 	phase toolapi.CallPhase
 	mu    sync.Mutex
@@ -54,8 +54,8 @@ func (s *loggingSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const allowedOnce = "example.org"
 
-// allowedBox is the sandbox of a run that was allowed a domain once. programs were left in its background, and reaches are the domains that
-// its proxy lets it reach.
+// allowedBox is the sandbox of a run that was allowed a domain once. programs are its background programs, and reaches are the domains that
+// its proxy allows.
 func allowedBox(t *testing.T, change func(*v1alpha1.MotorRun), programs []v1alpha1.StepProgram, reaches ...v1alpha1.Domain) (*Box, client.Client) {
 	t.Helper()
 	run := enginetest.ReadyRun()
@@ -81,7 +81,7 @@ func allowedBox(t *testing.T, change func(*v1alpha1.MotorRun), programs []v1alph
 	return &Box{Env: enginetest.Env(t, c, run, time.Now), Limited: true}, c
 }
 
-// What is in the background ends before the call for which something was allowed once, and before no other.
+// Background programs end before the call for which a domain was allowed once, and before no other.
 func TestBackgroundEndsBeforeTheCallOfAllowOnce(t *testing.T) {
 	t.Parallel()
 	const ends = `POST {"reason":"WayOutGranted"}`
@@ -123,8 +123,8 @@ func TestBackgroundEndsBeforeTheCallOfAllowOnce(t *testing.T) {
 	}
 }
 
-// No call that could use it is made while the proxy knows otherwise: before it lets the run reach what counts, and as long as it does what
-// does not count any more. Calls that stay inside, and runs without domains, do not wait.
+// No call that could use a domain is made while the proxy is out of date: before it allows the run's domains, and as long as it allows expired
+// ones. Calls that stay inside, and runs without domains, do not wait.
 func TestCallsWaitForTheProxyToKnowWhatWasAllowedOnce(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -143,7 +143,7 @@ func TestCallsWaitForTheProxyToKnowWhatWasAllowedOnce(t *testing.T) {
 			[]v1alpha1.StepProgram{{CallID: "a0-s1-c0", Execution: "a0-s1-c0", State: v1alpha1.ProgramRunning}},
 		},
 		"a call that stays inside": {toolapi.ToolRead, nil, nil, false, false, false, nil},
-		// What the policy of the run's skill has needs nobody to allow it.
+		// The domains in the policy of the run's skill need no permission of a person.
 		"the skill has the domain": {toolapi.ToolBash, nil, func(run *v1alpha1.MotorRun) {
 			run.Status.Skill = &v1alpha1.RunSkill{Approved: true, Policy: &v1alpha1.SkillPolicy{Domains: []v1alpha1.Domain{allowedOnce}}}
 		}, false, false, false, nil},
@@ -177,7 +177,7 @@ func TestCallsWaitForTheProxyToKnowWhatWasAllowedOnce(t *testing.T) {
 	}
 }
 
-// It goes on as soon as the proxy knows.
+// The call continues as soon as the proxy knows.
 func TestCallGoesOnWhenTheProxyKnows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// helloPatience is how long the first answer of a model waits to learn what the sandbox has. A sandbox that is there says so
-// within milliseconds. One that is away must not keep the model from thinking; what it lacks is then found at the call.
+// helloPatience is how long the first answer of a model waits for the capabilities of the sandbox. A running sandbox reports them
+// within milliseconds. A sandbox that is away must not delay the model; a missing capability is then found at the call.
 const helloPatience = 2 * time.Second
 
-// Peer returns what the sandbox has, nil if that is not known yet.
+// Peer returns the capabilities of the sandbox, nil if they are not known yet.
 func (s *Box) Peer(ctx context.Context) *toolapi.Peer {
 	if p := s.Client.Peer(); p != nil {
 		return p
@@ -31,8 +31,8 @@ func (s *Box) Peer(ctx context.Context) *toolapi.Peer {
 	return s.Client.Peer()
 }
 
-// unserved is the result of a call that asks for what the sandbox does not have, nil if it has it all. The model was told of
-// that only if it was asked before the sandbox was known.
+// unserved returns the result of a call that needs a capability that the sandbox lacks, nil if it lacks none. The model saw such
+// a tool only if it was asked before the sandbox was known.
 func (s *Box) unserved(c toolapi.Call) (*toolapi.Result, error) {
 	peer := s.Client.Peer()
 	lacks, hasTool := peer.Lacks(c.Tool, c.Arguments), peer.HasTool(c.Tool)
@@ -40,7 +40,7 @@ func (s *Box) unserved(c toolapi.Call) (*toolapi.Result, error) {
 		return nil, nil
 	}
 	if toolapi.IsOneshot(c.Tool) || c.Tool == toolapi.ToolInstall {
-		// No model can do without.
+		// No model can work without it.
 		return nil, runenv.Outdated(fmt.Errorf("it lacks %s %s", c.Tool, strings.Join(lacks, ", ")))
 	}
 	r := toolapi.Result{

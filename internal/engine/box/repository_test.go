@@ -43,7 +43,7 @@ func repositoryBox(t *testing.T, sandbox *gitSandbox) *Box {
 	return &Box{Env: env, Client: enginetest.ToolsAt(t, sandbox)}
 }
 
-// A sandbox is asked for a repository where a tool of the run can use one, and if it knows the request.
+// A sandbox is asked for a repository if a tool of the run can use one, and if it knows the request.
 func TestWhereARepositoryIsMade(t *testing.T) {
 	t.Parallel()
 	without := slices.DeleteFunc(slices.Clone(toolapi.Features()), func(f string) bool { return f == "POST "+toolapi.PathRepository })
@@ -70,7 +70,7 @@ func TestWhereARepositoryIsMade(t *testing.T) {
 			box := repositoryBox(t, sandbox)
 			box.Env.Run.Spec.Tools = tt.tools
 			tt.change(box.Env.Run)
-			// As ready does.
+			// As Ready does.
 			if _, err := box.Client.Hello(t.Context()); err != nil {
 				t.Fatal(err)
 			}

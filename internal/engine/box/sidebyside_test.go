@@ -29,8 +29,8 @@ import (
 
 const firstRead, secondRead = "a0-s2-c0", "a0-s2-c1"
 
-// restartingSandbox is a tool server that is killed when it has all the reads of an answer, and started again in its place. The end of
-// the first one was seen by nobody; the others are made by the new tool server when the client knows that.
+// restartingSandbox is a tool server that is killed when it has all the reads of an answer, and replaced by a new one. The end of
+// the first read was not seen; the new tool server makes the others when the client knows that.
 type restartingSandbox struct {
 	mu sync.Mutex
 	// events are the requests, but those for the programs in the background.
@@ -150,7 +150,7 @@ func readingBox(t *testing.T, everything bool) (*Box, *redacting.Secrets) {
 			run.Spec.MCPServers = mcpRun("one").Spec.MCPServers
 		}
 	}, nil)
-	// It is asked after each call what runs in the background.
+	// The sandbox is asked for its background programs after each call.
 	box.left = true
 	known := box.Env.Known
 	if !everything {
@@ -177,7 +177,7 @@ func readingBox(t *testing.T, everything bool) (*Box, *redacting.Secrets) {
 }
 
 // A tool server that was killed with the reads of an answer is proved to be isolated before it gets another call, also when it has ended
-// some of those reads meanwhile. The reads are made side by side, and what prepares the sandbox is done once for all of them.
+// some of those reads meanwhile. The reads run concurrently, and the sandbox is prepared once for all of them.
 func TestReadsSideBySideWithARestart(t *testing.T) {
 	t.Parallel()
 	for name, everything := range map[string]bool{"bare": false, "with a way out, a credential and an MCP server": true} {

@@ -27,16 +27,16 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// DefaultEgressTimeout is how long the way from a sandbox to the egress proxy may take to open.
+// DefaultEgressTimeout is how long the connection from a sandbox to the egress proxy may take to open.
 const DefaultEgressTimeout = 15 * time.Second
 
-// WayOut is the way out of a run's sandbox, nil if it has none.
+// WayOut is the egress of a run's sandbox, nil if it has none.
 type WayOut struct {
 	env    *runenv.Env
 	config Config
-	// mu guards grant: each call reads it anew when it has ended, and calls that read are made side by side.
+	// mu guards grant: each call reads it anew when it has ended, and calls that read run concurrently.
 	mu sync.Mutex
-	// grant is what the proxy was told last.
+	// grant is the latest grant of the proxy.
 	grant *grant.Grant
 }
 
@@ -46,7 +46,7 @@ func (w *WayOut) granted() *grant.Grant {
 	return w.grant
 }
 
-// OpenWayOut reads the grant of the run's sandbox, and makes known what it holds before anything of the sandbox or of a
+// OpenWayOut reads the grant of the run's sandbox, and registers its secret values before anything of the sandbox or of a
 // model is read.
 func OpenWayOut(ctx context.Context, env *runenv.Env, config Config) (*WayOut, error) {
 	if env.Run.Status.Egress == nil {
@@ -62,7 +62,7 @@ func OpenWayOut(ctx context.Context, env *runenv.Env, config Config) (*WayOut, e
 	return way, nil
 }
 
-// WayOutMissing is for a way out that is not there and may come.
+// WayOutMissing returns the error for egress that is not there and may come.
 func WayOutMissing(env *runenv.Env, why string) error {
 	if env.MayComeBack() {
 		return fmt.Errorf("open the way to the egress proxy: %w: %s", runenv.ErrMissing, why)
@@ -81,7 +81,7 @@ func (w *WayOut) token() string {
 	return grant.Token(w.config.EgressKey, string(w.env.Run.UID), w.env.Run.Status.Sandbox.PodUID, runpolicy.CurrentAttempt(w.env.Run).Index)
 }
 
-// read reads the grant as it is now. If there is none for this attempt in this Pod, why says so: the controller writes
+// read reads the current grant. If there is none for this attempt in this Pod, why is the reason: the controller writes
 // one for each.
 func (w *WayOut) read(ctx context.Context) (why string, err error) {
 	name := types.NamespacedName{Namespace: w.config.GrantNamespace, Name: grant.SecretName(string(w.env.Run.UID))}
@@ -109,8 +109,8 @@ func (w *WayOut) read(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// Refresh learns of values that took the place of others since: what a host sent back may have the new one. A grant that
-// is gone took everything with it that there was to learn.
+// Refresh learns values that have replaced others since: a host's response may contain the new one. A deleted grant
+// has no values to learn.
 func (w *WayOut) Refresh(ctx context.Context) error {
 	if w == nil || len(w.granted().Credentials) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (w *WayOut) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Holds reports whether there is something in a text that was given to the sandbox for its own use.
+// Holds reports whether a text contains a value that was given to the sandbox for its own use.
 func (w *WayOut) Holds(text []byte) bool {
 	if w == nil {
 		return false
@@ -129,13 +129,13 @@ func (w *WayOut) Holds(text []byte) bool {
 	return given.Hide(string(text)) != string(text)
 }
 
-// Exists reports whether the tool server is told of anything.
+// Exists reports whether there are any egress settings for the tool server.
 func (w *WayOut) Exists() bool {
 	r := w.request()
 	return r.Proxy != "" || len(r.Environment) > 0
 }
 
-// request is what the tool server is told. A sandbox that can reach nothing is told of exposed credentials only: a handle
+// request returns the egress settings for the tool server. A sandbox that can reach nothing gets exposed credentials only: a handle
 // is of no use without the proxy.
 func (w *WayOut) request() toolapi.EgressRequest {
 	var r toolapi.EgressRequest
@@ -166,7 +166,7 @@ func (w *WayOut) request() toolapi.EgressRequest {
 	return r
 }
 
-// standIn is what stands for a credential in the sandbox: its handle, or the value itself where the run exposes it. A
+// standIn returns the stand-in of a credential in the sandbox: its handle, or the value itself if the run exposes it. A
 // handle is the same for as long as the Pod lives, also while the credential cannot be used.
 func (w *WayOut) standIn(c *v1alpha1.Credential) (string, bool) {
 	if !c.ExposeToSandbox {
@@ -180,8 +180,8 @@ func (w *WayOut) standIn(c *v1alpha1.Credential) (string, bool) {
 	return string(credentials[i].Value.Reveal()), true
 }
 
-// setEgress tells the tool server the way out and waits until it can be gone, or takes away what a sandbox has left of a
-// way that is closed by now. No call is made before.
+// setEgress sends the egress settings to the tool server and waits until the egress works, or removes obsolete settings of a sandbox
+// whose egress is closed by now. No call is made before.
 func (s *Box) setEgress(ctx context.Context, hello toolapi.Hello) error {
 	request := s.WayOut.request()
 	if request.Proxy == "" && len(request.Environment) == 0 && !hello.Egress {
@@ -189,7 +189,7 @@ func (s *Box) setEgress(ctx context.Context, hello toolapi.Hello) error {
 	}
 	resp, err := s.Client.SetEgress(ctx, request)
 	if remote, ok := toolclient.RemoteProblem(err); ok && hello.APIVersion == 0 {
-		return runenv.Outdated(remote) // It has no word for what it does not know.
+		return runenv.Outdated(remote) // It has no error code for an unknown field.
 	} else if ok {
 		return wayOutUnavailable(text.FirstBytes(remote.Message, maxDetail), false)
 	}
@@ -202,14 +202,14 @@ func (s *Box) setEgress(ctx context.Context, hello toolapi.Hello) error {
 	return nil
 }
 
-// maxDetail is how much of what the tool server says is passed on.
+// maxDetail is how much of the tool server's text is passed on.
 const maxDetail = 300
 
 // reference is how the model names a credential.
 var reference = regexp.MustCompile(`<credential:([a-z0-9_]+)>`)
 
-// resolve puts what stands for the run's credentials into the arguments of a call, where the model wrote their names. It
-// gives the same for the same call as long as the Pod lives, so that a call that is made again is the same call; only an
+// resolve replaces the names of the run's credentials in the arguments of a call with their stand-ins. It
+// returns the same for the same call as long as the Pod lives, so that a repeated call is the same call; only an
 // exposed value can change in between.
 func (w *WayOut) resolve(arguments json.RawMessage) json.RawMessage {
 	if w == nil || !strings.Contains(string(arguments), "credential:") {
@@ -235,7 +235,7 @@ func (w *WayOut) resolve(arguments json.RawMessage) json.RawMessage {
 }
 
 // mapStrings applies f to every string of a JSON text, names of fields not included, and reports whether that changed any. A
-// text that is no JSON is left as it is.
+// text that is no JSON is returned unchanged.
 func mapStrings(text string, f func(string) string) (string, bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber() // A float64 would change large numbers.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package enginetest has what the tests of the packages below the engine share.
+// Package enginetest has helpers that the tests of the packages below the engine share.
 package enginetest
 
 import (
@@ -115,10 +115,10 @@ type Lease struct{ lost atomic.Bool }
 // MayDecide reports whether the replica has it.
 func (l *Lease) MayDecide() bool { return !l.lost.Load() }
 
-// Lose takes the Lease away, or gives it back.
+// Lose takes the Lease away, or returns it.
 func (l *Lease) Lose(lost bool) { l.lost.Store(lost) }
 
-// Env returns what an attempt of the run has, with the journal that the API server has of it.
+// Env returns the environment of an attempt of the run, with the run's journal from the API server.
 func Env(t testing.TB, c client.Client, run *v1alpha1.MotorRun, now func() time.Time) *runenv.Env {
 	t.Helper()
 	e := &runenv.Env{
@@ -142,7 +142,7 @@ func Scheme(t testing.TB) *runtime.Scheme {
 	return scheme
 }
 
-// Fill takes all permits for others, and returns what releases one of them.
+// Fill acquires all permits for others, and returns a function that releases one of them.
 func Fill(t testing.TB, s *fairsemaphore.Semaphore, permits int) (release func()) {
 	t.Helper()
 	for i := range permits {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Semaphore lets a few loops at a time do what takes memory, or what must not be done by two at once, in the order in which they come. A
-// namespace has at most half of the permits, so that it cannot keep the others out. The zero Semaphore is ready.
+// Semaphore limits how many loops at a time do work that takes memory, or that two must not do at once, in FIFO order. A
+// namespace has at most half of the permits, so that it cannot starve the others. The zero Semaphore is ready.
 type Semaphore struct {
 	mu sync.Mutex
 	// holders are those that wait for a permit or have one, the first one first.
@@ -24,8 +24,8 @@ type holder struct {
 	acquired  chan struct{}
 }
 
-// Acquire waits for one of the permits, of which every call for a Semaphore gives the same number, and returns the function that releases it.
-// Another call of that function does nothing.
+// Acquire waits for one of the permits and returns the function that releases it. Every call for a Semaphore must pass the same number of
+// permits. Another call of the returned function does nothing.
 func (s *Semaphore) Acquire(ctx context.Context, namespace string, permits int) (release func(), err error) {
 	h := &holder{namespace: namespace, acquired: make(chan struct{})}
 	s.update(permits, func() { s.holders = append(s.holders, h) })
@@ -51,7 +51,7 @@ func (s *Semaphore) Len() int {
 	return len(s.holders)
 }
 
-// update changes the holders, and gives the permits that are free to those who wait. Those whose namespace has its half are passed over.
+// update changes the holders, and assigns free permits to those that wait. It skips those whose namespace has its half.
 func (s *Semaphore) update(permits int, change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

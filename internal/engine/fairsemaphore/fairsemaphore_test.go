@@ -43,7 +43,7 @@ func (l *loops) acquire(ctx context.Context, names ...string) {
 	}
 }
 
-// giveBack has loops release their permits.
+// giveBack makes loops release their permits.
 func (l *loops) giveBack(names ...string) {
 	l.t.Helper()
 	for _, name := range names {
@@ -60,7 +60,7 @@ func (l *loops) want(have string) {
 	}
 }
 
-// One namespace keeps nobody out, and who came first goes first.
+// One namespace blocks no other, and permits are assigned in FIFO order.
 func TestNamespacesShare(t *testing.T) {
 	t.Parallel()
 	for permits, after := range map[int][3]string{
@@ -98,7 +98,7 @@ func TestAPermitIsReleasedOnce(t *testing.T) {
 	})
 }
 
-// A loop that stops waiting gets the reason, and keeps no other from a permit. A permit that comes after the end of the time does not count.
+// A loop that stops waiting gets the reason, and blocks no other from a permit. A permit that comes after the timeout does not count.
 func TestALoopStopsWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestALoopStopsWaiting(t *testing.T) {
 	})
 }
 
-// Every loop that waits gets a permit, whatever the others do, and never more have one than there are permits.
+// Every waiting loop gets a permit, whatever the others do, and never more have one than there are permits.
 func TestManyLoops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

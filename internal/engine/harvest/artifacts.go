@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package harvest reads and keeps the files that a run leaves: those that it saved, and what it changed in its workspace.
+// Package harvest reads and stores the files of a run: those that it saved, and its changes in its workspace.
 package harvest
 
 import (
@@ -24,22 +24,22 @@ import (
 )
 
 const (
-	// Timeout bounds how long it takes to read and keep what a run that succeeded leaves behind, collectFailedTimeout
+	// Timeout bounds how long it takes to read and store the files of a run that succeeded. FailedTimeout applies
 	// after any other end: the sandbox may be what failed.
 	Timeout       = 2 * time.Minute
 	FailedTimeout = 10 * time.Second
-	// waitedForTimeout bounds it where somebody waits for what comes after it: a person for the question that the run has,
-	// while the time of an approval runs, and the model for the answer to save_artifact. What it leaves out is collected at the end.
+	// waitedForTimeout applies while the next step is waited for: by a person for the run's question, while the time of an approval
+	// runs, or by the model for the result of save_artifact. Files that it leaves out are collected at the end.
 	waitedForTimeout = 20 * time.Second
-	// maxArtifactMessage is the most characters that are said of a file that is not kept.
+	// maxArtifactMessage is the most characters of the message about a file that is not stored.
 	maxArtifactMessage = 256
 )
 
 // ErrTime is the cause of the end of a collection that took too long.
 var ErrTime = errors.New("the time to collect artifacts is over")
 
-// Artifacts collects what a run leaves behind: when its end is recorded, and whenever it waits for a person. The list comes
-// from the sandbox and is not believed: every file is read, and what is recorded of it is what was read.
+// Artifacts collects the files of a run: when its end is recorded, and whenever it waits for a person. The list comes
+// from the sandbox and is not trusted: every file is read, and the record describes the bytes that were read.
 //
 //	list ─► for each: read ─► secret? ─► kept before? ─► ConfigMap or bucket ─► recorded with the step ─► what it replaces goes
 //	diff of the workspace ─┘
@@ -48,18 +48,18 @@ type Artifacts struct {
 	Client *toolclient.Client
 	// Reachable reports whether the sandbox is known to be the run's.
 	Reachable func() bool
-	// Tainted says that what the sandbox holds may come from the web, whatever it says itself.
+	// Tainted is true if the files of the sandbox may come from the web, whatever the sandbox itself reports.
 	Tainted bool
-	// Recorded is what the journal has, nil for nothing.
+	// Recorded is the list in the journal, nil for none.
 	Recorded *v1alpha1.ArtifactList
 	// stored are names of ConfigMaps that were made and may not be in a recorded list.
 	stored []string
-	// waitedFor is collectWaitedForTimeout, if nothing else is set.
+	// waitedFor replaces waitedForTimeout in tests; 0 means waitedForTimeout.
 	waitedFor time.Duration
 }
 
-// AfterLoop collects for what the loop came to, if it goes on from there. What an end leaves behind is collected after the end is
-// recorded: see lastLook and beforeEnd.
+// AfterLoop collects after an outcome of the loop that does not end the run's work. The files of an ended attempt are collected after the end
+// is recorded: see the last look of package attempt and BeforeEnd.
 func (a *Artifacts) AfterLoop(ctx context.Context, out motorloop.Outcome) error {
 	if out.Kind == motorloop.Failed {
 		a.BeforeEnd(ctx)
@@ -70,7 +70,7 @@ func (a *Artifacts) AfterLoop(ctx context.Context, out motorloop.Outcome) error 
 	return nil
 }
 
-// BeforeEnd collects as at a pause while a manager of 0.1.0 leads, in the time of an update: that one removes the sandbox when it sees
+// BeforeEnd collects as at a pause while a manager of 0.1.0 leads, during an update. Such a manager removes the sandbox when it sees
 // the step that ends the attempt, and waits for no last look.
 func (a *Artifacts) BeforeEnd(ctx context.Context) {
 	if a.Env.Time == nil || !a.Env.Observed().Until.Before(a.Env.APINow()) {
@@ -101,7 +101,7 @@ func (a *Artifacts) waitedForTimeout() time.Duration {
 	return cmp.Or(a.waitedFor, waitedForTimeout)
 }
 
-// News is the list, or nil if it says nothing and nothing was ever said.
+// News returns the list, or nil if the list is empty and none was ever recorded.
 func (a *Artifacts) News(list *v1alpha1.ArtifactList) *v1alpha1.ArtifactList {
 	if a.Recorded == nil && list != nil && len(list.Files) == 0 && list.Omitted == 0 {
 		return nil
@@ -109,8 +109,8 @@ func (a *Artifacts) News(list *v1alpha1.ArtifactList) *v1alpha1.ArtifactList {
 	return list
 }
 
-// collectAll collects where the run goes on, whatever comes of it. A sandbox that does not come back has nothing to collect from:
-// what became of it is found out when the run goes on, and what was recorded last stays.
+// collectAll collects for a run that goes on, whatever the result. A lost sandbox has nothing to collect from: the loss is
+// detected when the run goes on, and the last recorded list remains.
 func (a *Artifacts) collectAll(ctx context.Context, limit time.Duration) (*v1alpha1.ArtifactList, error) {
 	list, err := a.Collect(ctx, limit)
 	_, lost := errors.AsType[*motorloop.Failure](err)
@@ -121,8 +121,8 @@ func (a *Artifacts) collectAll(ctx context.Context, limit time.Duration) (*v1alp
 	return list, nil
 }
 
-// Collect reads and keeps what there is now, nil if the run keeps nothing. An error decides nothing: the same can be tried again. With errCollectTime there may
-// be a list that says which files were not read in time.
+// Collect reads and stores the current files, nil if the run stores none. An error decides nothing: the collection can be repeated. With
+// ErrTime there may be a list of the files that were not read in time.
 func (a *Artifacts) Collect(ctx context.Context, limit time.Duration) (*v1alpha1.ArtifactList, error) {
 	if !a.Env.Lease.MayDecide() {
 		return nil, runenv.ErrNoLease
@@ -160,10 +160,10 @@ func (a *Artifacts) Collect(ctx context.Context, limit time.Duration) (*v1alpha1
 
 func IsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrTime) }
 
-// maxOmitted bounds what the tool server says of further files: it counts for nothing, and sums of it must not overflow.
+// maxOmitted bounds the tool server's count of further files: it is not trusted, and sums of it must not overflow.
 const maxOmitted = 1 << 20
 
-// plain returns the listed files by names that can be recorded, each once, in their order. omitted counts the others too.
+// plain returns the listed files with names that can be recorded, each once, in their order. omitted also counts the others.
 func (a *Artifacts) plain(listed toolapi.Artifacts) (files []toolapi.ArtifactFile, omitted int32) {
 	omitted = min(max(0, listed.Omitted), maxOmitted)
 	shown := map[string]bool{}
@@ -171,7 +171,7 @@ func (a *Artifacts) plain(listed toolapi.Artifacts) (files []toolapi.ArtifactFil
 		if !workpath.IsPlain(f.Path) {
 			f.Path, f.Problem = workpath.Clean(f.Path), cmp.Or(f.Problem, toolapi.ProblemUnreadable)
 		}
-		// Two names can be one when what nobody may see of them is hidden, and a list has each name once.
+		// Two names can become equal when their secret parts are hidden, and a list has each name once.
 		name := workpath.Clean(a.Env.Known.Hide(f.Path))
 		if f.Path == "" || shown[name] {
 			omitted++
@@ -184,7 +184,7 @@ func (a *Artifacts) plain(listed toolapi.Artifacts) (files []toolapi.ArtifactFil
 	return files, omitted
 }
 
-// keep reads one file and keeps it, or says why not.
+// keep reads and stores one file, or records why it does not.
 func (a *Artifacts) keep(ctx context.Context, f toolapi.ArtifactFile, room *room) (v1alpha1.Artifact, error) {
 	art := v1alpha1.Artifact{Path: f.Path, Size: max(0, f.Size)}
 	if hidden := a.Env.Known.Hide(f.Path); hidden != f.Path {
@@ -211,7 +211,7 @@ func (a *Artifacts) keep(ctx context.Context, f toolapi.ArtifactFile, room *room
 	return a.failed(ctx, art, room, err)
 }
 
-// failed says of a file why it is not kept, or gives the error if that is not the file's.
+// failed records why a file is not stored, or returns the error if the file is not its cause.
 func (a *Artifacts) failed(ctx context.Context, art v1alpha1.Artifact, room *room, err error) (v1alpha1.Artifact, error) {
 	var found *redacting.Found
 	var refused *notStored
@@ -233,8 +233,8 @@ func (a *Artifacts) failed(ctx context.Context, art v1alpha1.Artifact, room *roo
 	return art, err
 }
 
-// notInTime is a file that there was no time for: as it was kept before, if it was, because what a slow sandbox left out would be
-// removed otherwise. That takes room like any other, or the files of a run would become more with every pause.
+// notInTime returns the entry of a file that was not read in time. It is the earlier entry, if the file was stored before: otherwise the files
+// that a slow sandbox left out would be removed. The entry counts against the limits, or the files of a run would grow with every pause.
 func (a *Artifacts) notInTime(art v1alpha1.Artifact, room *room) v1alpha1.Artifact {
 	former := a.recordedAs(art.Path)
 	switch {
@@ -251,7 +251,7 @@ func (a *Artifacts) notInTime(art v1alpha1.Artifact, room *room) v1alpha1.Artifa
 	return skipped(art, v1alpha1.SkippedUnreadable, "it could not be read and kept in time")
 }
 
-// skipped is a file that is not kept.
+// skipped returns the entry of a file that is not stored.
 func skipped(art v1alpha1.Artifact, why v1alpha1.ArtifactSkipped, message string) v1alpha1.Artifact {
 	return v1alpha1.Artifact{Path: art.Path, Size: art.Size, Skipped: why, Message: cutMessage(message)}
 }
@@ -260,7 +260,7 @@ func cutMessage(s string) string {
 	return text.CutBytes(strings.ToValidUTF8(s, "\uFFFD"), maxArtifactMessage)
 }
 
-// Tools tells the model at once if a file that it saves cannot be kept.
+// Tools adds to the result of save_artifact that the file cannot be stored.
 type Tools struct {
 	motorloop.Tools
 	Artifacts *Artifacts
@@ -275,7 +275,7 @@ func (t Tools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error)
 	return t.Artifacts.check(ctx, c.Arguments, r)
 }
 
-// explain is what the model is told of a file that it saved and that cannot be kept.
+// explain returns the result for the model about a file that it saved and that cannot be stored.
 func explain(art v1alpha1.Artifact) *toolapi.Result {
 	const saved = "The file is noted, and what it holds at the end counts."
 	switch art.Skipped {

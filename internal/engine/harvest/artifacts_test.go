@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// What a sandbox lists is nothing to believe.
+// The list of a sandbox must not be trusted.
 func TestListedPathsAreMadePlain(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", toolapi.MaxArtifactPath)
@@ -39,7 +39,7 @@ func TestListedPathsAreMadePlain(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// The same path twice, none at all, what looks like another one, and one that is cut to what another is.
+	// The same path twice, an empty one, one that looks like another one, and one that is cut to the same as another.
 	if omitted != 5 {
 		t.Errorf("%d are omitted", omitted)
 	}
@@ -81,7 +81,7 @@ func TestRoomForArtifacts(t *testing.T) {
 	}
 }
 
-// Nothing is kept that the list of the result has no room for, and all that is kept is in it.
+// No file is stored that does not fit into the list of the result, and all stored files are in it.
 func TestWhatIsKeptIsListed(t *testing.T) {
 	t.Parallel()
 	run := &v1alpha1.MotorRun{}

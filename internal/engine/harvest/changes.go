@@ -21,11 +21,11 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// changesMargin is left of the time of a collection to bring the diff over and keep it.
+// changesMargin is the part of a collection's time that is reserved to transfer and store the diff.
 const changesMargin = 3 * time.Second
 
-// addChanges puts what changed in the workspace into the list, as toolapi.DiffName. It comes after the files that the model kept, and
-// takes what they leave of the room.
+// addChanges adds the changes in the workspace to the list, as toolapi.DiffName. They come after the files that the model saved, and
+// use the remaining limits.
 func (a *Artifacts) addChanges(ctx context.Context, list *v1alpha1.ArtifactList, room *room) error {
 	if runpolicy.KeepOf(a.Env.Run) != v1alpha1.KeepChanges {
 		return nil
@@ -44,7 +44,7 @@ func (a *Artifacts) addChanges(ctx context.Context, list *v1alpha1.ArtifactList,
 	return err
 }
 
-// changes reads and keeps the diff of the workspace, nil if there is none.
+// changes reads and stores the diff of the workspace, nil if there is none.
 func (a *Artifacts) changes(ctx context.Context, room *room) (*v1alpha1.Artifact, error) {
 	art := v1alpha1.Artifact{Path: toolapi.DiffName}
 	if !a.Client.Peer().Serves(http.MethodPost, toolapi.PathChanges) {
@@ -73,7 +73,7 @@ func (a *Artifacts) changes(ctx context.Context, room *room) (*v1alpha1.Artifact
 	return &art, err
 }
 
-// changesTimeout is how long the sandbox may take for the diff, in milliseconds.
+// changesTimeout returns how long the sandbox may take for the diff, in milliseconds.
 func changesTimeout(ctx context.Context) int32 {
 	most := int32(toolapi.MaxChangesTimeoutMs)
 	if at, ok := ctx.Deadline(); ok {
@@ -82,7 +82,7 @@ func changesTimeout(ctx context.Context) int32 {
 	return max(most, 1000)
 }
 
-// nothingShown is the entry for changes of which none can be shown, nil if there are none.
+// nothingShown returns the entry for changes of which none can be shown, nil if there are none.
 func (a *Artifacts) nothingShown(art v1alpha1.Artifact, found toolapi.Changes) *v1alpha1.Artifact {
 	if len(found.LeftOut) == 0 {
 		return nil
@@ -96,7 +96,7 @@ func (a *Artifacts) nothingShown(art v1alpha1.Artifact, found toolapi.Changes) *
 	return &art
 }
 
-// storeChanges keeps a diff in an object of its own, as it came.
+// storeChanges stores a diff unchanged, in an object of its own.
 func (a *Artifacts) storeChanges(ctx context.Context, art v1alpha1.Artifact, found toolapi.Changes, room *room) (v1alpha1.Artifact, error) {
 	art.Size = int64(len(found.Diff))
 	if !room.inObject(art.Size) {
@@ -114,8 +114,8 @@ func (a *Artifacts) storeChanges(ctx context.Context, art v1alpha1.Artifact, fou
 	return stored, nil
 }
 
-// secretIn returns a *secretFound if there is a secret in the content of an artifact. The files of a diff are looked through one by one,
-// as the tool server does it, and so is what they have packed. What cannot be unpacked is not taken for harmless.
+// secretIn returns a *redacting.Found if there is a secret in the content of an artifact. It scans the files of a diff one by one,
+// as the tool server does, and also packed content. Content that cannot be unpacked does not count as harmless.
 func (a *Artifacts) secretIn(ctx context.Context, path string, content []byte) error {
 	if path != toolapi.DiffName {
 		_, err := (&redacting.Watch{Known: a.Env.Known, Rules: true, Name: path}).Write(content)
@@ -127,7 +127,7 @@ func (a *Artifacts) secretIn(ctx context.Context, path string, content []byte) e
 	deadline, _ := ctx.Deadline()
 	found := secretscan.ScanDiff(deadline, content)
 	if len(found) == 0 {
-		// What is packed shows nothing to either look. The sandbox may have packed a text.
+		// Neither scan can see into packed content. The sandbox may have packed a text.
 		found = secretscan.ScanPackedDiff(deadline, content, redacting.RuleCredential, a.Env.Known.Contains)
 	}
 	if len(found) > 0 {

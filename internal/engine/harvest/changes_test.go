@@ -30,9 +30,9 @@ type changedSandbox struct {
 	features []string
 	files    []toolapi.ArtifactFile
 	changes  toolapi.Changes
-	// refused is what it says instead.
+	// refused is the error that it returns instead.
 	refused *toolapi.Error
-	// garbled says that it gives something else.
+	// garbled is true if it returns something else.
 	garbled bool
 	asked   atomic.Int32
 }
@@ -93,7 +93,7 @@ func TestChangesAreAnArtifact(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sandbox *changedSandbox
 		change  func(*v1alpha1.MotorRun)
-		// want is each path with = if it is kept, or ! and why not, and message what it says.
+		// want is each path with = if it is stored, or ! and why not, and message is its message.
 		want, message string
 		asked         int32
 	}{
@@ -160,7 +160,7 @@ func filesOf(list *v1alpha1.ArtifactList) []v1alpha1.Artifact {
 	return list.Files
 }
 
-// The diff takes the room that the files of the model leave, and the time.
+// The diff uses the limits, and the time, that the files of the model leave.
 func TestChangesComeLast(t *testing.T) {
 	t.Parallel()
 	sandbox := &changedSandbox{features: toolapi.Features(), changes: toolapi.Changes{Diff: diffOf("a", "x")}}

@@ -17,15 +17,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// reading is what was read of a file.
+// reading is the result of reading a file.
 type reading struct {
 	size              int64
 	sha256, mediaType string
-	// content is nil of a file that is too large for an object.
+	// content is nil for a file that is too large for an object.
 	content []byte
 }
 
-// beginning keeps the first bytes that are written to it, as many as an object holds and one more.
+// beginning retains the first bytes that are written to it, as many as an object holds and one more.
 type beginning struct{ bytes.Buffer }
 
 // Write implements io.Writer.
@@ -49,7 +49,7 @@ func (a *Artifacts) read(ctx context.Context, path string, most int64) (*reading
 	return r, nil
 }
 
-// readError leaves what is wrong with a file as it is, and makes what is wrong with the sandbox what the loop knows.
+// readError returns a problem of the file unchanged, and maps a problem of the sandbox to an error of the loop.
 func (a *Artifacts) readError(ctx context.Context, err error) error {
 	var found *redacting.Found
 	_, remote := toolclient.RemoteProblem(err)
@@ -59,8 +59,8 @@ func (a *Artifacts) readError(ctx context.Context, err error) error {
 	return a.Env.Classify(ctx, err)
 }
 
-// check looks whether what a save_artifact call saved could be kept as it is now. If it could not, the model is told while it
-// can still do something about it. If that cannot be told in time, nothing is said.
+// check determines whether the file of a save_artifact call could be stored in its current state. If it could not, the model learns of it
+// while it can still react. If that takes too long, check adds nothing.
 func (a *Artifacts) check(ctx context.Context, arguments json.RawMessage, r toolapi.Result) (toolapi.Result, error) {
 	var args toolapi.SaveArtifactArgs
 	if err := json.Unmarshal(arguments, &args); err != nil {

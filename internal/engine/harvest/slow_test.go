@@ -26,8 +26,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// drippingSandbox is a tool server with two artifacts. Of the second one, and if it is to, of the list, it gives a byte now and then,
-// and never comes to an end.
+// drippingSandbox is a tool server with two artifacts. It sends a byte of the second one, and of the list if so configured, now and then,
+// and never reaches an end.
 type drippingSandbox struct {
 	files, list atomic.Bool
 	// dripped counts the answers that dripped.
@@ -62,7 +62,7 @@ func (s *drippingSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// artifactsOf returns what collects the artifacts of a run in that sandbox, and a reader of its only step.
+// artifactsOf returns the collector of the artifacts of a run in that sandbox, and a reader of its only step.
 func (s *drippingSandbox) artifactsOf(t *testing.T) (a *Artifacts, step func() *v1alpha1.MotorStep) {
 	t.Helper()
 	return artifactsAt(t, s)
@@ -92,7 +92,7 @@ func artifactsAt(t *testing.T, handler http.Handler) (a *Artifacts, step func() 
 	}
 }
 
-// listed is what a list says, path=where it is or path!reason: message.
+// listed formats a list, as path=location or path!reason: message.
 func listed(list *v1alpha1.ArtifactList) string {
 	if list == nil {
 		return "nothing"
@@ -108,7 +108,7 @@ func listed(list *v1alpha1.ArtifactList) string {
 	return strings.Join(all, ", ")
 }
 
-// While somebody waits, a file that does not come to an end is given up soon. At the end there is more time for it.
+// While a person or the model waits, a file that does not end times out soon. At the end there is more time for it.
 func TestSlowSandboxKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	secretscan.Scan("", nil) // The first scan makes the rules, which takes a while.
@@ -154,7 +154,7 @@ func TestSlowSandboxKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
-// What was kept stays when there is no time to read it again, at a pause and at the end.
+// Stored files remain when there is no time to read them again, at a pause and at the end.
 func TestWhatWasKeptOutlastsASlowSandbox(t *testing.T) {
 	t.Parallel()
 	secretscan.Scan("", nil) // The first scan makes the rules, which takes a while.
@@ -206,7 +206,7 @@ func TestAFileThatThereIsNoTimeFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		former *v1alpha1.Artifact
 		room   room
-		// want is what goes with the list, objects and blobs are what it takes.
+		// want is the ConfigMap, the object, or the reason of the entry; objects and blobs are the sizes that count against the limits.
 		want           string
 		objects, blobs int64
 	}{

@@ -27,31 +27,31 @@ import (
 )
 
 const (
-	// maxObjectBytes is the most that a file has that is kept in a ConfigMap, maxObjectsBytes what all of a run take together.
+	// maxObjectBytes is the size limit of a file in a ConfigMap, maxObjectsBytes that of all such files of a run together.
 	maxObjectBytes  = 1 << 20
 	maxObjectsBytes = 5 << 20
-	// maxReads is how often a file is read that changes meanwhile.
+	// maxReads is how often a file is read that changes during the read.
 	maxReads = 3
-	// bucketFolder begins the keys of artifacts in the bucket, and no key of an archive, which begins with the name of a namespace:
-	// nobody but the bucket's own rules deletes them, and such a rule knows objects by how their keys begin.
+	// bucketFolder is the prefix of the keys of artifacts in the bucket. No key of an archive has it: those begin with the name of a namespace.
+	// Only the bucket's own rules delete artifacts, and such a rule selects objects by their prefix.
 	bucketFolder = "_artifacts/"
 )
 
-// errChanged says that a file was not the same twice.
+// errChanged reports that two reads of a file differed.
 var errChanged = errors.New("the file changed while it was read")
 
-// notStored says why something is not taken that was to be kept.
+// notStored is the reason for which a file is not stored.
 type notStored struct{ reason string }
 
 func (e *notStored) Error() string { return e.reason }
 
-// room counts what of a run is kept.
+// room counts the stored files of a run.
 type room struct {
 	bucket         bool
 	objects, blobs int64
-	// listed is how many bytes what is kept takes in the list of the run's result.
+	// listed is how many bytes the stored files take in the list of the run's result.
 	listed int
-	// web says that whatever is kept may come from the web.
+	// web is true if every file may come from the web.
 	web bool
 }
 
@@ -63,7 +63,7 @@ func (a *Artifacts) newRoom() *room {
 	}
 }
 
-// limit is the most that any file may have.
+// limit returns the maximum size of any file.
 func (r *room) limit() int64 {
 	if r.bucket {
 		return toolapi.MaxArtifactBytes
@@ -71,7 +71,7 @@ func (r *room) limit() int64 {
 	return maxObjectBytes
 }
 
-// most is how many bytes the next file may have.
+// most returns how many bytes the next file may have.
 func (r *room) most() int64 {
 	left := min(maxObjectBytes, maxObjectsBytes-r.objects)
 	if r.bucket {
@@ -90,7 +90,7 @@ func (r *room) inBucket(size int64) bool {
 	return r.bucket && size <= toolapi.MaxArtifactBytes && r.blobs+size <= runpolicy.MaxBucketBytes
 }
 
-// tooLong is a file that has more bytes than there is room for.
+// tooLong returns the entry of a file that exceeds the remaining limit.
 func (r *room) tooLong(art v1alpha1.Artifact) v1alpha1.Artifact {
 	switch {
 	case art.Size <= r.limit() && r.most() < r.limit():
@@ -102,7 +102,7 @@ func (r *room) tooLong(art v1alpha1.Artifact) v1alpha1.Artifact {
 	return skipped(art, v1alpha1.SkippedTooLarge, fmt.Sprintf("a file may have %d MiB, as the manager has no bucket", maxObjectBytes>>20))
 }
 
-// readAndStore reads a file and keeps it.
+// readAndStore reads a file and stores it.
 func (a *Artifacts) readAndStore(ctx context.Context, art v1alpha1.Artifact, web bool, room *room) (v1alpha1.Artifact, error) {
 	for range maxReads {
 		r, err := a.read(ctx, art.Path, room.most())
@@ -122,7 +122,7 @@ func (a *Artifacts) readAndStore(ctx context.Context, art v1alpha1.Artifact, web
 	return art, errChanged
 }
 
-// store keeps what was read, unless it is kept already.
+// store stores the bytes that were read, unless they are stored already.
 func (a *Artifacts) store(ctx context.Context, art *v1alpha1.Artifact, r *reading, room *room) (err error) {
 	former, entry := a.former(art), *art
 	inObject, inBucket := room.inObject(r.size), room.inBucket(r.size)
@@ -155,18 +155,18 @@ func (a *Artifacts) store(ctx context.Context, art *v1alpha1.Artifact, r *readin
 	return err
 }
 
-// lists reports whether the list of the run's result has room for the entry: a file that no list names would be found by no reader.
+// lists reports whether the entry fits into the list of the run's result: no reader would find a file that no list names.
 func (r *room) lists(entry *v1alpha1.Artifact) bool {
 	return r.listed+runpolicy.ListedBytes(entry) <= runpolicy.MaxListedBytes
 }
 
-// unlisted is a file that is not kept because the list of the result is full.
+// unlisted returns the entry of a file that is not stored because the list of the result is full.
 func unlisted(art v1alpha1.Artifact) v1alpha1.Artifact {
 	return skipped(art, v1alpha1.SkippedLimitReached, fmt.Sprintf(
 		"the list of a run's files has %d KiB, and no room for more: give them shorter names, or put several into one archive", runpolicy.MaxListedBytes>>10))
 }
 
-// former is what is recorded of the file if it is as it was, so that it was looked through and kept before.
+// former returns the recorded entry of the file if the file has not changed, so that it was scanned and stored before.
 func (a *Artifacts) former(art *v1alpha1.Artifact) v1alpha1.Artifact {
 	if f := a.recordedAs(art.Path); f.SHA256 == art.SHA256 {
 		return f
@@ -174,7 +174,7 @@ func (a *Artifacts) former(art *v1alpha1.Artifact) v1alpha1.Artifact {
 	return v1alpha1.Artifact{}
 }
 
-// recordedAs is what is recorded of the file at that path, nothing if it is in no list.
+// recordedAs returns the recorded entry of the file at that path, an empty one if it is in no list.
 func (a *Artifacts) recordedAs(path string) v1alpha1.Artifact {
 	if a.Recorded != nil {
 		for _, f := range a.Recorded.Files {
@@ -186,7 +186,7 @@ func (a *Artifacts) recordedAs(path string) v1alpha1.Artifact {
 	return v1alpha1.Artifact{}
 }
 
-// create makes the ConfigMap of a file, if there is nothing in it that looks like a secret.
+// create creates the ConfigMap of a file, unless the content contains a suspected secret.
 func (a *Artifacts) create(ctx context.Context, art *v1alpha1.Artifact, r *reading) (name string, err error) {
 	if err := a.secretIn(ctx, art.Path, r.content); err != nil {
 		return "", err
@@ -224,14 +224,14 @@ func (a *Artifacts) createOnce(ctx context.Context, cm *corev1.ConfigMap, art *v
 }
 
 const (
-	// storeTries is how often a file is given to a store that may take it the next time, storePause lies between the first two
-	// tries, and twice as much between the next.
+	// storeTries is how often a file is sent to a store that may accept the next try. storePause is the pause between the first two
+	// tries; it doubles for each further one.
 	storeTries = 3
 	storePause = 500 * time.Millisecond
 )
 
-// tryStore keeps a file, and tries again. A store that goes on to refuse costs the file and nothing else: a webhook that is
-// away must not keep a run from ending.
+// tryStore stores a file, with retries. A store that continues to refuse costs only the file: an unavailable webhook
+// must not stop a run from ending.
 func (a *Artifacts) tryStore(ctx context.Context, store func() error) error {
 	pause := storePause
 	for n := 1; ; n++ {
@@ -255,13 +255,13 @@ func (a *Artifacts) tryStore(ctx context.Context, store func() error) error {
 	}
 }
 
-// artifactName is the same for the same content at the same path.
+// artifactName returns the same for the same content at the same path.
 func artifactName(run *v1alpha1.MotorRun, art *v1alpha1.Artifact) string {
 	sum := sha256.Sum256([]byte(string(run.UID) + "\x00" + art.SHA256 + "\x00" + art.Path))
 	return run.Name + "-artifact-" + hex.EncodeToString(sum[:10])
 }
 
-// adopt takes the ConfigMap of that name for kept if it is: an earlier try was carried out and not recorded.
+// adopt accepts an existing ConfigMap of that name if it holds the artifact: an earlier try succeeded and was not recorded.
 func (a *Artifacts) adopt(ctx context.Context, name, sum string) error {
 	var cm corev1.ConfigMap
 	if err := a.Env.Live.Get(ctx, client.ObjectKey{Namespace: a.Env.Run.Namespace, Name: name}, &cm); err != nil {
@@ -277,7 +277,7 @@ func isArtifactOf(o metav1.Object, run *v1alpha1.MotorRun) bool {
 	return metav1.IsControlledBy(o, run) && o.GetLabels()[v1alpha1.LabelComponent] == v1alpha1.ComponentArtifact
 }
 
-// upload reads a file again, on its way into the bucket. It is not there if anything is wrong with it.
+// upload reads a file again and streams it into the bucket. If anything is wrong with the file, no object is created.
 func (a *Artifacts) upload(ctx context.Context, art *v1alpha1.Artifact) (key string, err error) {
 	key = bucketKey(a.Env.Run, art)
 	err = a.tryStore(ctx, func() error { return a.uploadOnce(ctx, key, art) })
@@ -311,15 +311,15 @@ func (a *Artifacts) uploadOnce(ctx context.Context, key string, art *v1alpha1.Ar
 	return err
 }
 
-// bucketKey is the same for the same content.
+// bucketKey returns the same for the same content.
 func bucketKey(run *v1alpha1.MotorRun, art *v1alpha1.Artifact) string {
 	return bucketFolder + run.Namespace + "/" + string(run.UID) + "/" + art.SHA256
 }
 
-// readFault is what went wrong with the file, and not with the store.
+// readFault is an error of the file, and not of the store.
 type readFault struct{ error }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the error of the file.
 func (f *readFault) Unwrap() error { return f.error }
 
 // lastError remembers the error of a writer.
@@ -335,7 +335,7 @@ func (l *lastError) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Sweep removes what the recorded list has taken the place of. All goes with the run, so it is no harm if that fails.
+// Sweep removes the objects that the recorded list has replaced. All of them are deleted with the run, so a failure does no harm.
 func (a *Artifacts) Sweep(ctx context.Context, list *v1alpha1.ArtifactList) {
 	if list == nil {
 		return
@@ -367,7 +367,7 @@ func configMaps(list *v1alpha1.ArtifactList) []string {
 	return names
 }
 
-// remove deletes the ConfigMap if it is the run's, and no later one of its name.
+// remove deletes the ConfigMap if it belongs to the run, and no later one of its name.
 func (a *Artifacts) remove(ctx context.Context, name string) error {
 	cm := &metav1.PartialObjectMetadata{}
 	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))

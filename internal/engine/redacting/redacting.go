@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redacting keeps the secret values that a loop knows out of everything that leaves it: requests to models, their answers,
+// Package redacting removes the secret values that a loop knows from everything that leaves it: requests to models, their answers,
 // results of tools, errors and log lines.
 package redacting
 
@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Model shows a model no secret value, and lets none out of its answers.
+// Model hides secret values from a model, and removes them from its answers.
 type Model struct {
 	motorloop.Model
 	Secrets *Secrets
@@ -37,7 +37,7 @@ func (m Model) Complete(ctx context.Context, r motorloop.Request) (motorloop.Ans
 		c := &a.Calls[i]
 		c.ModelID, c.Tool = m.Secrets.Hide(c.ModelID), m.Secrets.Hide(c.Tool)
 		if json.Valid([]byte(c.Arguments)) {
-			// They are whole, also where the answer ended after them.
+			// The arguments are whole, also if the answer was cut off after them.
 			c.Arguments = m.Secrets.Hide(c.Arguments)
 		} else {
 			c.Arguments = hide(c.Arguments)
@@ -46,7 +46,7 @@ func (m Model) Complete(ctx context.Context, r motorloop.Request) (motorloop.Ans
 	return a, nil
 }
 
-// request hides the values in a request. The task, or what a person wrote about a retry, can hold one.
+// request hides the values in a request. The task, or a person's text about a retry, can contain one.
 func (m Model) request(r motorloop.Request) motorloop.Request {
 	if m.Secrets.current() == nil {
 		return r
@@ -63,11 +63,11 @@ func (m Model) request(r motorloop.Request) motorloop.Request {
 	return r
 }
 
-// Tools lets no secret value out of the results of tools.
+// Tools removes secret values from the results of tools.
 type Tools struct {
 	motorloop.Tools
 	Secrets *Secrets
-	// Refresh learns of values that took the place of others while the call ran.
+	// Refresh learns values that replaced others while the call ran.
 	Refresh func(context.Context) error
 }
 
@@ -83,7 +83,7 @@ func (t Tools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error)
 	return t.Secrets.HideResult(r), nil
 }
 
-// Handler hides secret values in what is logged.
+// Handler hides secret values in log records.
 type Handler struct {
 	slog.Handler
 	Secrets *Secrets
@@ -128,7 +128,7 @@ func (h Handler) attr(a slog.Attr) slog.Attr {
 			a.Value = slog.StringValue(h.Secrets.Hide(text))
 		}
 	default:
-		// A number, a time or a truth value is no secret.
+		// A number, a time or a boolean is no secret.
 	}
 	return a
 }

@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// answering is a model that keeps what it was asked and gives one answer.
+// answering is a model that records its request and returns one answer.
 type answering struct {
 	answer motorloop.Answer
 	asked  motorloop.Request
@@ -52,7 +52,7 @@ func TestTruncatedAnswerTellsNothing(t *testing.T) {
 	}
 }
 
-// Whatever form a value has, and wherever it is: no request to a model, answer, result or log line has it.
+// For any form of a value, anywhere: no request to a model, answer, result or log line contains it.
 func TestNothingShowsASecret(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -87,7 +87,7 @@ func TestNothingShowsASecret(t *testing.T) {
 	}
 }
 
-// The handler must not keep a record from being logged.
+// The handler must not drop a record.
 func TestHandlerLogs(t *testing.T) {
 	t.Parallel()
 	known := &Secrets{}

@@ -17,28 +17,28 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// Names under which what is no credential of the run is hidden. No credential can have them: theirs have no dash.
+// Names under which values are hidden that are no credentials of the run. No credential can have them: theirs have no dash.
 const (
 	ModelKeyName    = "model-api-key"
 	SearchKeyName   = "search-api-key"
 	egressTokenName = "egress-token"
 )
 
-// Secrets are the values that a loop knows and that may be in no object, log line or request to a model. Further ones may
-// be added at any time; none is ever forgotten, because what held a value that was replaced since may still come back.
+// Secrets are the values that a loop knows and that must not be in any object, log line or request to a model. Further ones may
+// be added at any time. None is ever removed, because a text with a value that was replaced since may still come back.
 type Secrets struct {
 	mu       sync.Mutex
 	known    []redact.Secret
 	redactor *redact.Redactor
-	// values finds those that are secret: a handle is hidden and may be seen by anybody.
+	// values finds those that are secret: a handle is hidden but is not secret.
 	values *redact.Redactor
 	open   map[string]bool
 }
 
-// Format hides the values from whoever prints them.
+// Format hides the values when a Secrets is printed.
 func (*Secrets) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte("[hidden]")) }
 
-// Add makes a value known under a name. Values too short to be told from ordinary text are left out.
+// Add registers a value under a name. It ignores values that are too short to be distinguished from ordinary text.
 func (s *Secrets) Add(name string, value []byte) {
 	if len(value) < redact.MinLength {
 		return
@@ -53,7 +53,7 @@ func (s *Secrets) Add(name string, value []byte) {
 	s.values = redact.New(slices.DeleteFunc(slices.Clone(s.known), func(k redact.Secret) bool { return s.open[string(k.Value)] })...)
 }
 
-// addHandle makes known what stands for a credential. It is not secret, but the model knows the credential by its name alone.
+// addHandle registers the stand-in of a credential. It is not secret, but the model knows the credential by its name alone.
 func (s *Secrets) addHandle(name, handle string) {
 	s.mu.Lock()
 	if s.open == nil {
@@ -72,7 +72,7 @@ func (s *Secrets) Contains(text []byte) bool {
 	return !bytes.Equal(values.Bytes(text), text)
 }
 
-// AddCredential makes the value of a credential known, and the parts of it that are printed alone: those of user:password,
+// AddCredential registers the value of a credential, and the parts of it that are printed alone: those of user:password,
 // and the lines of a key.
 func (s *Secrets) AddCredential(name, slot string, value []byte) {
 	value = bytes.TrimRight(value, "\r\n")
@@ -86,10 +86,10 @@ func (s *Secrets) AddCredential(name, slot string, value []byte) {
 	}
 }
 
-// minLine is how long a line of a value must be to be one that nobody else prints.
+// minLine is how long a line of a value must be to count as unique to it.
 const minLine = 16
 
-// AddGrant makes known what the grant of a sandbox holds, and the sandbox's token.
+// AddGrant registers the values in the grant of a sandbox, and the sandbox's token.
 func (s *Secrets) AddGrant(g *grant.Grant, token string) {
 	s.Add(egressTokenName, []byte(token))
 	for _, c := range g.Credentials {
@@ -104,18 +104,18 @@ func (s *Secrets) current() *redact.Redactor {
 	return s.redactor
 }
 
-// Hide puts <credential:NAME> for every value in a text.
+// Hide replaces every value in a text with <credential:NAME>.
 func (s *Secrets) Hide(text string) string { return s.current().String(text) }
 
-// hideBroken is hide for a text that was cut off at its end, where a value may be broken: what is there goes, whatever it is.
+// hideBroken is hide for a text that was cut off at its end, where a value may be incomplete: the end is removed in any case.
 func (s *Secrets) hideBroken(text string) string { return s.current().Cut(text, false, true) }
 
-// cutOut is where the tool server left something out of an output.
+// cutOut matches where the tool server omitted a part of an output.
 var cutOut = regexp.MustCompile(`\n… [0-9]+ bytes left out[^\n]{0,900} …\n`)
 
-// hideCut is hide for a text of which something may have been left out in its middle. At each gap a value may be broken, so
-// what is next to it goes. A program in the sandbox can print what looks like a gap. It takes away some of its own output by
-// that and learns nothing: how much goes does not depend on what is there.
+// hideCut is hide for a text with possible omissions in its middle. A value may be incomplete at each gap, so
+// the text next to the gap is removed. A program in the sandbox can print a false gap. It removes some of its own output by
+// that and learns nothing: the size of the removed text does not depend on its content.
 func (s *Secrets) hideCut(text string) string {
 	r := s.current()
 	if r == nil {
@@ -135,8 +135,8 @@ func (s *Secrets) hideCut(text string) string {
 	return b.String()
 }
 
-// HideResult hides the values in what a tool gave. The sandbox wrote all of it: a code or a file name that is a value is
-// none.
+// HideResult hides the values in a tool's result. The sandbox wrote all of it: a code or a file name that contains a value is
+// removed.
 func (s *Secrets) HideResult(r toolapi.Result) toolapi.Result {
 	data, notes := r.Parts()
 	r.SetParts(s.hideCut(data), s.Hide(notes))

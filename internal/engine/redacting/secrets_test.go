@@ -93,7 +93,7 @@ func TestSecretsHideWhatIsCut(t *testing.T) {
 	t.Parallel()
 	known, values := oneOfEach()
 	key := values["api_key"]
-	// lost is how much goes at each side.
+	// lost is how much is removed at each side.
 	long := strings.Repeat("y\n", 5000)
 	lost := len(long) - len(known.hideBroken(long))
 	if lost == 0 || lost > 5000 {
@@ -117,7 +117,7 @@ func TestSecretsHideWhatIsCut(t *testing.T) {
 	}
 }
 
-// A program in the sandbox writes the mark of a gap itself, and looks whether the model is shown anything else because a
+// A program in the sandbox writes the mark of a gap itself, and checks whether the model sees anything else because a
 // guess is right.
 func TestForgedGapTellsNothing(t *testing.T) {
 	t.Parallel()

@@ -10,13 +10,13 @@ import (
 	"motorcortex.dev/motorcortex/internal/secretscan"
 )
 
-// overlap is how much of a part of a file is looked at again with the next one: more than any value that matters takes.
+// overlap is how much of a part of a file is scanned again with the next one: more than the size of any relevant value.
 const overlap = 64 << 10
 
-// Found says that a file has a secret in it. It has nothing of the secret.
+// Found reports that a file has a secret in it. It contains nothing of the secret.
 type Found struct {
 	Rule string
-	// Line is where, 0 if that is not known.
+	// Line is the line of the secret, 0 if that is not known.
 	Line int
 }
 
@@ -27,16 +27,16 @@ func (e *Found) Error() string {
 	return fmt.Sprintf("%s, line %d", e.Rule, e.Line)
 }
 
-// RuleCredential is the rule of what the run's loop keeps hidden.
+// RuleCredential is the rule for the values that the run's loop hides.
 const RuleCredential = "credential"
 
-// Watch takes no text with a secret in it: what the loop keeps hidden and, with rules, what looks like a secret.
+// Watch rejects a text with a secret in it: a value that the loop hides and, with rules, anything that looks like a secret.
 type Watch struct {
 	Known *Secrets
 	Rules bool
 	// Name is the path of the file.
 	Name string
-	// last is the end of what came, before are the lines before it.
+	// last is the end of the text so far; before is the number of lines before it.
 	last   []byte
 	before int
 }

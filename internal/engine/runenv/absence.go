@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// ErrMissing says that something which the run needs is missing and may come back.
+// ErrMissing reports that a dependency of the run is missing and may come back.
 var ErrMissing = errors.New("missing for now")
 
-// MissingFor is how long something that was there when the run was accepted may be missing: a Secret can be changed by
+// MissingFor is how long a dependency that existed when the run was accepted may be missing. A Secret can be changed by
 // deleting it and creating it again, and a tool server that ended is started again.
 const MissingFor = time.Minute
 
-// Absence is that of something that the run needs. It lasts over the starts of its loop.
+// Absence is the absence of a dependency of the run. It outlasts the starts of its loop.
 type Absence struct {
-	// Since is when something was first found missing, zero if nothing is.
+	// Since is when a dependency was first found missing, zero if none is.
 	Since time.Time
-	// Told says that an Event told of it.
+	// Told is true if an Event was emitted for it.
 	Told bool
 }
 
-// MayEnd reports whether to wait for what is missing now.
+// MayEnd reports whether to wait for the missing dependency.
 func (a *Absence) MayEnd(now time.Time) bool {
 	if a.Since.IsZero() {
 		a.Since = now
@@ -30,5 +30,5 @@ func (a *Absence) MayEnd(now time.Time) bool {
 	return now.Sub(a.Since) < MissingFor
 }
 
-// MayComeBack reports whether to wait for what is missing now.
+// MayComeBack reports whether to wait for the missing dependency.
 func (e *Env) MayComeBack() bool { return e.Absence.MayEnd(e.Now()) }

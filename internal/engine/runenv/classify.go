@@ -11,10 +11,10 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// ErrOvertaken says that the sandbox has served a later epoch of its run.
+// ErrOvertaken reports that the sandbox has served a later epoch of its run.
 var ErrOvertaken = fmt.Errorf("the sandbox has served a later epoch of the run: %w", motorloop.ErrStale)
 
-// Classify turns what the tool server's client reports into what the loop knows: overtaken, lost, or nothing decided.
+// Classify maps an error of the tool server's client to one of the loop: overtaken, lost, or nothing decided.
 func (e *Env) Classify(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil:
@@ -22,7 +22,7 @@ func (e *Env) Classify(ctx context.Context, err error) error {
 	case errors.Is(err, toolclient.ErrStaleEpoch):
 		return ErrOvertaken
 	case errors.Is(err, toolclient.ErrUnreachable) && e.MayComeBack():
-		// It may be that its node starts it again. If the Pod is gone, the controller will see that.
+		// Its node may start it again. If the Pod is gone, the controller will see that.
 		return fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	if errors.Is(err, toolclient.ErrUnsupported) {
@@ -36,7 +36,7 @@ func (e *Env) Classify(ctx context.Context, err error) error {
 	}
 }
 
-// Outdated ends an attempt whose sandbox does not know what the run needs of it. A sandbox that is made now does.
+// Outdated ends an attempt whose sandbox lacks a feature that the run needs. A new sandbox has it.
 func Outdated(err error) error {
 	return &motorloop.Failure{
 		Category: motorloop.InfraFailure, Reason: motorloop.ReasonSandboxOutdated, Retryable: true,

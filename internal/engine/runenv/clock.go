@@ -8,19 +8,19 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// Timekeeper tells the time that deadlines go by.
+// Timekeeper returns the time that deadlines use.
 type Timekeeper interface {
 	// Now is the time by the API server's clock.
 	Now() time.Time
-	// Observed is what is known of the time in which a manager led.
+	// Observed returns when a manager is known to have led.
 	Observed() runpolicy.Observed
 }
 
 // Clock has the two times.
 type Clock struct {
-	// Now is the process's clock, by which Leases and pauses go.
+	// Now is the process's clock, which Leases and pauses use.
 	Now func() time.Time
-	// Time is the clock that everything in the API goes by. Nil: Now, and all time counts.
+	// Time is the clock for all times in the API. If it is nil, Now is used, and all time counts.
 	Time Timekeeper
 }
 
@@ -32,7 +32,7 @@ func (c Clock) APINow() time.Time {
 	return c.Time.Now()
 }
 
-// Observed returns what is known of the time in which a manager led.
+// Observed returns when a manager is known to have led.
 func (c Clock) Observed() runpolicy.Observed {
 	if c.Time == nil {
 		return runpolicy.Observed{}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runenv has what the parts of an attempt need of the replica that makes it, and of its run.
+// Package runenv provides the parts of an attempt with what they need of their replica and their run.
 package runenv
 
 import (
@@ -18,12 +18,12 @@ import (
 	"motorcortex.dev/motorcortex/internal/journal"
 )
 
-// Env is what the parts of an attempt share.
+// Env is the shared environment of the parts of an attempt.
 type Env struct {
 	Client client.Client
 	// Live reads past the cache: the journal must be complete.
 	Live client.Reader
-	// Bucket keeps what is too large for objects; nil keeps nothing of that.
+	// Bucket stores artifacts that are too large for objects; if it is nil, they are not stored.
 	Bucket Bucket
 	Lease  Lease
 	Clock
@@ -34,32 +34,32 @@ type Env struct {
 	Claim journal.Claim
 	// Entries is the journal of the run.
 	Entries *journal.Log
-	// Known are the values that must be shown to nobody.
+	// Known are the values that must be hidden.
 	Known *redacting.Secrets
-	// Absence is that of something that the run needs.
+	// Absence is the absence of a dependency of the run.
 	Absence *Absence
 	Log     *slog.Logger
 }
 
-// Lease is this replica's.
+// Lease is the Lease of this replica.
 type Lease interface {
 	// MayDecide reports whether this replica may decide now how a run goes on. A process that was frozen can ask before its loops are ended.
 	MayDecide() bool
 }
 
-// ErrNoLease says that nothing may be decided, because others may carry the run on.
+// ErrNoLease reports that nothing may be decided, because others may carry the run on.
 var ErrNoLease = errors.New("this replica has no Lease")
 
-// Bucket keeps the artifacts that are too large for objects.
+// Bucket stores the artifacts that are too large for objects.
 type Bucket interface {
-	// WriteArtifact stores what fill writes, all of it or nothing. An error of fill is given back as it is. The error wraps
-	// archive.ErrExists if there is something under the key.
+	// WriteArtifact stores the output of fill, all of it or nothing. It returns an error of fill unchanged. The error wraps
+	// archive.ErrExists if the key exists.
 	WriteArtifact(ctx context.Context, key string, fill func(io.Writer) error) error
-	// Read opens what is stored under the key. The error wraps archive.ErrNotFound if there is nothing.
+	// Read opens the object under the key. The error wraps archive.ErrNotFound if there is none.
 	Read(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
-// ContentKey is the key of the ConfigMap that keeps an artifact.
+// ContentKey is the key of an artifact's content in its ConfigMap.
 const ContentKey = "content"
 
 const (
@@ -70,20 +70,20 @@ const (
 	MaxCollecting = 4
 )
 
-// Limits bound what the loops of a replica do at the same time.
+// Limits bound the concurrent work of the loops of a replica.
 type Limits struct {
-	// Seeding and Collecting bound how many loops hold files of skills, NewSkills has them make Skills one after the other.
+	// Seeding and Collecting bound how many loops have files of skills in memory. NewSkills serializes the creation of Skills.
 	Seeding, Collecting, NewSkills fairsemaphore.Semaphore
 }
 
-// maxHeld is how long a loop may keep a permit: what is done with it waits for the sandbox, which can drip, while the runs of
+// maxHeld is how long a loop may hold a permit. Its work waits for the sandbox, which can be slow on purpose, while the runs of
 // others wait for the permit. The largest skill and the largest archive take seconds.
 const maxHeld = time.Minute
 
-// ErrTimeOver is the cause of the end of what took too long.
+// ErrTimeOver is the cause of the end of work that took too long.
 var ErrTimeOver = errors.New("the time for it is over")
 
-// Acquire waits for a permit, for as long as the run may wait. What is done with it has maxHeld, which is the time of held.
+// Acquire waits for a permit, for as long as the run may wait. The work under the permit may take maxHeld, which bounds the context held.
 func (e *Env) Acquire(ctx context.Context, s *fairsemaphore.Semaphore, permits int) (held context.Context, release func(), err error) {
 	giveBack, err := s.Acquire(ctx, e.Run.Namespace, permits)
 	if err != nil {

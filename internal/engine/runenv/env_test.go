@@ -18,7 +18,7 @@ type held struct{}
 
 func (held) MayDecide() bool { return true }
 
-// What is done with a permit has an end, and waiting takes nothing of its time.
+// Work under a permit is bounded, and waiting does not use up its time.
 func TestAPermitHasAnEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// RefusedForGood reports whether the API server refuses an object and will go on to: a quota or a policy does, or its size. What is refused
-// because the namespace goes away is not.
+// RefusedForGood reports whether the API server refuses an object permanently, because of a quota, a policy or its size. A refusal
+// because the namespace is terminating does not count.
 func RefusedForGood(err error) bool {
 	return !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) &&
 		(apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err))

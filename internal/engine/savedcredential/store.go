@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package savedcredential keeps what a run saves with save_credential as Secrets.
+// Package savedcredential stores the credentials that a run saves with save_credential as Secrets.
 package savedcredential
 
 import (
@@ -34,9 +34,9 @@ import (
 const (
 	// Key is the key of a saved credential's Secret that has the value.
 	Key = "value"
-	// maxSaves bounds how many Secrets a run leaves behind, and how many values its loop keeps hidden.
+	// maxSaves bounds how many Secrets a run creates, and how many values its loop hides.
 	maxSaves = 32
-	// maxSavedHosts is as many as spec.credentials takes for one.
+	// maxSavedHosts is as many as spec.credentials allows for one credential.
 	maxSavedHosts = 16
 
 	annotationName    = "motorcortex.dev/credential-name"
@@ -49,18 +49,18 @@ var credentialName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,61}[a-z0-9]$`)
 // SecretName is the name of the Secret that holds a saved credential.
 func SecretName(name string) string { return runpolicy.SavedSecret(name).Name }
 
-// Store keeps what a run found as Secrets in the run's namespace. The value comes from a file of the sandbox, so
-// that no model need read it; from then on it is hidden wherever it turns up.
+// Store stores the credentials that a run found as Secrets in the run's namespace. The value comes from a file of the sandbox, so
+// that no model need read it; from then on it is redacted wherever it appears.
 type Store struct {
 	Env    *runenv.Env
 	Client *toolclient.Client
-	// Lent reports whether there is something in a text that was given to the sandbox for its own use.
+	// Lent reports whether a text contains a value that was given to the sandbox for its own use.
 	Lent func(text []byte) bool
 	// saves counts the calls of save_credential that the journal has.
 	saves int
 }
 
-// Recall makes known what the run has saved before this loop.
+// Recall registers the credentials that the run has saved before this loop.
 func (c *Store) Recall(ctx context.Context, steps []v1alpha1.MotorStep) error {
 	seen := map[string]bool{}
 	for i := range steps {
@@ -86,7 +86,7 @@ func (c *Store) Recall(ctx context.Context, steps []v1alpha1.MotorStep) error {
 	return nil
 }
 
-// Save serves a save_credential call. Doing it twice leaves what doing it once does.
+// Save serves a save_credential call. Repeating it has no further effect.
 func (c *Store) Save(ctx context.Context, arguments string) (toolapi.Result, error) {
 	if !slices.Contains(c.Env.Run.Spec.Tools, v1alpha1.ToolName(toolapi.ToolSaveCredential)) {
 		return *toolapi.Refusal(toolapi.CodeToolNotGranted, "this run was not granted the tool save_credential"), nil
@@ -122,7 +122,7 @@ func (c *Store) Save(ctx context.Context, arguments string) (toolapi.Result, err
 	if !c.Env.Lease.MayDecide() {
 		return toolapi.Result{}, runenv.ErrNoLease
 	}
-	// Before it is written: from then on it can come back from anywhere.
+	// It is registered before it is written: from then on it can come back from anywhere.
 	c.Env.Known.AddCredential(args.Name, "", value)
 	why, err := c.write(ctx, args.Name, hosts, value)
 	if err != nil {
@@ -161,8 +161,8 @@ func ParseSave(arguments string) (toolapi.SaveCredentialArgs, error) {
 	return args, nil
 }
 
-// hosts returns the hosts that a credential is for as they are written in spec.credentials. Each is one that the run may
-// reach: a run must not have later ones send something to where it could not.
+// hosts returns the hosts of a credential in the form of spec.credentials. Each is one that the run may
+// reach: a run must not make later ones send data to hosts that it could not reach itself.
 func (c *Store) hosts(given []string) ([]string, error) {
 	var allowed allowlist.List
 	for _, d := range runpolicy.Granted(c.Env.Run) {
@@ -187,8 +187,8 @@ func (c *Store) hosts(given []string) ([]string, error) {
 	return hosts, nil
 }
 
-// declared refuses a credential, in a run of an approved skill, that the skill does not declare, or for hosts that it does not send it to:
-// the person who approved the skill saw its credentials, and no others.
+// declared checks a credential in a run of an approved skill. It refuses one that the skill does not declare, or hosts that the skill does not
+// declare for it: the person who approved the skill saw its credentials, and no others.
 func (c *Store) declared(name string, hosts []string) error {
 	declared, bySkill := runpolicy.Declared(c.Env.Run, name)
 	switch {
@@ -213,13 +213,13 @@ func (c *Store) declared(name string, hosts []string) error {
 }
 
 // belongsToSkill reports whether the Secret of a saved credential is the one that the run's approved skill uses under that name. A person
-// decided so, and a later run of the skill may give it another value.
+// decided so, and a later run of the skill may replace its value.
 func (c *Store) belongsToSkill(name string) bool {
 	declared, _ := runpolicy.Declared(c.Env.Run, name)
 	return declared != nil && (declared.SecretRef == nil || *declared.SecretRef == runpolicy.SavedSecret(name))
 }
 
-// savedValue is what a file holds, without the newline that programs end a line with. No error has any of it.
+// savedValue returns the content of a file, without the newline that programs end a line with. No error contains any of it.
 func savedValue(content []byte) ([]byte, error) {
 	value, cut := bytes.CutSuffix(content, []byte("\n"))
 	if cut {
@@ -236,7 +236,7 @@ func savedValue(content []byte) ([]byte, error) {
 	return value, nil
 }
 
-// own refuses what is not the run's to give away: what it was lent as a credential would otherwise be bound to other hosts
+// own refuses a value that does not belong to the run: a credential that the run only uses would otherwise be bound to other hosts
 // under another name.
 func (c *Store) own(value []byte) error {
 	if c.Lent(value) {
@@ -248,9 +248,9 @@ func (c *Store) own(value []byte) error {
 // savedBy names the run in the Secrets that it has saved.
 func (c *Store) savedBy() string { return c.Env.Run.Name + "/" + string(c.Env.Run.UID) }
 
-// write creates the Secret of a saved credential, or gives one that this run has saved another value: a run that could change
-// what others rely on would have them work for its own account. A run of the skill that the Secret belongs to replaces it: values expire. Why says
-// what stands against that.
+// write creates the Secret of a saved credential, or replaces the value of one that this run has saved. A run that could change
+// the credentials of others would make them work for its own account. A run of the skill that owns the Secret replaces it: values expire. why is
+// the reason for a refusal.
 func (c *Store) write(ctx context.Context, name string, hosts []string, value []byte) (why string, err error) {
 	secretName := SecretName(name)
 	for range saveTries {
@@ -280,12 +280,12 @@ func (c *Store) write(ctx context.Context, name string, hosts []string, value []
 		case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err):
 			return "", fmt.Errorf("save the Secret %s: %w", secretName, err)
 		}
-		// Somebody wrote it in between.
+		// Another writer changed it in between.
 	}
 	return "", fmt.Errorf("save the Secret %s: %w", secretName, err)
 }
 
-// saveTries is how many times a Secret is written that somebody else writes at the same time.
+// saveTries is how many times write tries to write a Secret with concurrent writers.
 const saveTries = 3
 
 func (c *Store) fill(s *corev1.Secret, name string, hosts []string, value []byte) {
@@ -297,14 +297,14 @@ func (c *Store) fill(s *corev1.Secret, name string, hosts []string, value []byte
 	s.Data = map[string][]byte{Key: value}
 }
 
-// isSaved reports whether a Secret is one that a run has saved: no other may be changed, or read, for a run.
+// isSaved reports whether a run has saved the Secret: no other Secret may be changed, or read, for a run.
 func isSaved(s *corev1.Secret) bool {
 	return s.Type == credential.SecretType && s.Labels[v1alpha1.LabelComponent] == v1alpha1.ComponentCredential
 }
 
 func (c *Store) get(ctx context.Context, name string) (*corev1.Secret, error) {
 	s := &corev1.Secret{}
-	// Past the cache, which would list and watch the Secrets of the namespace.
+	// This reads past the cache, which would list and watch the Secrets of the namespace.
 	err := c.Env.Live.Get(ctx, types.NamespacedName{Namespace: c.Env.Run.Namespace, Name: name}, s)
 	return s, err
 }

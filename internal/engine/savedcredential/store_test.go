@@ -11,7 +11,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/runpolicy"
 )
 
-// A run of an approved skill saves what the skill declares, for the hosts that the skill sends it to, and replaces it when it expires.
+// A run of an approved skill saves the credentials that the skill declares, for the hosts that the skill declares, and replaces them when they
+// expire.
 func TestCredentialsOfASkill(t *testing.T) {
 	t.Parallel()
 	mail, own := runpolicy.SavedSecret("mail_key"), v1alpha1.SecretKeyRef{Name: "mine", Key: "k"}

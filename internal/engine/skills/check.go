@@ -21,14 +21,14 @@ import (
 // checkTimeout bounds one look at the skills before the end of an attempt. The model waits for it.
 const checkTimeout = 20 * time.Second
 
-// Check looks at the skills of a workspace as they are collected at the end, and keeps none.
+// Check checks the skills of a workspace by the rules of the collection at the end, and stores none.
 type Check struct {
 	Env    *runenv.Env
 	Client *toolclient.Client
 }
 
-// Problems says which skills would not be kept if the attempt ended now, and why. Of a sandbox of an earlier release it says nothing: to list
-// its skills would end what runs there.
+// Problems returns which skills would be rejected if the attempt ended now, and why. It returns none for a sandbox of an earlier release:
+// to list its skills would end its running programs.
 func (k Check) Problems(ctx context.Context, succeeded bool) ([]string, error) {
 	c := NewCollector(k.Env, k.Client)
 	if c.looks = true; !c.Wanted(succeeded) {
@@ -54,11 +54,11 @@ func (k Check) Problems(ctx context.Context, succeeded bool) ([]string, error) {
 	return problems, nil
 }
 
-// Tools tells the model at once what is wrong with a SKILL.md that it writes. What it makes in another way is looked at when it
-// calls finish.
+// Tools adds the problems of a SKILL.md that the model writes to the result at once. Skills that the model makes in another way are checked
+// when it calls finish.
 type Tools struct{ motorloop.Tools }
 
-// maxManifestNote is the most that is said of a SKILL.md, in bytes.
+// maxManifestNote is the maximum size of the note about a SKILL.md, in bytes.
 const maxManifestNote = 1 << 10
 
 // Call runs one tool call.
@@ -73,7 +73,7 @@ func (t Tools) Call(ctx context.Context, c toolapi.Call) (toolapi.Result, error)
 	return r, nil
 }
 
-// manifestProblem says why what a write call has written is no SKILL.md, "" if it is one, or if it is none that is collected.
+// manifestProblem returns why a written SKILL.md is invalid, "" if it is valid, or if the file is not one that is collected.
 func manifestProblem(arguments json.RawMessage) string {
 	var args toolapi.WriteArgs
 	if json.Unmarshal(arguments, &args) != nil || args.Append {

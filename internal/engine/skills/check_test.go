@@ -22,7 +22,7 @@ func (r *skillRig) check() Check {
 	return Check{c.env, c.client}
 }
 
-// What stands against skills is said before the end as it is said after it, and nothing is proposed.
+// The problems of skills are the same before the end as after it, and nothing is proposed.
 func TestSkillProblems(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
@@ -49,7 +49,7 @@ func TestSkillProblems(t *testing.T) {
 	if diff := cmp.Diff(want, said); diff != "" || len(said) != 3 || strings.Contains(strings.Join(said, ""), values["api_key"]) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// A part of the task leaves skills behind only if the run says so.
+	// A partial result leaves skills only if the run says so.
 	if said, err := r.check().Problems(t.Context(), false); err != nil || len(said) > 0 {
 		t.Errorf("of a part it says %q, %v", said, err)
 	}
@@ -59,7 +59,7 @@ func TestSkillProblems(t *testing.T) {
 	}
 }
 
-// A sandbox that ends what runs when it lists its skills is not asked, and one that does not answer is an error.
+// A sandbox that ends programs when it lists its skills is not asked, and one that does not answer is an error.
 func TestSkillsThatCannotBeLookedAt(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
@@ -102,7 +102,7 @@ func TestManifestProblem(t *testing.T) {
 	}
 }
 
-// fixedTools give every call the same result.
+// fixedTools return the same result for every call.
 type fixedTools struct {
 	motorloop.Tools
 	result toolapi.Result
@@ -110,7 +110,7 @@ type fixedTools struct {
 
 func (t fixedTools) Call(context.Context, toolapi.Call) (toolapi.Result, error) { return t.result, nil }
 
-// What is said of a SKILL.md is a note beside those of the tool server.
+// The problem of a SKILL.md is a note beside those of the tool server.
 func TestManifestProblemIsANote(t *testing.T) {
 	t.Parallel()
 	inner := toolapi.Result{OK: true}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package skills gives a run the skill that it was accepted with, and proposes the skills that it wrote.
+// Package skills provides a run with the skill that it was accepted with, and proposes the skills that it wrote.
 package skills
 
 import (
@@ -26,29 +26,29 @@ import (
 )
 
 const (
-	// Timeout bounds how long it takes to read and propose the skills of a workspace, skillsFailedTimeout after any end but a
-	// success: the sandbox may be what failed. To wait for a turn takes none of it: other runs take that.
+	// Timeout bounds how long it takes to read and propose the skills of a workspace. FailedTimeout applies after any end but a
+	// success: the sandbox may be what failed. Waiting for a permit does not count: other runs cause that wait.
 	Timeout       = 2 * time.Minute
 	FailedTimeout = 10 * time.Second
-	// maxRejected is how many folders are said not to be taken, maxRejectedPath and maxRejectedMessage bound what is said, in bytes.
+	// maxRejected is how many rejected folders are reported; maxRejectedPath and maxRejectedMessage bound each report, in bytes.
 	maxRejected        = 16
 	maxRejectedPath    = 256
 	maxRejectedMessage = 512
-	// maxOmitted bounds what the tool server says of further folders: it counts for nothing, and sums of it must not overflow.
+	// maxOmitted bounds the tool server's count of further folders: it is not trusted, and sums of it must not overflow.
 	maxOmitted = 1 << 20
 	// workspaceFolder is the workspace itself.
 	workspaceFolder = "."
 )
 
 // Collector proposes the skills that a run wrote or changed, when its end is recorded. The list of their files comes from
-// the sandbox and is not believed: every file is read and checked, and nobody uses what is proposed before a person approved it.
+// the sandbox and is not trusted: every file is read and checked, and no run uses a proposal before a person approved it.
 //
 //	freeze, list ─► for each folder: read ─► secret? ─► a skill? ─► changed? ─► SkillRevision ─► recorded with the step
 type Collector struct {
 	env    *runenv.Env
 	client *toolclient.Client
 	store  *skillstore.Store
-	// looks says that nothing is proposed: the run goes on, and is told what would not be.
+	// looks is true if nothing is proposed: the run goes on, and learns what would be rejected.
 	looks bool
 }
 
@@ -56,7 +56,7 @@ func NewCollector(env *runenv.Env, client *toolclient.Client) *Collector {
 	return &Collector{env: env, client: client, store: &skillstore.Store{Client: env.Client, Live: env.Live}}
 }
 
-// Wanted reports whether the workspace is looked through: the run asks for it, and something may have been written there.
+// Wanted reports whether the workspace is searched for skills: the run asks for it, and some may have been written there.
 func (c *Collector) Wanted(succeeded bool) bool {
 	run := c.env.Run
 	if run.Spec.SkillReview || run.Spec.ExtractSkills == v1alpha1.ExtractNever || !succeeded && run.Spec.ExtractSkills != v1alpha1.ExtractAlways {
@@ -72,8 +72,8 @@ func mayHaveWritten(run *v1alpha1.MotorRun, steps []v1alpha1.MotorStep) bool {
 		})
 }
 
-// Collect proposes what there is now, and says what became of it, nil if there is nothing to say. An error decides nothing: the
-// same can be tried again, and what was proposed already is found to be.
+// Collect proposes the current skills, and returns the outcome, nil if there is nothing to report. An error decides nothing: the
+// collection can be repeated, and finds the earlier proposals.
 func (c *Collector) Collect(ctx context.Context, limit time.Duration) (*v1alpha1.SkillsResult, error) {
 	found := newFound(c, limit)
 	err := c.gather(ctx, found)
@@ -138,7 +138,7 @@ func (c *Collector) gather(ctx context.Context, found *found) error {
 	return nil
 }
 
-// folder proposes what one folder holds, or says why not.
+// folder proposes the skill of one folder, or reports why it does not.
 func (c *Collector) folder(ctx context.Context, f *toolapi.SkillFolder, found *found) error {
 	if found.folders[f.Path] {
 		return nil
@@ -194,7 +194,7 @@ func (c *Collector) takeFolder(ctx context.Context, f *toolapi.SkillFolder, foun
 	return c.propose(ctx, proposal{name: manifest.Name, description: manifest.Description, files: files}, found)
 }
 
-// isSkillFolder reports whether a folder is at a place where skills are looked for.
+// isSkillFolder reports whether a folder is where skills are collected from.
 func isSkillFolder(p string) bool {
 	if p == workspaceFolder {
 		return true
@@ -216,8 +216,8 @@ func problemText(problem string) string {
 	}
 }
 
-// read reads the files of a folder, in which a skill has files at these places alone, anywhere if they are nil. why says which of them stands against taking it. What looks like a secret does, but for files
-// that a person has seen as they are in the revision that the run began with.
+// read reads the files of a folder. A skill has files only at places, anywhere if they are nil. why is the reason to reject the folder.
+// A suspected secret is such a reason, except in files that a person has seen unchanged in the revision that the run began with.
 func (c *Collector) read(
 	ctx context.Context, f *toolapi.SkillFolder, places *skill.Places, base []v1alpha1.RevisionFile,
 ) (files []skill.File, why string, err error) {
@@ -267,10 +267,10 @@ func (c *Collector) readFile(ctx context.Context, local string, f toolapi.SkillF
 	return buf.Bytes(), "", ctx.Err()
 }
 
-// found is what a collection has come to so far.
+// found is the state of a collection.
 type found struct {
 	collector *Collector
-	// names are those of skills, folders those that were looked at.
+	// names are those of skills, folders those that were checked.
 	names, folders map[string]bool
 	// bytes of all skills that were read.
 	bytes int64
@@ -278,7 +278,7 @@ type found struct {
 	base []v1alpha1.RevisionFile
 	// places are where those files are in the workspace.
 	places skill.Places
-	// left is what there is of the time to collect.
+	// left is the remaining time to collect.
 	left time.Duration
 	v1alpha1.SkillsResult
 }
@@ -287,7 +287,7 @@ func newFound(c *Collector, limit time.Duration) *found {
 	return &found{collector: c, names: map[string]bool{}, folders: map[string]bool{}, left: limit}
 }
 
-// within does a part of the collection in the time that is left, and takes from it what that took.
+// within runs a part of the collection in the remaining time, and subtracts the time that it took.
 func (s *found) within(ctx context.Context, do func(context.Context) error) error {
 	began := time.Now()
 	defer func() { s.left -= time.Since(began) }()
@@ -300,7 +300,7 @@ func (s *found) within(ctx context.Context, do func(context.Context) error) erro
 	return err
 }
 
-// reject says why a folder is not taken, beside what is said of it already.
+// reject records why a folder is rejected, beside the reasons recorded already.
 func (s *found) reject(folder, why string) {
 	hide := s.collector.env.Known.Hide
 	folder = text.CutBytes(workpath.Clean(hide(folder)), maxRejectedPath)
@@ -314,7 +314,7 @@ func (s *found) reject(folder, why string) {
 	}
 }
 
-// result is nil if there is nothing to say.
+// result returns the result, nil if there is nothing to report.
 func (s *found) result() *v1alpha1.SkillsResult {
 	if len(s.Created)+len(s.Updated)+len(s.Rejected) == 0 {
 		return nil

@@ -148,7 +148,7 @@ func TestSkillThatIsRenamedIsAnother(t *testing.T) {
 	}
 }
 
-// One folder that is not taken stands against no other.
+// One rejected folder does not affect the others.
 func TestSkillsOfSeveralFolders(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
@@ -204,7 +204,7 @@ func TestSkillsOfSeveralFolders(t *testing.T) {
 	}
 }
 
-// What a person has seen and approved is in the skill whatever it looks like. A credential of the run is not, ever.
+// A file that a person has seen and approved stays in the skill, even if it looks like a secret. A credential of the run never does.
 func TestSecretsThatAPersonHasSeen(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
@@ -227,7 +227,7 @@ func TestSecretsThatAPersonHasSeen(t *testing.T) {
 	}
 }
 
-// Whatever a sandbox says of its files, only what was read is kept.
+// Only the bytes that were read are stored, whatever a sandbox reports about its files.
 func TestSkillsOfALyingSandbox(t *testing.T) {
 	t.Parallel()
 	good := manifestOf("mail", "x")
@@ -291,7 +291,7 @@ func TestRejectedIsBounded(t *testing.T) {
 	}
 }
 
-// What one run proposes is bounded as a whole: a run must not fill the cluster's store with skills that nobody asked for.
+// The proposals of one run are bounded as a whole: a run must not fill the cluster's store with unwanted skills.
 func TestSkillsOfARunAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)

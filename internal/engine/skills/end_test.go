@@ -16,7 +16,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 )
 
-// A run ends, whatever becomes of its skills: what there was no time for is said.
+// A run ends, whatever the result for its skills: the skills that were not read in time are reported.
 func TestSkillsThatCannotBeReadInTime(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
@@ -38,7 +38,7 @@ func TestSkillsThatCannotBeReadInTime(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	// The end of the manager is the end of nothing else.
+	// The end of the manager ends nothing else.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if got, err := r.collector().Collect(ctx, time.Minute); err == nil {
@@ -55,7 +55,7 @@ func TestWhenSkillsAreCollected(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*v1alpha1.MotorRun)
 		calls  []string
-		// failed says that the run ended in any other way than well.
+		// failed is true if the run ended in any other way than well.
 		failed bool
 		want   bool
 	}{
@@ -91,7 +91,7 @@ func TestWhenSkillsAreCollected(t *testing.T) {
 	}
 }
 
-// The parts of a collection have one time together, and what ends them is told apart.
+// The parts of a collection have one time together, and their ends are distinguished.
 func TestPartsOfACollection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

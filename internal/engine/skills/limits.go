@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// maxNewSkills is how many Skills of a namespace one run has made, maxUndecidedSkills how many runs have made that nobody has
-	// decided about. Replicas do not count for each other: each can be one beyond the second when they make Skills at the same moment.
+	// maxNewSkills is how many Skills of a namespace one run may create. maxUndecidedSkills is how many Skills made by runs may await a decision.
+	// Replicas do not coordinate: each can exceed the second by one when they create Skills at the same moment.
 	maxNewSkills       = 8
 	maxUndecidedSkills = 50
-	// emptySkillAge is how long a Skill without files counts, unsettledAge how long a revision that the status of its Skill does not
-	// list does. Whoever stores files does not take that long: what is older was cut short, as by a quota, and nobody can decide
-	// about it.
+	// emptySkillAge is how long a Skill without files counts. unsettledAge is how long a revision counts that the status of its Skill does not
+	// list. Storing files does not take that long: the creation of older ones was cut short, as by a quota, and no person can decide
+	// about them.
 	emptySkillAge = time.Hour
 	unsettledAge  = 5 * time.Minute
-	// pageSize is how many Skills are listed at a time: a person may have given one files, of 1 MiB and more.
+	// pageSize is how many Skills are listed at a time: a person may have added files of 1 MiB and more to one.
 	pageSize = 8
 )
 
-// skill returns the Skill that a revision is to be of. One that the run did not begin with is made if it is not there; created says
-// that the run made it, now or when it tried before.
+// skill returns the Skill that a revision will belong to. It creates a missing Skill unless the run began with it. created is true if
+// the run created it, now or in an earlier try.
 func (c *Collector) skill(ctx context.Context, name string, own bool) (sk *v1alpha1.Skill, created bool, why string, err error) {
 	sk = &v1alpha1.Skill{}
 	err = c.env.Live.Get(ctx, types.NamespacedName{Namespace: c.env.Run.Namespace, Name: name}, sk)
@@ -58,7 +58,7 @@ func (c *Collector) made(sk *v1alpha1.Skill) bool {
 	return sk.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBy && sk.Labels[v1alpha1.LabelRunUID] == string(c.env.Run.UID)
 }
 
-// newSkill makes a Skill, if there may be one more. Between the counting and the making, no other loop makes one.
+// newSkill creates a Skill, if another one is allowed. No other loop creates one between the count and the creation.
 func (c *Collector) newSkill(ctx context.Context, name string) (sk *v1alpha1.Skill, why string, err error) {
 	ctx, leave, err := c.env.Acquire(ctx, &c.env.Limits.NewSkills, 1)
 	if err != nil {
@@ -77,12 +77,12 @@ func (c *Collector) newSkill(ctx context.Context, name string) (sk *v1alpha1.Ski
 	return sk, "", nil
 }
 
-// tooManySkills says why the run makes no further Skill, "" if it may. Skills that runs made lie there until somebody looks at them,
-// and a run can be told to make more of them than anybody ever does.
+// tooManySkills returns why the run may create no further Skill, "" if it may. Skills made by runs stay until a person looks at them,
+// and a run can be made to create more of them than people ever review.
 func (c *Collector) tooManySkills(ctx context.Context) (why string, err error) {
 	made, undecided, empty := 0, 0, 0
 	for next := ""; ; {
-		var page v1alpha1.SkillList // Decoded into an old one, what an item has not got would stay that of the page before.
+		var page v1alpha1.SkillList // If it were reused, omitted fields of an item would retain the values of the page before.
 		err := c.env.Live.List(ctx, &page, client.InNamespace(c.env.Run.Namespace), client.Limit(pageSize), client.Continue(next),
 			client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy})
 		if err != nil {
@@ -121,13 +121,13 @@ func (c *Collector) tooManySkills(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// isLeft reports whether a Skill without files gets none any more. As long as the operator has not looked at it, it may have some.
+// isLeft reports whether a Skill without files will get none any more. Until the operator has processed it, it may have some.
 func (c *Collector) isLeft(sk *v1alpha1.Skill) bool {
 	return sk.Status.ObservedGeneration > 0 && c.env.APINow().Sub(sk.CreationTimestamp.Time) >= emptySkillAge
 }
 
-// tooManyProposals says why the run proposes no further revision of a Skill, "" if it may. What a person is about to approve must not
-// be pushed out by what comes after it, so there is no room for more until somebody decides.
+// tooManyProposals returns why the run may propose no further revision of a Skill, "" if it may. Later proposals must not displace one that
+// a person is about to approve, so no more are accepted until a person decides.
 func (c *Collector) tooManyProposals(ctx context.Context, sk *v1alpha1.Skill) (why string, err error) {
 	var list v1alpha1.SkillRevisionList
 	err = c.env.Live.List(ctx, &list, client.InNamespace(sk.Namespace), client.MatchingLabels{v1alpha1.LabelSkill: v1alpha1.SkillLabel(sk.Name)})
@@ -142,8 +142,8 @@ func (c *Collector) tooManyProposals(ctx context.Context, sk *v1alpha1.Skill) (w
 	return "", nil
 }
 
-// canBeDecided reports whether a person can decide about a revision of the Skill, or will soon. One of a Skill that had that name before
-// goes away with it.
+// canBeDecided reports whether a person can decide about a revision of the Skill, or will soon. A revision of an earlier Skill of the same
+// name is deleted with that Skill.
 func (c *Collector) canBeDecided(sk *v1alpha1.Skill, rev *v1alpha1.SkillRevision) bool {
 	if rev.DeletionTimestamp != nil || !metav1.IsControlledBy(rev, sk) {
 		return false

@@ -30,7 +30,7 @@ func (r *skillRig) made(name, run string, change func(*v1alpha1.Skill)) {
 	r.must(r.client.Create(r.t.Context(), sk))
 }
 
-// rejectedFor is what the only folder is rejected for, "" if it is taken.
+// rejectedFor returns why the only folder is rejected, "" if it is accepted.
 func rejectedFor(t testing.TB, got *v1alpha1.SkillsResult) string {
 	t.Helper()
 	switch {
@@ -62,7 +62,7 @@ func TestNewSkillsOfARun(t *testing.T) {
 	if why := rejectedFor(t, r.collect()); !strings.Contains(why, "the run has made 8 new Skills") || !strings.Contains(why, "these files are not kept") {
 		t.Errorf("it says %q", why)
 	}
-	// What is there can still be changed, and another run is another run.
+	// Existing Skills can still be changed, and another run has its own limit.
 	r.sandbox.clear()
 	r.sandbox.has("skills/s0", "SKILL.md", manifestOf("s0", "y"))
 	if why := rejectedFor(t, r.collect()); why != "" {
@@ -78,7 +78,7 @@ func TestNewSkillsOfARun(t *testing.T) {
 	}
 }
 
-// Runs make no more Skills than somebody looks at.
+// Runs make no more Skills than people review.
 func TestSkillsThatNobodyDecidesAbout(t *testing.T) {
 	t.Parallel()
 	approval := &v1alpha1.SkillApproval{ContentHash: "sha256:" + strings.Repeat("0", 64)}
@@ -90,7 +90,7 @@ func TestSkillsThatNobodyDecidesAbout(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*v1alpha1.Skill)
 		full   bool
-		// hint is what it says besides.
+		// hint is an additional part of the message.
 		hint string
 	}{
 		"nobody has decided": {nil, true, ""},
@@ -126,7 +126,7 @@ func TestSkillsThatNobodyDecidesAbout(t *testing.T) {
 	}
 }
 
-// Loops that end at the same moment do not make more together than one after the other.
+// Loops that end at the same moment do not create more together than one after the other.
 func TestSkillsOfManyRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
@@ -157,7 +157,7 @@ func TestSkillsOfManyRunsAtOnce(t *testing.T) {
 	}
 }
 
-// Proposals of one Skill do not pile up, and none is pushed out by the next.
+// Proposals of one Skill do not accumulate, and none is displaced by the next.
 func TestProposalsOfASkillAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)
@@ -172,7 +172,7 @@ func TestProposalsOfASkillAreBounded(t *testing.T) {
 	if !strings.HasPrefix(why, "the Skill mail has 10 proposals that nobody has decided about") || !strings.Contains(why, "these files are not kept, run it again") || len(r.revisions()) != 1+skill.MaxProposals {
 		t.Errorf("it says %q, and there are %d", why, len(r.revisions()))
 	}
-	// The same once more is no more than there is.
+	// The same proposal again adds none.
 	if why, got := r.propose(fmt.Sprint(skill.MaxProposals - 1)); why != "" || len(got.Updated) != 1 {
 		t.Errorf("the last one again: %q %+v", why, got)
 	}
@@ -188,7 +188,7 @@ func TestProposalsOfASkillAreBounded(t *testing.T) {
 	}
 }
 
-// What no person can decide about takes no room from what comes.
+// Proposals that no person can decide about do not count against new ones.
 func TestProposalsThatDoNotCount(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -249,7 +249,7 @@ func TestProposalsThatDoNotCount(t *testing.T) {
 	}
 }
 
-// propose lets the run leave a skill with that body, and says what it is rejected for.
+// propose makes the run leave a skill with that body, and returns why it is rejected.
 func (r *skillRig) propose(body string) (why string, got *v1alpha1.SkillsResult) {
 	r.t.Helper()
 	r.run.UID = types.UID("run-of-" + body)
@@ -260,7 +260,7 @@ func (r *skillRig) propose(body string) (why string, got *v1alpha1.SkillsResult)
 	return rejectedFor(r.t, got), got
 }
 
-// makesAt says when revisions are made from now on.
+// makesAt sets the time at which revisions are made from now on.
 func (r *skillRig) makesAt(at time.Time) {
 	r.before = func(o client.Object) error {
 		if rev, ok := o.(*v1alpha1.SkillRevision); ok {

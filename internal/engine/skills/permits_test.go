@@ -18,7 +18,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/engine/runenv"
 )
 
-// deadlines notes by when the calls of the API server are to be done: last is the latest time.
+// deadlines records the deadlines of the calls of the API server: last is the latest.
 type deadlines struct {
 	mu   sync.Mutex
 	last time.Time
@@ -36,7 +36,7 @@ func (d *deadlines) note(ctx context.Context) {
 	}
 }
 
-// watch returns the client that has its calls noted.
+// watch returns a client whose calls are recorded.
 func (d *deadlines) watch(c client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -54,14 +54,14 @@ func (d *deadlines) watch(c client.WithWatch) client.WithWatch {
 	})
 }
 
-// A loop that has to wait for a permit does nothing without it, nothing if the Lease was lost meanwhile, and has a bounded time for what it
-// does then.
+// A loop that has to wait for a permit does nothing without it, nothing if the Lease was lost meanwhile, and has a bounded time for its
+// work then.
 func TestLoopsWaitForTheirTurnWithSkills(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		semaphore func(*runenv.Limits) *fairsemaphore.Semaphore
 		permits   int
-		// start gives what waits, done reports whether it did anything.
+		// start returns the waiting function, done reports whether it did anything.
 		start func(*skillRig) func(context.Context) error
 		done  func(*skillRig) bool
 	}{
@@ -131,12 +131,12 @@ func TestLoopsWaitForTheirTurnWithSkills(t *testing.T) {
 	}
 }
 
-// found is what a collection has come to when nothing was looked at.
+// found returns the state of a collection before the first folder.
 func (c *Collector) found(left time.Duration) *found {
 	return &found{collector: c, names: map[string]bool{}, folders: map[string]bool{}, left: left}
 }
 
-// Others that are slow take nothing of the time that a run has for its skills.
+// Slow others do not use up the time that a run has for its skills.
 func TestWaitingTakesNoTimeToCollect(t *testing.T) {
 	t.Parallel()
 	r := newSkillRig(t)

@@ -22,15 +22,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// Pinned is the skill of a run as it was accepted with it: nothing of it comes from a sandbox, or from the Skill as it is by
-// now. It has no files but what SKILL.md says: they are read when a sandbox is to have them.
+// Pinned is the skill of a run as it was accepted with it. Nothing of it comes from a sandbox, or from the current state of the Skill.
+// It has only the content of SKILL.md: other files are read when a sandbox needs them.
 type Pinned struct {
 	pin      *v1alpha1.RunSkill
 	rev      *v1alpha1.SkillRevision
 	manifest skill.Manifest
 }
 
-// Open finds the run's skill, nil if it has none. It is done for each start of a loop, because the prompt has a part of it.
+// Open finds the run's skill, nil if it has none. It is called for each start of a loop, because the prompt has a part of it.
 func Open(ctx context.Context, env *runenv.Env) (*Pinned, error) {
 	pin := env.Run.Status.Skill
 	if pin == nil {
@@ -47,7 +47,7 @@ func Open(ctx context.Context, env *runenv.Env) (*Pinned, error) {
 	if err != nil {
 		return nil, problem(env, pin, err)
 	}
-	// What was approved may have been imported.
+	// An approved manifest may have been imported.
 	manifest, err := skill.ParseManifest(file.Content)
 	if err != nil {
 		return nil, failure(pin, "are no skill", err)
@@ -75,7 +75,7 @@ func revision(ctx context.Context, env *runenv.Env, pin *v1alpha1.RunSkill) (*v1
 	return rev, nil
 }
 
-// problem tells what is missing, and may come back for a while, from trouble with the API server.
+// problem distinguishes a missing skill, which may come back for a while, from trouble with the API server.
 func problem(env *runenv.Env, pin *v1alpha1.RunSkill, err error) error {
 	notThere := errors.Is(err, skillstore.ErrMissing) || errors.Is(err, skillstore.ErrDamaged)
 	switch {
@@ -136,13 +136,13 @@ func (s *Pinned) putFile(ctx context.Context, env *runenv.Env, tools *toolclient
 	return failure(s.pin, "could not be put into the workspace", fmt.Errorf("%s: %s", f.Path, remote.Message))
 }
 
-// Trusts reports whether the files of the run's skill, if it has one, are as good as those that the run brings itself.
+// Trusts reports whether the files of the run's skill, if it has one, are as trustworthy as the run's own input files.
 func Trusts(run *v1alpha1.MotorRun) bool {
 	pin := run.Status.Skill
 	return pin == nil || pin.Approved && !run.Spec.SkillReview
 }
 
-// Config is what the loop is told of the skill.
+// Config returns the loop's configuration of the skill.
 func (s *Pinned) Config(run *v1alpha1.MotorRun) *motorloop.Skill {
 	if s == nil {
 		return nil
@@ -157,7 +157,7 @@ func (s *Pinned) Config(run *v1alpha1.MotorRun) *motorloop.Skill {
 	return c
 }
 
-// inputsJSON is "" if there are none.
+// inputsJSON returns the inputs as JSON, "" if there are none.
 func inputsJSON(inputs []skill.Input) string {
 	if len(inputs) == 0 {
 		return ""
@@ -169,7 +169,7 @@ func inputsJSON(inputs []skill.Input) string {
 	return text.JSON(values)
 }
 
-// Writes reports whether a skill that the run writes is kept, and whether it can write one.
+// Writes reports whether a skill that the run writes is stored, and whether the run can write one.
 func Writes(run *v1alpha1.MotorRun) bool {
 	if run.Spec.SkillReview || run.Spec.ExtractSkills == v1alpha1.ExtractNever {
 		return false

@@ -77,7 +77,7 @@ func TestOpenSkill(t *testing.T) {
 	}
 }
 
-// What is not as it was when the run was accepted is waited for, and then ends the run. It is never used.
+// A skill that differs from the accepted one is waited for, and then ends the run. It is never used.
 func TestOpenSkillThatChanged(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*testing.T, *skillWorld) error{
@@ -138,14 +138,14 @@ func TestOpenSkillWithoutManifest(t *testing.T) {
 	}
 }
 
-// brokenReads fails like an API server that is not there.
+// brokenReads fails like an unavailable API server.
 type brokenReads struct{ client.Reader }
 
 func (brokenReads) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
 	return errors.New("connection refused")
 }
 
-// Trouble with the API server is nobody's fault, and passes.
+// A failure of the API server is no failure of the skill or the run, and passes.
 func TestOpenSkillIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newSkillWorld(t, mailManifest)

@@ -26,13 +26,13 @@ import (
 // maxCredentials is how many credentials a proposal names.
 const maxCredentials = 16
 
-// proposal is a skill that the workspace holds.
+// proposal is a skill in the workspace.
 type proposal struct {
 	name, description string
 	files             []skill.File
 }
 
-// base returns the files of the revision that the run began with, nil if it began with none, or nobody has it any more.
+// base returns the files of the revision that the run began with, nil if it began with none, or the revision no longer exists.
 func (c *Collector) base(ctx context.Context) ([]v1alpha1.RevisionFile, error) {
 	pinned := c.env.Run.Status.Skill
 	if pinned == nil {
@@ -45,7 +45,7 @@ func (c *Collector) base(ctx context.Context) ([]v1alpha1.RevisionFile, error) {
 	return rev.Spec.Files, nil
 }
 
-// revision is nil if there is none of that name.
+// revision returns the revision of that name, nil if there is none.
 func (c *Collector) revision(ctx context.Context, name string) (*v1alpha1.SkillRevision, error) {
 	rev := &v1alpha1.SkillRevision{}
 	err := c.env.Live.Get(ctx, types.NamespacedName{Namespace: c.env.Run.Namespace, Name: name}, rev)
@@ -58,8 +58,8 @@ func (c *Collector) revision(ctx context.Context, name string) (*v1alpha1.SkillR
 	return rev, nil
 }
 
-// propose keeps a skill as a revision that nobody has approved, unless there is one with these files. why says what stands against
-// that. Doing it twice leaves what doing it once does, and says the same of it.
+// propose stores a skill as an unapproved revision, unless there is one with these files. why is the reason not to.
+// Repeating it has no further effect, and returns the same.
 func (c *Collector) propose(ctx context.Context, p proposal, found *found) (why string, err error) {
 	if found.names[p.name] {
 		return "another folder of the workspace is the skill " + p.name + " already", nil
@@ -109,7 +109,7 @@ func (c *Collector) wrote(rev *v1alpha1.SkillRevision) bool {
 	return rev.Spec.ExtractedFrom != nil && rev.Spec.ExtractedFrom.RunUID == string(c.env.Run.UID)
 }
 
-// storeProblem tells what the cluster does not take from what may pass.
+// storeProblem distinguishes objects that the cluster rejects from failures that may pass.
 func storeProblem(err error) (why string, _ error) {
 	if NotTaken(err) || errors.Is(err, skillstore.ErrFormer) {
 		return fmt.Sprintf("the cluster does not take it: %v", err), nil
@@ -117,14 +117,14 @@ func storeProblem(err error) (why string, _ error) {
 	return "", err
 }
 
-// extractedFrom says what the run did to the files that it began with.
+// extractedFrom describes the run's changes to the files that it began with.
 func (c *Collector) extractedFrom(listed, base []v1alpha1.RevisionFile, own bool) *v1alpha1.ExtractedFrom {
 	run := c.env.Run
 	from := &v1alpha1.ExtractedFrom{Run: run.Name, RunUID: string(run.UID)}
 	if own {
 		from.Revision = run.Status.Skill.Revision
 	} else {
-		base = nil // It has nothing to do with them.
+		base = nil // The new skill has nothing to do with those files.
 	}
 	from.Credentials, _ = c.saved()
 	from.Sources = c.sources()
@@ -136,7 +136,7 @@ func (c *Collector) extractedFrom(listed, base []v1alpha1.RevisionFile, own bool
 // maxSources is how many sources of a revision are named.
 const maxSources = 16
 
-// sources are what the run fetched from the web, each once. What programs fetched, the sandbox alone knows.
+// sources returns the web pages that the run fetched, each once. Only the sandbox knows what programs fetched.
 func (c *Collector) sources() (sources []v1alpha1.WebSource) {
 	seen := map[string]bool{}
 	for _, s := range c.env.Entries.AllSteps() {
@@ -156,7 +156,7 @@ func (c *Collector) sources() (sources []v1alpha1.WebSource) {
 	return sources
 }
 
-// plainURL is an address without what gives access, "" if it is none.
+// plainURL returns an address without its credentials and parameters, "" if it is invalid.
 func plainURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -169,8 +169,8 @@ func plainURL(address string) string {
 // maxSource is the most bytes of the address of a source.
 const maxSource = 512
 
-// saved are the credentials that the run has saved, by name, and as a skill needs them: what a run of it asks for later. They have no
-// domains, which a person decides about.
+// saved returns the credentials that the run has saved: their names, and the form in which a skill declares them for later runs. They have no
+// domains; a person decides about those.
 func (c *Collector) saved() (names []string, credentials []v1alpha1.SkillCredential) {
 	for _, s := range c.env.Entries.AllSteps() {
 		for _, call := range s.Spec.ToolCalls {
@@ -221,7 +221,7 @@ func fitPolicy(credentials []v1alpha1.SkillCredential) []v1alpha1.SkillCredentia
 	return nil
 }
 
-// NotTaken reports whether what was to be stored cannot be, however often that is tried.
+// NotTaken reports whether an object cannot be stored, however often that is tried.
 func NotTaken(err error) bool {
 	return runenv.RefusedForGood(err) || errors.Is(err, skillstore.ErrTaken) || errors.Is(err, skillstore.ErrDamaged)
 }

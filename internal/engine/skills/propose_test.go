@@ -17,7 +17,7 @@ import (
 	"motorcortex.dev/motorcortex/api/v1alpha1"
 )
 
-// What the cluster does not take is said, and what may pass is tried again.
+// Objects that the cluster rejects are reported, and failures that may pass are retried.
 func TestSkillsThatTheClusterDoesNotTake(t *testing.T) {
 	t.Parallel()
 	forbidden := func(o client.Object) error {
@@ -26,7 +26,7 @@ func TestSkillsThatTheClusterDoesNotTake(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare func(*skillRig)
 		before  func(client.Object) error
-		// want is what is said, "" if it is an error.
+		// want is the message, "" if it is an error.
 		want string
 	}{
 		"no Skill":         {before: func(o client.Object) error { return only[*v1alpha1.Skill](o, forbidden) }, want: "exceeded quota"},

@@ -32,17 +32,17 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolclient"
 )
 
-// toldSandbox is a tool server that says what it is told to.
+// toldSandbox is a tool server with scripted answers.
 type toldSandbox struct {
 	list toolapi.Skills
 	// files are the contents by their paths in the workspace.
 	files map[string]string
 	// refuses is an error instead of the list.
 	refuses *toolapi.Error
-	// hangs says that the list never comes.
+	// hangs is true if the list never comes.
 	hangs bool
 	asked int
-	// features are what it knows, none for a server of the first release.
+	// features are those that it knows, none for a server of the first release.
 	features []string
 	// Put are the files that were put there, by their paths, and putting is called with each.
 	put     map[string]string
@@ -100,7 +100,7 @@ type skillRig struct {
 	t       testing.TB
 	client  client.WithWatch
 	sandbox *toldSandbox
-	// Env is what all loops of the rig have, but for the journal.
+	// Env is the shared part of all loops of the rig, without the journal.
 	env     *runenv.Env
 	lease   *enginetest.Lease
 	run     *v1alpha1.MotorRun
@@ -182,7 +182,7 @@ func (r *skillRig) entries() *journal.Log {
 	return entries
 }
 
-// Collect returns what a new loop says of the skills.
+// Collect returns a new loop's result for the skills.
 func (r *skillRig) collect() *v1alpha1.SkillsResult {
 	r.t.Helper()
 	result, err := r.collector().Collect(r.t.Context(), time.Minute)

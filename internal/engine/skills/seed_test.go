@@ -23,7 +23,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/skillstore"
 )
 
-// seed opens the skill of the run, and returns what a new loop puts it into the sandbox with.
+// seed opens the skill of the run, and returns the function with which a new loop puts it into the sandbox.
 func (r *skillRig) seed() func(context.Context) error {
 	r.t.Helper()
 	c := r.collector()
@@ -54,7 +54,7 @@ func TestSkillIsPut(t *testing.T) {
 	}
 }
 
-// What the prompt does not need is read when it is put, and checked then.
+// The files that the prompt does not need are read when they are put, and checked then.
 func TestSkillThatChangedIsNotPut(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*skillRig, *v1alpha1.SkillRevision) error{
@@ -107,7 +107,7 @@ func held(b *testing.B) (look func()) {
 	return func() { most = max(most, live()-min(before, live())) }
 }
 
-// What a loop holds while it puts the largest skill into its sandbox, the sandbox and what it was sent included.
+// The memory of a loop while it puts the largest skill into its sandbox, including the sandbox and the sent data.
 func BenchmarkSeeding(b *testing.B) {
 	r := newSkillRig(b)
 	r.pin("mail", largest()...)
@@ -118,7 +118,7 @@ func BenchmarkSeeding(b *testing.B) {
 	}
 }
 
-// What a loop holds while it stores the largest skill that it read from its sandbox.
+// The memory of a loop while it stores the largest skill that it read from its sandbox.
 func BenchmarkCollecting(b *testing.B) {
 	r := newSkillRig(b)
 	r.sandbox.has(".", "SKILL.md", manifestOf("first", "x"))

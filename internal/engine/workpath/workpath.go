@@ -15,7 +15,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/toolapi"
 )
 
-// IsPlain reports whether a path is one of the workspace that can be shown and asked for as it is.
+// IsPlain reports whether a path of the workspace can be shown and requested unchanged.
 func IsPlain(p string) bool {
 	return p != "" && p != "." && len(p) <= toolapi.MaxArtifactPath && filepath.IsLocal(p) && path.Clean(p) == p && !strings.ContainsFunc(p, isOdd) &&
 		norm.NFC.IsNormalString(p)
@@ -23,7 +23,7 @@ func IsPlain(p string) bool {
 
 func isOdd(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
-// Clean is what of a path is shown. Of one that is not normalized only ASCII is: é in one character and é in two look the same.
+// Clean returns the printable part of a path. It retains only ASCII of a path that is not normalized: é in one character and é in two look the same.
 func Clean(p string) string {
 	normal := norm.NFC.IsNormalString(p)
 	p = strings.Map(func(r rune) rune {

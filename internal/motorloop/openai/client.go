@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package openai asks a model at any endpoint that speaks OpenAI's Chat Completions. It maps the loop's messages both
-// ways, tries again what may pass, and turns what is left into a failure that says what to do. Nothing that leaves the
-// package as an error or a log line holds the API key or what was said.
+// ways, retries failures that may pass, and turns all others into a failure with advice. No error or log line of the
+// package contains the API key or the conversation.
 package openai
 
 import (
@@ -26,21 +26,21 @@ import (
 // DefaultBaseURL is used where an Endpoint has none.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Endpoint is a model and where it is to be had.
+// Endpoint is a model and its address.
 type Endpoint struct {
-	// BaseURL means what OPENAI_BASE_URL means to openai-go: everything before "/chat/completions". A slash at the
+	// BaseURL has the meaning of OPENAI_BASE_URL in openai-go: everything before "/chat/completions". A slash at the
 	// end makes no difference, and "/v1" is not added: "https://host/v1" asks https://host/v1/chat/completions,
 	// "https://host" asks https://host/chat/completions. http or https, without user, query or fragment.
 	BaseURL string
 	// APIKey is sent as a bearer token; white space around it is not part of it. Empty sends none.
 	APIKey string
 	Model  string
-	// Tenant is for whom it is asked. What is known of the endpoint is shared among the clients of one tenant only: another's
-	// requests may be what it fails of.
+	// Tenant is the tenant that asks. Only the clients of one tenant share their knowledge of the endpoint: the requests of another tenant
+	// may be the cause of its failures.
 	Tenant string
 }
 
-// String leaves the key out, so that an Endpoint that is printed by mistake gives nothing away.
+// String omits the key, so that an Endpoint that is printed by mistake reveals nothing.
 func (e Endpoint) String() string { return e.Model + " at " + e.BaseURL }
 
 // GoString is String for %#v.
@@ -55,15 +55,15 @@ type Options struct {
 	// of answers. Its Timeout, if any, ends a try like RequestTimeout.
 	HTTPClient *http.Client
 	Logger     *slog.Logger
-	// Endpoints shares what is known of the endpoint among its clients; by default nobody else knows it.
+	// Endpoints shares the state of the endpoint among its clients; by default each client has its own.
 	Endpoints *breaker.Registry
 	// RequestTimeout bounds one try, from connecting to the last byte of the answer; 30 minutes by default.
 	RequestTimeout time.Duration
 	// IdleTimeout is how long the endpoint may send nothing at all; 90 s by default. Before the first byte of an answer it
-	// doubles when answers were given up for that, up to three times and to 10 minutes, until one begins: an endpoint that does not
-	// stream is silent until it has all of it.
+	// doubles when requests timed out for that reason, up to three times and to 10 minutes, until an answer begins. An endpoint that does not
+	// stream is silent until it has the whole answer.
 	IdleTimeout time.Duration
-	// Patience is for how long Complete tries again by itself; 10 s by default. What lasts longer is an Outage.
+	// Patience is for how long Complete retries by itself; 10 s by default. A failure that lasts longer is an Outage.
 	Patience time.Duration
 	// MaxTries is how often a request is sent at most in that time; 5 by default.
 	MaxTries int
@@ -86,8 +86,8 @@ type Client struct {
 
 var _ motorloop.Model = (*Client)(nil)
 
-// New checks the endpoint without contacting it. An error says which field is wrong; it never repeats BaseURL, which
-// may have a password in it where none belongs.
+// New checks the endpoint without contacting it. An error names the wrong field; it never repeats BaseURL, which
+// may contain a password where none belongs.
 func New(e Endpoint, o Options) (*Client, error) {
 	e.APIKey = strings.TrimSpace(e.APIKey)
 	if e.BaseURL == "" {
@@ -107,7 +107,7 @@ func New(e Endpoint, o Options) (*Client, error) {
 	c.shared = c.opts.Endpoints.Of(e.key())
 	c.log = c.opts.Logger.With(slog.String("host", host), slog.String("model", e.Model))
 	// The service is made directly: openai-go's NewClient would take keys, headers and addresses from the manager's
-	// environment and send them to an endpoint that somebody else named.
+	// environment and send them to an endpoint that another party named.
 	opts := []option.RequestOption{
 		option.WithBaseURL(e.BaseURL),
 		option.WithHTTPClient(c.opts.HTTPClient),
@@ -120,9 +120,9 @@ func New(e Endpoint, o Options) (*Client, error) {
 	return c, nil
 }
 
-// key names everything that an endpoint's answers depend on. The API key is in it as a digest: a key that was replaced is
-// asked with at once, and a wrong key keeps no other from being asked with. The tenant is in it, because an endpoint without keys,
-// or with a key that namespaces share, can be made to fail by requests that it does not bear.
+// key covers everything that an endpoint's answers depend on. The API key is in it as a digest: a replaced key is
+// tried at once, and a wrong key does not block requests with another. The tenant is in it, because one tenant's excessive requests can make an
+// endpoint fail that has no keys, or whose key several namespaces share.
 func (e Endpoint) key() string {
 	sum := sha256.Sum256([]byte(e.Tenant + "\x00" + e.BaseURL + "\x00" + e.Model + "\x00" + e.APIKey))
 	return string(sum[:])
@@ -147,13 +147,13 @@ func checkBaseURL(raw string) (host string, err error) {
 const maxHeaderBytes = 64 << 10
 
 // deadAfter is how long a connection may be silent, and how long the answer to a ping may then take, until it counts as dead.
-// Without pings, requests go on being sent on a connection that something on the way has forgotten, until its streams are used up.
+// Without pings, requests would be sent on a connection that a middlebox has forgotten, until its streams are used up.
 const deadAfter = 15 * time.Second
 
 // defaultClient is shared, so that the loops of an endpoint share its connections.
 var defaultClient = sync.OnceValue(func() *http.Client { return &http.Client{Transport: newTransport(deadAfter)} })
 
-// Transport is a new one of the kind that requests are made with by default: a connection that is dead is found out.
+// Transport returns a new transport like the default one: it detects dead connections.
 func Transport() *http.Transport { return newTransport(deadAfter) }
 
 func newTransport(dead time.Duration) *http.Transport {
@@ -171,7 +171,7 @@ func (o Options) withDefaults() Options {
 	if o.HTTPClient == nil {
 		o.HTTPClient = defaultClient()
 	}
-	// A redirect would take the conversation to an address that nobody configured.
+	// A redirect would send the conversation to an address that is not configured.
 	c := *o.HTTPClient
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	o.HTTPClient = &c
@@ -238,13 +238,13 @@ type asking struct {
 	// until is when it stops trying again.
 	until time.Time
 	tries int
-	// wasted is what tries that failed cost.
+	// wasted is the cost of failed tries.
 	wasted motorloop.Usage
 	// last is why the last try failed.
 	last *tryError
 	// sent are the facts that the last try was made with.
 	sent breaker.Facts
-	// noUsage and noStream say that this request was refused for its stream_options or for its stream.
+	// noUsage and noStream are true if the endpoint refused this request for its stream_options or for its stream.
 	noUsage, noStream bool
 }
 
@@ -272,7 +272,7 @@ func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParam
 			a.wasted = a.wasted.Add(e.usage)
 			switch {
 			case a.without(e.refuses):
-				// It is asked in another way at once.
+				// The request is repeated at once in another form.
 				a.tries--
 				continue
 			case e.tooLong:
@@ -290,14 +290,14 @@ func (a *asking) ask(ctx context.Context, params openaigo.ChatCompletionNewParam
 	}
 }
 
-// enter waits for a place among those who may ask at the same time. That takes nothing from the time for tries.
+// enter waits for a slot among the concurrent requests. The wait does not count against the time for tries.
 func (a *asking) enter(ctx context.Context) (report func(breaker.Verdict), err error) {
 	began := time.Now()
 	defer func() { a.until = a.until.Add(time.Since(began)) }()
 	return a.shared.Enter(ctx)
 }
 
-// reported tries once and reports what became of it, also if the try panics: a place that is never given back keeps all others from asking.
+// reported tries once and reports the outcome, also if the try panics: a slot that is never released blocks all other requests.
 func (a *asking) reported(
 	ctx context.Context, params openaigo.ChatCompletionNewParams, report func(breaker.Verdict),
 ) (motorloop.Answer, error) {
@@ -314,7 +314,7 @@ func (a *asking) reported(
 // backoff is how long to wait after the tries so far.
 func (a *asking) backoff() time.Duration { return a.opts.InitialBackoff << min(max(a.tries-1, 0), 10) }
 
-// pause waits before the next try. Its error says that there is none now.
+// pause waits before the next try. It returns an error if there is none now.
 func (a *asking) pause(ctx context.Context, wait time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -338,14 +338,14 @@ func (a *asking) attrs(wait time.Duration) []slog.Attr {
 	return attrs
 }
 
-// outage is what Complete returns for what does not pass within its patience.
+// outage returns the error of Complete for a failure that outlasts its patience.
 func (a *asking) outage(wait time.Duration) *motorloop.Outage {
 	return &motorloop.Outage{
 		Reason: a.last.reason, Message: a.message(a.last, 1), MustAct: a.last.mustAct, RetryAfter: wait, Usage: a.wasted,
 	}
 }
 
-// verdict is what a try tells everybody who asks the same endpoint.
+// verdict returns the result of a try that is shared with all clients of the same endpoint.
 func verdict(err error) breaker.Verdict {
 	e, ok := errors.AsType[*tryError](err)
 	switch {
@@ -354,13 +354,13 @@ func verdict(err error) breaker.Verdict {
 	case !ok:
 		return breaker.Verdict{Unknown: true}
 	case !e.transient && !e.mustAct:
-		// It answered, and does not take this very request.
+		// The endpoint answered, and refuses this particular request.
 		return breaker.Verdict{}
 	case e.reason == motorloop.ReasonModelMalformed:
-		// What it answered is about this very request, and says neither that others are answered nor that they are not.
+		// The answer is about this particular request, and proves nothing about others.
 		return breaker.Verdict{Unknown: true}
 	}
-	// A 403 may be about this very request. That it is about the key shows when there is nothing else.
+	// A 403 may be about this particular request. It is about the key if every other request fails too.
 	mustAct := e.mustAct && e.status != http.StatusForbidden
 	return breaker.Verdict{Err: e, MustAct: mustAct, Busy: e.status == http.StatusTooManyRequests && !e.mustAct, RetryAfter: e.retryAfter}
 }

@@ -26,7 +26,7 @@ const (
 		"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10,"prompt_tokens_details":{"cached_tokens":5}}}`
 )
 
-// quick are options with which no test waits.
+// quick returns options with which no test waits.
 func quick() Options {
 	return Options{
 		RequestTimeout: time.Minute,
@@ -59,7 +59,7 @@ func ask(ctx context.Context, c *Client) (motorloop.Answer, error) {
 	return c.Complete(ctx, motorloop.Request{Messages: []motorloop.Message{{Role: motorloop.RoleUser, Content: "hi"}}})
 }
 
-// What comes of a try that went wrong.
+// kind is the kind of error of a failed try.
 type kind int
 
 const (
@@ -69,7 +69,7 @@ const (
 	long                // The request does not fit.
 )
 
-// A failure that stays, or one that passes: what comes of it, and after how many tries.
+// Failures that persist, or that pass: their error, and the number of tries.
 func TestFailures(t *testing.T) {
 	always := func(status int, body string) func(int, http.ResponseWriter, *http.Request) {
 		return func(_ int, w http.ResponseWriter, _ *http.Request) { reply(w, status, body) }
@@ -180,7 +180,7 @@ func TestFailures(t *testing.T) {
 			},
 			tries: 2,
 		},
-		// The answer to the first try comes when nobody waits for it any more; what counts is that of the second.
+		// The answer to the first try comes after its timeout; the answer to the second one counts.
 		"an answer after it was given up": {
 			handle: func(n int, w http.ResponseWriter, r *http.Request) {
 				if n == 1 {
@@ -264,7 +264,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// failureOf returns what an error of that kind says, and fails if it is of another.
+// failureOf returns the text of an error of that kind, and fails if it is of another.
 func failureOf(t *testing.T, err error, want kind) *motorloop.Failure {
 	t.Helper()
 	got, f := refusal, &motorloop.Failure{}
@@ -353,7 +353,7 @@ func TestContextEndsAtOnce(t *testing.T) {
 	}
 }
 
-// A try that panics gives its place back: others can ask the endpoint afterwards.
+// A try that panics releases its slot: others can call the endpoint afterwards.
 func TestTryThatPanicsKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	o := quick()
@@ -368,7 +368,7 @@ func TestTryThatPanicsKeepsNobodyOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The one that finds out whether the endpoint is back panics.
+	// The probing caller panics.
 	report, err := c.shared.Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)

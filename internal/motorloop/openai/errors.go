@@ -25,9 +25,9 @@ import (
 
 const (
 	// maxResponseBytes bounds an answer, whole or put together from its parts, and each line of a stream: an endpoint must not be
-	// able to use up the manager's memory. Of an answer 200 KiB are recorded at most.
+	// able to exhaust the manager's memory. At most 200 KiB of an answer are recorded.
 	maxResponseBytes = 1 << 20
-	// maxStreamBytes bounds what a stream sends altogether, most of which is wrapped around the parts. It is not held in memory.
+	// maxStreamBytes bounds a whole stream, most of which is the envelope of the parts. The stream is not held in memory.
 	maxStreamBytes = 64 << 20
 	// maxErrorBytes is how much of an error's body is looked at.
 	maxErrorBytes = 64 << 10
@@ -39,28 +39,28 @@ const (
 type tryError struct {
 	// reason is one of the ReasonModel constants.
 	reason string
-	// what says what happened, in words that follow "the model endpoint HOST"; redacted.
+	// what describes the failure, in words that follow "the model endpoint HOST"; redacted.
 	what string
-	// advice says what to do, a whole sentence; empty where waiting is all.
+	// advice is the remedy, a whole sentence; empty if waiting is the only one.
 	advice string
 	// status is that of the HTTP answer, 0 if there was none.
 	status int
-	// transient says that the same request may succeed by itself, mustAct that it may when somebody has changed something.
+	// transient is true if the same request may succeed by itself, mustAct if it may succeed after a person has changed something.
 	transient, mustAct bool
-	// tooLong says that the request does not fit into the model's window.
+	// tooLong is true if the request does not fit into the model's window.
 	tooLong bool
-	// refuses is the field of the request that the endpoint does not take, as far as its answer shows. The request is then made
-	// again without it.
+	// refuses is the field of the request that the endpoint does not support, as far as its answer shows. The request is then repeated
+	// without it.
 	refuses field
-	// usage is what the try cost, as far as the endpoint told.
+	// usage is the cost of the try, as far as the endpoint reported it.
 	usage motorloop.Usage
-	// retryAfter is how long the endpoint asks us to wait, already bounded; 0 if it does not say.
+	// retryAfter is how long the endpoint asks us to wait, already bounded; 0 if it does not ask.
 	retryAfter time.Duration
 }
 
 func (e *tryError) Error() string { return e.what }
 
-// message says what failed, after how many tries, and what to do.
+// message describes the failure, the number of tries, and the remedy.
 func (c *Client) message(e *tryError, tries int) string {
 	msg := fmt.Sprintf("The model endpoint %s %s", c.host, e.what)
 	if tries > 1 {
@@ -73,12 +73,12 @@ func (c *Client) message(e *tryError, tries int) string {
 	return msg
 }
 
-// failure is what Complete returns for a request that the endpoint does not take. Another attempt has another conversation.
+// failure returns the error of Complete for a request that the endpoint refuses. Another attempt has another conversation.
 func (c *Client) failure(e *tryError, tries int) *motorloop.Failure {
 	return &motorloop.Failure{Category: motorloop.ModelFailure, Reason: e.reason, Message: c.message(e, tries), Retryable: true}
 }
 
-// classify returns what a try ended with its class. parent is the context of the caller, ctx the try's own.
+// classify returns the error of a try with its class. parent is the context of the caller, ctx the try's own.
 func (c *Client) classify(parent, ctx context.Context, err error) error {
 	if parentErr := parent.Err(); parentErr != nil {
 		return parentErr
@@ -110,14 +110,14 @@ func (c *Client) classify(parent, ctx context.Context, err error) error {
 	return e
 }
 
-// isCertificate reports whether a connection failed for something that stays: a certificate that is not trusted, or an endpoint that does not
+// isCertificate reports whether a connection failed for a permanent reason: a certificate that is not trusted, or an endpoint that does not
 // speak TLS at all.
 func isCertificate(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return true
 	}
 	_, ok := errors.AsType[tls.RecordHeaderError](err)
-	// net/http has an error of its own for what speaks HTTP.
+	// net/http has an error of its own for a server that speaks HTTP.
 	return ok || errors.Is(err, http.ErrSchemeMismatch)
 }
 
@@ -191,7 +191,7 @@ func (c *Client) statusClass(status int, body []byte) *tryError {
 	return e
 }
 
-// refused classifies an answer that is about the request itself: its length, its form, or what it says.
+// refused classifies an answer that is about the request itself: its length, its form, or its content.
 func (c *Client) refused(e *tryError, r apiError) {
 	e.reason = motorloop.ReasonModelRefused
 	e.advice = "Another attempt has another conversation: say in a retry what it is to avoid."
@@ -204,7 +204,7 @@ func (c *Client) refused(e *tryError, r apiError) {
 	c.shared.Learn(r.teach)
 }
 
-// isQuota reports whether the account has nothing left, which is no matter of seconds.
+// isQuota reports whether the account's credit is exhausted, which does not pass within seconds.
 func isQuota(code string) bool {
 	switch code {
 	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active":
@@ -222,8 +222,8 @@ func malformed(what string) *tryError {
 	}
 }
 
-// errorBody finds an error in the shapes in which endpoints give them. A body that is no JSON, such as a page of HTML,
-// gives none.
+// errorBody finds an error in the shapes that endpoints use. A body that is no JSON, such as a page of HTML,
+// yields none.
 func errorBody(body []byte) apiError {
 	if jsonbound.Check(body, answerLimits) != nil {
 		return apiError{}
@@ -233,7 +233,7 @@ func errorBody(body []byte) apiError {
 		Message string          `json:"message"`
 		Detail  string          `json:"detail"`
 	}
-	// Fields of another type are left empty, which is all that is to be done about them.
+	// Fields of another type stay empty; nothing else can be done about them.
 	_ = json.Unmarshal(body, &v)
 	var inner struct {
 		Message string `json:"message"`
@@ -253,8 +253,8 @@ func errorBody(body []byte) apiError {
 	return apiError{text: cmp.Or(v.Message, v.Detail)}
 }
 
-// retryAfter reads how long the endpoint asks us to wait, 0 if it does not say. It is bounded by limit, because a
-// wait of a day would hold the run for a day.
+// retryAfter returns how long the endpoint asks us to wait, 0 if it does not ask. It is bounded by limit, because a
+// wait of a day would block the run for a day.
 func retryAfter(h http.Header, now time.Time, limit time.Duration) time.Duration {
 	d := time.Duration(0)
 	if ms, ok := nonNegative(h.Get("Retry-After-Ms")); ok {
@@ -281,10 +281,10 @@ func (c *Client) detail(s string) string {
 	return strings.TrimSuffix(s, ".")
 }
 
-// keyLike is what endpoints print of a key when they shorten it themselves.
+// keyLike matches a key as endpoints print it when they shorten it themselves.
 var keyLike = regexp.MustCompile(`\b(sk|key|pk)-[A-Za-z0-9_*.…-]{4,}`)
 
-// redactor returns a function that removes the key, what begins like it, and what looks like a shortened key.
+// redactor returns a function that removes the key, words with the same beginning, and words that look like a shortened key.
 func redactor(key string) func(string) string {
 	const removed, prefix = "[redacted]", 6
 	if key == "" {

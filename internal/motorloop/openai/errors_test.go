@@ -31,7 +31,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A certificate that is not trusted, and an endpoint that speaks no TLS, stay so until somebody sees to it: they are asked once.
+// An untrusted certificate, and an endpoint that speaks no TLS, stay so until a person acts: they are tried once.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int32
@@ -78,7 +78,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// An address that the manager may not connect with stays one: somebody has to change something, and is told what.
+// A forbidden address stays forbidden: a person has to change something, and the message names it.
 func TestAddressThatIsRefused(t *testing.T) {
 	guard := &outbound.Guard{Cluster: true, Networks: func(context.Context) (outbound.Networks, error) { return outbound.Networks{}, nil }}
 	transport := guard.Transport()
@@ -96,7 +96,7 @@ func TestAddressThatIsRefused(t *testing.T) {
 	}
 }
 
-// A 403 after an answer with the same key is about the request, and keeps no other loop from asking. A second one in a row is about the key.
+// A 403 after an answer with the same key is about the request, and blocks no other loop. A second one in a row is about the key.
 func TestForbiddenRequest(t *testing.T) {
 	t.Parallel()
 	var status atomic.Int32
@@ -114,7 +114,7 @@ func TestForbiddenRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The key has not been taken yet.
+	// The key has not been accepted yet.
 	status.Store(403)
 	_, err := ask(t.Context(), c)
 	if f := failureOf(t, err, act); f.Reason != motorloop.ReasonModelUnauthorized {

@@ -10,8 +10,8 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
 
-// minWindow is the fewest tokens that an endpoint is believed to take. The system prompt and the tools alone need about as much, so
-// that a smaller number would end every run of the endpoint, and is more likely misread.
+// minWindow is the smallest window that is accepted from an endpoint. The system prompt and the tools alone need about as many tokens. A
+// smaller number would end every run of the endpoint, and is more likely misread.
 const minWindow = 4000
 
 // maxWindow is the largest number that is read as one.
@@ -20,7 +20,7 @@ const maxWindow = 999_999_999
 // number is how endpoints write one: 131072, 131,072 or 128k.
 const number = `([0-9]{1,3}(?:[,._][0-9]{3})+\b|[0-9]{1,9})(k\b)?`
 
-// field is a part of a request that some endpoints do not take.
+// field is a part of a request that some endpoints do not support.
 type field string
 
 const (
@@ -28,8 +28,8 @@ const (
 	fieldUsage  field = "stream_options"
 )
 
-// apiError is an endpoint's error. Its text may quote the request, and so anything that a model, a tool's schema or a task says: what
-// a text merely contains may change how this one request is made again, and never what all loops of the endpoint know of it.
+// apiError is an endpoint's error. Its text may quote the request, and so any text of a model, a tool's schema or a task. A substring of it
+// may change how this one request is repeated, but never the state that all loops share about the endpoint.
 type apiError struct {
 	// code is the error's code, or its type where it has none, param the field of the request that it is about.
 	code, param, text string
@@ -40,10 +40,10 @@ var (
 	mentionsStream = regexp.MustCompile(`(?i)\bstream(ing)?\b`)
 	mentionsLength = regexp.MustCompile(`(?i)context[ _](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|` +
 		`reduce the length|input token count|exceeds? the (model'?s? )?max(imum)?[a-z ]* tokens|max_model_len`)
-	// lengthFirst is how endpoints begin to say that a request is too long. None of them quotes anything before it.
+	// lengthFirst matches how endpoints begin a refusal of a request that is too long. None of them quotes anything before it.
 	lengthFirst = regexp.MustCompile(`(?i)^(this (model|endpoint)'s maximum (context|prompt) length is|prompt is too long|(the )?input token count|` +
 		`(the )?(request|prompt|input)( \([0-9,._]+k? tokens\))? exceeds the (available )?context|your input exceeds the context|prompt contains [0-9,._]+k? tokens)`)
-	// windows are how endpoints say how much fits.
+	// windows match how endpoints report the size of the window.
 	windows = []*regexp.Regexp{
 		regexp.MustCompile(`(?i)(?:context|prompt) (?:length|window|size)[^0-9]{0,40}` + number),
 		regexp.MustCompile(`(?i)tokens? > ` + number),
@@ -55,7 +55,7 @@ var (
 // isTooLong reports whether the request seems to be too long. The run then makes it shorter, which does no harm if it is not so.
 func (r apiError) isTooLong() bool { return r.saysTooLong() || mentionsLength.MatchString(r.text) }
 
-// saysTooLong reports whether the endpoint itself says that the request is too long.
+// saysTooLong reports whether the endpoint itself reports that the request is too long.
 func (r apiError) saysTooLong() bool {
 	switch r.code {
 	case "context_length_exceeded", "exceed_context_size_error":
@@ -64,7 +64,7 @@ func (r apiError) saysTooLong() bool {
 	return lengthFirst.MatchString(r.text)
 }
 
-// refuses returns the field that the request may have to do without, "" if the refusal is about something else.
+// refuses returns the field that the request may have to omit, "" if the refusal is about something else.
 func (r apiError) refuses() field {
 	switch {
 	case r.param == "stream_options" || r.param == "stream_options.include_usage" || mentionsUsage.MatchString(r.text):
@@ -75,7 +75,7 @@ func (r apiError) refuses() field {
 	return ""
 }
 
-// teach adds what the refusal proves of the endpoint, whatever request it is about.
+// teach adds the facts about the endpoint that the refusal proves, whatever request it is about.
 func (r apiError) teach(f *breaker.Facts) {
 	switch {
 	case r.saysTooLong():
@@ -89,7 +89,7 @@ func (r apiError) teach(f *breaker.Facts) {
 	}
 }
 
-// window finds the number of tokens that the text says fit, 0 if it says none.
+// window returns the number of tokens that fit according to the text, 0 if it has none.
 func (r apiError) window() int64 {
 	for _, re := range windows {
 		m := re.FindStringSubmatch(r.text)
@@ -108,7 +108,7 @@ func (r apiError) window() int64 {
 	return 0
 }
 
-// without has the request made without a field that the endpoint refused. It reports whether that was not tried yet.
+// without repeats the request without a field that the endpoint refused. It reports whether that was not tried yet.
 func (a *asking) without(refused field) bool {
 	switch {
 	case refused == fieldUsage && !a.sent.NoUsage:
@@ -121,7 +121,7 @@ func (a *asking) without(refused field) bool {
 	return true
 }
 
-// facts are what is known of the endpoint, with what this request was refused for.
+// facts returns the known facts of the endpoint, plus the features for which it refused this request.
 func (a *asking) facts() breaker.Facts {
 	f := a.shared.Facts()
 	f.NoUsage, f.NoStream = f.NoUsage || a.noUsage, f.NoStream || a.noStream

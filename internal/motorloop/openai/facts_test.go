@@ -13,7 +13,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
 
-// Endpoints that refuse a field are asked without it. From then on they are asked so at once, if they named the field as such.
+// Endpoints that refuse a field are called without it. Later requests omit it at once, if the refusal named the field as such.
 func TestEndpointsThatDoNotTakeAStream(t *testing.T) {
 	t.Parallel()
 	const named, quoted = `{"error":{"message":"Unknown field.","param":%q}}`, `{"error":{"message":"Unknown field: %s"}}`
@@ -68,7 +68,7 @@ func TestRefusedInEveryForm(t *testing.T) {
 	}
 }
 
-// An error that would cost much to read says nothing.
+// An error body that would be costly to read is ignored.
 func TestErrorBodyIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, beside := range map[string]string{
@@ -121,7 +121,7 @@ func TestWindowsInErrors(t *testing.T) {
 	}
 }
 
-// What an endpoint quotes from one request teaches nothing about the requests of others.
+// A text that an endpoint quotes from one request does not change the state for the requests of others.
 func TestQuotedTextTeachesNothing(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{

@@ -19,7 +19,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop"
 )
 
-// FuzzParseAnswer has no answer and no error of an endpoint panic, and what is said of it be short.
+// FuzzParseAnswer checks that no answer and no error of an endpoint panics, and that its description is short.
 func FuzzParseAnswer(f *testing.F) {
 	for _, body := range hostileAnswers() {
 		f.Add([]byte(body[:min(len(body), 4<<10)]))
@@ -40,7 +40,7 @@ func FuzzParseAnswer(f *testing.F) {
 	})
 }
 
-// FuzzStream has no event stream of an endpoint panic, what comes of it be bounded, and be the same in whatever pieces it comes.
+// FuzzStream checks that no event stream of an endpoint panics, that its result is bounded, and that the result is the same for any chunking.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(events(deltaText, deltaMore, deltaEnd, deltaCost, "[DONE]")))
 	f.Add([]byte(events(deltaText, `{"error":{"message":"overloaded"}}`)))
@@ -63,7 +63,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// readStream reads a stream as a client does that got it as an answer.
+// readStream reads a stream like a client that got it as an answer.
 func readStream(t *testing.T, body io.Reader) (motorloop.Answer, error) {
 	t.Helper()
 	c, err := New(Endpoint{Model: "m", APIKey: "sk-secret-0000"}, Options{})

@@ -60,7 +60,7 @@ func messageParam(m motorloop.Message) (openaigo.ChatCompletionMessageParamUnion
 
 func assistantParam(m motorloop.Message) openaigo.ChatCompletionMessageParamUnion {
 	var a openaigo.ChatCompletionAssistantMessageParam
-	// Beside tool calls, empty content is left out: some endpoints refuse it, and none needs it.
+	// Beside tool calls, empty content is omitted: some endpoints refuse it, and none needs it.
 	if m.Content != "" || len(m.Calls) == 0 {
 		a.Content.OfString = openaigo.String(m.Content)
 	}
@@ -78,8 +78,8 @@ func assistantParam(m motorloop.Message) openaigo.ChatCompletionMessageParamUnio
 	return openaigo.ChatCompletionMessageParamUnion{OfAssistant: &a}
 }
 
-// answerLimits are those of an answer. Of its values the loop takes a few: a text, and calls whose arguments are texts too. A
-// choice that is not there takes three bytes, and a kilobyte and a half when it is read.
+// answerLimits bound an answer. The loop uses few of its values: a text, and calls whose arguments are texts too. An
+// empty choice has three bytes, and takes a kilobyte and a half of memory when it is read.
 var answerLimits = jsonbound.Limits{Depth: 64, Values: 4096}
 
 // parseAnswer maps the body of an answer. A refusal is text like any other: the model said it instead of doing the
@@ -117,7 +117,7 @@ func (c *Client) parseAnswer(body []byte) (motorloop.Answer, error) {
 		a.Content = choice.Message.Refusal
 	}
 	for _, call := range choice.Message.ToolCalls {
-		// The loop offers functions only; whatever else comes has no name here and is refused by the loop.
+		// The loop offers functions only. A call of another kind has no name here, and the loop refuses it.
 		a.Calls = append(a.Calls, motorloop.Call{
 			ModelID:   call.ID,
 			Tool:      call.Function.Name,

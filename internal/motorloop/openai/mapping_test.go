@@ -33,7 +33,7 @@ func TestBaseURL(t *testing.T) {
 		"http://h.test/%zz/s3cr3t":  "error",
 		"http://h.test/v1#fragment": "error",
 	}
-	// What the manager's environment says must not reach an endpoint that somebody else named.
+	// The manager's environment must not reach an endpoint that another party named.
 	t.Setenv("OPENAI_BASE_URL", "http://other.test/v1")
 	t.Setenv("OPENAI_API_KEY", testKey)
 	t.Setenv("OPENAI_ORG_ID", "org")

@@ -14,15 +14,15 @@ import (
 	"motorcortex.dev/motorcortex/internal/jsonbound"
 )
 
-// probeTimeout bounds a Probe. A list of models is cheap: an endpoint that needs longer is as good as away.
+// probeTimeout bounds a Probe. A list of models is cheap: an endpoint that needs longer is as good as unavailable.
 const probeTimeout = 10 * time.Second
 
 // listLimits bound a list of models: the endpoints that serve most have some thousands.
 var listLimits = jsonbound.Limits{Depth: 64, Values: 64 << 10}
 
-// Probe asks the endpoint for its list of models, which costs no tokens, and reports whether the model is on it. An endpoint that has no such
-// list, does not show it to this key (403), or sends one that cannot be read, counts as one that lists the model: it answers. The error is
-// ctx's if ctx ended, and otherwise a *motorloop.Failure. A probe is tried once, and tells other clients of the endpoint nothing.
+// Probe asks the endpoint for its list of models, which costs no tokens, and reports whether the model is on it. An endpoint without such a
+// list, that hides it from this key (403), or that sends an unreadable one, counts as listing the model: it answers. The error is
+// ctx's if ctx ended, and otherwise a *motorloop.Failure. A probe is tried once, and does not affect other clients of the endpoint.
 func (c *Client) Probe(ctx context.Context) (listed bool, err error) {
 	within, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -43,7 +43,7 @@ func (c *Client) Probe(ctx context.Context) (listed bool, err error) {
 	return false, err
 }
 
-// failsProbe reports whether a status says that the endpoint cannot be used. Every other one is about the list of models alone.
+// failsProbe reports whether a status shows that the endpoint cannot be used. Every other status is about the list of models alone.
 func failsProbe(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -72,7 +72,7 @@ func (c *Client) models(ctx context.Context) (status int, body []byte, err error
 	return res.StatusCode, body, err
 }
 
-// lists reports whether a list of models has the model, or is none that can be read.
+// lists reports whether a list of models has the model, or cannot be read.
 func lists(body []byte, model string) bool {
 	var list struct {
 		Data []struct {

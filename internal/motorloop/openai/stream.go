@@ -25,7 +25,7 @@ import (
 	"motorcortex.dev/motorcortex/internal/motorloop/openai/breaker"
 )
 
-// try sends the request once and takes the answer as it comes: as a stream, or whole from an endpoint that does not stream.
+// try sends the request once and reads the answer in the form in which it comes: as a stream, or whole from an endpoint that does not stream.
 func (c *Client) try(parent context.Context, params openaigo.ChatCompletionNewParams, facts breaker.Facts) (motorloop.Answer, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
@@ -54,11 +54,11 @@ func (c *Client) try(parent context.Context, params openaigo.ChatCompletionNewPa
 	return answer, nil
 }
 
-// maxFirstByte bounds how long a stream may take to begin, unless IdleTimeout is longer. A loop must find out that an endpoint hangs long
+// maxFirstByte bounds how long a stream may take to begin, unless IdleTimeout is longer. A loop must detect a hanging endpoint
 // before the time for an outage is over.
 const maxFirstByte = 10 * time.Minute
 
-// firstByte is how long an answer may take to begin.
+// firstByte returns how long an answer may take to begin.
 func (c *Client) firstByte(f breaker.Facts) time.Duration {
 	if f.NoStream {
 		return c.opts.RequestTimeout
@@ -100,7 +100,7 @@ func (c *Client) send(
 	return c.collect(ssestream.NewStream[openaigo.ChatCompletionChunk](noErrors{ssestream.NewDecoder(x.stream)}, nil))
 }
 
-// noErrors are the events of a stream without a field "error" that is null. Some endpoints have it in every part of an answer, and
+// noErrors removes null "error" fields from the events of a stream. Some endpoints send the field in every part of an answer, and
 // openai-go takes any field of that name for the end of the stream.
 type noErrors struct{ ssestream.Decoder }
 
@@ -121,16 +121,16 @@ func (d noErrors) Event() ssestream.Event {
 	return e
 }
 
-// exchange is one request and what comes back.
+// exchange is one request and its answer.
 type exchange struct {
 	client *Client
-	// silent ends the try. It starts anew with the headers, for as long as the body may take to begin, and with each byte.
+	// silent ends the try. It restarts with the headers, for as long as the body may take to begin, and with each byte.
 	silent      *time.Timer
 	first, idle time.Duration
-	// sent is when the request was made, took how long its first byte took, once begun says that it came.
+	// sent is when the request was made. took is how long its first byte took, valid once begun is true.
 	sent time.Time
 	took time.Duration
-	// begun says that a byte of the answer has come.
+	// begun is true if a byte of the answer has come.
 	begun atomic.Bool
 	// stream is the answer of an endpoint that streams.
 	stream *http.Response
@@ -138,7 +138,7 @@ type exchange struct {
 	body []byte
 }
 
-// carry sends a request and looks at what kind of answer comes. It is where foreign errors enter: what comes out is a
+// carry sends a request and determines the kind of the answer. Foreign errors enter here: carry returns a
 // *tryError, the context's error, or a good answer. openai-go's own reading of error bodies loses the status of an
 // answer that is no JSON, such as the page of a proxy.
 func (x *exchange) carry(
@@ -178,7 +178,7 @@ func (x *exchange) carry(
 	return res, nil
 }
 
-// isStream reports whether the answer comes in parts, by its header or, because some endpoints leave that out, by how it begins.
+// isStream reports whether the answer comes in parts, by its header or, because some endpoints omit that, by its beginning.
 func isStream(h http.Header, body *bufio.Reader) bool {
 	if strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "text/event-stream") {
 		return true
@@ -187,17 +187,17 @@ func isStream(h http.Header, body *bufio.Reader) bool {
 	return string(begin) == "data:"
 }
 
-// readCloser reads here and closes there.
+// readCloser combines a reader with a separate closer.
 type readCloser struct {
 	io.Reader
 	io.Closer
 }
 
-// watchedBody bounds the body of an answer, and has a try live as long as bytes come.
+// watchedBody bounds the body of an answer, and extends the try as long as bytes come.
 type watchedBody struct {
 	io.ReadCloser
 	exchange *exchange
-	// stream says that the body is a stream: then lines and the whole are bounded here.
+	// stream is true if the body is a stream: then lines and the whole are bounded here.
 	stream      bool
 	total, line int
 	events      eventBounds
@@ -208,7 +208,7 @@ var (
 	errLongStream = malformed(fmt.Sprintf("streamed more than %d MiB", maxStreamBytes>>20))
 )
 
-// Read reads.
+// Read implements io.Reader.
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
@@ -242,7 +242,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 // eventBounds bounds the JSON of each event of a stream. All lines up to an empty one are one event, and read as one text.
 type eventBounds struct {
 	counter jsonbound.Counter
-	// filled says that there is something in the line.
+	// filled is true if the line is not empty.
 	filled bool
 }
 
@@ -288,7 +288,7 @@ func (c *Client) collect(stream *ssestream.Stream[openaigo.ChatCompletionChunk])
 	return p.answer(c.endpoint.Model), nil
 }
 
-// broken classifies what a stream ended with.
+// broken classifies the end of a stream.
 func (c *Client) broken(err error, usage motorloop.Usage) error {
 	if e, ok := errors.AsType[*tryError](err); ok {
 		return e
@@ -320,7 +320,7 @@ func withUsage(e *tryError, u motorloop.Usage) *tryError {
 	return e
 }
 
-// parts is an answer as far as it has come.
+// parts are the received parts of an answer.
 type parts struct {
 	model, finish    string
 	content, refusal strings.Builder

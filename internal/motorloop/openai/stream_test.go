@@ -30,7 +30,7 @@ const (
 	deltaCost = `{"id":"c","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10,"prompt_tokens_details":{"cached_tokens":5}}}`
 )
 
-// answered is what all of these come to.
+// answered is the result of all of these.
 func answered() motorloop.Answer {
 	return motorloop.Answer{Model: "m-2026", Content: "done", Usage: motorloop.Usage{PromptTokens: 7, CompletionTokens: 3, CachedTokens: 5}}
 }
@@ -115,7 +115,8 @@ func manyCalls(n int) string {
 	return events(chunks...)
 }
 
-// A stream may take longer to begin the more often answers were given up before, within the time for the whole; what does not stream has that.
+// A stream may take longer to begin the more often requests timed out before, within the time for the whole; an answer without a stream has that
+// time.
 func TestFirstByte(t *testing.T) {
 	t.Parallel()
 	const minute = time.Minute
@@ -141,7 +142,7 @@ func TestFirstByte(t *testing.T) {
 	}
 }
 
-// What an endpoint tells in the middle of a stream has the same meaning as with a status.
+// An endpoint's error in the middle of a stream has the same meaning as with a status.
 func TestErrorsInAStream(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]kind{
@@ -160,7 +161,7 @@ func TestErrorsInAStream(t *testing.T) {
 	}
 }
 
-// slowBody gives its parts with a pause before each but the first.
+// slowBody returns its parts with a pause before each but the first.
 type slowBody struct {
 	ctx   context.Context
 	parts []string
@@ -187,7 +188,7 @@ func (b *slowBody) Read(p []byte) (int, error) {
 
 func (b *slowBody) Close() error { return nil }
 
-// An answer may be slow, and must not stand still. The clock is synctest's.
+// An answer may be slow, and must not stall. The clock is synctest's.
 func TestSlownessIsNoStall(t *testing.T) {
 	t.Parallel()
 	stream := []string{events(deltaText), events(deltaMore), ": still there\n\n", events(deltaEnd), events(deltaCost, "[DONE]")}
@@ -257,7 +258,7 @@ func longer(stream []string, n int) []string {
 	return append(out, stream[1:]...)
 }
 
-// blackHole passes connections on to a server. From a moment on it keeps those that are open then, and passes nothing of them on.
+// blackHole forwards connections to a server. From a moment on it holds those that are open then, and forwards none of their data.
 type blackHole struct {
 	ln    net.Listener
 	to    string
@@ -308,7 +309,7 @@ func (b *blackHole) swallow() {
 	}
 }
 
-// A connection that something on the way has forgotten is replaced: otherwise every loop of the endpoint waits on it.
+// A connection that a middlebox has forgotten is replaced: otherwise every loop of the endpoint waits on it.
 func TestDeadConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -338,7 +339,7 @@ func TestDeadConnectionIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	hole.swallow()
-	// No time of the client's own ends a try before a minute and a half.
+	// No timeout of the client's own ends a try before a minute and a half.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := ask(ctx, c); err != nil {
@@ -349,7 +350,7 @@ func TestDeadConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// The loops of an endpoint share what they learn: when it is away it is asked by one, and by another key at once.
+// The loops of an endpoint share its state: while it is down only one probes it, and requests with another key are sent at once.
 func TestLoopsShareWhatTheyKnow(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

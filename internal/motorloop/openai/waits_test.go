@@ -41,7 +41,7 @@ func TestWaits(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, 529} {
-				// Who got the same answer at the same time must not come back at the same time.
+				// Clients that got the same answer at the same time must not return at the same time.
 				if took := waitedAfter(t, status, tc.header); took < tc.least || took > tc.least*3/2 {
 					t.Errorf("waited %s after a %d, want %s to %s", took, status, tc.least, tc.least*3/2)
 				}
@@ -50,8 +50,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// waitedAfter is how long the client waits between a first answer with the status and header, and its second try: by itself, or, where that is too
-// long for it, as it tells its caller.
+// waitedAfter returns how long the client waits between a first answer with the status and header, and its second try: by itself, or, if that is too
+// long for it, as it reports to its caller.
 func waitedAfter(t *testing.T, status int, header http.Header) (took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -115,7 +115,7 @@ func response(status int, h http.Header, body string) *http.Response {
 	}
 }
 
-// An endpoint that hangs for hours is found out within minutes each time, and within idleSeconds again once it answered.
+// An endpoint that hangs for hours is detected within minutes each time, and within idleSeconds again once it answered.
 func TestHangingEndpointIsFoundOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,14 +160,14 @@ func TestHangingEndpointIsFoundOut(t *testing.T) {
 	})
 }
 
-// Whatever one tenant makes an endpoint answer, and whatever key it has, another one's requests are sent.
+// The requests of one tenant are sent whatever an endpoint answers to another tenant, with any key.
 func TestFailuresOfOneTenantHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		status int
 		body   string
 		other  Endpoint
-		// shares says that the other asks with the same key in the same namespace.
+		// shares is true if the other asks with the same key in the same namespace.
 		shares bool
 	}{
 		"server errors, another namespace":    {status: 500, other: Endpoint{Tenant: "b"}},
@@ -215,7 +215,7 @@ func TestFailuresOfOneTenantHoldUpNoOther(t *testing.T) {
 	}
 }
 
-// However long others are first at an endpoint that takes few requests at a time, that is no outage.
+// A long wait behind others at an endpoint that accepts few requests at a time is no outage.
 func TestWaitForAPlaceIsNoOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

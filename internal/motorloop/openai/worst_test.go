@@ -12,7 +12,7 @@ import (
 	"motorcortex.dev/motorcortex/test/worst"
 )
 
-// hostileAnswers are what an endpoint could answer to have its reader use up the manager.
+// hostileAnswers are answers of an endpoint that try to exhaust the manager.
 func hostileAnswers() []string {
 	fill := func(before, unit string) string {
 		return before + strings.Repeat(unit, (maxResponseBytes-len(before))/len(unit))
@@ -23,7 +23,7 @@ func hostileAnswers() []string {
 	}
 }
 
-// TestWorst has an answer take no more than the manager has for each of its loops.
+// TestWorst checks that an answer takes no more than the manager has for each of its loops.
 func TestWorst(t *testing.T) {
 	c, err := New(Endpoint{Model: "m"}, Options{})
 	if err != nil {
@@ -39,7 +39,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// TestEventsAreBounded has no event of a stream be read that would take much more memory than it has bytes, in however many lines it comes.
+// TestEventsAreBounded checks that no event of a stream is read that would take much more memory than it has bytes, in any number of lines.
 func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	read := func(text string) error {

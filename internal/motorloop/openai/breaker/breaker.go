@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package breaker keeps the loops of a process from asking an endpoint that does not answer, and from coming back to it all
-// at once when it does. What it knows of an endpoint is shared by all who ask it under the same key, and is forgotten with the
-// process: another one finds it out again.
+// Package breaker stops the loops of a process from calling an endpoint that does not answer, and from resuming all
+// at once when it does. All callers with the same key share the state of an endpoint. The state ends with the
+// process: another process determines it again.
 package breaker
 
 import (
@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// maxEndpoints bounds the memory of a Registry: endpoints are named by the tenants of a cluster. Those that were not asked
-	// for the longest time are forgotten first.
+	// maxEndpoints bounds the memory of a Registry: endpoints are named by the tenants of a cluster. The least recently used endpoints
+	// are forgotten first.
 	maxEndpoints = 512
-	// opensAfter is how many failures in a row keep everybody from asking. One alone may be about a single request.
+	// opensAfter is how many failures in a row open the breaker. One failure alone may be about a single request.
 	opensAfter = 3
-	// firstPause doubles with each failure in a row, up to maxPause, where somebody must act up to maxActPause.
+	// firstPause doubles with each failure in a row, up to maxPause, or up to maxActPause if a person must act.
 	firstPause  = time.Second
 	maxPause    = time.Minute
 	maxActPause = 2 * time.Minute
-	// probePause is how soon to look again while somebody else finds out whether the endpoint answers.
+	// probePause is how soon to retry while another caller probes the endpoint.
 	probePause = 2 * time.Second
-	// unlimited is how many may ask at the same time when there is no bound any more.
+	// unlimited is the number of concurrent requests from which there is no bound any more.
 	unlimited = 64
 )
 
-// Registry has the endpoints that a process asks.
+// Registry has the endpoints that a process calls.
 type Registry struct {
 	// Now is the clock, time.Now if nil.
 	Now func() time.Time
@@ -37,7 +37,7 @@ type Registry struct {
 	visits int64
 }
 
-// Of returns the state of an endpoint. The key names everything on which its answers depend: who asks, address, model, API key.
+// Of returns the state of an endpoint. The key names everything on which its answers depend: tenant, address, model, API key.
 func (r *Registry) Of(key string) *Endpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +61,7 @@ func (r *Registry) Of(key string) *Endpoint {
 	return e
 }
 
-// forget drops the endpoint that was not asked for the longest time. Whoever still has it goes on with it.
+// forget drops the endpoint that was not used for the longest time. A caller that still has it continues to use it.
 func (r *Registry) forget() {
 	oldest := ""
 	for key, e := range r.byKey {
@@ -72,7 +72,7 @@ func (r *Registry) forget() {
 	delete(r.byKey, oldest)
 }
 
-// Endpoint is what is known of an endpoint.
+// Endpoint is the state of an endpoint.
 //
 //	        failures in a row              the pause is over
 //	Closed ────────────────────► Open ────────────────────► one may try
@@ -81,46 +81,46 @@ func (r *Registry) forget() {
 //	   └──── few at a time, more with each answer ◄── it answered ──┘
 type Endpoint struct {
 	now func() time.Time
-	// visit is the Registry's.
+	// visit belongs to the Registry.
 	visit int64
 
 	mu sync.Mutex
-	// failures in a row, and until when nobody asks because of them. Requests that were on their way together and failed count as one:
-	// they failed of the same thing.
+	// failures is how many failures came in a row; they block requests for a pause. Concurrent requests that failed count as one:
+	// they failed for the same reason.
 	failures int
-	// counted is how many failures were ever counted. A request that was sent when it was less is not counted any more.
+	// counted is how many failures were ever counted. The failure of a request that was sent when counted was lower does not count.
 	counted   int
 	openUntil time.Time
 	probing   bool
-	// asking is how many ask now, limit how many may at the same time, 0 for any number.
+	// asking is the number of concurrent requests, limit their maximum, 0 for no limit.
 	asking, limit int
-	// waiting are those who wait for one of these places.
+	// waiting are the callers that wait for one of these slots.
 	waiting []*waiter
 	last    error
 	facts   Facts
 }
 
-// Facts are what an endpoint's own answers taught about it.
+// Facts are the properties of an endpoint that its own answers revealed.
 type Facts struct {
-	// Window is how many tokens a request and its answer may have together, 0 if the endpoint did not say.
+	// Window is how many tokens a request and its answer may have together, 0 if the endpoint did not report it.
 	Window int64
 	// Fitted is how many tokens a request and its answer have had together at most.
 	Fitted int64
-	// NoUsage says that it does not take stream_options, NoStream that it does not stream.
+	// NoUsage is true if it does not support stream_options, NoStream if it does not stream.
 	NoUsage, NoStream bool
-	// TakesKey says that the last that is known of the API key is that a request with it was answered, and not refused for it.
+	// TakesKey is true if the latest request with the API key was answered, and not refused because of the key.
 	TakesKey bool
-	// SilentFor is how often the time for the first byte is doubled, up to MaxDoublings, because answers were given up before theirs. An
+	// SilentFor is how often the time for the first byte is doubled, up to MaxDoublings, because requests timed out before the first byte. An
 	// endpoint that does not stream is silent until it has the whole answer.
 	SilentFor int
-	// ProvenFor is how much of SilentFor an answer has needed. More than that is a guess, and not made while the endpoint seems to be away.
+	// ProvenFor is how much of SilentFor an answer has needed. A higher SilentFor is a guess, and is not used while the endpoint seems to be down.
 	ProvenFor int
 }
 
 // MaxDoublings bounds Facts.SilentFor.
 const MaxDoublings = 3
 
-// WasSilent notes a request that was given up before its first byte. Those that were sent with the same time for it count once: they hang
+// WasSilent records a request that timed out before its first byte. Requests that were sent with the same timeout for it count once: they hang
 // for the same reason.
 func (f *Facts) WasSilent(sent Facts) {
 	if f.SilentFor == sent.SilentFor {
@@ -128,8 +128,8 @@ func (f *Facts) WasSilent(sent Facts) {
 	}
 }
 
-// Began notes an answer whose first byte needed that many doublings. A stream begins about as fast each time; a whole answer that was
-// short does not say how long the next one takes.
+// Began records an answer whose first byte needed that many doublings. A stream begins about as fast each time. A short whole answer does
+// not predict how long the next one takes.
 func (f *Facts) Began(doublings int, stream bool) {
 	if !stream {
 		doublings = max(doublings, f.ProvenFor)
@@ -137,19 +137,19 @@ func (f *Facts) Began(doublings int, stream bool) {
 	f.SilentFor, f.ProvenFor = doublings, doublings
 }
 
-// Verdict is what became of a request.
+// Verdict is the outcome of a request.
 type Verdict struct {
-	// Err is nil if the endpoint answered, also if the answer was that it does not take this very request.
+	// Err is nil if the endpoint answered, also if it refused this particular request.
 	Err error
-	// MustAct says that the failure does not pass by itself, Busy that the endpoint has too much to do.
+	// MustAct is true if the failure does not pass by itself, Busy if the endpoint is overloaded.
 	MustAct, Busy bool
-	// RetryAfter is how long the endpoint asks everybody to wait, 0 if it does not say.
+	// RetryAfter is how long the endpoint asks all callers to wait, 0 if it does not ask.
 	RetryAfter time.Duration
-	// Unknown says that nothing was learnt: whoever asked gave up.
+	// Unknown is true if the request proved nothing, because its caller gave up.
 	Unknown bool
 }
 
-// Closed says for how long the endpoint is not to be asked, and why, without asking for leave. It gives 0 if it may be.
+// Closed returns for how long the endpoint must not be called, and why, without acquiring a permit. It returns 0 if it may be called.
 func (e *Endpoint) Closed() (wait time.Duration, last error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -161,7 +161,7 @@ func (e *Endpoint) Closed() (wait time.Duration, last error) {
 
 func (e *Endpoint) isOpen() bool { return !e.openUntil.IsZero() }
 
-// report takes what became of a request into account. probe and sent are of when it was sent.
+// report records the outcome of a request. probe and sent are the values from when it was sent.
 func (e *Endpoint) report(v Verdict, probe bool, sent int) {
 	e.asking--
 	if probe {
@@ -172,7 +172,7 @@ func (e *Endpoint) report(v Verdict, probe bool, sent int) {
 		return
 	case v.Err == nil:
 		if e.isOpen() && e.limit == 0 {
-			// All who waited come now: the endpoint is given one after the other first.
+			// All waiting callers resume now: the endpoint gets one request at a time first.
 			e.limit = 1
 		}
 		e.failures, e.openUntil, e.last = 0, time.Time{}, nil
@@ -204,8 +204,8 @@ func (e *Endpoint) report(v Verdict, probe bool, sent int) {
 	}
 }
 
-// Facts returns what is known of the endpoint. While it seems to be away, no more silence is borne than it has ever needed: whoever tries
-// keeps all others waiting.
+// Facts returns the known facts of the endpoint. While the endpoint seems to be down, the timeout is not longer than it has ever needed:
+// the caller that probes blocks all others.
 func (e *Endpoint) Facts() Facts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -216,14 +216,14 @@ func (e *Endpoint) Facts() Facts {
 	return f
 }
 
-// Learn changes what is known of the endpoint.
+// Learn changes the facts of the endpoint.
 func (e *Endpoint) Learn(change func(*Facts)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	change(&e.facts)
 }
 
-// Pause is how long to wait after so many failures in a row.
+// Pause returns how long to wait after so many failures in a row.
 func Pause(failures int, mustAct bool) time.Duration {
 	most := maxPause
 	if mustAct {
@@ -232,7 +232,7 @@ func Pause(failures int, mustAct bool) time.Duration {
 	return min(most, firstPause<<min(max(failures-1, 0), 10))
 }
 
-// Jittered spreads those who would otherwise come back at the same instant: it gives d and up to half as much again.
+// Jittered returns d and up to half as much again, to spread callers that would otherwise return at the same instant.
 func Jittered(d time.Duration) time.Duration {
 	return d + time.Duration(rand.Int64N(int64(d)/2+1)) //nolint:gosec // it spreads load, and nothing is secret about it
 }

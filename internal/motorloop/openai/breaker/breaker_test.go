@@ -39,7 +39,7 @@ func mustWait(t *testing.T, e *Endpoint, least, most time.Duration) {
 	}
 }
 
-// mustQueue wants all places to be taken.
+// mustQueue requires that all slots are in use.
 func mustQueue(t *testing.T, e *Endpoint) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -49,7 +49,7 @@ func mustQueue(t *testing.T, e *Endpoint) {
 	}
 }
 
-// A few failures in a row keep everybody from asking, then one tries, and when it has its answer the others come a few at a time.
+// A few failures in a row block all callers. Then one probes, and when it has its answer the others resume a few at a time.
 func TestFailuresOpenAndAnAnswerCloses(t *testing.T) {
 	t.Parallel()
 	c, e := endpoint()
@@ -94,7 +94,7 @@ func TestWhatOpensAtOnce(t *testing.T) {
 	}
 }
 
-// An endpoint that says that it has too much to do is asked by half as many, and by more again as it answers.
+// An overloaded endpoint gets half as many requests, and more again as it answers.
 func TestBusyEndpointIsAskedByFewer(t *testing.T) {
 	t.Parallel()
 	_, e := endpoint()
@@ -115,7 +115,7 @@ func TestBusyEndpointIsAskedByFewer(t *testing.T) {
 	}
 }
 
-// Whoever gives up in the middle of finding out leaves that to the next.
+// A caller that gives up in the middle of a probe leaves the probe to the next.
 func TestProbeThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	c, e := endpoint()
@@ -152,7 +152,7 @@ func TestRegistryIsBounded(t *testing.T) {
 	}
 }
 
-// However many requests hang at once, and however often, the time for a first byte stays within bounds, and an answer brings it back.
+// For any number of hanging requests, the time for a first byte stays within bounds, and an answer restores it.
 func TestSilenceIsBounded(t *testing.T) {
 	t.Parallel()
 	_, e := endpoint()
@@ -177,7 +177,7 @@ func TestSilenceIsBounded(t *testing.T) {
 	}
 }
 
-// While an endpoint seems to be away it may be silent no longer than it has proven to be.
+// While an endpoint seems to be down it may be silent no longer than it has proven to be.
 func TestProbesBearLessSilence(t *testing.T) {
 	t.Parallel()
 	_, e := endpoint()
@@ -188,7 +188,7 @@ func TestProbesBearLessSilence(t *testing.T) {
 	}
 }
 
-// Requests that fail together are one failure: a second of an outage must not keep all loops from asking for a minute.
+// Requests that fail together are one failure: a second of an outage must not block all loops for a minute.
 func TestRequestsThatFailTogetherCountOnce(t *testing.T) {
 	t.Parallel()
 	c, e := endpoint()
@@ -209,7 +209,7 @@ func TestRequestsThatFailTogetherCountOnce(t *testing.T) {
 	c.now = c.now.Add(time.Minute)
 	mustEnter(t, e)(Verdict{})
 
-	// One that says that it has too much to do is asked by half as many, however many are told so.
+	// An overloaded endpoint gets half as many requests, however many callers see the refusal.
 	_, e = endpoint()
 	wave(Verdict{Err: errAway, Busy: true})
 	for range 9 {
@@ -218,7 +218,7 @@ func TestRequestsThatFailTogetherCountOnce(t *testing.T) {
 	mustQueue(t, e)
 }
 
-// What a late failure says for all is heard, also if it is not counted.
+// A late failure that applies to all callers takes effect, also if it is not counted.
 func TestLateFailureThatIsForAll(t *testing.T) {
 	t.Parallel()
 	_, e := endpoint()
@@ -228,7 +228,7 @@ func TestLateFailureThatIsForAll(t *testing.T) {
 	mustWait(t, e, time.Second, 3*time.Second/2)
 }
 
-// What came late and asks for less does not have the others come back earlier.
+// A late failure with a shorter pause does not shorten that of the others.
 func TestLateFailureDoesNotShortenThePause(t *testing.T) {
 	t.Parallel()
 	_, e := endpoint()
@@ -238,7 +238,7 @@ func TestLateFailureDoesNotShortenThePause(t *testing.T) {
 	mustWait(t, e, time.Minute, 3*time.Minute/2)
 }
 
-// What an endpoint asks for is waited for, also where the pause after so many failures would be shorter.
+// Callers wait as long as an endpoint asks, also if the pause after so many failures would be shorter.
 func TestRetryAfterIsKeptAfterManyFailures(t *testing.T) {
 	t.Parallel()
 	c, e := endpoint()
@@ -250,7 +250,7 @@ func TestRetryAfterIsKeptAfterManyFailures(t *testing.T) {
 	mustWait(t, e, 5*time.Minute, 15*time.Minute/2)
 }
 
-// Whoever only looks is told how long to wait and why, and nothing of an endpoint that may be asked.
+// Closed returns how long to wait and why, and nothing for an endpoint that may be called.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	c, e := endpoint()

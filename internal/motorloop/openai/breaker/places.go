@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Away says that the endpoint is not to be asked now.
+// Away reports that the endpoint must not be called now.
 type Away struct {
-	// Wait is how long to wait before asking for leave again.
+	// Wait is how long to wait before calling Enter again.
 	Wait time.Duration
 	// Last is why the last request failed.
 	Last error
@@ -21,16 +21,16 @@ func (a *Away) Error() string { return "not to be asked now: " + a.Last.Error() 
 // Unwrap returns the last failure.
 func (a *Away) Unwrap() error { return a.Last }
 
-// waiter is one who waits for a place among those who may ask at the same time. There are as many as loops of the process at most.
+// waiter waits for a slot among the concurrent requests. There are at most as many as loops of the process.
 type waiter struct {
-	// done is closed when it need not wait any more: then report or away is set.
+	// done is closed when the waiter need not wait any more: then report or away is set.
 	done   chan struct{}
 	report func(Verdict)
 	away   *Away
 }
 
-// Enter asks for leave to send a request, and waits for its turn where only so many may ask at the same time: who came first is first.
-// With leave it gives the function to report what became of the request, which must be called once. The error is an *Away, or ctx's.
+// Enter waits for a permit to send a request. Callers wait in FIFO order if the number of concurrent requests is limited.
+// It returns a function that reports the outcome of the request; the caller must call it once. The error is an *Away, or ctx's.
 func (e *Endpoint) Enter(ctx context.Context) (report func(Verdict), err error) {
 	w := &waiter{done: make(chan struct{})}
 	e.mu.Lock()
@@ -50,7 +50,7 @@ func (e *Endpoint) Enter(ctx context.Context) (report func(Verdict), err error) 
 	return w.report, nil
 }
 
-// leave takes one who gave up out of the queue. It reports false for one who was served already.
+// leave removes a waiter that gave up from the queue. It returns false if the waiter was served already.
 func (e *Endpoint) leave(w *waiter) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -62,7 +62,7 @@ func (e *Endpoint) leave(w *waiter) bool {
 	return true
 }
 
-// serve assigns places to those who wait, in the order in which they came, and sends all of them away while the endpoint is not to be asked.
+// serve assigns slots to waiting callers in FIFO order, and rejects all of them while the endpoint must not be called.
 func (e *Endpoint) serve() {
 	for len(e.waiting) > 0 {
 		w := e.waiting[0]
@@ -79,7 +79,7 @@ func (e *Endpoint) serve() {
 	}
 }
 
-// away reports whether the endpoint is not to be asked now, nil if it may be.
+// away returns an *Away if the endpoint must not be called now, nil if it may be.
 func (e *Endpoint) away() *Away {
 	switch now := e.now(); {
 	case now.Before(e.openUntil):

@@ -18,14 +18,14 @@ func crowded(t *testing.T) (*clock, *Endpoint, func(Verdict)) {
 	return c, e, mustEnter(t, e)
 }
 
-// entered is how one who waited came out of the queue.
+// entered is how a waiting caller left the queue.
 type entered struct {
 	who    int
 	report func(Verdict)
 	err    error
 }
 
-// line has that many wait, one after the other.
+// line makes that many wait, one after the other.
 func line(ctx context.Context, e *Endpoint, n int) chan entered {
 	out := make(chan entered, n)
 	for i := range n {
@@ -45,7 +45,7 @@ func TestPlacesAreGivenInTurn(t *testing.T) {
 		out := line(t.Context(), e, 9)
 		var order []int
 		for len(order) < 9 {
-			// What teaches nothing makes no more places, only its own is free again.
+			// An outcome that proves nothing adds no slots; only its own is free again.
 			report(Verdict{Unknown: true})
 			in := <-out
 			if in.err != nil {
@@ -63,7 +63,7 @@ func TestPlacesAreGivenInTurn(t *testing.T) {
 	})
 }
 
-// An answer makes more places, and those who waited longest have them.
+// An answer adds slots, and the callers that waited longest get them.
 func TestAnswersMakePlaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestAnswersMakePlaces(t *testing.T) {
 	})
 }
 
-// No place is waited for at an endpoint that is not to be asked, and one who gives up takes no place.
+// No caller waits for a slot at an endpoint that must not be called, and a caller that gives up takes no slot.
 func TestTheQueueEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestTheQueueEnds(t *testing.T) {
 	})
 }
 
-// Who gives up in the moment in which a place is given has it, and gives it back: no place is lost.
+// A caller that gives up in the moment in which it gets a slot has it, and releases it: no slot is lost.
 func TestNoPlaceIsLost(t *testing.T) {
 	t.Parallel()
 	_, e := endpoint()
